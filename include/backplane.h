@@ -1,0 +1,25 @@
+/* backplane.h - the one header to include: every math library of a machine behind one interface.
+ *
+ *   status.h    what functions return, and the sentence behind a failure
+ *   tensor.h    DLPack tensors in one line
+ *   settings.h  every switch, its layers and its scopes
+ *   machine.h   facts about the processor and this process
+ *   library.h   the libraries found on this machine
+ *   dispatch.h  plans, the plan cache, explain
+ *   matmul.h    matrix products
+ *
+ * provider.h, for those who write a provider of their own, comes along with dispatch.h.
+ */
+#ifndef BACKPLANE_H
+#define BACKPLANE_H
+
+#include "backplane/version.h"
+#include "backplane/status.h"
+#include "backplane/tensor.h"
+#include "backplane/settings.h"
+#include "backplane/machine.h"
+#include "backplane/library.h"
+#include "backplane/dispatch.h"
+#include "backplane/matmul.h"
+
+#endif

@@ -1,0 +1,126 @@
+/* dispatch.h - plans, the plan cache, and the answers to "which library ran, and why". Thread-safe. */
+#ifndef BACKPLANE_DISPATCH_H
+#define BACKPLANE_DISPATCH_H
+
+#include "backplane/provider.h"
+#include "backplane/settings.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Providers --------------------------------------------------------------------------------------------------- */
+
+/* A provider that dispatch may ask, or that was turned away when modules were loaded. */
+typedef struct bp_provider_info {
+    size_t struct_size;
+    const char *name;
+    const char *version;
+    const char *description;
+    const char *path;   /* the module's file; "" when built in */
+    bp_status status;   /* BP_OK, or why it was turned away: BP_E_ABI, BP_E_UNTRUSTED, BP_E_SYMBOL, BP_E_LOAD */
+    const char *reason; /* one sentence; "" when in order */
+} bp_provider_info;
+
+/* Walks the list: 1 and *info, or 0 past the end. Strings live until bp_reset(). */
+BP_API int bp_provider_at(int index, bp_provider_info *info);
+
+/* ---- Plans ------------------------------------------------------------------------------------------------------- */
+
+/* A chosen provider and algorithm for one problem, ready to run again and again. Immutable: may be run by several
+ * threads at once. Held plans are counted; release each one that an operation's ..._plan() function returned. */
+typedef struct bp_plan bp_plan;
+
+/* Runs a plan on other memory of the same layout. Addresses have byte offsets applied, and must keep the alignment
+ * class (see bp_plan_info.alignment) and must not overlap in ways that the operation forbids: this hot path checks
+ * neither. `scalars` is alpha and beta for gemm (of the class planned for), NULL for matmul. Errors: those of the
+ * library, BP_E_NO_MEMORY for scratch memory, BP_E_FORKED. */
+BP_API bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars);
+
+BP_API void bp_plan_release(bp_plan *plan); /* NULL is fine */
+
+typedef struct bp_plan_info {
+    size_t struct_size;
+    const char *operation; /* "matmul", "gemm" */
+    const char *provider;  /* "native", "blas" */
+    const char *library;   /* id in the library list, "native" for our own */
+    const char *library_path;
+    const char *library_version;
+    const char *algorithm;
+    const char *reason;    /* why this one: "preferred by blas.preferred (environment)", "lowest estimated time", ... */
+    uint32_t notes;        /* BP_NOTE_ mask */
+    int threads;
+    double cost_ns;        /* estimated */
+    int alignment;         /* bytes that every address must be a multiple of */
+    uint64_t runs;         /* times run from the cache; 0 for held plans */
+    char problem[256];     /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
+} bp_plan_info;
+
+/* Strings live as long as the plan. Errors: BP_E_ARGUMENT. */
+BP_API bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info);
+
+/* The plan that the calling thread ran last (one-shot or held) through this library; BP_E_NOT_FOUND before the first.
+ * The strings live until that thread's next call of an operation. */
+BP_API bp_status bp_last_plan(bp_plan_info *info);
+
+/* ---- The process-wide plan cache (plan_cache.max_size) ------------------------------------------------------------ */
+
+typedef struct bp_plan_cache_info {
+    size_t struct_size;
+    int64_t size;
+    int64_t max_size;
+    uint64_t hits;   /* calls that found their plan here; a thread's own short list is not counted */
+    uint64_t misses;
+    uint64_t evictions;
+} bp_plan_cache_info;
+
+BP_API bp_status bp_plan_cache_stats(bp_plan_cache_info *info);
+BP_API bp_status bp_plan_cache_clear(void);
+
+/* Walks the plans, most recently used first: a new reference in *plan, to be released; BP_E_NOT_FOUND past the end. */
+BP_API bp_status bp_plan_cache_at(int index, bp_plan **plan);
+
+/* ---- Explain ------------------------------------------------------------------------------------------------------ */
+
+/* Every candidate for one call and its verdict, from the same list that the call itself would choose from. */
+typedef struct bp_explanation bp_explanation;
+
+typedef struct bp_candidate_info {
+    size_t struct_size;
+    const char *library;
+    const char *provider;
+    const char *version;
+    int accepted;
+    bp_reason reason;
+    const char *text;      /* why refused, or what is worth knowing */
+    const char *algorithm;
+    uint32_t notes;
+    int threads;
+    double cost_ns;
+    int chosen;
+} bp_candidate_info;
+
+BP_API int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate_info *info);
+BP_API const char *bp_explanation_problem(const bp_explanation *explanation); /* the problem in words */
+BP_API const char *bp_explanation_decision(const bp_explanation *explanation); /* why the chosen one, or why none */
+BP_API const char *bp_explanation_text(const bp_explanation *explanation); /* a readable page */
+BP_API const char *bp_explanation_json(const bp_explanation *explanation);
+BP_API void bp_explanation_free(bp_explanation *explanation);
+
+/* "accumulates f32, same bits on any threads, packs A" into `buffer`; returns it. */
+BP_API const char *bp_notes_text(uint32_t notes, char *buffer, size_t size);
+
+/* ---- Threads of the libraries --------------------------------------------------------------------------------------*/
+
+/* The thread count in force in a library that is loaded by us (id from the library list, "native" for our pool); 0 when
+ * it cannot be known. Errors: BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
+BP_API bp_status bp_library_threads(const char *id, int *count);
+
+/* Runs the library's pool on another executor: `parallel` has bp_host's contract and must be thread-safe. NULL brings
+ * our own pool back. Only while no operation runs. */
+BP_API bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,227 @@
+/* provider.h - the contract between Backplane and a provider: code that runs operations, ours or yours.
+ *
+ * A provider is one shared module, or is built in; either way it is one constant bp_provider. A module exports it as
+ * `bp_provider_entry`; CONTRIBUTING.md and examples/provider/ show a whole one. Rules:
+ *   - `abi` is checked before any other field is read: the major number must equal ours, a smaller minor is welcome.
+ *     Structs only grow at their end; struct_size says how much of one is there.
+ *   - A provider does not link against libbackplane: what it needs from us comes in the bp_host table.
+ *   - accept() is pure and cheap: it reads the problem, touches no tensor data, opens and allocates nothing.
+ *   - Nothing prints, aborts or exits. Failures are a bp_status, with a sentence through host->fail().
+ *   - Every slot may be called from several threads at once, but open/close of one instance and destroy of one plan.
+ */
+#ifndef BACKPLANE_PROVIDER_H
+#define BACKPLANE_PROVIDER_H
+
+#include "backplane/library.h"
+#include "backplane/machine.h"
+#include "backplane/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BP_PROVIDER_ABI_MAJOR 1u
+#define BP_PROVIDER_ABI_MINOR 0u
+#define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
+
+/* The one list of operation kinds that reach providers: number, NAME, text. bp_matmul and bp_gemm both become GEMM. */
+#define BP_OP_MAP(X) X(1, GEMM, "gemm")
+
+typedef enum bp_op {
+#define X(number, name, text) BP_OP_##name = number,
+    BP_OP_MAP(X)
+#undef X
+} bp_op;
+
+BP_API const char *bp_op_name(bp_op op);
+
+/* The one list of reasons in a verdict: number, NAME, text. */
+#define BP_REASON_MAP(X)                                                              \
+    X(0, ACCEPTED, "accepted")                                                        \
+    X(1, OP, "operation not offered")                                                 \
+    X(2, DTYPE, "data type not offered")                                              \
+    X(3, LAYOUT, "memory layout not offered")                                         \
+    X(4, SIZE, "sizes exceed the library's integer width")                            \
+    X(5, SYMBOL, "library lacks the routine")                                         \
+    X(6, DETERMINISM, "does not promise the determinism asked for")                   \
+    X(7, PRECISION, "does not promise the precision asked for")                       \
+    X(8, EXCLUDED, "excluded by a setting")                                           \
+    X(9, BROKEN, "library does not work here")                                        \
+    X(10, FORKED, "was in use before fork and does not survive it")                   \
+    X(11, THREADS, "cannot run with the thread count asked for")                      \
+    X(12, CAPABILITY, "needs instructions that this processor lacks")                 \
+    X(13, LOAD, "library could not be loaded")                                        \
+    X(14, OTHER, "refused")
+
+typedef enum bp_reason {
+#define X(number, name, text) BP_REASON_##name = number,
+    BP_REASON_MAP(X)
+#undef X
+} bp_reason;
+
+BP_API const char *bp_reason_name(bp_reason reason); /* "DTYPE" */
+BP_API const char *bp_reason_text(bp_reason reason);
+
+/* A factor that operations take; `im` is ignored for real types. */
+typedef struct bp_scalar {
+    double re;
+    double im;
+} bp_scalar;
+
+/* What a problem says of alpha and beta: enough to choose, without a plan for every value. */
+typedef enum bp_factor {
+    BP_FACTOR_ZERO,
+    BP_FACTOR_ONE,
+    BP_FACTOR_ANY
+} bp_factor;
+
+#define BP_MAX_BATCH_NDIM 16
+
+/* The settings that take part in choosing, resolved for the calling thread. */
+typedef struct bp_policy {
+    int32_t threads;      /* most threads to use, at least 1 */
+    uint8_t deterministic; /* 0 off, 1 run, 2 threads */
+    uint8_t capability;   /* a bp_capability: highest instruction set for our own kernels */
+    uint8_t fallback;     /* 0 strict, 1 warn, 2 allow */
+    uint8_t reserved;
+    uint32_t preferred;   /* text handles, compared by the dispatcher only; 0 = none */
+    uint32_t exclude;
+} bp_policy;
+
+typedef enum bp_capability {
+    BP_CAPABILITY_DEFAULT,
+    BP_CAPABILITY_AVX2,
+    BP_CAPABILITY_AVX512,
+    BP_CAPABILITY_VSX,
+    BP_CAPABILITY_ZVECTOR,
+    BP_CAPABILITY_SVE256
+} bp_capability;
+
+/* C = alpha * op(A) * op(B) + beta * C for every item of the batch, where op may conjugate; transposition is in the
+ * strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be zero or negative, except that C never
+ * overlaps itself. Stride values of dimensions of size 1 are 0, or 1 where that helps. beta == 0 means C is not read
+ * (NaN there does not survive), as in the BLAS. k == 0 gives beta * C. Sizes are never negative, and may be zero. */
+typedef struct bp_gemm_problem {
+    int64_t m, n, k;
+    int64_t a_row, a_column; /* strides of A between rows and between columns */
+    int64_t b_row, b_column;
+    int64_t c_row, c_column;
+    uint8_t conjugate_a, conjugate_b;
+    uint8_t alpha, beta;     /* a bp_factor */
+    uint8_t align_a, align_b, align_c; /* log2 of what the address is a multiple of, at most 6 */
+    uint8_t reserved;
+    int32_t batch_ndim;      /* merged as far as strides allow; 0 for a single product */
+    int64_t batch;           /* number of products; 1 for a single one */
+    int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* last one fastest */
+    int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch, 0 where broadcast */
+    int64_t batch_b[BP_MAX_BATCH_NDIM];
+    int64_t batch_c[BP_MAX_BATCH_NDIM];
+} bp_gemm_problem;
+
+/* Plain bytes: unused ones are zero, so that problems compare and hash by content. */
+typedef struct bp_problem {
+    uint32_t struct_size;
+    uint32_t op;    /* a bp_op; tells which member of `of` is meant */
+    uint32_t dtype; /* a bp_dtype: the operands' and the result's */
+    uint32_t reserved;
+    bp_policy policy;
+    union {
+        bp_gemm_problem gemm;
+    } of;
+} bp_problem;
+
+/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. */
+#define BP_NOTE_ACCUMULATES_F32 1u       /* sums in f32 (f16, bf16, f32 input) */
+#define BP_NOTE_ACCUMULATES_F64 2u
+#define BP_NOTE_SAME_RUN 4u              /* same bits again with the same number of threads */
+#define BP_NOTE_SAME_THREADS 8u          /* same bits with any number of threads and at any place in a batch */
+#define BP_NOTE_DOWN_CONVERTS 16u        /* rounds inputs to a shorter type first */
+#define BP_NOTE_PROPAGATES_NAN 32u       /* NaN and Inf in an input reach the result, also beside zeros */
+#define BP_NOTE_PACKS_A 256u             /* copies the operand into scratch memory first */
+#define BP_NOTE_PACKS_B 512u
+#define BP_NOTE_PACKS_C 1024u
+
+/* A provider's answer to a problem. */
+typedef struct bp_verdict {
+    uint32_t struct_size;
+    bp_reason reason;
+    const char *algorithm; /* static text: "gemm", "gemv", "packed avx2", ... */
+    uint32_t notes;
+    int32_t threads;       /* how many it will use */
+    double cost_ns;        /* estimate, for ordering; not a promise */
+    char text[192];        /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
+} bp_verdict;
+
+/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. */
+typedef struct bp_prepared bp_prepared;
+struct bp_prepared {
+    bp_status (*run)(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars);
+    void (*destroy)(bp_prepared *self);
+};
+
+typedef void (*bp_task)(void *context, int task);
+
+/* What we give a provider. Append-only; check struct_size before using a slot newer than the ABI you need. */
+typedef struct bp_host {
+    uint32_t abi;
+    uint32_t struct_size;
+    /* Memory through the library's allocator, aligned to 64 bytes; NULL when there is none left. */
+    void *(*allocate)(size_t size);
+    void (*release)(void *block);
+    /* Scratch memory of the calling thread, aligned to 64 bytes, valid until that thread's next scratch() call; grown
+     * on demand and kept, so that it costs nothing when warm. A task of parallel() that runs in the caller's thread
+     * shares it with the caller: take scratch before parallel(), or inside tasks, not both. NULL when out of memory. */
+    void *(*scratch)(size_t size);
+    /* Keeps a sentence for bp_last_error() and returns `status`. */
+    bp_status (*fail)(bp_status status, const char *format, ...) BP_PRINTF(2, 3);
+    /* A warning for the user, given once per text. */
+    void (*warn)(const char *format, ...) BP_PRINTF(1, 2);
+    /* Runs task(context, 0) ... task(context, count-1) on at most `threads` threads of our pool (the caller's is one of
+     * them), and returns when all are done. Nested calls run in the caller alone. */
+    void (*parallel)(int threads, int count, bp_task task, void *context);
+    /* Opens a library of the list under the house rules (absolute path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, never
+     * closed, OpenMP conflicts reported before); a second call gives the same handle. */
+    bp_status (*open_library)(const bp_library_info *library, void **handle);
+    /* The address of `name` in a handle, NULL when it has none. */
+    void *(*symbol)(void *handle, const char *name);
+    /* dst[i*dst_row + j*dst_column] = src[i*src_row + j*src_column], conjugated on request; same dtype, no overlap. */
+    void (*copy_matrix)(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
+                        const void *src, int64_t src_row, int64_t src_column, int conjugate);
+    bp_machine_info machine;
+    bp_capability hardware; /* highest instruction set here */
+    /* Grows by one in each child of fork: compare with the value at open to know that you are in a child. */
+    const volatile uint32_t *fork_count;
+} bp_host;
+
+typedef struct bp_provider {
+    uint32_t abi; /* BP_PROVIDER_ABI */
+    uint32_t struct_size;
+    const char *name;        /* "native", "blas"; letters, digits, '-' */
+    const char *version;
+    const char *description; /* one line */
+    unsigned library_kinds;  /* BP_LIB_ mask of the libraries that it drives; 0: needs none, gets one instance */
+    /* Makes an instance. `library` is NULL when library_kinds is 0, else lives as long as the instance. Must not load
+     * the library yet: that is for the first plan. Required. */
+    bp_status (*open)(const bp_host *host, const bp_library_info *library, void **instance);
+    void (*close)(void *instance); /* required */
+    /* Fills the verdict (given zeroed, struct_size set). Required. */
+    void (*accept)(void *instance, const bp_problem *problem, bp_verdict *verdict);
+    /* Prepares an accepted problem; may load the library. `problem` is read during the call only. Required. */
+    bp_status (*plan)(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared);
+    /* The library's thread count: sets it when `want` > 0, and reads back what is in force into *got (0: cannot be
+     * known). Optional: NULL means the provider has no threads of its own. */
+    bp_status (*threads)(void *instance, int want, int *got);
+} bp_provider;
+
+/* What a module exports: `BP_PROVIDER_EXPORT const bp_provider bp_provider_entry = { ... };` */
+#define BP_PROVIDER_ENTRY "bp_provider_entry"
+#ifdef __cplusplus
+#define BP_PROVIDER_EXPORT extern "C" BP_API
+#else
+#define BP_PROVIDER_EXPORT extern BP_API
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

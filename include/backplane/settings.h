@@ -1,0 +1,135 @@
+/* settings.h - every switch of the library, from one table; layers, origins and thread scopes.
+ *
+ * A setting has a dotted name. Its value comes from the highest layer that sets it:
+ *   default < system file < user file < environment < process < thread scope < options of one call.
+ * Writes name the process layer; scopes and options are private to a thread and to a call. All functions are
+ * thread-safe; a read is one atomic load where no scope is open.
+ *
+ * Files are lines of `name = value`, `#` starts a comment: /etc/backplane/backplane.conf, then
+ * $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). The environment variable of a setting is BACKPLANE_ and
+ * its name in capitals with dots as underscores; an alias, where the table names one, is read when that is unset.
+ * A bad line in a file or variable never stops the program: it is left out and reported by bp_problem_at().
+ */
+#ifndef BACKPLANE_SETTINGS_H
+#define BACKPLANE_SETTINGS_H
+
+#include "backplane/settings_table.h"
+#include "backplane/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bp_setting_type {
+    BP_SETTING_BOOL, /* true, false (also on/off, yes/no, 1/0 in text) */
+    BP_SETTING_INT,  /* a whole number in a range */
+    BP_SETTING_WORD, /* one of a list of words */
+    BP_SETTING_TEXT  /* any text up to 4095 bytes without control characters */
+} bp_setting_type;
+
+typedef enum bp_layer {
+    BP_LAYER_DEFAULT,
+    BP_LAYER_SYSTEM_FILE,
+    BP_LAYER_USER_FILE,
+    BP_LAYER_ENVIRONMENT,
+    BP_LAYER_PROCESS,
+    BP_LAYER_SCOPE,
+    BP_LAYER_CALL,
+    BP_LAYER_COUNT
+} bp_layer;
+
+/* "default", "system file", ... Never NULL. */
+BP_API const char *bp_layer_name(bp_layer layer);
+
+/* Position of each setting in the table: BP_SET_num_threads, ... */
+typedef enum bp_setting_id {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id,
+    BP_SETTINGS_MAP(X)
+#undef X
+    BP_SETTING_COUNT
+} bp_setting_id;
+
+#define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
+#define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
+#define BP_SETTING_POLICY 4u    /* takes part in choosing; part of every plan's key */
+
+typedef struct bp_setting_info {
+    const char *name;
+    bp_setting_type type;
+    const char *fallback;    /* the default, as text */
+    const char *allowed;     /* "0..1024" or "strict|warn|allow" or "" */
+    const char *environment; /* "BACKPLANE_NUM_THREADS" */
+    const char *alias;       /* a second variable, or "" */
+    unsigned flags;
+    const char *affects;
+    const char *help;
+} bp_setting_info;
+
+/* The row at `index` (0 .. BP_SETTING_COUNT-1); NULL outside. Static storage. */
+BP_API const bp_setting_info *bp_setting_at(int index);
+
+/* The index of a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is none. */
+BP_API int bp_setting_find(const char *name);
+
+/* By name, as text. `value` points into storage that lives as long as the process; `layer` and `where` (the file and
+ * line, the variable's name, the scope's text, or "") may be NULL. Errors: BP_E_UNKNOWN_NAME. */
+BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
+
+/* What a single layer stores, before layering: *value is NULL when that layer sets nothing. */
+BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where);
+
+/* Writes the process layer. The value is checked before anything changes. Errors: BP_E_UNKNOWN_NAME, BP_E_BAD_VALUE
+ * (the sentence lists what is allowed), BP_E_READ_ONLY, BP_E_UNSUPPORTED (the hardware cannot do it), BP_E_NO_MEMORY. */
+BP_API bp_status bp_set(const char *name, const char *value);
+
+/* Takes the process layer's value away again, so that the layers below show. */
+BP_API bp_status bp_unset(const char *name);
+
+/* Typed accessors, one pair per row: bp_get_num_threads(), bp_set_num_threads(4), ... A getter never fails. */
+#define BP__C_BOOL int
+#define BP__C_INT int64_t
+#define BP__C_WORD const char *
+#define BP__C_TEXT const char *
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) \
+    BP_API BP__C_##type bp_get_##id(void);                                \
+    BP_API bp_status bp_set_##id(BP__C_##type value);
+BP_SETTINGS_MAP(X)
+#undef X
+
+/* A checked, ready-made list of settings: "num_threads=1, blas.preferred=openblas". Separators are commas or newlines;
+ * a value with a comma stands in double quotes (backslash escapes a quote or a backslash). A name given twice is an
+ * error. Options are immutable and may be shared between threads. Free with bp_options_free (NULL is fine). */
+typedef struct bp_options bp_options;
+BP_API bp_status bp_options_new(bp_options **options, const char *text);
+BP_API void bp_options_free(bp_options *options);
+
+/* A scope changes settings for the calling thread until it is left. Scopes nest; leaving one restores exactly what was
+ * stored, also when scopes are left out of order (generators do that). A scope must be left by the thread that entered
+ * it (BP_E_SCOPE otherwise). On failure nothing is entered and *scope is NULL. bp_scope_leave(NULL pointer inside) is BP_OK. */
+typedef struct bp_scope bp_scope;
+BP_API bp_status bp_scope_enter(bp_scope **scope, const char *text);
+BP_API bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options);
+BP_API bp_status bp_scope_leave(bp_scope **scope); /* sets *scope to NULL */
+
+/* Bad lines of configuration files and environment variables, found when the layers were read: 0, 1, ... until NULL.
+ * The first call of anything in this header reads the layers. */
+BP_API const char *bp_problem_at(int index);
+
+/* The path of the user file that bp_save() writes; BP_E_NOT_FOUND when no home is known. */
+BP_API bp_status bp_user_file(const char **path);
+
+/* Stores a value in the user file (NULL removes the line), keeping its other lines and comments: written to a
+ * temporary file first, then renamed. The running process's layers are not re-read. */
+BP_API bp_status bp_save(const char *name, const char *value);
+
+/* Warnings: things a user should know and that are no errors (a fallback, two OpenMP runtimes, ...). The library never
+ * prints them. A handler gets each one once per text; it must not call back into the library. Without a handler the
+ * last 64 are kept for bp_warning_at(): 0 is the oldest; returns 0 past the end. The text is copied into `buffer`. */
+typedef void (*bp_warning_handler)(void *user, const char *text);
+BP_API void bp_set_warning_handler(bp_warning_handler handler, void *user);
+BP_API int bp_warning_at(int index, char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* version.h - the version of the interface, and the two macros that every declaration uses. */
+#ifndef BACKPLANE_VERSION_H
+#define BACKPLANE_VERSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BP_VERSION_MAJOR 0
+#define BP_VERSION_MINOR 1
+#define BP_VERSION_PATCH 0
+#define BP_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define BP_API __attribute__((visibility("default")))
+#define BP_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define BP_API
+#define BP_PRINTF(text, first)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is running ("0.1.0"); compare with BP_VERSION_STRING, the one compiled against. */
+BP_API const char *bp_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* base.h - what every room stands on: failures, memory, text, files, JSON, environment. Knows nothing of math.
+ *
+ * Internal. Names shared between files start with bp__; nothing here is exported from the library.
+ */
+#ifndef BP_BASE_H
+#define BP_BASE_H
+
+#include "backplane/status.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BP__COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define BP__LIKELY(x) __builtin_expect(!!(x), 1)
+#define BP__UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- Failures (error.c) ---- */
+
+/* Keeps the status and the sentence for bp_last_error() of this thread; returns `status`. The sentence may quote the
+ * previous one: it is formatted before it is stored. Sentences longer than 8191 bytes are cut with "...". */
+bp_status bp__fail(bp_status status, const char *format, ...) BP_PRINTF(2, 3);
+bp_status bp__fail_v(bp_status status, const char *format, va_list args);
+
+/* The usual sentence for a failed allocation of `size` bytes "for <what>". */
+bp_status bp__fail_memory(size_t size, const char *what);
+
+/* Leaves a function with the failure that a callee has reported. */
+#define BP__TRY(expression)                                \
+    do {                                                   \
+        bp_status bp__try_status = (expression);           \
+        if (BP__UNLIKELY(bp__try_status != BP_OK)) {       \
+            return bp__try_status;                         \
+        }                                                  \
+    } while (0)
+
+/* ---- Memory (memory.c): all of the library's memory comes from here, so that an allocator given by the host program,
+ * or a test that lets the n-th allocation fail, reaches every one. ---- */
+void *bp__alloc(size_t size);              /* uninitialised; NULL when there is none left */
+void *bp__alloc_zero(size_t count, size_t size); /* checks the product for overflow */
+void *bp__realloc(void *block, size_t size); /* as realloc; the old block stays on failure */
+void bp__free(void *block);                /* NULL is fine */
+void *bp__alloc_aligned(size_t size);      /* to 64 bytes; bp__free_aligned gives it back */
+void bp__free_aligned(void *block);
+char *bp__strdup(const char *text);
+int64_t bp__live_blocks(void);             /* blocks handed out and not given back */
+
+/* ---- Text (text.c): a buffer that grows; after a failed allocation it keeps `failed` and ignores what follows, so that
+ * callers check once, at the end. ---- */
+typedef struct bp__text {
+    char *bytes; /* ends with NUL once anything was added; may be NULL before */
+    size_t length;
+    size_t capacity;
+    bool failed;
+} bp__text;
+void bp__text_add(bp__text *text, const char *piece);
+void bp__text_add_n(bp__text *text, const char *piece, size_t length);
+void bp__text_addf(bp__text *text, const char *format, ...) BP_PRINTF(2, 3);
+const char *bp__text_get(const bp__text *text); /* "" when empty; never NULL */
+void bp__text_free(bp__text *text);
+
+bool bp__text_equal(const char *a, const char *b);        /* exact */
+bool bp__text_starts(const char *text, const char *head);
+bool bp__parse_int(const char *text, int64_t *value);     /* whole text, decimal, optional sign, no spaces */
+/* Copies with certain NUL; returns false when it had to cut. */
+bool bp__copy_text(char *buffer, size_t size, const char *text);
+
+/* The names of a list closest to `wrong` (edit distance), as "did you mean 'a' or 'b'?" in buffer; "" when none is near.
+ * `name_at` returns NULL past the end. */
+const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, int index), void *user, char *buffer,
+                        size_t size);
+
+/* Strings that live as long as the process; equal texts give equal pointers. NULL when out of memory.
+ * Given back by bp__intern_reset. */
+const char *bp__intern(const char *text);
+void bp__intern_reset(void);
+
+/* ---- JSON out (json.c): commas and escapes are kept right; invalid UTF-8 becomes U+FFFD. ---- */
+typedef struct bp__json {
+    bp__text *out;
+    unsigned char need_comma[32]; /* per depth */
+    int depth;
+} bp__json;
+void bp__json_begin(bp__json *json, bp__text *out);
+void bp__json_open(bp__json *json, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
+void bp__json_close(bp__json *json, char bracket);
+void bp__json_text(bp__json *json, const char *key, const char *value); /* NULL writes null */
+void bp__json_int(bp__json *json, const char *key, int64_t value);
+void bp__json_number(bp__json *json, const char *key, double value); /* non-finite becomes null */
+void bp__json_bool(bp__json *json, const char *key, bool value);
+
+/* ---- Files (file.c) ---- */
+/* Reads a regular file of at most `limit` bytes, NUL added; BP_E_NOT_FOUND, BP_E_IO, BP_E_OVERFLOW, BP_E_NO_MEMORY. */
+bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *size);
+/* Writes to a temporary file in the same folder, syncs it, and renames it over `path`; makes missing folders (0700). */
+bp_status bp__file_replace(const char *path, const void *bytes, size_t size);
+/* BP_OK when only root and the calling user can change the file and each folder above it; BP_E_UNTRUSTED with the reason
+ * otherwise, BP_E_NOT_FOUND when it is not there. A sticky world-writable folder (/tmp) does not disqualify what root or the user own below it. */
+bp_status bp__file_trusted(const char *path);
+
+/* ---- Environment (environment.c): the one reader. Set-uid programs see nothing of it. ---- */
+const char *bp__env(const char *name); /* NULL when unset or empty */
+
+/* ---- Hash (hash.c) ---- */
+uint64_t bp__hash(const void *bytes, size_t size); /* 64 well-mixed bits; stable between runs, not cryptographic */
+
+/* ---- Clock ---- */
+int64_t bp__now_ns(void); /* monotonic */
+
+/* ---- Warnings (warning.c): see bp_set_warning_handler ---- */
+void bp__warn(const char *format, ...) BP_PRINTF(1, 2);
+void bp__warning_reset(void);
+
+#endif

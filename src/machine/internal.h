@@ -1,0 +1,37 @@
+/* internal.h - processor facts, loaded objects, and the thread pool that our own code runs on. */
+#ifndef BP_MACHINE_INTERNAL_H
+#define BP_MACHINE_INTERNAL_H
+
+#include "backplane/machine.h"
+#include "backplane/provider.h"
+#include "base/base.h"
+
+/* What the hardware and the operating system offer (cached). */
+bp_capability bp__cpu_hardware(void);
+/* The hardware's, lowered by cpu.capability as set for the calling thread. */
+bp_capability bp__cpu_capability(void);
+/* Whether code for `wanted` runs on this machine. */
+bool bp__cpu_runs(bp_capability wanted);
+/* "AVX2" as PyTorch spells it. */
+const char *bp__capability_name(bp_capability capability);
+
+/* Cores that this process may use: affinity mask and cgroup CPU quota (rounded up), at least 1. Cached. */
+int bp__usable_cpus(void);
+
+/* ---- Pool (pool.c). Started at first use, sleeps when idle, restarted in a child of fork. ---- */
+void bp__parallel(int threads, int count, bp_task task, void *context);
+int bp__pool_threads(void); /* workers started so far, plus the caller */
+bp_status bp__pool_set_executor(void (*parallel)(void *, int, int, bp_task, void *), void *user);
+void bp__pool_stop(void); /* joins the workers; for bp_reset and unloading */
+
+/* Grows by one in each child of fork; registered at first use. */
+const volatile uint32_t *bp__fork_count(void);
+
+/* Scratch memory of the calling thread, see bp_host.scratch. Freed when the thread ends. */
+void *bp__scratch(size_t size);
+
+/* ---- Loaded objects (loaded.c) ---- */
+/* Calls `visit` for each object of the process with its path and load address; stops when it returns false. */
+void bp__loaded_visit(bool (*visit)(void *user, const char *path, uintptr_t base), void *user);
+
+#endif

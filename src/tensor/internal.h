@@ -1,0 +1,44 @@
+/* internal.h - checks, broadcasting and strided copies for the operations. */
+#ifndef BP_TENSOR_INTERNAL_H
+#define BP_TENSOR_INTERNAL_H
+
+#include "backplane/tensor.h"
+#include "base/base.h"
+
+/* BP_OK when the struct is one that operations can take: not NULL, rank in range, shape present, no negative size,
+ * element count and byte extent within int64 (BP_E_OVERFLOW), a known dtype, host memory, data present when there are elements (unless
+ * `data_optional`), address a multiple of the element's natural alignment. `name` ("a", "out") goes into the sentence. */
+bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
+
+static inline char *bp__tensor_data(const DLTensor *tensor) {
+    return tensor->data ? (char *)tensor->data + tensor->byte_offset : (char *)0;
+}
+
+/* Stride of a dimension in elements, also where strides is NULL. Sizes of 0 count as 1 in compact strides. */
+void bp__tensor_strides(const DLTensor *tensor, int64_t *strides);
+
+int64_t bp__tensor_elements(const DLTensor *tensor); /* after a successful check */
+
+/* The bytes that the tensor's elements span: [*low, *high) as addresses; empty tensors give low == high. */
+void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high);
+
+/* True when two distinct index tuples of the tensor can reach the same memory. Sufficient test: sorted strides, each at least
+ * as large as the span of the smaller ones; a layout that fails it counts as overlapping. */
+bool bp__tensor_self_overlaps(const DLTensor *tensor);
+
+/* "f32 3x4 strides 4,1" for messages. */
+const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);
+
+/* dst[i*dst_row + j*dst_column] = src[...], conjugated on request: blocked, for packing. */
+void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
+                     const void *src, int64_t src_row, int64_t src_column, int conjugate);
+
+/* Conversions of single values, to nearest even; NaN stays NaN (quiet), overflow becomes infinity, denormals are kept. */
+float bp__f16_to_f32(uint16_t bits);
+uint16_t bp__f32_to_f16(float value);
+uint16_t bp__f64_to_f16(double value); /* one rounding */
+float bp__bf16_to_f32(uint16_t bits);
+uint16_t bp__f32_to_bf16(float value);
+uint16_t bp__f64_to_bf16(double value); /* one rounding */
+
+#endif
