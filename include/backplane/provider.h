@@ -99,7 +99,8 @@ typedef enum bp_capability {
 
 /* C = alpha * op(A) * op(B) + beta * C for every item of the batch, where op may conjugate; transposition is in the
  * strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be zero or negative, except that C never
- * overlaps itself. Stride values of dimensions of size 1 are 0, or 1 where that helps. beta == 0 means C is not read
+ * overlaps itself. Strides of dimensions of size 1 are 0. Addresses are
+ * multiples of the element (of its real part, for complex types). beta == 0 means C is not read
  * (NaN there does not survive), as in the BLAS. k == 0 gives beta * C. Sizes are never negative, and may be zero. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
@@ -108,8 +109,7 @@ typedef struct bp_gemm_problem {
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
     uint8_t alpha, beta;     /* a bp_factor */
-    uint8_t align_a, align_b, align_c; /* log2 of what the address is a multiple of, at most 6 */
-    uint8_t reserved;
+    uint8_t reserved[4];
     int32_t batch_ndim;      /* merged as far as strides allow; 0 for a single product */
     int64_t batch;           /* number of products; 1 for a single one */
     int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* last one fastest */
@@ -213,12 +213,26 @@ typedef struct bp_provider {
     bp_status (*threads)(void *instance, int want, int *got);
 } bp_provider;
 
-/* What a module exports: `BP_PROVIDER_EXPORT const bp_provider bp_provider_entry = { ... };` */
+/* A provider's source ends with
+ *
+ *     BP_PROVIDER_DEFINE(name) = {.abi = BP_PROVIDER_ABI, .struct_size = sizeof(bp_provider), .name = "name", ...};
+ *
+ * and compiles both ways: to a module, where the constant is exported as BP_PROVIDER_ENTRY, the only name that a module
+ * needs to export; and, with BP_BUILTIN_PROVIDER defined, into the library, as `bp_provider_<name>`. */
 #define BP_PROVIDER_ENTRY "bp_provider_entry"
 #ifdef __cplusplus
-#define BP_PROVIDER_EXPORT extern "C" BP_API
+#define BP__PROVIDER_LINKAGE extern "C"
 #else
-#define BP_PROVIDER_EXPORT extern BP_API
+#define BP__PROVIDER_LINKAGE extern
+#endif
+#ifdef BP_BUILTIN_PROVIDER
+#define BP_PROVIDER_DEFINE(name)                                \
+    BP__PROVIDER_LINKAGE const bp_provider bp_provider_##name; \
+    const bp_provider bp_provider_##name
+#else
+#define BP_PROVIDER_DEFINE(name)                                     \
+    BP__PROVIDER_LINKAGE BP_API const bp_provider bp_provider_entry; \
+    const bp_provider bp_provider_entry
 #endif
 
 #ifdef __cplusplus

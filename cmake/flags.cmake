@@ -1,0 +1,43 @@
+# Compiler flags of every target (backplane_flags), and those of files for one instruction set.
+
+add_library(backplane_flags INTERFACE)
+target_compile_options(backplane_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
+    -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing)
+# Defined empty, so that a file which defines it for itself, as most style guides ask, does not redefine it.
+target_compile_definitions(backplane_flags INTERFACE _GNU_SOURCE=)
+if(BACKPLANE_WERROR)
+    target_compile_options(backplane_flags INTERFACE -Werror)
+endif()
+if(BACKPLANE_SANITIZE)
+    target_compile_options(backplane_flags INTERFACE -fsanitize=${BACKPLANE_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+    target_link_options(backplane_flags INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
+endif()
+if(BACKPLANE_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "BACKPLANE_FUZZ needs clang: cmake --preset fuzz")
+    endif()
+    target_compile_options(backplane_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# A shared object must find every symbol at link time. Clang leaves its sanitizers to the executable: no check there.
+set(no_undefined -Wl,-z,defs)
+if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    set(no_undefined "")
+endif()
+
+# Files named *_avx2.c and *_avx512.c are compiled for that instruction set, on x86-64 only; elsewhere they are expected
+# to compile to nothing.
+function(add_instruction_set_flags)
+    if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+        return()
+    endif()
+    foreach(source ${ARGN})
+        if(source MATCHES "_avx2\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+        elseif(source MATCHES "_avx512\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mfma;-mf16c")
+        endif()
+    endforeach()
+endfunction()

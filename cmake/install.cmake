@@ -1,0 +1,35 @@
+# What `make install` puts where.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS backplane EXPORT BackplaneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/backplane.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET provider_blas AND BACKPLANE_BLAS STREQUAL "module")
+    install(TARGETS provider_blas LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane-providers)
+endif()
+if(TARGET backplane-probe)
+    install(TARGETS backplane-probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/backplane)
+endif()
+if(TARGET backplane_cli)
+    install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# Optional until they are written: a missing one is caught by the test of the installed tree.
+install(FILES docs/backplane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+install(FILES completions/backplane.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME backplane OPTIONAL)
+install(FILES completions/_backplane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+install(FILES completions/backplane.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
+
+# Relative to its own place, so that the installed tree may be moved.
+file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+configure_file(cmake/backplane.pc.in backplane.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/backplane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Backplane)
+install(EXPORT BackplaneTargets NAMESPACE Backplane:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/BackplaneConfig.cmake.in BackplaneConfig.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(BackplaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/BackplaneConfig.cmake ${CMAKE_BINARY_DIR}/BackplaneConfigVersion.cmake
+    DESTINATION ${package_folder})

@@ -1,0 +1,46 @@
+# Programs that use the public header alone: examples, benchmarks, and the generators of reference pages.
+
+# examples/*.c: one program each; tests/CMakeLists.txt runs them.
+set(example_programs "")
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+if(BACKPLANE_EXAMPLES)
+    foreach(source ${example_sources})
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(example_${name} ${source})
+        target_link_libraries(example_${name} PRIVATE backplane backplane_flags m)
+        set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+        list(APPEND example_programs ${name})
+    endforeach()
+endif()
+
+# bench/*.c: one program each, built only by the target `bench`.
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+add_custom_target(bench)
+foreach(source ${bench_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(bench_${name} PRIVATE backplane backplane_flags dl pthread m)
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    add_dependencies(bench bench_${name})
+endforeach()
+if(TARGET provider_blas)
+    add_dependencies(bench provider_blas)
+endif()
+
+# tools/<name>_page.c prints docs/<name>.md from the tables in the public headers. `docs` rewrites the pages; a test
+# compares them.
+file(GLOB page_sources CONFIGURE_DEPENDS tools/*_page.c)
+set(page_names "")
+add_custom_target(docs)
+foreach(source ${page_sources})
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "_page$" "" page ${program})
+    add_executable(${program} ${source})
+    target_link_libraries(${program} PRIVATE backplane backplane_flags)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
+    add_custom_target(docs_${page} COMMAND ${program} > ${CMAKE_SOURCE_DIR}/docs/${page}.md VERBATIM)
+    add_dependencies(docs docs_${page})
+    list(APPEND page_names ${page})
+endforeach()
