@@ -41,7 +41,7 @@ BP_API void bp_plan_release(bp_plan *plan); /* NULL is fine */
 
 typedef struct bp_plan_info {
     size_t struct_size;
-    const char *operation; /* "matmul", "gemm" */
+    const char *operation; /* "gemm": bp_matmul and bp_gemm both become one */
     const char *provider;  /* "native", "blas" */
     const char *library;   /* id in the library list, "native" for our own */
     const char *library_path;
@@ -52,7 +52,7 @@ typedef struct bp_plan_info {
     int threads;
     double cost_ns;        /* estimated */
     int alignment;         /* bytes that every address must be a multiple of */
-    uint64_t runs;         /* times run from the cache; 0 for held plans */
+    uint64_t runs;         /* times run by one-shot calls; counted without a lock, so that runs at the same moment may be missed */
     char problem[256];     /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
 } bp_plan_info;
 
@@ -60,7 +60,7 @@ typedef struct bp_plan_info {
 BP_API bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info);
 
 /* The plan that the calling thread ran last (one-shot or held) through this library; BP_E_NOT_FOUND before the first.
- * The strings live until that thread's next call of an operation. */
+ * The plan is kept alive for its strings until that thread's next bp_last_plan(). */
 BP_API bp_status bp_last_plan(bp_plan_info *info);
 
 /* ---- The process-wide plan cache (plan_cache.max_size) ------------------------------------------------------------ */

@@ -51,7 +51,7 @@ typedef enum bp_setting_id {
 
 #define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
 #define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
-#define BP_SETTING_POLICY 4u    /* takes part in choosing; part of every plan's key */
+#define BP_SETTING_POLICY 4u    /* watched by operations: a change is seen by the next call */
 
 typedef struct bp_setting_info {
     const char *name;

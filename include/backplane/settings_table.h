@@ -36,7 +36,7 @@
       "Milliseconds that the probe of one library may take before it is ended.")                                        \
     X(registry_deepbind, "registry.deepbind", WORD, "auto", "auto|on|off", "", BP_SETTING_STARTUP, "loading",            \
       "Bind a library's own symbols first (RTLD_DEEPBIND); auto: on, but off under a sanitizer.")                       \
-    X(verbose, "verbose", INT, "0", "0..2", "", 0, "all operations",                                                    \
+    X(verbose, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations",                                                    \
       "1: one comma-separated line per call on standard error; 2: also each new plan's candidates.")                    \
     X(trace, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations",                                           \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")

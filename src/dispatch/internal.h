@@ -1,8 +1,144 @@
-/* internal.h - between ops/ and dispatch/: an operation makes a problem, dispatch finds the plan that runs it. */
+/* internal.h - between ops/ and dispatch/, and between the files of dispatch/.
+ *
+ * The way of a call: an operation keys its tensors (call.c looks the key up in the thread's short list). Where that misses,
+ * the operation makes a problem, cache.c looks in the process-wide cache, and choose.c asks every candidate. One choice function
+ * serves running, planning and explaining.
+ */
 #ifndef BP_DISPATCH_INTERNAL_H
 #define BP_DISPATCH_INTERNAL_H
 
 #include "backplane/dispatch.h"
 #include "base/base.h"
+#include "settings/internal.h"
+
+#include <pthread.h>
+
+/* ---- Candidates (candidates.c): a provider with the library that it drives, or alone. ---- */
+typedef struct bp__candidate {
+    const bp_provider *provider;
+    const bp_library_info *library; /* NULL for a provider that needs none */
+    void *instance;                 /* NULL when open() failed or the library's state forbids it */
+    bp_status status;               /* why there is no instance */
+    char refusal[256];
+    struct bp__candidate *next; /* every candidate ever made, for reset */
+} bp__candidate;
+
+/* The candidates of this moment. With `need_libraries` false the library list is not made, and only providers that need
+ * none are returned, unless the list exists already. The array stays valid until bp_reset. */
+bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
+const char *bp__candidate_id(const bp__candidate *candidate);      /* library id or provider name */
+const char *bp__candidate_version(const bp__candidate *candidate);
+/* How well a name given by the user means this candidate: 0 not at all, 1 its family or provider, 2 exactly. */
+int bp__candidate_matches(const bp__candidate *candidate, const char *name);
+
+extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
+bool bp__provider_is_builtin(const char *name);
+void bp__candidates_reset(void);
+const bp_host *bp__host(void); /* host.c */
+
+/* ---- Policy (policy.c) ---- */
+void bp__policy_resolve(bp_policy *policy); /* from the calling thread's settings */
+const char *bp__policy_text(uint32_t handle); /* the text behind preferred and exclude */
+void bp__policy_reset(void);
+
+/* ---- Problems (problem.c) ---- */
+void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
+
+/* ---- Choice (choose.c) ---- */
+typedef struct bp__choice {
+    int chosen; /* index into verdicts, -1: none */
+    int count;
+    bp__candidate **candidates;
+    bp_verdict *verdicts;  /* count of them */
+    bp_status status;      /* BP_OK, or why there is none */
+    char decision[512];    /* the sentence for it */
+    char warning[512];     /* "" or the sentence of a fallback */
+} bp__choice;
+
+/* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails only
+ * for lack of memory or when the library list cannot be made. */
+bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all);
+void bp__choice_free(bp__choice *choice);
+
+/* ---- Plans (plan.c) ---- */
+struct bp_plan {
+    bp_prepared *prepared; /* first: the hot path reads nothing else */
+    uint64_t serial;
+    atomic_int references;
+    atomic_uint_least64_t runs;
+    const bp__candidate *candidate;
+    int candidate_index;
+    bp_verdict verdict;
+    bp_problem problem;
+    char reason[512];
+    char text[256];
+    struct bp_plan *older, *newer; /* the list of all plans */
+};
+
+/* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. */
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip);
+void bp__plan_retain(bp_plan *plan);
+int bp__plans_alive(void);
+
+/* What the calling thread keeps between calls; small, so that it fits the static TLS of a process that opens us late. */
+typedef struct bp__thread_state {
+    uint64_t epoch;       /* of the settings that follow */
+    uint32_t policy;      /* number of the policy in force, for hot keys */
+    bool observed;        /* verbose or trace wants to see calls */
+    uint64_t last_serial;
+    struct bp__hot *hot;
+} bp__thread_state;
+extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
+
+/* ---- The process-wide cache (cache.c) ---- */
+/* The plan for the problem with a new reference, made when there is none. *fresh tells which. */
+bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
+void bp__cache_reset(void);
+/* Changes whenever plans made before must not be found again: cleared cache, new library list, fork. */
+uint32_t bp__generation(void);
+void bp__generation_next(void);
+
+/* ---- One call (call.c) ---- */
+#define BP__KEY_WORDS 44
+#define BP__OPERANDS 3
+
+/* Everything that tells one call from another, but addresses and the values of scalars. */
+typedef struct bp__call_key {
+    uint64_t words[BP__KEY_WORDS];
+    int count; /* 0: does not fit, use no short list */
+} bp__call_key;
+
+/* One call of an operation in the making: `key` was filled by bp__call_find. */
+typedef struct bp__call {
+    bp__call_key key;
+    const DLTensor *tensors[BP__OPERANDS]; /* inputs, then the output */
+} bp__call;
+
+/* Looks in the thread's short list. `tag` is the operation with its transforms and factor classes. Returns the plan (borrowed)
+ * when the call's tensors are known to be valid and do not overlap; NULL when the long way is needed. */
+const bp_plan *bp__call_find(bp__call *call, uint64_t tag);
+
+/* The long way: plan from the cache, run, remembered in the short list. The tensors have been checked. */
+bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const bp_scalar *scalars);
+
+/* Runs a found plan on the call's tensors. */
+bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars);
+
+/* Keeps the plan alive until this thread describes another one. */
+void bp__hot_describe(bp_plan *plan);
+void bp__hot_reset(void); /* all threads' short lists; no other thread may be inside the library */
+
+/* ---- Explain (explain.c) ---- */
+bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem);
+
+/* ---- Observation (observe.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */
+bool bp__observe_wanted(void); /* from the calling thread's settings */
+void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
+void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
+void bp__observe_reset(void);
+
+/* The mutexes of this room, for fork.c. */
+extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex, bp__observe_mutex;
 
 #endif

@@ -5,6 +5,10 @@
 #include "backplane/tensor.h"
 #include "base/base.h"
 
+/* The bytes that the tensor's elements span, relative to the address of the first one: [*low, *high). Refuses a negative
+ * size (BP_E_SHAPE) and counts or extents beyond int64 (BP_E_OVERFLOW). The dtype must be known, rank and shape in order. */
+bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *low, int64_t *high);
+
 /* BP_OK when the struct is one that operations can take: not NULL, rank in range, shape present, no negative size,
  * element count and byte extent within int64 (BP_E_OVERFLOW), a known dtype, host memory, data present when there are elements (unless
  * `data_optional`), address a multiple of the element's natural alignment. `name` ("a", "out") goes into the sentence. */
@@ -25,6 +29,14 @@ void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high);
 /* True when two distinct index tuples of the tensor can reach the same memory. Sufficient test: sorted strides, each at least
  * as large as the span of the smaller ones; a layout that fails it counts as overlapping. */
 bool bp__tensor_self_overlaps(const DLTensor *tensor);
+
+/* True when the two tensors may share memory. False is certain: their spans are apart, or their elements interleave
+ * without touching, as the blocks of one matrix, its even and odd columns, or real and imaginary parts do. */
+bool bp__tensors_overlap(const DLTensor *a, const DLTensor *b);
+
+/* True when some element of one shares a byte with some element of the other. Exact for the layouts that views of one array
+ * have (interleaved columns, panels of one matrix); where the search would take too long, a shared range counts as overlap. */
+bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b);
 
 /* "f32 3x4 strides 4,1" for messages. */
 const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);

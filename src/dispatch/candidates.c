@@ -1,0 +1,247 @@
+/* candidates.c - who may be asked: each provider that needs no library, and each provider with each library that it drives.
+ *
+ * Our own providers come first in the list and need no search of the machine; libraries are looked for when a choice first
+ * needs them. A candidate lives until bp_reset, since plans refer to it; when the library list is made anew, rows of the
+ * same file keep their candidate. */
+#include "dispatch/internal.h"
+
+#include "registry/internal.h"
+
+#include <string.h>
+
+pthread_mutex_t bp__candidates_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    bp__candidate *all;
+    bp__candidate **list; /* of the moment */
+    int count;
+    bool with_libraries;
+    const bp_library_info **rows; /* that the list was made from */
+    struct retired {
+        struct retired *next;
+        bp__candidate **list;
+    } *retired; /* choices of other threads may still read an older list */
+} state;
+
+const char *bp__candidate_id(const bp__candidate *candidate) {
+    return candidate->library ? candidate->library->id : candidate->provider->name;
+}
+
+const char *bp__candidate_version(const bp__candidate *candidate) {
+    return candidate->library ? candidate->library->version : candidate->provider->version;
+}
+
+static bool names_path(const bp_library_info *library, const char *name) {
+    if (bp__text_equal(library->path, name)) {
+        return true;
+    }
+    size_t length = strlen(name);
+    for (const char *line = library->aliases; *line;) {
+        const char *end = strchrnul(line, '\n');
+        if ((size_t)(end - line) == length && memcmp(line, name, length) == 0) {
+            return true;
+        }
+        line = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
+    if (bp__text_equal(bp__candidate_id(candidate), name)) {
+        return 2;
+    }
+    const bp_library_info *library = candidate->library;
+    if (!library) {
+        return 0;
+    }
+    if (name[0] == '/') {
+        return names_path(library, name) ? 2 : 0;
+    }
+    return bp__text_equal(library->family, name) || bp__text_equal(candidate->provider->name, name) ? 1 : 0;
+}
+
+static bp__candidate *find_existing(const bp_provider *provider, const bp_library_info *library) {
+    for (bp__candidate *c = state.all; c; c = c->next) {
+        if (c->provider != provider || !c->library != !library) {
+            continue;
+        }
+        if (!library || (bp__text_equal(c->library->path, library->path) && bp__text_equal(c->library->id, library->id) &&
+                         bp__text_equal(c->library->build_id, library->build_id) && c->library->state == library->state)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static void open_instance(bp__candidate *c) {
+    if (c->library && c->library->state != BP_LIBRARY_OK) {
+        c->status = c->library->state == BP_LIBRARY_UNTRUSTED ? BP_E_UNTRUSTED : BP_E_BROKEN;
+        bp__copy_text(c->refusal, sizeof c->refusal, c->library->reason);
+        return;
+    }
+    c->status = c->provider->open(bp__host(), c->library, &c->instance);
+    if (c->status != BP_OK) {
+        c->instance = NULL;
+        bp__copy_text(c->refusal, sizeof c->refusal, bp_last_error());
+    }
+}
+
+static bp_status add_candidate(bp__candidate **list, int *count, const bp_provider *provider, const bp_library_info *library) {
+    bp__candidate *c = find_existing(provider, library);
+    if (!c) {
+        c = bp__alloc_zero(1, sizeof *c);
+        if (!c) {
+            return bp__fail_memory(sizeof *c, "a candidate");
+        }
+        c->provider = provider;
+        c->library = library;
+        open_instance(c);
+        if (c->status == BP_E_NO_MEMORY) {
+            bp__free(c);
+            return BP_E_NO_MEMORY;
+        }
+        c->next = state.all;
+        state.all = c;
+    }
+    list[(*count)++] = c;
+    return BP_OK;
+}
+
+/* A facade is no candidate: the library that it forwards to is. */
+static bool drives(const bp_provider *provider, const bp_library_info *row) {
+    return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE;
+}
+
+static bp_status add_provider(bp__candidate **list, int *count, const bp_provider *provider, const bp_library_info **rows,
+                              int row_count) {
+    if (provider->library_kinds == 0) {
+        return add_candidate(list, count, provider, NULL);
+    }
+    for (int i = 0; i < row_count; i++) {
+        if (drives(provider, rows[i])) {
+            BP__TRY(add_candidate(list, count, provider, rows[i]));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status fill(bp__candidate **list, int *count, const bp__module *modules, int module_count,
+                      const bp_library_info **rows, int row_count) {
+    for (int i = 0; bp__builtin_providers[i]; i++) {
+        BP__TRY(add_provider(list, count, bp__builtin_providers[i], rows, row_count));
+    }
+    for (int i = 0; i < module_count; i++) {
+        if (modules[i].provider && !bp__provider_is_builtin(modules[i].provider->name)) {
+            BP__TRY(add_provider(list, count, modules[i].provider, rows, row_count));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status publish(bp__candidate **list, int count, bool with_libraries, const bp_library_info **rows) {
+    if (state.list) {
+        struct retired *node = bp__alloc(sizeof *node);
+        if (!node) {
+            return bp__fail_memory(sizeof *node, "the list of candidates");
+        }
+        node->list = state.list;
+        node->next = state.retired;
+        state.retired = node;
+    }
+    state.list = list;
+    state.count = count;
+    state.with_libraries = with_libraries;
+    state.rows = rows;
+    return BP_OK;
+}
+
+static bp_status rebuild(bool with_libraries, const bp_library_info **rows, int row_count, const bp__module *modules,
+                         int module_count) {
+    int builtin = 0;
+    while (bp__builtin_providers[builtin]) {
+        builtin++;
+    }
+    size_t most = (size_t)(builtin + module_count) * (size_t)(row_count + 1);
+    bp__candidate **list = bp__alloc_zero(most + 1, sizeof *list);
+    if (!list) {
+        return bp__fail_memory(most * sizeof *list, "the list of candidates");
+    }
+    int count = 0;
+    bp_status status = fill(list, &count, modules, module_count, rows, row_count);
+    if (status == BP_OK) {
+        status = publish(list, count, with_libraries, rows);
+    }
+    if (status != BP_OK) {
+        bp__free(list);
+    }
+    return status;
+}
+
+bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
+    const bp__module *modules = NULL;
+    const bp_library_info **rows = NULL;
+    int module_count = 0;
+    int row_count = 0;
+    BP__TRY(bp__modules(&modules, &module_count));
+    if (need_libraries) {
+        BP__TRY(bp__libraries(&rows, &row_count));
+    }
+    pthread_mutex_lock(&bp__candidates_mutex);
+    bp_status status = BP_OK;
+    if (!state.list || (need_libraries && (!state.with_libraries || state.rows != rows))) {
+        status = rebuild(need_libraries, rows, row_count, modules, module_count);
+    }
+    *list = state.list;
+    *count = state.count;
+    pthread_mutex_unlock(&bp__candidates_mutex);
+    return status;
+}
+
+static bp_status threads_of(const bp__candidate *c, int *count) {
+    if (!c->instance) {
+        return bp__fail(c->status, "%s: %s", bp__candidate_id(c), c->refusal);
+    }
+    if (!c->provider->threads) {
+        return bp__fail(BP_E_UNSUPPORTED, "provider '%s' has no threads of its own", c->provider->name);
+    }
+    return c->provider->threads(c->instance, 0, count);
+}
+
+bp_status bp_library_threads(const char *id, int *count) {
+    if (!id || !count) {
+        return bp__fail(BP_E_ARGUMENT, "bp_library_threads: id and count must not be NULL");
+    }
+    bp__candidate **list;
+    int candidates;
+    BP__TRY(bp__candidates(true, &list, &candidates));
+    for (int i = 0; i < candidates; i++) {
+        if (bp__candidate_matches(list[i], id) == 2) {
+            return threads_of(list[i], count);
+        }
+    }
+    for (int i = 0; i < candidates; i++) {
+        if (bp__candidate_matches(list[i], id) == 1) {
+            return threads_of(list[i], count);
+        }
+    }
+    return bp__library_absent(id);
+}
+
+void bp__candidates_reset(void) {
+    while (state.all) {
+        bp__candidate *c = state.all;
+        state.all = c->next;
+        if (c->instance) {
+            c->provider->close(c->instance);
+        }
+        bp__free(c);
+    }
+    while (state.retired) {
+        struct retired *node = state.retired;
+        state.retired = node->next;
+        bp__free(node->list);
+        bp__free(node);
+    }
+    bp__free(state.list);
+    memset(&state, 0, sizeof state);
+}

@@ -1,0 +1,231 @@
+/* choose.c - asks every candidate and picks one: constraints first (they refuse), then the preference, then the cost.
+ *
+ * This is the only place where a choice is made. Running takes its result, explain shows it. */
+#include "dispatch/internal.h"
+
+#include "registry/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
+    verdict->reason = reason;
+    bp__copy_text(verdict->text, sizeof verdict->text, text);
+}
+
+/* Whether the comma-separated list names the candidate. */
+static bool listed(const bp__candidate *candidate, const char *list) {
+    for (const char *item = list; *item;) {
+        size_t length = strcspn(item, ",");
+        const char *first = item;
+        const char *last = item + length;
+        while (first < last && *first == ' ') {
+            first++;
+        }
+        while (last > first && last[-1] == ' ') {
+            last--;
+        }
+        char name[256];
+        if (last > first && (size_t)(last - first) < sizeof name) {
+            memcpy(name, first, (size_t)(last - first));
+            name[last - first] = '\0';
+            if (bp__candidate_matches(candidate, name)) {
+                return true;
+            }
+        }
+        item += length + (item[length] == ',');
+    }
+    return false;
+}
+
+/* The promises that the policy asks for, checked here for all providers alike: an absent note means "unknown". */
+static void check_promises(const bp_policy *policy, bp_verdict *verdict) {
+    if (policy->deterministic == 2 && !(verdict->notes & BP_NOTE_SAME_THREADS)) {
+        refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits with any number of threads");
+    } else if (policy->deterministic == 1 && !(verdict->notes & (BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS))) {
+        refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits in the next run");
+    } else if (verdict->threads > policy->threads) {
+        refuse(verdict, BP_REASON_THREADS, "would use more threads than num_threads allows");
+    }
+}
+
+static void ask(const bp__candidate *candidate, const bp_problem *problem, const char *exclude, bp_verdict *verdict) {
+    memset(verdict, 0, sizeof *verdict);
+    verdict->struct_size = sizeof *verdict;
+    verdict->algorithm = "";
+    if (listed(candidate, exclude)) {
+        refuse(verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
+    } else if (!candidate->instance) {
+        refuse(verdict, BP_REASON_BROKEN, candidate->refusal);
+    } else {
+        candidate->provider->accept(candidate->instance, problem, verdict);
+        if (verdict->reason == BP_REASON_ACCEPTED) {
+            check_promises(&problem->policy, verdict);
+        }
+    }
+}
+
+static bool open_to(const bp__choice *choice, int index, uint64_t skip) {
+    bool skipped = index < 64 && (skip >> index & 1);
+    return choice->verdicts[index].reason == BP_REASON_ACCEPTED && !skipped;
+}
+
+/* The cheapest open candidate among those that match `name` at least so well; -1 when there is none. */
+static int cheapest(const bp__choice *choice, uint64_t skip, const char *name, int match) {
+    int best = -1;
+    for (int i = 0; i < choice->count; i++) {
+        if (open_to(choice, i, skip) && (!name || bp__candidate_matches(choice->candidates[i], name) >= match) &&
+            (best < 0 || choice->verdicts[i].cost_ns < choice->verdicts[best].cost_ns)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The best match for a preference among all candidates, open or not; -1 when no candidate is meant by it. */
+static int meant(const bp__choice *choice, const char *name) {
+    int best = -1;
+    int quality = 0;
+    for (int i = 0; i < choice->count; i++) {
+        int match = bp__candidate_matches(choice->candidates[i], name);
+        if (match > quality) {
+            quality = match;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void decide_by_cost(bp__choice *choice, uint64_t skip) {
+    choice->chosen = cheapest(choice, skip, NULL, 0);
+    if (choice->chosen < 0) {
+        return;
+    }
+    int open = 0;
+    for (int i = 0; i < choice->count; i++) {
+        open += open_to(choice, i, skip);
+    }
+    snprintf(choice->decision, sizeof choice->decision,
+             open == 1 ? "the only candidate that accepts" : "lowest estimated time of %d candidates that accept", open);
+}
+
+static void say_none(bp__choice *choice, uint64_t skip) {
+    size_t used = 0;
+    choice->status = BP_E_NO_CANDIDATE;
+    for (int i = 0; i < choice->count && used < sizeof choice->decision; i++) {
+        const bp_verdict *v = &choice->verdicts[i];
+        bool failed = v->reason == BP_REASON_ACCEPTED && i < 64 && (skip >> i & 1);
+        int n = snprintf(choice->decision + used, sizeof choice->decision - used, "%s%s: %s", used ? "; " : "none accepts: ",
+                         bp__candidate_id(choice->candidates[i]),
+                         failed ? "failed when tried" : (v->text[0] ? v->text : bp_reason_text(v->reason)));
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
+    bp_layer layer;
+    const char *where;
+    bp__setting_origin(id, &layer, &where);
+    snprintf(buffer, size, *where ? "%s, %s" : "%s", bp_layer_name(layer), where);
+    return buffer;
+}
+
+/* What dispatch.fallback makes of a preference that cannot be followed. */
+static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t skip, const char *preferred, int wanted) {
+    char why[320];
+    bp_status status = BP_E_FALLBACK;
+    if (wanted < 0) {
+        status = bp__library_absent(preferred);
+        bp__copy_text(why, sizeof why, "it was not found on this machine");
+    } else {
+        const bp_verdict *v = &choice->verdicts[wanted];
+        bool failed = v->reason == BP_REASON_ACCEPTED;
+        bp__copy_text(why, sizeof why, failed ? "it failed when tried" : (v->text[0] ? v->text : bp_reason_text(v->reason)));
+    }
+    if (problem->policy.fallback == 0) {
+        choice->chosen = -1;
+        choice->status = status;
+        if (wanted < 0) {
+            bp__copy_text(choice->decision, sizeof choice->decision, bp_last_error());
+        } else {
+            snprintf(choice->decision, sizeof choice->decision, "blas.preferred=%s cannot run this: %s (dispatch.fallback=strict)",
+                     preferred, why);
+        }
+        return;
+    }
+    decide_by_cost(choice, skip);
+    if (choice->chosen < 0) {
+        say_none(choice, skip);
+        return;
+    }
+    char first[sizeof choice->decision];
+    bp__copy_text(first, sizeof first, choice->decision);
+    snprintf(choice->decision, sizeof choice->decision, "blas.preferred=%s cannot run this (%s); %.160s", preferred, why, first);
+    if (problem->policy.fallback == 1) {
+        snprintf(choice->warning, sizeof choice->warning, "blas.preferred=%s cannot run %s: %s; '%s' runs instead", preferred,
+                 bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->candidates[choice->chosen]));
+    }
+}
+
+static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
+    const char *preferred = bp__policy_text(problem->policy.preferred);
+    if (!*preferred) {
+        decide_by_cost(choice, skip);
+        if (choice->chosen < 0) {
+            say_none(choice, skip);
+        }
+        return;
+    }
+    int wanted = meant(choice, preferred);
+    int quality = wanted < 0 ? 1 : bp__candidate_matches(choice->candidates[wanted], preferred);
+    choice->chosen = cheapest(choice, skip, preferred, quality);
+    if (choice->chosen < 0) {
+        fall_back(choice, problem, skip, preferred, wanted);
+        return;
+    }
+    char origin[256];
+    snprintf(choice->decision, sizeof choice->decision, "preferred by blas.preferred=%s (%s)", preferred,
+             origin_text(BP_SET_blas_preferred, origin, sizeof origin));
+}
+
+static bp_status ask_all(bp__choice *choice, const bp_problem *problem, bool need_libraries) {
+    BP__TRY(bp__candidates(need_libraries, &choice->candidates, &choice->count));
+    bp_verdict *verdicts = bp__realloc(choice->verdicts, ((size_t)choice->count + 1) * sizeof *verdicts);
+    if (!verdicts) {
+        return bp__fail_memory((size_t)choice->count * sizeof *verdicts, "the verdicts");
+    }
+    choice->verdicts = verdicts;
+    const char *exclude = bp__policy_text(problem->policy.exclude);
+    for (int i = 0; i < choice->count; i++) {
+        ask(choice->candidates[i], problem, exclude, &verdicts[i]);
+    }
+    return BP_OK;
+}
+
+bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all) {
+    memset(choice, 0, sizeof *choice);
+    choice->chosen = -1;
+    const char *preferred = bp__policy_text(problem->policy.preferred);
+    bp_status status = BP_OK;
+    /* A preference for a provider that needs no library is settled without a search of the machine. */
+    bool early = false;
+    if (!all && *preferred) {
+        status = ask_all(choice, problem, false);
+        int wanted = status == BP_OK ? meant(choice, preferred) : -1;
+        early = wanted >= 0 && !choice->candidates[wanted]->library && open_to(choice, wanted, skip);
+    }
+    if (status == BP_OK && !early) {
+        status = ask_all(choice, problem, true);
+    }
+    if (status != BP_OK) {
+        bp__choice_free(choice);
+        return status;
+    }
+    decide(choice, problem, skip);
+    return BP_OK;
+}
+
+void bp__choice_free(bp__choice *choice) {
+    bp__free(choice->verdicts);
+    choice->verdicts = NULL;
+}

@@ -1,0 +1,194 @@
+/* explain.c - every candidate and its verdict, in words and as JSON, from the list that a call itself chooses from. */
+#include "dispatch/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct bp_explanation {
+    bp__choice choice;
+    char problem[256];
+    char *text;
+    char *json;
+};
+
+static const char *said(const bp_verdict *v) {
+    return v->text[0] || v->reason == BP_REASON_ACCEPTED ? v->text : bp_reason_text(v->reason);
+}
+
+int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate_info *info) {
+    if (!explanation || !info || info->struct_size != sizeof *info || index < 0 || index >= explanation->choice.count) {
+        return 0;
+    }
+    const bp__candidate *candidate = explanation->choice.candidates[index];
+    const bp_verdict *v = &explanation->choice.verdicts[index];
+    info->library = bp__candidate_id(candidate);
+    info->provider = candidate->provider->name;
+    info->version = bp__candidate_version(candidate);
+    info->accepted = v->reason == BP_REASON_ACCEPTED;
+    info->reason = v->reason;
+    info->text = said(v);
+    info->algorithm = v->algorithm;
+    info->notes = v->notes;
+    info->threads = v->threads;
+    info->cost_ns = v->cost_ns;
+    info->chosen = index == explanation->choice.chosen;
+    return 1;
+}
+
+const char *bp_explanation_problem(const bp_explanation *explanation) {
+    return explanation ? explanation->problem : "";
+}
+
+const char *bp_explanation_decision(const bp_explanation *explanation) {
+    return explanation ? explanation->choice.decision : "";
+}
+
+const char *bp_explanation_text(const bp_explanation *explanation) {
+    return explanation ? explanation->text : "";
+}
+
+const char *bp_explanation_json(const bp_explanation *explanation) {
+    return explanation ? explanation->json : "";
+}
+
+void bp_explanation_free(bp_explanation *explanation) {
+    if (explanation) {
+        bp__choice_free(&explanation->choice);
+        bp__free(explanation->text);
+        bp__free(explanation->json);
+        bp__free(explanation);
+    }
+}
+
+static void add_time(bp__text *out, double ns) {
+    if (ns < 1e3) {
+        bp__text_addf(out, "%.0f ns", ns);
+    } else if (ns < 1e6) {
+        bp__text_addf(out, "%.3g us", ns / 1e3);
+    } else {
+        bp__text_addf(out, "%.4g ms", ns / 1e6);
+    }
+}
+
+static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
+    char notes[256];
+    bp__text_addf(out, "  %s %-18s %-10s ", c->chosen ? "*" : (c->accepted ? "+" : "-"), c->library, c->provider);
+    if (!c->accepted) {
+        bp__text_addf(out, "refused: %s\n", c->text);
+        return;
+    }
+    bp__text_addf(out, "%s, %d thread%s, about ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
+    add_time(out, c->cost_ns);
+    bp__text_addf(out, "; %s%s%s\n", bp_notes_text(c->notes, notes, sizeof notes), *c->text ? "; " : "", c->text);
+}
+
+static void add_policy_text(bp__text *out) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const bp_setting_info *row = bp_setting_at(i);
+        bp_layer layer;
+        const char *where;
+        const char *value;
+        if (!(row->flags & BP_SETTING_POLICY) || bp_get(row->name, &value, &layer, &where) != BP_OK ||
+            layer == BP_LAYER_DEFAULT) {
+            continue;
+        }
+        bp__text_addf(out, "  %s = %s (%s%s%s)\n", row->name, value, bp_layer_name(layer), *where ? ": " : "", where);
+    }
+}
+
+static void make_text(const bp_explanation *e, bp__text *out) {
+    bp__text_addf(out, "problem   %s\n", e->problem);
+    if (e->choice.chosen >= 0) {
+        bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.candidates[e->choice.chosen]));
+    } else {
+        bp__text_addf(out, "chosen    none\n");
+    }
+    bp__text_addf(out, "because   %s\ncandidates (* chosen, + accepts, - refuses)\n", e->choice.decision);
+    bp_candidate_info c = {.struct_size = sizeof c};
+    for (int i = 0; bp_explanation_at(e, i, &c); i++) {
+        add_candidate_text(out, &c);
+    }
+    size_t before = out->length;
+    bp__text_add(out, "settings that differ from their defaults\n");
+    size_t head = out->length;
+    add_policy_text(out);
+    if (out->length == head && !out->failed) {
+        out->length = before;
+        out->bytes[before] = '\0';
+    }
+}
+
+static void add_candidate_json(bp__json *json, const bp_candidate_info *c) {
+    char notes[256];
+    bp__json_open(json, NULL, '{');
+    bp__json_text(json, "library", c->library);
+    bp__json_text(json, "provider", c->provider);
+    bp__json_text(json, "version", c->version);
+    bp__json_bool(json, "accepted", c->accepted);
+    bp__json_bool(json, "chosen", c->chosen);
+    bp__json_text(json, "reason", bp_reason_name(c->reason));
+    bp__json_text(json, "text", c->text);
+    bp__json_text(json, "algorithm", c->algorithm);
+    bp__json_int(json, "threads", c->threads);
+    bp__json_number(json, "cost_ns", c->cost_ns);
+    bp__json_text(json, "notes", bp_notes_text(c->notes, notes, sizeof notes));
+    bp__json_close(json, '}');
+}
+
+static void make_json(const bp_explanation *e, bp__text *out) {
+    bp__json json;
+    bp__json_begin(&json, out);
+    bp__json_open(&json, NULL, '{');
+    bp__json_text(&json, "problem", e->problem);
+    bp__json_text(&json, "chosen", e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
+    bp__json_text(&json, "status", bp_status_name(e->choice.status));
+    bp__json_text(&json, "decision", e->choice.decision);
+    bp__json_text(&json, "warning", e->choice.warning[0] ? e->choice.warning : NULL);
+    bp__json_open(&json, "candidates", '[');
+    bp_candidate_info c = {.struct_size = sizeof c};
+    for (int i = 0; bp_explanation_at(e, i, &c); i++) {
+        add_candidate_json(&json, &c);
+    }
+    bp__json_close(&json, ']');
+    bp__json_open(&json, "settings", '{');
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const bp_setting_info *row = bp_setting_at(i);
+        bp_layer layer;
+        const char *where;
+        const char *value;
+        if ((row->flags & BP_SETTING_POLICY) && bp_get(row->name, &value, &layer, &where) == BP_OK) {
+            bp__json_open(&json, row->name, '{');
+            bp__json_text(&json, "value", value);
+            bp__json_text(&json, "layer", bp_layer_name(layer));
+            bp__json_text(&json, "where", where);
+            bp__json_close(&json, '}');
+        }
+    }
+    bp__json_close(&json, '}');
+    bp__json_close(&json, '}');
+}
+
+bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
+    bp_explanation *e = bp__alloc_zero(1, sizeof *e);
+    if (!e) {
+        return bp__fail_memory(sizeof *e, "an explanation");
+    }
+    bp_status status = bp__choose(&e->choice, problem, 0, true);
+    if (status != BP_OK) {
+        bp__free(e);
+        return status;
+    }
+    bp__problem_text(problem, e->problem, sizeof e->problem);
+    bp__text text = {0};
+    bp__text json = {0};
+    make_text(e, &text);
+    make_json(e, &json);
+    e->text = text.bytes;
+    e->json = json.bytes;
+    if (text.failed || json.failed) {
+        bp_explanation_free(e);
+        return bp__fail_memory(4096, "an explanation");
+    }
+    *explanation = e;
+    return BP_OK;
+}

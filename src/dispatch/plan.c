@@ -1,0 +1,195 @@
+/* plan.c - plans: made from a choice, run, described, counted.
+ *
+ * All living plans are in one list, so that "which plan ran last" can be answered without a reference count on the hot
+ * path: a thread remembers address and serial number, and the list tells whether that plan still lives. */
+#include "dispatch/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+pthread_mutex_t bp__plans_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bp_plan *newest;
+static uint64_t last_serial;
+static int alive;
+
+static void link_plan(bp_plan *plan) {
+    pthread_mutex_lock(&bp__plans_mutex);
+    plan->serial = ++last_serial;
+    plan->older = newest;
+    if (newest) {
+        newest->newer = plan;
+    }
+    newest = plan;
+    alive++;
+    pthread_mutex_unlock(&bp__plans_mutex);
+}
+
+static void unlink_plan(bp_plan *plan) {
+    pthread_mutex_lock(&bp__plans_mutex);
+    if (plan->older) {
+        plan->older->newer = plan->newer;
+    }
+    if (plan->newer) {
+        plan->newer->older = plan->older;
+    } else {
+        newest = plan->older;
+    }
+    alive--;
+    pthread_mutex_unlock(&bp__plans_mutex);
+}
+
+int bp__plans_alive(void) {
+    pthread_mutex_lock(&bp__plans_mutex);
+    int count = alive;
+    pthread_mutex_unlock(&bp__plans_mutex);
+    return count;
+}
+
+void bp__plan_retain(bp_plan *plan) {
+    atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
+}
+
+void bp_plan_release(bp_plan *plan) {
+    if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    unlink_plan(plan);
+    plan->prepared->destroy(plan->prepared);
+    bp__free(plan);
+}
+
+/* Failures of one candidate that another may not share. Everything else is the caller's business. */
+static bool worth_another(bp_status status) {
+    switch (status) {
+    case BP_E_UNSUPPORTED:
+    case BP_E_NO_MEMORY:
+    case BP_E_NOT_FOUND:
+    case BP_E_LOAD:
+    case BP_E_BROKEN:
+    case BP_E_SYMBOL:
+    case BP_E_UNTRUSTED:
+    case BP_E_FORKED: return true;
+    default: return false;
+    }
+}
+
+static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_problem *problem) {
+    bp_plan *plan = bp__alloc_zero(1, sizeof *plan);
+    if (!plan) {
+        return bp__fail_memory(sizeof *plan, "a plan");
+    }
+    const bp__candidate *candidate = choice->candidates[choice->chosen];
+    plan->candidate = candidate;
+    plan->candidate_index = choice->chosen;
+    plan->verdict = choice->verdicts[choice->chosen];
+    plan->problem = *problem;
+    atomic_init(&plan->references, 1);
+    bp__copy_text(plan->reason, sizeof plan->reason, choice->decision);
+    bp__problem_text(problem, plan->text, sizeof plan->text);
+    bp_status status = candidate->provider->plan(candidate->instance, problem, &plan->verdict, &plan->prepared);
+    if (status != BP_OK) {
+        bp__free(plan);
+        return status;
+    }
+    link_plan(plan);
+    *made = plan;
+    return BP_OK;
+}
+
+/* A candidate failed although it had accepted: allowed to go on, and said to the user once? */
+static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, uint64_t *skip) {
+    if (!worth_another(status) || choice->chosen >= 64 || problem->policy.fallback == 0) {
+        return false;
+    }
+    *skip |= UINT64_C(1) << choice->chosen;
+    if (problem->policy.fallback == 1) {
+        bp__warn("'%s' was chosen but failed (%s); another library runs instead",
+                 bp__candidate_id(choice->candidates[choice->chosen]), bp_last_error());
+    }
+    return true;
+}
+
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip) {
+    for (;;) {
+        bp__choice choice;
+        BP__TRY(bp__choose(&choice, problem, skip, false));
+        bp_status status = choice.status;
+        if (status != BP_OK) {
+            bp__fail(status, "%s", choice.decision);
+            bp__choice_free(&choice);
+            return status;
+        }
+        if (choice.warning[0]) {
+            bp__warn("%s", choice.warning);
+        }
+        bp__observe_plan(&choice, problem);
+        status = prepare(plan, &choice, problem);
+        bool again = status != BP_OK && may_go_on(&choice, problem, status, &skip);
+        bp__choice_free(&choice);
+        if (!again) {
+            return status;
+        }
+    }
+}
+
+bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
+    uint64_t epoch = bp__settings_epoch();
+    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
+        bp__thread_refresh(epoch);
+    }
+    bp__thread.last_serial = plan->serial;
+    if (BP__LIKELY(!bp__thread.observed)) {
+        return plan->prepared->run(plan->prepared, a, b, c, scalars ? scalars : plain);
+    }
+    int64_t start = bp__now_ns();
+    bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars ? scalars : plain);
+    bp__observe_call(plan, false, start, bp__now_ns(), status);
+    return status;
+}
+
+bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
+    if (!plan || !info || info->struct_size != sizeof *info) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL and info->struct_size must be %zu", sizeof *info);
+    }
+    const bp_library_info *library = plan->candidate->library;
+    info->operation = bp_op_name((bp_op)plan->problem.op);
+    info->provider = plan->candidate->provider->name;
+    info->library = bp__candidate_id(plan->candidate);
+    info->library_path = library ? library->path : "";
+    info->library_version = bp__candidate_version(plan->candidate);
+    info->algorithm = plan->verdict.algorithm;
+    info->reason = plan->reason;
+    info->notes = plan->verdict.notes;
+    info->threads = plan->verdict.threads;
+    info->cost_ns = plan->verdict.cost_ns;
+    info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype);
+    info->runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
+    bp__copy_text(info->problem, sizeof info->problem, plan->text);
+    return BP_OK;
+}
+
+bp_status bp_last_plan(bp_plan_info *info) {
+    if (!info || info->struct_size != sizeof *info) {
+        return bp__fail(BP_E_ARGUMENT, "bp_last_plan: info->struct_size must be %zu", sizeof *info);
+    }
+    if (bp__thread.last_serial == 0) {
+        return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
+    }
+    pthread_mutex_lock(&bp__plans_mutex);
+    bp_plan *plan = newest;
+    while (plan && plan->serial != bp__thread.last_serial) {
+        plan = plan->older;
+    }
+    if (plan) {
+        bp__plan_retain(plan);
+    }
+    pthread_mutex_unlock(&bp__plans_mutex);
+    if (!plan) {
+        return bp__fail(BP_E_NOT_FOUND, "the plan that this thread ran last has been released");
+    }
+    bp_status status = bp_plan_describe(plan, info);
+    bp__hot_describe(plan);
+    bp_plan_release(plan);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* policy.c - resolves the settings that take part in choosing, once per change, for the calling thread.
+ *
+ * Every call needs to know which policy is in force. Reading six settings would cost more than a small product, so a thread
+ * keeps a small number that stands for the whole policy, and checks one epoch to know that the number still holds. Equal
+ * policies get equal numbers, so that plans made under a scope are found again the next time that scope is entered. */
+#include "dispatch/internal.h"
+
+#include "machine/internal.h"
+
+#include <string.h>
+
+_Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec")));
+
+pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Texts that policies name, and policies themselves; both only grow, and are few. */
+static struct {
+    const char **texts;
+    uint32_t text_count;
+    bp_policy *policies;
+    uint32_t policy_count;
+} known;
+
+/* A number for a text, 0 for "" (and where memory is short: then the preference is left out of this policy). */
+static uint32_t text_handle(const char *text) {
+    if (!*text) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < known.text_count; i++) {
+        if (bp__text_equal(known.texts[i], text)) {
+            return i + 1;
+        }
+    }
+    const char *kept = bp__intern(text);
+    const char **grown = bp__realloc(known.texts, (known.text_count + 1) * sizeof *grown);
+    if (grown) {
+        known.texts = grown;
+    }
+    if (!kept || !grown) {
+        return 0;
+    }
+    known.texts[known.text_count++] = kept;
+    return known.text_count;
+}
+
+const char *bp__policy_text(uint32_t handle) {
+    pthread_mutex_lock(&bp__policy_mutex);
+    const char *text = handle > 0 && handle <= known.text_count ? known.texts[handle - 1] : "";
+    pthread_mutex_unlock(&bp__policy_mutex);
+    return text;
+}
+
+void bp__policy_resolve(bp_policy *policy) {
+    memset(policy, 0, sizeof *policy);
+    int64_t threads = bp__setting_int(BP_SET_num_threads);
+    policy->threads = threads > 0 ? (int32_t)threads : bp__usable_cpus();
+    policy->deterministic = (uint8_t)bp__setting_int(BP_SET_deterministic);
+    policy->capability = (uint8_t)bp__cpu_capability();
+    policy->fallback = (uint8_t)bp__setting_int(BP_SET_dispatch_fallback);
+    const char *preferred = bp__setting_text(BP_SET_blas_preferred);
+    const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
+    pthread_mutex_lock(&bp__policy_mutex);
+    policy->preferred = text_handle(preferred);
+    policy->exclude = text_handle(exclude);
+    pthread_mutex_unlock(&bp__policy_mutex);
+}
+
+/* Numbers start at 1; 0 means that memory was short, and keeps the call out of the short list. */
+static uint32_t policy_number(const bp_policy *policy) {
+    for (uint32_t i = 0; i < known.policy_count; i++) {
+        if (memcmp(&known.policies[i], policy, sizeof *policy) == 0) {
+            return i + 1;
+        }
+    }
+    bp_policy *grown = bp__realloc(known.policies, (known.policy_count + 1) * sizeof *grown);
+    if (!grown) {
+        return 0;
+    }
+    known.policies = grown;
+    known.policies[known.policy_count++] = *policy;
+    return known.policy_count;
+}
+
+void bp__thread_refresh(uint64_t epoch) {
+    bp_policy policy;
+    bp__policy_resolve(&policy);
+    pthread_mutex_lock(&bp__policy_mutex);
+    bp__thread.policy = policy_number(&policy);
+    pthread_mutex_unlock(&bp__policy_mutex);
+    bp__thread.observed = bp__observe_wanted();
+    bp__thread.epoch = epoch;
+}
+
+void bp__policy_reset(void) {
+    pthread_mutex_lock(&bp__policy_mutex);
+    bp__free(known.texts);
+    bp__free(known.policies);
+    memset(&known, 0, sizeof known);
+    pthread_mutex_unlock(&bp__policy_mutex);
+    bp__thread.epoch = 0;
+}

@@ -1,0 +1,102 @@
+/* problem.c - a problem in words, for explain, the verbose line and the plan cache's listing. */
+#include "dispatch/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *bp_op_name(bp_op op) {
+    switch (op) {
+#define X(number, name, text) \
+    case BP_OP_##name: return text;
+        BP_OP_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *bp_reason_name(bp_reason reason) {
+    switch (reason) {
+#define X(number, name, text) \
+    case BP_REASON_##name: return #name;
+        BP_REASON_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *bp_reason_text(bp_reason reason) {
+    switch (reason) {
+#define X(number, name, text) \
+    case BP_REASON_##name: return text;
+        BP_REASON_MAP(X)
+#undef X
+    }
+    return "unknown reason";
+}
+
+static const struct {
+    uint32_t note;
+    const char *text;
+} note_texts[] = {
+    {BP_NOTE_ACCUMULATES_F32, "accumulates in f32"},
+    {BP_NOTE_ACCUMULATES_F64, "accumulates in f64"},
+    {BP_NOTE_SAME_THREADS, "same bits with any number of threads"},
+    {BP_NOTE_SAME_RUN, "same bits again with the same number of threads"},
+    {BP_NOTE_DOWN_CONVERTS, "rounds inputs to a shorter type"},
+    {BP_NOTE_PROPAGATES_NAN, "propagates NaN"},
+    {BP_NOTE_PACKS_A, "copies A first"},
+    {BP_NOTE_PACKS_B, "copies B first"},
+    {BP_NOTE_PACKS_C, "copies C"},
+};
+
+const char *bp_notes_text(uint32_t notes, char *buffer, size_t size) {
+    size_t used = 0;
+    if (size == 0) {
+        return "";
+    }
+    buffer[0] = '\0';
+    if (notes & BP_NOTE_SAME_THREADS) {
+        notes &= ~BP_NOTE_SAME_RUN; /* said by the stronger promise */
+    }
+    for (int i = 0; i < BP__COUNT(note_texts); i++) {
+        if (!(notes & note_texts[i].note)) {
+            continue;
+        }
+        int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", note_texts[i].text);
+        if (n < 0 || (size_t)n >= size - used) {
+            break;
+        }
+        used += (size_t)n;
+    }
+    return buffer;
+}
+
+/* "T" for a column-major operand, "" for row-major or a single row or column, "?" for anything else. */
+static const char *order(int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    if (rows <= 1 || columns <= 1 || column == 1) {
+        return "";
+    }
+    return row == 1 ? "^T" : " strided";
+}
+
+static void gemm_text(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    char batch[32] = "";
+    if (g->batch_ndim > 0) {
+        snprintf(batch, sizeof batch, "%" PRId64 " x ", g->batch);
+    }
+    static const char *const betas[] = {"", " + C", " + beta C"};
+    snprintf(buffer, size, "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
+             bp_dtype_name((bp_dtype)problem->dtype), batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
+             order(g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
+             order(g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
+             order(g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
+}
+
+void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
+    switch ((bp_op)problem->op) {
+    case BP_OP_GEMM: gemm_text(problem, buffer, size); return;
+    }
+    bp__copy_text(buffer, size, "?");
+}

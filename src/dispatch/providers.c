@@ -1,0 +1,62 @@
+/* providers.c - the one list of built-in providers, and the public walk over all providers. */
+#include "dispatch/internal.h"
+
+#include "registry/internal.h"
+
+#include <string.h>
+
+extern const bp_provider bp_provider_native;
+#ifdef BP_BUILTIN_BLAS
+extern const bp_provider bp_provider_blas;
+#endif
+
+const bp_provider *const bp__builtin_providers[] = {
+    &bp_provider_native,
+#ifdef BP_BUILTIN_BLAS
+    &bp_provider_blas,
+#endif
+    NULL,
+};
+
+bool bp__provider_is_builtin(const char *name) {
+    for (int i = 0; bp__builtin_providers[i]; i++) {
+        if (bp__text_equal(bp__builtin_providers[i]->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void describe_builtin(const bp_provider *provider, bp_provider_info *info) {
+    info->name = provider->name;
+    info->version = provider->version;
+    info->description = provider->description;
+    info->path = "";
+    info->status = BP_OK;
+    info->reason = "";
+}
+
+int bp_provider_at(int index, bp_provider_info *info) {
+    if (!info || index < 0 || info->struct_size != sizeof *info) {
+        return 0;
+    }
+    int builtin = 0;
+    for (; bp__builtin_providers[builtin]; builtin++) {
+        if (builtin == index) {
+            describe_builtin(bp__builtin_providers[builtin], info);
+            return 1;
+        }
+    }
+    const bp__module *modules;
+    int count;
+    if (bp__modules(&modules, &count) != BP_OK || index - builtin >= count) {
+        return 0;
+    }
+    *info = modules[index - builtin].info;
+    info->struct_size = sizeof *info;
+    if (modules[index - builtin].provider && bp__provider_is_builtin(info->name)) {
+        info->status = BP_E_ABI;
+        info->reason = "a built-in provider has this name already";
+    }
+    return 1;
+}

@@ -1,0 +1,24 @@
+/* reset.c - bp_reset: gives everything back, room by room, from the top down. */
+#include "dispatch/internal.h"
+
+#include "machine/internal.h"
+#include "registry/internal.h"
+
+bp_status bp_reset(void) {
+    bp__hot_reset();
+    bp__cache_reset();
+    int held = bp__plans_alive();
+    if (held > 0) {
+        return bp__fail(BP_E_BUSY, "%d plan%s still held: release %s first", held, held == 1 ? " is" : "s are",
+                        held == 1 ? "it" : "them");
+    }
+    bp__observe_reset();
+    bp__candidates_reset();
+    bp__registry_reset();
+    bp__policy_reset();
+    bp__pool_stop();
+    bp__settings_reset();
+    bp__warning_reset();
+    bp__intern_reset();
+    return BP_OK;
+}

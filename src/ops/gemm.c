@@ -1,0 +1,114 @@
+/* gemm.c - bp_gemm: the BLAS operation with factors and transforms, for any strides and batches. */
+#include "ops/gemm.h"
+
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+
+#define TAG_GEMM UINT64_C(2)
+
+static bool is_complex(const DLTensor *t) {
+    return t->dtype.code == kDLComplex;
+}
+
+static bp_status check_request(const bp__request *r, const DLTensor *const tensors[BP__OPERANDS]) {
+    if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
+        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform", (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
+    }
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        if (tensors[i]->ndim < 2) {
+            return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i], tensors[i]->ndim);
+        }
+    }
+    return BP_OK;
+}
+
+static void transformed(bp__matrix *matrix, const DLTensor *tensor, bp_transform transform) {
+    bp__matrix_from(matrix, tensor);
+    if (transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE) {
+        bp__matrix_transpose(matrix);
+    }
+}
+
+static bool conjugates(bp_transform transform, const DLTensor *tensor) {
+    return is_complex(tensor) && (transform == BP_CONJUGATE || transform == BP_CONJUGATE_TRANSPOSE);
+}
+
+static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
+    if (a->columns != b->rows) {
+        return bp__fail(BP_E_SHAPE, "the inner sizes differ: op(a) has %" PRId64 " columns, op(b) has %" PRId64 " rows", a->columns,
+                        b->rows);
+    }
+    if (c->rows != a->rows || c->columns != b->columns) {
+        return bp__fail(BP_E_SHAPE, "c is %" PRId64 "x%" PRId64 "; this product is %" PRId64 "x%" PRId64, c->rows, c->columns, a->rows,
+                        b->columns);
+    }
+    return BP_OK;
+}
+
+static bp_status gemm_problem(bp_problem *problem, const bp__request *r, const DLTensor *const tensors[BP__OPERANDS],
+                              bool data_optional) {
+    const DLTensor *a = tensors[0];
+    const DLTensor *b = tensors[1];
+    const DLTensor *c = tensors[2];
+    BP__TRY(bp__gemm_check(a, b, c, "c", data_optional));
+    BP__TRY(check_request(r, tensors));
+    bp__matrix left, right, result;
+    transformed(&left, a, r->transform_a);
+    transformed(&right, b, r->transform_b);
+    bp__matrix_from(&result, c);
+    BP__TRY(check_sizes(&left, &right, &result));
+    problem->of.gemm.conjugate_a = conjugates(r->transform_a, a);
+    problem->of.gemm.conjugate_b = conjugates(r->transform_b, b);
+    problem->of.gemm.alpha = (uint8_t)bp__factor(r->alpha, 1.0, is_complex(a));
+    problem->of.gemm.beta = (uint8_t)bp__factor(r->beta, 0.0, is_complex(a));
+    return bp__gemm_lower(problem, &left, &right, &result);
+}
+
+static bp__request gemm_request(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha,
+                                const bp_scalar *beta) {
+    return (bp__request){gemm_problem, transform_a, transform_b, alpha, beta};
+}
+
+bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
+                  const DLTensor *b, const bp_scalar *beta, DLTensor *c) {
+    bp_scalar scalars[2] = {alpha ? *alpha : (bp_scalar){1.0, 0.0}, beta ? *beta : (bp_scalar){0.0, 0.0}};
+    bp__call call;
+    call.tensors[0] = a;
+    call.tensors[1] = b;
+    call.tensors[2] = c;
+    bool complex = a && is_complex(a);
+    /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
+    uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
+    uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
+    uint64_t tag = TAG_GEMM | first << 8 | second << 12 | (uint64_t)bp__factor(alpha, 1.0, complex) << 16 |
+                   (uint64_t)bp__factor(beta, 0.0, complex) << 20;
+    const bp_plan *plan = bp__call_find(&call, tag);
+    if (BP__LIKELY(plan != NULL)) {
+        return bp__call_run(&call, plan, scalars);
+    }
+    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
+    return bp__request_run(&request, &call, scalars);
+}
+
+bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha,
+                       const DLTensor *a, const DLTensor *b, const bp_scalar *beta, DLTensor *c) {
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = bp_gemm(transform_a, transform_b, alpha, a, b, beta, c);
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta, const DLTensor *c) {
+    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
+    return bp__request_plan(plan, options, &request, a, b, c);
+}
+
+bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
+                          bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
+                          const bp_scalar *beta, const DLTensor *c) {
+    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
+    return bp__request_explain(explanation, options, &request, a, b, c);
+}
