@@ -26,6 +26,9 @@ bp_status bp__fail_v(bp_status status, const char *format, va_list args);
 /* The usual sentence for a failed allocation of `size` bytes "for <what>". */
 bp_status bp__fail_memory(size_t size, const char *what);
 
+/* Gives back the long sentences of all threads; their statuses stay. For bp_reset. */
+void bp__error_reset(void);
+
 /* Leaves a function with the failure that a callee has reported. */
 #define BP__TRY(expression)                                \
     do {                                                   \
@@ -101,6 +104,9 @@ bp_status bp__file_trusted(const char *path);
 
 /* ---- Environment (environment.c): the one reader. Set-uid programs see nothing of it. ---- */
 const char *bp__env(const char *name); /* NULL when unset or empty */
+/* Calls `visit` for each variable whose name starts with `head`; the value may be empty, and a name longer than 255 bytes
+ * arrives cut. Stops when it returns false. */
+void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, const char *value), void *user);
 
 /* ---- Hash (hash.c) ---- */
 uint64_t bp__hash(const void *bytes, size_t size); /* 64 well-mixed bits; stable between runs, not cryptographic */
@@ -111,5 +117,10 @@ int64_t bp__now_ns(void); /* monotonic */
 /* ---- Warnings (warning.c): see bp_set_warning_handler ---- */
 void bp__warn(const char *format, ...) BP_PRINTF(1, 2);
 void bp__warning_reset(void);
+
+/* ---- Fork: holds every mutex of this room while the process forks, so that the child finds none locked. They are the
+ * innermost locks: take them last, give them back first. ---- */
+void bp__base_fork_lock(void);
+void bp__base_fork_unlock(void);
 
 #endif

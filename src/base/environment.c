@@ -1,0 +1,34 @@
+/* environment.c - the one reader of the environment. A program that runs with another user's rights (set-uid and the like)
+ * sees none of it, because whoever started it must not steer it. */
+#define _GNU_SOURCE
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+const char *bp__env(const char *name) {
+    const char *value = secure_getenv(name);
+    return value && *value != '\0' ? value : NULL;
+}
+
+void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, const char *value), void *user) {
+    if (getauxval(AT_SECURE) != 0 || !environ) {
+        return;
+    }
+    for (char **each = environ; *each; each++) {
+        char name[256];
+        const char *equals = strchr(*each, '=');
+        size_t length = equals ? (size_t)(equals - *each) : 0;
+        if (!equals || !bp__text_starts(*each, head) || length < strlen(head)) {
+            continue;
+        }
+        length = length < sizeof name ? length : sizeof name - 1;
+        memcpy(name, *each, length);
+        name[length] = '\0';
+        if (!visit(user, name, equals + 1)) {
+            return;
+        }
+    }
+}

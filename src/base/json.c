@@ -1,0 +1,132 @@
+/* json.c - JSON out, one value at a time. The writer keeps commas and escapes right; the caller keeps brackets in pairs. */
+#include "base/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bp__json_begin(bp__json *json, bp__text *out) {
+    *json = (bp__json){.out = out};
+}
+
+/* The length of the UTF-8 character at `at`, 0 when the bytes there are none (overlong forms, surrogates and values over
+ * U+10FFFF included). Stops at the final NUL, which is no continuation byte. */
+static int character_length(const unsigned char *at) {
+    if (at[0] < 0x80) {
+        return 1;
+    }
+    int length = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
+    if (at[0] < 0xC2 || at[0] > 0xF4) {
+        return 0;
+    }
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    bool out_of_range = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F) ||
+                        (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F);
+    return out_of_range ? 0 : length;
+}
+
+static void add_quoted(bp__text *out, const char *value) {
+    const unsigned char *at = (const unsigned char *)value;
+    bp__text_add(out, "\"");
+    while (*at) {
+        int length = character_length(at);
+        if (length == 0) {
+            bp__text_add(out, "\xEF\xBF\xBD");
+            length = 1;
+        } else if (*at == '"' || *at == '\\') {
+            bp__text_addf(out, "\\%c", *at);
+        } else if (*at == '\n') {
+            bp__text_add(out, "\\n");
+        } else if (*at == '\t') {
+            bp__text_add(out, "\\t");
+        } else if (*at < 0x20 || *at == 0x7F) {
+            bp__text_addf(out, "\\u%04x", *at);
+        } else {
+            bp__text_add_n(out, (const char *)at, (size_t)length);
+        }
+        at += length;
+    }
+    bp__text_add(out, "\"");
+}
+
+/* What stands before a value: a comma where one is due, and the key. */
+static void lead_in(bp__json *json, const char *key) {
+    if (json->depth < BP__COUNT(json->need_comma)) {
+        if (json->need_comma[json->depth]) {
+            bp__text_add(json->out, ",");
+        }
+        json->need_comma[json->depth] = 1;
+    }
+    if (key) {
+        add_quoted(json->out, key);
+        bp__text_add(json->out, ":");
+    }
+}
+
+void bp__json_open(bp__json *json, const char *key, char bracket) {
+    lead_in(json, key);
+    bp__text_add_n(json->out, &bracket, 1);
+    json->depth++;
+    if (json->depth < BP__COUNT(json->need_comma)) {
+        json->need_comma[json->depth] = 0;
+    } else {
+        json->out->failed = true; /* nested deeper than anything that this library writes */
+    }
+}
+
+void bp__json_close(bp__json *json, char bracket) {
+    json->depth -= json->depth > 0;
+    bp__text_add_n(json->out, &bracket, 1);
+}
+
+void bp__json_text(bp__json *json, const char *key, const char *value) {
+    lead_in(json, key);
+    if (value) {
+        add_quoted(json->out, value);
+    } else {
+        bp__text_add(json->out, "null");
+    }
+}
+
+void bp__json_int(bp__json *json, const char *key, int64_t value) {
+    lead_in(json, key);
+    bp__text_addf(json->out, "%lld", (long long)value);
+}
+
+/* printf writes the decimal point of the host program's locale, which may be several bytes; JSON knows only the full stop. */
+static void point_is_full_stop(char *number) {
+    char *to = number;
+    for (const char *from = number; *from; from++) {
+        if (strchr("0123456789+-e", *from)) {
+            *to++ = *from;
+        } else if (to == number || to[-1] != '.') {
+            *to++ = '.';
+        }
+    }
+    *to = '\0';
+}
+
+void bp__json_number(bp__json *json, const char *key, double value) {
+    char number[64] = "null";
+    lead_in(json, key);
+    if (isfinite(value)) {
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(number, sizeof number, "%.*g", digits, value);
+            if (strtod(number, NULL) == value) {
+                break; /* the fewest digits that read back as the same number */
+            }
+        }
+        point_is_full_stop(number);
+    }
+    bp__text_add(json->out, number);
+}
+
+void bp__json_bool(bp__json *json, const char *key, bool value) {
+    lead_in(json, key);
+    bp__text_add(json->out, value ? "true" : "false");
+}

@@ -1,0 +1,113 @@
+/* text.c - growing text and the few text questions that every room asks. */
+#include "base/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Makes room for `more` bytes and the final NUL. */
+static bool reserve(bp__text *text, size_t more) {
+    size_t needed;
+    if (text->failed || __builtin_add_overflow(text->length + 1, more, &needed)) {
+        text->failed = true;
+        return false;
+    }
+    if (needed <= text->capacity) {
+        return true;
+    }
+    size_t capacity = needed < SIZE_MAX / 2 ? needed + needed / 2 : needed;
+    capacity = capacity < 64 ? 64 : capacity;
+    char *bytes = bp__realloc(text->bytes, capacity);
+    if (!bytes) {
+        text->failed = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+void bp__text_add_n(bp__text *text, const char *piece, size_t length) {
+    if (reserve(text, length)) {
+        if (length > 0) {
+            memcpy(text->bytes + text->length, piece, length);
+        }
+        text->length += length;
+        text->bytes[text->length] = '\0';
+    }
+}
+
+void bp__text_add(bp__text *text, const char *piece) {
+    bp__text_add_n(text, piece, strlen(piece));
+}
+
+void bp__text_addf(bp__text *text, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0) {
+        text->failed = true;
+    } else if (reserve(text, (size_t)length)) {
+        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+const char *bp__text_get(const bp__text *text) {
+    return text->bytes ? text->bytes : "";
+}
+
+void bp__text_free(bp__text *text) {
+    bp__free(text->bytes);
+    *text = (bp__text){0};
+}
+
+bool bp__text_equal(const char *a, const char *b) {
+    return strcmp(a, b) == 0;
+}
+
+bool bp__text_starts(const char *text, const char *head) {
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+bool bp__parse_int(const char *text, int64_t *value) {
+    bool negative = *text == '-';
+    const char *at = text + (*text == '-' || *text == '+');
+    int64_t result = 0;
+    if (*at == '\0') {
+        return false;
+    }
+    for (; *at != '\0'; at++) {
+        int digit = *at - '0';
+        /* Counts downwards, because the least integer has no positive twin. */
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(result, 10, &result) ||
+            __builtin_sub_overflow(result, digit, &result)) {
+            return false;
+        }
+    }
+    if (!negative && __builtin_sub_overflow((int64_t)0, result, &result)) {
+        return false;
+    }
+    *value = result;
+    return true;
+}
+
+bool bp__copy_text(char *buffer, size_t size, const char *text) {
+    size_t length = strlen(text);
+    if (size == 0) {
+        return false;
+    }
+    if (length < size) {
+        memcpy(buffer, text, length + 1);
+        return true;
+    }
+    length = size - 1;
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) {
+        length--; /* a cut inside a UTF-8 character would leave half of it */
+    }
+    memcpy(buffer, text, length);
+    buffer[length] = '\0';
+    return false;
+}
