@@ -1,0 +1,64 @@
+# The front door. `make help` lists what it does; CMakeLists.txt knows how things are built.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
+SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
+
+.PHONY: build run test bench install fuzz sanitize format lint docs symbols bootstrap clean help
+
+build: build/CMakeCache.txt ## build everything into build/
+	@cmake --build build -j $(JOBS)
+
+run: bootstrap ## install what is needed, build, list the libraries and multiply the example matrices on each
+	@$(MAKE) --no-print-directory build
+	@tools/run.sh
+
+test: bootstrap ## install what is needed, build, and run all tests
+	@$(MAKE) --no-print-directory build
+	@tools/test.sh build
+
+bench: build ## build and run the benchmarks of bench/
+	@cmake --build build -j $(JOBS) --target bench
+	@tools/bench.sh
+
+install: build ## install into PREFIX (default /usr/local), below DESTDIR where that is given
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+fuzz: build-fuzz/CMakeCache.txt ## run each fuzz target for FUZZ_SECONDS (default 60); needs clang
+	@cmake --build build-fuzz -j $(JOBS)
+	@tools/fuzz.sh
+
+sanitize: build-asan/CMakeCache.txt build-tsan/CMakeCache.txt ## run all tests under ASan+UBSan, then under TSan
+	@cmake --build build-asan -j $(JOBS)
+	@tools/test.sh build-asan
+	@cmake --build build-tsan -j $(JOBS)
+	@tools/test.sh build-tsan
+
+format: ## lay out the sources with clang-format
+	@clang-format -i $(SOURCES)
+
+lint: build ## check layout and run clang-tidy
+	@clang-format --dry-run -Werror $(SOURCES)
+	@tools/lint.sh
+
+docs: build ## write the reference pages anew from the tables in the headers
+	@cmake --build build --target docs
+
+symbols: build ## pin the exported symbols anew, after a deliberate change of the interface
+	@python3 tests/laws/exported_symbols.py build --write
+
+bootstrap: ## install what is needed, as far as rights and network allow
+	@tools/bootstrap.sh $(if $(filter bootstrap,$(MAKECMDGOALS)),--again)
+
+clean: ## remove every build folder; .venv stays
+	@rm -rf build build-debug build-asan build-tsan build-fuzz
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+build/CMakeCache.txt:
+	@cmake --preset release $(GENERATOR)
+
+build-%/CMakeCache.txt:
+	@cmake --preset $* $(GENERATOR)

@@ -1,0 +1,104 @@
+#!/bin/sh
+# Brings a Debian-like machine to the point where everything builds and there are several libraries to find. Installs what
+# is missing where it may (apt as root, PyPI into .venv), and goes on without what it cannot get: it then says what is
+# missing and what follows. Does nothing, quickly, when all is there. Usage: tools/bootstrap.sh [--again]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+tools="cmake:cmake ninja:ninja-build make:make cc:gcc c++:g++ pkg-config:pkg-config" # command:package
+headers="libhwloc-dev libcmocka-dev libdlpack-dev python3-venv"
+libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
+    libfftw3-double3 libfftw3-single3 libgomp1"
+log=build/bootstrap.log
+gave_up=build/bootstrap.gave-up # holds what could not be had, so that every later call does not try again
+mkdir -p build
+[ "${1-}" = --again ] && rm -f "$gave_up"
+
+missing_packages() {
+    command -v dpkg-query >/dev/null || return 0
+    for package in "$@"; do
+        case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) in
+        *" installed") ;;
+        *) echo "$package" ;;
+        esac
+    done
+    return 0
+}
+
+missing_tools() {
+    for pair in "$@"; do
+        command -v "${pair%:*}" >/dev/null || echo "${pair#*:}"
+    done
+}
+missing_all() {
+    missing_tools $tools
+    missing_packages $headers $libraries
+    wheels_missing && echo wheels
+}
+
+# The wanted wheels, as one word: changes when the lists do.
+wheels_wanted() { cat tools/requirements.txt tools/libraries.txt | cksum | tr -d ' '; }
+wheels_missing() { [ "$(cat .venv/wheels 2>/dev/null)" != "$(wheels_wanted)" ]; }
+
+install_packages() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    echo "installing: $(echo $*)"
+    export DEBIAN_FRONTEND=noninteractive
+    {
+        apt-get -q -o Acquire::Retries=1 -o Acquire::http::Timeout=20 update
+        # One unknown name must not keep the others from being installed.
+        apt-get -q -y --no-install-recommends install "$@" ||
+            for package in "$@"; do apt-get -q -y --no-install-recommends install "$package"; done
+    } >>"$log" 2>&1
+}
+
+install_wheels() {
+    echo "installing Python packages into .venv"
+    pip="-m pip --disable-pip-version-check -q --retries 1 --timeout 20 install"
+    {
+        { [ -x .venv/bin/python ] || python3 -m venv .venv; } || return 1
+        .venv/bin/python $pip -r tools/requirements.txt || return 1
+        .venv/bin/python $pip --no-deps -r tools/libraries.txt || return 1
+    } >>"$log" 2>&1
+    wheels_wanted >.venv/wheels
+}
+
+wanted=$(missing_all)
+if [ -n "$wanted" ] && [ "$wanted" != "$(cat "$gave_up" 2>/dev/null)" ]; then
+    : >"$log"
+    packages=$(echo "$wanted" | grep -v '^wheels$')
+    [ -n "$packages" ] && install_packages $packages
+    wheels_missing && install_wheels
+    wanted=$(missing_all)
+    rm -f "$gave_up"
+    [ -n "$wanted" ] && echo "$wanted" >"$gave_up"
+fi
+
+# What cannot be had, and what follows from it.
+say() { echo "bootstrap: $*" >&2; }
+told=
+lacking=$(missing_packages $libraries)
+[ -n "$lacking" ] && told=1 && say "not installed: $(echo $lacking): fewer libraries to find; the built-in 'native' always works"
+lacking=$(missing_packages libcmocka-dev)
+[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the C tests are not built"
+lacking=$(missing_packages libhwloc-dev)
+[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the processor's layout is read from sysfs alone"
+lacking=$(missing_tools c++:g++; missing_packages libdlpack-dev)
+[ -n "$lacking" ] && told=1 && say "not installed: $(echo $lacking): the checks of the headers that need it are skipped"
+if wheels_missing; then
+    told=1
+    say "no complete .venv (python3-venv and network needed): MKL, oneDNN and NumPy's OpenBLAS are not there to find"
+    .venv/bin/python -c 'import numpy, pytest' 2>/dev/null || say "no NumPy and pytest in .venv: the tests of the command are skipped"
+fi
+if [ -n "$told" ]; then
+    say "as root, with a network, 'make bootstrap' installs these; the log of the last try is $log"
+fi
+
+for program in cmake cc; do
+    command -v "$program" >/dev/null || {
+        say "'$program' is not installed: nothing can be built (Debian: apt-get install cmake gcc ninja-build)"
+        exit 1
+    }
+done
+command -v ninja >/dev/null || command -v make >/dev/null || { say "neither ninja nor make is installed"; exit 1; }
+exit 0

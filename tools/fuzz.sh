@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds. New inputs and findings go into
+# build-fuzz/corpus and build-fuzz/findings, never into the source tree. Fails when a target did.
+set -u
+cd "$(dirname "$0")/.."
+seconds=${FUZZ_SECONDS:-60}
+failed=
+ran=0
+for target in build-fuzz/fuzz_*; do
+    [ -x "$target" ] || continue
+    name=${target##*/fuzz_}
+    mkdir -p "build-fuzz/corpus/$name" "build-fuzz/findings/$name"
+    echo "fuzz_$name: $seconds s"
+    ran=$((ran + 1))
+    "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+        -artifact_prefix="build-fuzz/findings/$name/" "build-fuzz/corpus/$name" "tests/fuzz/corpus/$name" \
+        >"build-fuzz/$name.log" 2>&1
+    status=$?
+    grep -E 'number_of_executed_units|ERROR|SUMMARY' "build-fuzz/$name.log" | sed 's/^/    /'
+    [ $status = 0 ] || failed="$failed fuzz_$name"
+done
+if [ -n "$failed" ]; then
+    echo "failed:$failed (inputs in build-fuzz/findings, logs build-fuzz/*.log)"
+    exit 1
+fi
+echo "$ran fuzz targets, no finding"
+[ $ran -gt 0 ]

@@ -1,0 +1,16 @@
+#!/bin/sh
+# The main job of `make run`: lists the libraries of this machine, then multiplies the matrices of examples/data on each of
+# them that can, and shows which one would be chosen and why.
+set -eu
+cd "$(dirname "$0")/.."
+[ -d .venv ] && export VIRTUAL_ENV="$PWD/.venv"
+backplane=build/backplane
+data=examples/data
+
+"$backplane" list
+for product in "digits_t digits" "digits digits_t" "digits_f64 axes_f64"; do
+    set -- $product
+    echo
+    echo "$1 @ $2"
+    "$backplane" compare matmul "$data/$1.npy" "$data/$2.npy"
+done

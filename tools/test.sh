@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs every test of a build folder (default build): ctest, then pytest over the command. Both always run; fails when
+# either did. Usage: tools/test.sh [FOLDER]
+set -u
+cd "$(dirname "$0")/.."
+folder=${1:-build}
+failed=0
+ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 || failed=1
+if .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
+    export BACKPLANE_BUILD="$PWD/$folder"
+    .venv/bin/python -m pytest -q tests/cli || failed=1
+else
+    echo "the tests of the command were SKIPPED: .venv has no NumPy and pytest (make bootstrap says why)"
+fi
+exit $failed
