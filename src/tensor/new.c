@@ -1,0 +1,80 @@
+/* new.c - fresh tensors for callers who have no memory of their own. */
+#include "tensor/internal.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    HUGE_PAGE = 2 << 20,
+    HUGE_FROM = 2 * HUGE_PAGE /* smaller blocks rarely contain a whole huge page */
+};
+
+/* One block holds the struct and both arrays; the elements have a block of their own for their alignment. */
+typedef struct owned_tensor {
+    DLManagedTensorVersioned managed;
+    int64_t dims[]; /* shape, then strides */
+} owned_tensor;
+
+static void delete_tensor(DLManagedTensorVersioned *managed) {
+    if (managed) {
+        bp__free_aligned(managed->dl_tensor.data);
+        bp__free(managed->manager_ctx);
+    }
+}
+
+/* Asks before the first touch, so that the kernel can back the memory with huge pages from the start. A refusal only costs
+ * speed. */
+static void ask_for_huge_pages(char *data, size_t size) {
+    if (size >= HUGE_FROM) {
+        uintptr_t first = ((uintptr_t)data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+        uintptr_t last = ((uintptr_t)data + size) & ~(uintptr_t)(HUGE_PAGE - 1);
+        (void)madvise(data + (first - (uintptr_t)data), last - first, MADV_HUGEPAGE);
+    }
+}
+
+static bp_status allocate_zeros(size_t size, void **data) {
+    if (size == 0) {
+        return BP_OK;
+    }
+    char *bytes = bp__alloc_aligned(size);
+    if (!bytes) {
+        return bp__fail_memory(size, "a tensor");
+    }
+    ask_for_huge_pages(bytes, size);
+    memset(bytes, 0, size);
+    *data = bytes;
+    return BP_OK;
+}
+
+bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape) {
+    if (!tensor) {
+        return bp__fail(BP_E_ARGUMENT, "argument 'tensor' is NULL; give the place for the result");
+    }
+    *tensor = NULL;
+    bp_view view;
+    BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, NULL));
+    size_t elements = (size_t)bp__tensor_elements(&view.tensor);
+    size_t dims = (size_t)ndim;
+
+    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * dims * sizeof *owned->dims);
+    if (!owned) {
+        return bp__fail_memory(sizeof *owned, "a tensor");
+    }
+    bp_status status = allocate_zeros(elements * bp_dtype_size(dtype), &view.tensor.data);
+    if (status != BP_OK) {
+        bp__free(owned);
+        return status;
+    }
+    memcpy(owned->dims, view.shape, dims * sizeof *owned->dims);
+    memcpy(owned->dims + dims, view.strides, dims * sizeof *owned->dims);
+    owned->managed = (DLManagedTensorVersioned){
+        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+        .manager_ctx = owned,
+        .deleter = delete_tensor,
+        .dl_tensor = view.tensor,
+    };
+    owned->managed.dl_tensor.shape = owned->dims;
+    owned->managed.dl_tensor.strides = owned->dims + dims;
+    *tensor = &owned->managed;
+    return BP_OK;
+}
