@@ -1,0 +1,92 @@
+/* double_provider.c - a provider with a will of its own, for testing choice: built several times with other values.
+ *
+ *   DOUBLE_NAME     its name                     DOUBLE_COST     the cost that it claims
+ *   DOUBLE_NOTES    its promises                 DOUBLE_REASON   what accept() says (0: accepted)
+ *   DOUBLE_PLAN     what plan() returns          DOUBLE_RUN      what run() returns
+ * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
+#include "backplane/provider.h"
+
+#ifndef DOUBLE_NOTES
+#define DOUBLE_NOTES 0
+#endif
+#ifndef DOUBLE_REASON
+#define DOUBLE_REASON BP_REASON_ACCEPTED
+#endif
+#ifndef DOUBLE_PLAN
+#define DOUBLE_PLAN BP_OK
+#endif
+#ifndef DOUBLE_RUN
+#define DOUBLE_RUN BP_OK
+#endif
+
+typedef struct prepared {
+    bp_prepared base;
+    int64_t elements;
+} prepared;
+
+static const bp_host *host;
+
+static bp_status double_open(const bp_host *given, const bp_library_info *library, void **instance) {
+    (void)library;
+    host = given;
+    *instance = &host;
+    return BP_OK;
+}
+
+static void double_close(void *instance) {
+    (void)instance;
+}
+
+static void double_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+    (void)instance;
+    verdict->reason = problem->dtype == BP_F64 ? DOUBLE_REASON : BP_REASON_DTYPE;
+    verdict->algorithm = "double";
+    verdict->notes = DOUBLE_NOTES;
+    verdict->threads = 1;
+    verdict->cost_ns = DOUBLE_COST;
+}
+
+static bp_status double_run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    (void)a;
+    (void)b;
+    (void)scalars;
+    if (DOUBLE_RUN != BP_OK) {
+        return host->fail(DOUBLE_RUN, "%s was told to fail", DOUBLE_NAME);
+    }
+    for (int64_t i = 0; i < ((const prepared *)self)->elements; i++) {
+        ((double *)c)[i] = DOUBLE_COST;
+    }
+    return BP_OK;
+}
+
+static void double_destroy(bp_prepared *self) {
+    host->release(self);
+}
+
+static bp_status double_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **made) {
+    (void)instance;
+    (void)verdict;
+    if (DOUBLE_PLAN != BP_OK) {
+        return host->fail(DOUBLE_PLAN, "%s was told to fail", DOUBLE_NAME);
+    }
+    prepared *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    *p = (prepared){{double_run, double_destroy}, problem->of.gemm.m * problem->of.gemm.n};
+    *made = &p->base;
+    return BP_OK;
+}
+
+BP_PROVIDER_EXPORT const bp_provider bp_provider_entry;
+const bp_provider bp_provider_entry = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof bp_provider_entry,
+    .name = DOUBLE_NAME,
+    .version = "1",
+    .description = "test double",
+    .open = double_open,
+    .close = double_close,
+    .accept = double_accept,
+    .plan = double_plan,
+};

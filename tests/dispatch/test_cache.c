@@ -1,0 +1,180 @@
+/* test_cache.c - the plan cache: bounded, least recently used thrown away first, inspectable, clearable; plans outlive it. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static double memory[3][64 * 64];
+
+static bp_status multiply(int64_t n) {
+    bp_view a, b, c;
+    bp_view_matrix(&a, memory[0], BP_F64, n, n);
+    bp_view_matrix(&b, memory[1], BP_F64, n, n);
+    bp_view_matrix(&c, memory[2], BP_F64, n, n);
+    return bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+}
+
+static bp_plan_cache_info stats(void) {
+    bp_plan_cache_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_plan_cache_stats(&info), BP_OK);
+    return info;
+}
+
+/* The n of the problem at a position, from its text. */
+static int size_at(int index) {
+    bp_plan *plan;
+    if (bp_plan_cache_at(index, &plan) != BP_OK) {
+        return -1;
+    }
+    bp_plan_info info = {.struct_size = sizeof info};
+    int n = 0;
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    assert_int_equal(sscanf(info.problem, "f64 %d", &n), 1);
+    bp_plan_release(plan);
+    return n;
+}
+
+static void grows_to_its_bound_and_forgets_the_oldest(void **state) {
+    (void)state;
+    assert_int_equal(bp_set_plan_cache_max_size(3), BP_OK);
+    for (int n = 2; n <= 6; n++) {
+        assert_int_equal(multiply(n), BP_OK);
+    }
+    bp_plan_cache_info info = stats();
+    assert_int_equal(info.size, 3);
+    assert_int_equal(info.max_size, 3);
+    assert_int_equal(info.misses, 5);
+    assert_int_equal(info.evictions, 2);
+    assert_int_equal(size_at(0), 6);
+    assert_int_equal(size_at(1), 5);
+    assert_int_equal(size_at(2), 4);
+    assert_int_equal(size_at(3), -1);
+    assert_int_equal(size_at(-1), -1);
+}
+
+static void use_moves_to_the_front(void **state) {
+    (void)state;
+    bp_view a, b, c;
+    for (int n = 2; n <= 4; n++) {
+        assert_int_equal(multiply(n), BP_OK);
+    }
+    /* Held plans always ask the process-wide cache. */
+    bp_view_matrix(&a, memory[0], BP_F64, 2, 2);
+    bp_view_matrix(&b, memory[1], BP_F64, 2, 2);
+    bp_view_matrix(&c, memory[2], BP_F64, 2, 2);
+    bp_plan *plan;
+    assert_int_equal(bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    assert_int_equal(size_at(0), 2);
+    assert_int_equal(stats().hits, 1);
+    bp_plan_release(plan);
+}
+
+static void size_zero_keeps_nothing(void **state) {
+    (void)state;
+    assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
+    assert_int_equal(multiply(5), BP_OK);
+    assert_int_equal(stats().size, 0);
+    assert_int_equal(bp_set("plan_cache.max_size", "-1"), BP_E_BAD_VALUE);
+    assert_int_equal(stats().max_size, 0);
+}
+
+static void clearing_leaves_held_plans_alone(void **state) {
+    (void)state;
+    bp_view a, b, c;
+    bp_view_matrix(&a, memory[0], BP_F64, 7, 7);
+    bp_view_matrix(&b, memory[1], BP_F64, 7, 7);
+    bp_view_matrix(&c, memory[2], BP_F64, 7, 7);
+    bp_plan *plan;
+    assert_int_equal(bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    assert_int_equal(bp_plan_cache_clear(), BP_OK);
+    assert_int_equal(stats().size, 0);
+    for (int i = 0; i < 49; i++) {
+        memory[0][i] = memory[1][i] = i % 8 == 0;
+    }
+    assert_int_equal(bp_plan_run(plan, memory[0], memory[1], memory[2], NULL), BP_OK);
+    assert_true(memory[2][0] == 1 && memory[2][8] == 1 && memory[2][1] == 0);
+    assert_int_equal(bp_reset(), BP_E_BUSY);
+    assert_non_null(strstr(bp_last_error(), "1 plan"));
+    bp_plan_release(plan);
+    assert_int_equal(bp_reset(), BP_OK);
+}
+
+static void calls_are_counted(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(multiply(9), BP_OK);
+    }
+    bp_plan *plan;
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_plan_cache_at(0, &plan), BP_OK);
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    assert_int_equal(info.runs, 10);
+    assert_int_equal(stats().misses, 1);
+    bp_plan_release(plan);
+    info.struct_size = 1;
+    assert_int_equal(bp_last_plan(&info), BP_E_ARGUMENT);
+    assert_int_equal(bp_plan_cache_stats(NULL), BP_E_ARGUMENT);
+}
+
+/* More problems than a thread's short list has room for, over and over: results stay right. */
+static void many_problems_share_the_short_list(void **state) {
+    (void)state;
+    for (int i = 0; i < 64 * 64; i++) {
+        memory[0][i] = memory[1][i] = 1;
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int n = 1; n <= 64; n++) {
+            for (int k = 1; k <= 8; k++) {
+                bp_view a, b, c;
+                bp_view_matrix(&a, memory[0], BP_F64, n, k);
+                bp_view_matrix(&b, memory[1], BP_F64, k, n);
+                bp_view_matrix(&c, memory[2], BP_F64, n, n);
+                assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_OK);
+                assert_true(memory[2][0] == k && memory[2][n * n - 1] == k);
+            }
+        }
+    }
+    assert_int_equal(stats().size, 64 * 8);
+}
+
+static void a_child_of_fork_starts_with_an_empty_cache(void **state) {
+    (void)state;
+    assert_int_equal(multiply(11), BP_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        bp_status status = multiply(11);
+        bp_plan_cache_info info = {.struct_size = sizeof info};
+        bp_plan_cache_stats(&info);
+        _exit(status == BP_OK && info.misses == 2 ? 0 : 1);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(WEXITSTATUS(result), 0);
+}
+
+static int reset(void **state) {
+    (void)state;
+    return bp_reset() == BP_OK ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(grows_to_its_bound_and_forgets_the_oldest, reset),
+        cmocka_unit_test_setup(use_moves_to_the_front, reset),
+        cmocka_unit_test_setup(size_zero_keeps_nothing, reset),
+        cmocka_unit_test_setup(clearing_leaves_held_plans_alone, reset),
+        cmocka_unit_test_setup(calls_are_counted, reset),
+        cmocka_unit_test_setup(many_problems_share_the_short_list, reset),
+        cmocka_unit_test_setup(a_child_of_fork_starts_with_an_empty_cache, reset),
+    };
+    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* no search of the machine needed */
+    return cmocka_run_group_tests(tests, NULL, reset);
+}

@@ -1,0 +1,224 @@
+/* test_choice.c - constraints refuse, preferences win, cost decides the rest; fallback policies; failures of a chosen candidate.
+ * The candidates are doubles with known costs (local.cmake) beside native. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static double x[4] = {1, 2, 3, 4}, y[4] = {1, 0, 0, 1}, z[4];
+static bp_view a, b, c;
+
+/* The two that fail when chosen would be the cheapest; most tests leave them out. */
+#define QUIET "dispatch.exclude=\"unplannable, starving\""
+
+static bp_status multiply(const char *settings) {
+    bp_scope *scope;
+    memset(z, 0, sizeof z);
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return status;
+}
+
+static const char *ran(bp_plan_info *info) {
+    info->struct_size = sizeof *info;
+    assert_int_equal(bp_last_plan(info), BP_OK);
+    return info->library;
+}
+
+static int warnings(const char *needle) {
+    char text[1024];
+    int found = 0;
+    for (int i = 0; bp_warning_at(i, text, sizeof text); i++) {
+        found += strstr(text, needle) != NULL;
+    }
+    return found;
+}
+
+static void cost_decides(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply(QUIET), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    assert_non_null(strstr(info.reason, "lowest estimated time"));
+    assert_true(z[3] == 1.0);
+    assert_int_equal(multiply("dispatch.exclude=\"unplannable, starving, cheap\""), BP_OK);
+    assert_string_equal(ran(&info), "dear");
+}
+
+static void constraints_refuse(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply(QUIET ", deterministic=run"), BP_OK);
+    assert_string_equal(ran(&info), "dear");
+    assert_int_equal(multiply(QUIET ", deterministic=threads"), BP_OK);
+    assert_string_equal(ran(&info), "native");
+    assert_true(z[0] == 1 && z[3] == 4);
+    assert_int_equal(multiply("deterministic=threads, dispatch.exclude=native"), BP_E_NO_CANDIDATE);
+    assert_non_null(strstr(bp_last_error(), "cheap: makes no promise"));
+    assert_non_null(strstr(bp_last_error(), "native: named by dispatch.exclude"));
+    assert_true(z[0] == 0);
+}
+
+static void preference_wins_over_cost(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply("blas.preferred=dear"), BP_OK);
+    assert_string_equal(ran(&info), "dear");
+    assert_non_null(strstr(info.reason, "blas.preferred=dear"));
+    assert_non_null(strstr(info.reason, "scope"));
+    assert_int_equal(multiply("blas.preferred=native, dispatch.fallback=strict"), BP_OK);
+    assert_string_equal(ran(&info), "native");
+}
+
+static void constraint_wins_over_preference(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply("blas.preferred=cheap, deterministic=run, dispatch.fallback=strict"), BP_E_FALLBACK);
+    assert_non_null(strstr(bp_last_error(), "cheap"));
+    assert_non_null(strstr(bp_last_error(), "no promise"));
+    assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=allow"), BP_OK);
+    assert_string_equal(ran(&info), "dear");
+    assert_int_equal(warnings("blas.preferred=cheap"), 0);
+    assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=warn"), BP_OK);
+    assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=warn, num_threads=1"), BP_OK);
+    assert_int_equal(warnings("blas.preferred=cheap"), 1); /* once per reason */
+}
+
+static void absent_preference(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply("blas.preferred=openblax, dispatch.fallback=strict"), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "openblax"));
+    assert_true(z[0] == 0);
+    assert_int_equal(multiply(QUIET ", blas.preferred=openblax, dispatch.fallback=warn"), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    assert_int_equal(warnings("openblax"), 1);
+}
+
+static void failure_when_planned(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply("dispatch.exclude=starving, dispatch.fallback=strict"), BP_E_LOAD);
+    assert_int_equal(multiply("dispatch.exclude=starving"), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    assert_int_equal(warnings("'unplannable' was chosen but failed"), 1);
+    assert_int_equal(multiply("blas.preferred=unplannable, dispatch.fallback=strict"), BP_E_LOAD);
+}
+
+static void failure_when_run(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply("dispatch.fallback=strict"), BP_E_NO_MEMORY);
+    assert_non_null(strstr(bp_last_error(), "starving"));
+    assert_int_equal(multiply("dispatch.exclude=unplannable"), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    assert_int_equal(warnings("'starving' failed"), 1);
+    /* A numerical failure is the caller's: no other library would do better. */
+    assert_int_equal(multiply("blas.preferred=failing"), BP_E_SINGULAR);
+}
+
+static void refusal_by_type_falls_to_native(void **state) {
+    (void)state;
+    float fx[4] = {1, 2, 3, 4}, fz[4];
+    bp_view fa, fc;
+    bp_view_matrix(&fa, fx, BP_F32, 2, 2);
+    bp_view_matrix(&fc, fz, BP_F32, 2, 2);
+    assert_int_equal(bp_matmul(&fa.tensor, &fa.tensor, &fc.tensor), BP_OK);
+    bp_plan_info info;
+    assert_string_equal(ran(&info), "native");
+    assert_non_null(strstr(info.reason, "only candidate"));
+    assert_true(fz[0] == 7 && fz[3] == 22);
+}
+
+static void explain_tells_what_would_run(void **state) {
+    (void)state;
+    bp_options *options;
+    bp_explanation *e;
+    assert_int_equal(bp_options_new(&options, QUIET), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    bp_candidate_info info = {.struct_size = sizeof info};
+    int chosen = 0, seen = 0;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        seen++;
+        chosen += info.chosen;
+        if (strcmp(info.library, "cheap") == 0) {
+            assert_true(info.chosen && info.accepted && info.cost_ns == 1.0);
+        } else if (strcmp(info.library, "refusing") == 0) {
+            assert_true(!info.accepted && info.reason == BP_REASON_LAYOUT);
+            assert_string_equal(info.text, bp_reason_text(BP_REASON_LAYOUT));
+        } else if (strcmp(info.library, "starving") == 0) {
+            assert_true(!info.accepted && info.reason == BP_REASON_EXCLUDED);
+        }
+    }
+    assert_int_equal(chosen, 1);
+    assert_true(seen >= 7);
+    assert_non_null(strstr(bp_explanation_problem(e), "f64 2x2 @ 2x2"));
+    assert_non_null(strstr(bp_explanation_text(e), "* cheap"));
+    assert_non_null(strstr(bp_explanation_text(e), "dispatch.exclude"));
+    assert_non_null(strstr(bp_explanation_json(e), "\"chosen\":\"cheap\""));
+    bp_explanation_free(e);
+    bp_options_free(options);
+    assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=native"), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor), BP_OK); /* also where none accepts */
+    assert_non_null(strstr(bp_explanation_decision(e), "none accepts"));
+    bp_explanation_free(e);
+    bp_options_free(options);
+}
+
+static void options_of_one_call(void **state) {
+    (void)state;
+    bp_options *options;
+    bp_plan_info info;
+    assert_int_equal(bp_options_new(&options, "blas.preferred=dear"), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    assert_string_equal(ran(&info), "dear");
+    assert_non_null(strstr(info.reason, "call"));
+    assert_int_equal(multiply(QUIET), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    bp_options_free(options);
+}
+
+static void providers_are_listed(void **state) {
+    (void)state;
+    bp_provider_info info = {.struct_size = sizeof info};
+    int native = 0, doubles = 0;
+    for (int i = 0; bp_provider_at(i, &info); i++) {
+        native += strcmp(info.name, "native") == 0 && info.path[0] == '\0';
+        doubles += info.status == BP_OK && strstr(info.path, "dispatch-doubles") != NULL;
+    }
+    assert_int_equal(native, 1);
+    assert_int_equal(doubles, 6);
+}
+
+static int reset(void **state) {
+    (void)state;
+    return bp_reset() == BP_OK ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(cost_decides, reset),
+        cmocka_unit_test_setup(constraints_refuse, reset),
+        cmocka_unit_test_setup(preference_wins_over_cost, reset),
+        cmocka_unit_test_setup(constraint_wins_over_preference, reset),
+        cmocka_unit_test_setup(absent_preference, reset),
+        cmocka_unit_test_setup(failure_when_planned, reset),
+        cmocka_unit_test_setup(failure_when_run, reset),
+        cmocka_unit_test_setup(refusal_by_type_falls_to_native, reset),
+        cmocka_unit_test_setup(explain_tells_what_would_run, reset),
+        cmocka_unit_test_setup(options_of_one_call, reset),
+        cmocka_unit_test_setup(providers_are_listed, reset),
+    };
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-doubles", 1);
+    bp_view_matrix(&a, x, BP_F64, 2, 2);
+    bp_view_matrix(&b, y, BP_F64, 2, 2);
+    bp_view_matrix(&c, z, BP_F64, 2, 2);
+    return cmocka_run_group_tests(tests, NULL, reset);
+}

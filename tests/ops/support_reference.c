@@ -1,0 +1,241 @@
+/* support_reference.c - see reference.h. */
+#include "ops/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 64 /* elements on each side */
+
+static double unit(bp_dtype dtype) {
+    switch (dtype) {
+    case BP_F64:
+    case BP_C128: return 0x1p-53;
+    default: return 0x1p-24; /* f16 and bf16 sum in f32 */
+    }
+}
+
+static double output_unit(bp_dtype dtype) {
+    return dtype == BP_F16 ? 0x1p-11 : (dtype == BP_BF16 ? 0x1p-8 : 0.0);
+}
+
+static float half_value(uint16_t h) {
+    int exponent = h >> 10 & 31;
+    int fraction = h & 1023;
+    float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
+                                     : (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
+    return h & 0x8000 ? -magnitude : magnitude;
+}
+
+static uint16_t half_bits(double v) {
+    double m = fabs(v);
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    if (isnan(v)) {
+        return sign | 0x7e00;
+    }
+    int e = m > 0 ? ilogb(m) : -14;
+    e = e < -14 ? -14 : e;
+    double steps = nearbyint(ldexp(m, 10 - e));
+    if (steps >= 2048) {
+        steps /= 2;
+        e++;
+    }
+    if (e > 15) {
+        return sign | 0x7c00;
+    }
+    return (uint16_t)(sign | (steps < 1024 ? (int)steps : ((e + 15) << 10 | ((int)steps - 1024))));
+}
+
+static int64_t offset_of(const DLTensor *t, const int64_t *index) {
+    int64_t offset = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        offset += index[i] * t->strides[i];
+    }
+    return offset;
+}
+
+long double complex test_get(const DLTensor *t, const int64_t *index) {
+    bp_dtype dtype = bp_dtype_from_dlpack(t->dtype);
+    const char *at = (const char *)t->data + t->byte_offset + offset_of(t, index) * (int64_t)bp_dtype_size(dtype);
+    uint32_t word = 0;
+    float f[2];
+    double d[2];
+    switch (dtype) {
+    case BP_F16: memcpy(&word, at, 2); return half_value((uint16_t)word);
+    case BP_BF16:
+        memcpy(&word, at, 2);
+        word <<= 16;
+        memcpy(f, &word, 4);
+        return f[0];
+    case BP_F32: memcpy(f, at, 4); return f[0];
+    case BP_F64: memcpy(d, at, 8); return d[0];
+    case BP_C64: memcpy(f, at, 8); return CMPLXL(f[0], f[1]);
+    case BP_C128: memcpy(d, at, 16); return CMPLXL(d[0], d[1]);
+    default: abort();
+    }
+}
+
+void test_set(DLTensor *t, const int64_t *index, long double complex value) {
+    bp_dtype dtype = bp_dtype_from_dlpack(t->dtype);
+    char *at = (char *)t->data + t->byte_offset + offset_of(t, index) * (int64_t)bp_dtype_size(dtype);
+    float f[2] = {(float)creall(value), (float)cimagl(value)};
+    double d[2] = {(double)creall(value), (double)cimagl(value)};
+    uint16_t half;
+    uint32_t word;
+    switch (dtype) {
+    case BP_F16:
+        half = half_bits(d[0]);
+        memcpy(at, &half, 2);
+        break;
+    case BP_BF16:
+        memcpy(&word, f, 4);
+        half = (uint16_t)(word >> 16); /* cut off: any value will do */
+        memcpy(at, &half, 2);
+        break;
+    case BP_F32: memcpy(at, f, 4); break;
+    case BP_F64: memcpy(at, d, 8); break;
+    case BP_C64: memcpy(at, f, 8); break;
+    case BP_C128: memcpy(at, d, 16); break;
+    default: abort();
+    }
+}
+
+static bool next_index(const DLTensor *t, int rank, int64_t *index) {
+    for (int i = rank - 1; i >= 0; i--) {
+        if (++index[i] < t->shape[i]) {
+            return true;
+        }
+        index[i] = 0;
+    }
+    return false;
+}
+
+static int64_t elements(const DLTensor *t) {
+    int64_t n = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        n *= t->shape[i];
+    }
+    return n;
+}
+
+static double random_unit(unsigned *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / 8388608.0 - 1.0;
+}
+
+static int64_t lay_out(bp_view *v, int ndim, const int64_t *shape, test_order order) {
+    int64_t step = order == EVERY_OTHER ? 2 : 1;
+    for (int j = ndim - 1; j >= 0; j--) {
+        int i = order == COLUMN_MAJOR ? (j >= ndim - 2 && ndim >= 2 ? (j == ndim - 1 ? ndim - 2 : ndim - 1) : j) : j;
+        v->strides[i] = shape[i] > 1 ? step : 977;
+        step *= shape[i] > 0 ? shape[i] : 1;
+        step += order == PADDED ? 3 : 0;
+    }
+    return step;
+}
+
+void test_tensor_new(test_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, test_order order, unsigned *seed) {
+    size_t size = bp_dtype_size(dtype);
+    memset(t, 0, sizeof *t);
+    if (bp_view_init(&t->view, NULL, dtype, ndim, shape, NULL) != BP_OK) {
+        abort();
+    }
+    int64_t extent = lay_out(&t->view, ndim, shape, order);
+    t->bytes = ((size_t)extent + 2 * GUARD) * size;
+    t->block = aligned_alloc(64, (t->bytes + 63) / 64 * 64);
+    t->before = malloc(t->bytes);
+    memset(t->block, 0xff, t->bytes); /* NaN in every floating type */
+    int64_t first = GUARD;
+    for (int i = 0; i < ndim && order == REVERSED; i++) {
+        if (shape[i] > 1) {
+            first += (shape[i] - 1) * t->view.strides[i];
+            t->view.strides[i] = -t->view.strides[i];
+        }
+    }
+    t->view.tensor.data = t->block;
+    t->view.tensor.byte_offset = (uint64_t)first * size;
+    t->view.tensor.strides = t->view.strides;
+    int64_t index[BP_MAX_NDIM] = {0};
+    if (elements(&t->view.tensor) > 0) {
+        do {
+            test_set(&t->view.tensor, index, CMPLXL(random_unit(seed), random_unit(seed)));
+        } while (next_index(&t->view.tensor, ndim, index));
+    }
+    test_tensor_snapshot(t);
+}
+
+void test_tensor_snapshot(test_tensor *t) {
+    memcpy(t->before, t->block, t->bytes);
+}
+
+void test_tensor_free(test_tensor *t) {
+    free(t->block);
+    free(t->before);
+}
+
+bool test_tensor_guards_hold(const test_tensor *t) {
+    size_t size = bp_dtype_size(bp_dtype_from_dlpack(t->view.tensor.dtype));
+    unsigned char *mask = calloc(1, t->bytes);
+    int64_t index[BP_MAX_NDIM] = {0};
+    if (elements(&t->view.tensor) > 0) {
+        do {
+            int64_t at = (int64_t)t->view.tensor.byte_offset + offset_of(&t->view.tensor, index) * (int64_t)size;
+            memset(mask + at, 1, size);
+        } while (next_index(&t->view.tensor, t->view.tensor.ndim, index));
+    }
+    bool hold = true;
+    for (size_t i = 0; i < t->bytes; i++) {
+        hold = hold && (mask[i] || t->block[i] == t->before[i]);
+    }
+    free(mask);
+    return hold;
+}
+
+/* The operand's index for the batch position of c, aligned at the end, 0 where it broadcasts. */
+static void operand_index(const DLTensor *x, const DLTensor *c, const int64_t *at, int64_t *index) {
+    for (int i = 0; i < x->ndim - 2; i++) {
+        index[i] = x->shape[i] == 1 ? 0 : at[c->ndim - x->ndim + i];
+    }
+}
+
+double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,
+                          long double complex beta, const DLTensor *c_before, const DLTensor *c) {
+    bp_dtype dtype = bp_dtype_from_dlpack(c->dtype);
+    int64_t k = a->shape[a->ndim - 1];
+    bool complex_type = dtype == BP_C64 || dtype == BP_C128;
+    double gamma = ((double)k + 8.0) * unit(dtype) * (complex_type ? 3.0 : 1.0);
+    double worst = 0.0;
+    int64_t at[BP_MAX_NDIM] = {0};
+    int64_t ia[BP_MAX_NDIM] = {0};
+    int64_t ib[BP_MAX_NDIM] = {0};
+    if (elements(c) == 0) {
+        return 0.0;
+    }
+    do {
+        operand_index(a, c, at, ia);
+        operand_index(b, c, at, ib);
+        ia[a->ndim - 2] = at[c->ndim - 2];
+        ib[b->ndim - 1] = at[c->ndim - 1];
+        long double complex sum = 0;
+        long double size = 0;
+        for (int64_t p = 0; p < k; p++) {
+            ia[a->ndim - 1] = p;
+            ib[b->ndim - 2] = p;
+            long double complex x = test_get(a, ia);
+            long double complex y = test_get(b, ib);
+            sum += (conj_a ? conjl(x) : x) * (conj_b ? conjl(y) : y);
+            size += cabsl(x) * cabsl(y);
+        }
+        sum *= alpha;
+        size *= cabsl(alpha);
+        if (beta != 0) {
+            long double complex old = test_get(c_before, at);
+            sum += beta * old;
+            size += cabsl(beta * old);
+        }
+        long double bound = gamma * size + output_unit(dtype) * cabsl(sum) + (dtype == BP_F16 ? 0x1p-25L : 0x1p-140L);
+        double error = (double)(cabsl(test_get(c, at) - sum) / bound);
+        worst = isnan(error) ? INFINITY : fmax(worst, error);
+    } while (next_index(c, c->ndim, at));
+    return worst;
+}

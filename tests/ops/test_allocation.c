@@ -1,0 +1,195 @@
+/* test_allocation.c - every public call with its n-th allocation failing, for all n: the answer is BP_E_NO_MEMORY or success,
+ * nothing leaks, and the library works afterwards. */
+#include "backplane.h"
+
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* How many allocations still succeed; negative: all. Pool threads allocate too. */
+static atomic_long left = -1;
+
+static bool refused(void) {
+    long now = atomic_load(&left);
+    while (now > 0 && !atomic_compare_exchange_weak(&left, &now, now - 1)) {
+    }
+    return now == 0;
+}
+
+static void *failing_allocate(void *user, size_t size) {
+    (void)user;
+    return refused() ? NULL : malloc(size);
+}
+
+static void *failing_reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    return refused() ? NULL : realloc(old, size);
+}
+
+static void failing_release(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+static double x[9], y[9], z[9];
+static bp_view a, b, c;
+
+static bp_status one_shot(void) {
+    return bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+}
+
+static bp_status gemm_call(void) {
+    bp_scalar two = {2, 0};
+    return bp_gemm(BP_TRANSPOSE, BP_AS_IS, &two, &a.tensor, &b.tensor, &two, &c.tensor);
+}
+
+static bp_status with_options(void) {
+    bp_options *options;
+    bp_status status = bp_options_new(&options, "num_threads=1, deterministic=run");
+    if (status != BP_OK) {
+        return status;
+    }
+    status = bp_matmul_with(options, &a.tensor, &b.tensor, &c.tensor);
+    bp_options_free(options);
+    return status;
+}
+
+static bp_status held_plan(void) {
+    bp_plan *plan;
+    bp_status status = bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor);
+    if (status == BP_OK) {
+        status = bp_plan_run(plan, x, y, z, NULL);
+        bp_plan_info info = {.struct_size = sizeof info};
+        bp_last_plan(&info);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static bp_status explanation(void) {
+    bp_explanation *e;
+    bp_status status = bp_matmul_explain(&e, NULL, &a.tensor, &b.tensor, &c.tensor);
+    if (status == BP_OK) {
+        bp_explanation_free(e);
+    }
+    return status;
+}
+
+static bp_status scoped(void) {
+    bp_scope *scope;
+    bp_status status = bp_scope_enter(&scope, "blas.preferred=native, num_threads=2");
+    if (status == BP_OK) {
+        status = one_shot();
+        bp_scope_leave(&scope);
+    }
+    return status;
+}
+
+static bp_status libraries(void) {
+    int count;
+    bp_status status = bp_library_count(&count);
+    return status == BP_OK ? bp_libraries_refresh(0) : status;
+}
+
+static bp_status absent_library(void) {
+    bp_library_info info = {.struct_size = sizeof info};
+    bp_status status = bp_library_find("no-such-library", &info);
+    return status == BP_E_NOT_FOUND ? BP_OK : status;
+}
+
+static bp_status setting(void) {
+    bp_status status = bp_set("blas.preferred", "nowhere-to-be-found");
+    if (status == BP_OK) {
+        status = bp_unset("blas.preferred");
+    }
+    return status;
+}
+
+static bp_status new_tensor(void) {
+    DLManagedTensorVersioned *t;
+    bp_status status = bp_tensor_new(&t, BP_F32, 2, (const int64_t[]){5, 6});
+    if (status == BP_OK) {
+        t->deleter(t);
+    }
+    return status;
+}
+
+static bp_status cache_walk(void) {
+    bp_status status = one_shot();
+    bp_plan *plan;
+    if (status == BP_OK && bp_plan_cache_at(0, &plan) == BP_OK) {
+        bp_plan_release(plan);
+    }
+    return status == BP_OK ? bp_plan_cache_clear() : status;
+}
+
+static bp_status threads_of_native(void) {
+    int count;
+    return bp_library_threads("native", &count);
+}
+
+static bp_status machine(void) {
+    bp_machine_info info = {.struct_size = sizeof info};
+    return bp_machine(&info);
+}
+
+static const struct {
+    const char *name;
+    bp_status (*call)(void);
+} calls[] = {
+    {"one_shot", one_shot},   {"gemm", gemm_call},           {"with_options", with_options}, {"held_plan", held_plan},
+    {"explain", explanation}, {"scoped", scoped},            {"libraries", libraries},       {"absent", absent_library},
+    {"setting", setting},     {"new_tensor", new_tensor},    {"cache_walk", cache_walk},     {"threads", threads_of_native},
+    {"machine", machine},
+};
+
+static void fail_each_allocation_of(int index) {
+    long n = 0;
+    int successes = 0;
+    for (; n < 20000 && successes < 2; n++) {
+        atomic_store(&left, n);
+        bp_status status = calls[index].call();
+        bool ran_out = atomic_load(&left) == 0;
+        atomic_store(&left, -1);
+        if (status != BP_OK && status != BP_E_NO_MEMORY) {
+            fail_msg("%s with allocation %ld failing: %s (%s)", calls[index].name, n, bp_status_name(status), bp_last_error());
+        }
+        successes += status == BP_OK && !ran_out;
+        assert_int_equal(calls[index].call(), BP_OK);
+        assert_int_equal(bp_reset(), BP_OK);
+        if (bp__live_blocks() != 0) {
+            fail_msg("%s with allocation %ld failing leaks %lld blocks", calls[index].name, n, (long long)bp__live_blocks());
+        }
+    }
+    assert_int_equal(successes, 2);
+}
+
+static void every_call_survives(void **state) {
+    fail_each_allocation_of((int)(intptr_t)*state);
+}
+
+int main(void) {
+    enum { COUNT = sizeof calls / sizeof calls[0] };
+    struct CMUnitTest tests[COUNT];
+    bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
+    /* Real libraries would make every round slow, and have tests of their own. */
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
+    unsetenv("BACKPLANE_PROVIDER_PATH");
+    if (bp_set_allocator(&allocator) != BP_OK) {
+        return 1;
+    }
+    bp_view_matrix(&a, x, BP_F64, 3, 3);
+    bp_view_matrix(&b, y, BP_F64, 3, 3);
+    bp_view_matrix(&c, z, BP_F64, 3, 3);
+    for (int i = 0; i < COUNT; i++) {
+        tests[i] = (struct CMUnitTest){calls[i].name, every_call_survives, NULL, NULL, (void *)(intptr_t)i};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

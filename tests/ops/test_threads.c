@@ -1,0 +1,154 @@
+/* test_threads.c - many threads at once, each with its own settings: every result is right and every thread's plan shows its own
+ * scope. Run under ThreadSanitizer as well. Also bit-for-bit equality of the native provider over thread counts. */
+#include "backplane.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define N 24
+#define ROUNDS 200
+
+typedef struct worker {
+    pthread_t thread;
+    const char *scope;
+    const char *expected; /* the library that must have run; NULL: any */
+    int threads;          /* the most it may have used */
+    int wrong;
+} worker;
+
+static double left[N * N], right[N * N], exact[N * N];
+
+static void fill(void) {
+    for (int i = 0; i < N * N; i++) {
+        left[i] = i % 7 - 3;
+        right[i] = i % 5 - 2; /* small integers: sums are exact on every library */
+    }
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            exact[i * N + j] = 0;
+            for (int p = 0; p < N; p++) {
+                exact[i * N + j] += left[i * N + p] * right[p * N + j];
+            }
+        }
+    }
+}
+
+static void *work(void *argument) {
+    worker *w = argument;
+    double *out = malloc(sizeof exact);
+    bp_view a, b, c;
+    bp_view_matrix(&a, left, BP_F64, N, N);
+    bp_view_matrix(&b, right, BP_F64, N, N);
+    bp_view_matrix(&c, out, BP_F64, N, N);
+    for (int i = 0; i < ROUNDS; i++) {
+        bp_scope *scope;
+        bp_plan_info info = {.struct_size = sizeof info};
+        memset(out, 0, sizeof exact);
+        w->wrong += bp_scope_enter(&scope, w->scope) != BP_OK;
+        w->wrong += bp_matmul(&a.tensor, &b.tensor, &c.tensor) != BP_OK;
+        w->wrong += bp_last_plan(&info) != BP_OK;
+        w->wrong += memcmp(out, exact, sizeof exact) != 0;
+        w->wrong += info.threads > w->threads;
+        w->wrong += w->expected && strcmp(info.library, w->expected) != 0;
+        w->wrong += bp_scope_leave(&scope) != BP_OK;
+    }
+    free(out);
+    return NULL;
+}
+
+static void each_thread_has_its_scope(void **state) {
+    (void)state;
+    worker workers[] = {
+        {.scope = "blas.preferred=native, num_threads=1", .expected = "native", .threads = 1},
+        {.scope = "blas.preferred=native, num_threads=3", .expected = "native", .threads = 3},
+        {.scope = "deterministic=threads", .threads = 64},
+        {.scope = "num_threads=1, deterministic=run", .threads = 1},
+        {.scope = "dispatch.exclude=native", .threads = 64},
+        {.scope = "blas.preferred=native, cpu.capability=default", .expected = "native", .threads = 64},
+    };
+    enum { COUNT = sizeof workers / sizeof workers[0] };
+    /* Without any library only native is there to be excluded. */
+    int libraries;
+    assert_int_equal(bp_library_count(&libraries), BP_OK);
+    bp_library_info row = {.struct_size = sizeof row};
+    bool other = false;
+    for (int i = 0; i < libraries && bp_library_at(i, &row) == BP_OK; i++) {
+        other |= row.state == BP_LIBRARY_OK && (row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS));
+    }
+    if (!other) {
+        print_message("no BLAS on this machine: the thread that excludes native is left out\n");
+        workers[4].scope = "num_threads=2";
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int round = 0; round < 20; round++) { /* and meanwhile the process's settings and cache change */
+        assert_int_equal(bp_set_plan_cache_max_size(round % 3), BP_OK);
+        assert_int_equal(bp_plan_cache_clear(), BP_OK);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        pthread_join(workers[i].thread, NULL);
+        if (workers[i].wrong) {
+            fail_msg("scope '%s': %d wrong", workers[i].scope, workers[i].wrong);
+        }
+    }
+    assert_int_equal(bp_unset("plan_cache.max_size"), BP_OK);
+}
+
+static void native_bits_do_not_depend_on_threads(void **state) {
+    (void)state;
+    enum { M = 150, K = 333, C = 170 };
+    static const char *const scopes[] = {"num_threads=1", "num_threads=2", "num_threads=3", "num_threads=7"};
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128, BP_F16, BP_BF16};
+    for (int t = 0; t < 6; t++) {
+        DLManagedTensorVersioned *a, *b, *c[4];
+        assert_int_equal(bp_tensor_new(&a, dtypes[t], 2, (const int64_t[]){M, K}), BP_OK);
+        assert_int_equal(bp_tensor_new(&b, dtypes[t], 2, (const int64_t[]){K, C}), BP_OK);
+        size_t size = bp_dtype_size(dtypes[t]);
+        unsigned seed = 3;
+        for (size_t i = 0; i < (size_t)M * K * size / 2; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            /* Exponents near one in every floating type's upper half. */
+            ((uint16_t *)a->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
+        }
+        for (size_t i = 0; i < (size_t)K * C * size / 2; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            ((uint16_t *)b->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
+        }
+        for (int i = 0; i < 4; i++) {
+            bp_scope *scope, *inner;
+            assert_int_equal(bp_tensor_new(&c[i], dtypes[t], 2, (const int64_t[]){M, C}), BP_OK);
+            assert_int_equal(bp_scope_enter(&scope, "blas.preferred=native, deterministic=threads"), BP_OK);
+            assert_int_equal(bp_scope_enter(&inner, scopes[i]), BP_OK);
+            assert_int_equal(bp_matmul(&a->dl_tensor, &b->dl_tensor, &c[i]->dl_tensor), BP_OK);
+            assert_int_equal(bp_scope_leave(&inner), BP_OK);
+            assert_int_equal(bp_scope_leave(&scope), BP_OK);
+            assert_memory_equal(c[i]->dl_tensor.data, c[0]->dl_tensor.data, (size_t)M * C * size);
+        }
+        for (int i = 0; i < 4; i++) {
+            c[i]->deleter(c[i]);
+        }
+        a->deleter(a);
+        b->deleter(b);
+    }
+}
+
+static int reset(void **state) {
+    (void)state;
+    assert_int_equal(bp_reset(), BP_OK);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_thread_has_its_scope),
+        cmocka_unit_test(native_bits_do_not_depend_on_threads),
+    };
+    fill();
+    return cmocka_run_group_tests(tests, NULL, reset);
+}
