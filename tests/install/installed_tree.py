@@ -1,0 +1,85 @@
+"""`make install` into an empty prefix, moved afterwards, gives a tree that is complete and works: the README's program compiles
+against it through pkg-config and through find_package, and runs, as the installed command does."""
+
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "laws"))
+import house  # noqa: E402
+
+EXPECTED = [
+    "bin/backplane", "include/backplane.h", "include/backplane/matmul.h", "include/backplane/provider.h",
+    "{lib}/libbackplane.so", "{lib}/libbackplane.so.0", "{lib}/backplane-providers/blas.so", "{lib}/pkgconfig/backplane.pc",
+    "{lib}/cmake/Backplane/BackplaneConfig.cmake", "{lib}/cmake/Backplane/BackplaneConfigVersion.cmake",
+    "libexec/backplane/backplane-probe", "share/man/man1/backplane.1",
+    "share/bash-completion/completions/backplane", "share/zsh/site-functions/_backplane",
+    "share/fish/vendor_completions.d/backplane.fish",
+]
+CONSUMER = """cmake_minimum_required(VERSION 3.21)
+project(consumer C)
+find_package(Backplane {version} REQUIRED)
+add_executable(program program.c)
+target_link_libraries(program PRIVATE Backplane::backplane)
+"""
+
+
+def readme_program():
+    blocks = re.findall(r"^```c\n(.*?)^```", house.read("README.md"), re.S | re.M)
+    if len(blocks) != 1:
+        print(f"README.md has {len(blocks)} C programs, expected one")
+        sys.exit(1)
+    return blocks[0]
+
+
+def with_pkg_config(prefix, lib, folder):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / lib / "pkgconfig")}
+    flags = house.run("pkg-config", "--cflags", "--libs", "backplane", env=environment).split()
+    program = folder / "with-pkg-config"
+    house.run("cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", program, folder / "program.c", *flags,
+              f"-Wl,-rpath,{prefix / lib}")
+    return house.run(program)
+
+
+def with_find_package(prefix, folder):
+    version = re.search(r'BP_VERSION_STRING "(.*)"', house.read("include/backplane/version.h")).group(1)
+    (folder / "CMakeLists.txt").write_text(CONSUMER.format(version=version))
+    house.run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    house.run("cmake", "--build", folder / "build")
+    return house.run(folder / "build" / "program")
+
+
+def check(folder):
+    stage = folder / "stage"
+    house.run("cmake", "--install", house.build_folder(), "--prefix", "/opt/first", env={**os.environ, "DESTDIR": str(stage)})
+    prefix = folder / "moved"
+    shutil.move(stage / "opt/first", prefix)
+    lib = next(path.parent.relative_to(prefix) for path in prefix.rglob("libbackplane.so"))
+    failures = [f"not installed: {name}" for name in (name.format(lib=lib) for name in EXPECTED)
+                if not (prefix / name).exists()]
+    headers = [path.relative_to("include") for path in house.sources("include")]
+    failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
+
+    listed = house.run(prefix / "bin/backplane", "list")
+    if "native" not in listed:
+        failures.append(f"the installed command lists no 'native':\n{listed}")
+    (folder / "program.c").write_text(readme_program())
+    first, second = with_pkg_config(prefix, lib, folder), with_find_package(prefix, folder)
+    failures += [f"the README's program printed nothing {way}" for way, said in (("(pkg-config)", first),
+                 ("(find_package)", second)) if not said.strip()]
+    house.finish(failures, len(EXPECTED) + len(headers) + 3)
+
+
+def main():
+    house.skip_under_sanitizer("a program that links the library would have to be built for the sanitizer too")
+    for tool in ("pkg-config", "cmake", "cc"):
+        if not shutil.which(tool):
+            house.skip(f"{tool} is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        check(pathlib.Path(folder))
+
+
+main()

@@ -1,0 +1,21 @@
+"""libbackplane.so exports exactly the names in symbols.txt. `make symbols` rewrites that list."""
+
+import sys
+
+import house
+
+PINNED = house.ROOT / "tests/laws/symbols.txt"
+
+
+def main():
+    lines = house.run("nm", "-D", "--defined-only", "--format=posix", house.build_folder() / "libbackplane.so").splitlines()
+    exported = {line.split()[0].split("@")[0] for line in lines if line.split()[1] != "A"}
+    if "--write" in sys.argv:
+        PINNED.write_text("".join(name + "\n" for name in sorted(exported)))
+    pinned = set(PINNED.read_text().split())
+    failures = [f"{name} is exported and not in symbols.txt" for name in sorted(exported - pinned)]
+    failures += [f"{name} is in symbols.txt and not exported" for name in sorted(pinned - exported)]
+    house.finish(failures, len(pinned))
+
+
+main()

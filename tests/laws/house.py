@@ -1,0 +1,63 @@
+"""What the checks of the house's laws share: walking the sources, and ending as ctest expects."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77  # SKIP_RETURN_CODE in tests/CMakeLists.txt
+
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def sources(folder, pattern="*.[ch]"):
+    """Paths below a folder of the project, relative to its root, in order."""
+    return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob(pattern))
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def code_of(path):
+    """The text of a C file with comments and string literals blanked; line numbers stay."""
+    return COMMENT_OR_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), read(path))
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def build_folder():
+    return pathlib.Path(sys.argv[1]).resolve()
+
+
+def skip(reason):
+    print("skipped:", reason)
+    sys.exit(SKIPPED)
+
+
+def skip_under_sanitizer(reason):
+    if os.environ.get("BACKPLANE_TEST_SANITIZE"):
+        skip(reason)
+
+
+def run(*command, **options):
+    """Runs a command; its output is shown and the check fails when it does not succeed. Returns standard output."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        print("$", *command, f"\n{done.stdout}{done.stderr}exit status {done.returncode}")
+        sys.exit(1)
+    return done.stdout
+
+
+def finish(failures, checked):
+    """Ends the check: every failure on a line, or what was checked. Having looked at nothing is a failure too."""
+    for failure in failures:
+        print(failure)
+    if not checked:
+        print("nothing was checked")
+    print(f"{len(failures)} failures, {checked} checked")
+    sys.exit(1 if failures or not checked else 0)

@@ -1,0 +1,71 @@
+"""Includes go down the list of rooms only; providers, command, examples and benchmarks see the public headers alone; and
+the core includes no vendor's header."""
+
+import re
+
+import house
+
+# Each room and the rooms whose internal headers it may include, besides its own.
+MAY_INCLUDE = {
+    "base": [],
+    "settings": ["base"],
+    "tensor": ["base"],
+    "machine": ["base", "settings"],
+    "registry": ["base", "settings", "machine"],
+    "dispatch": ["base", "settings", "tensor", "machine", "registry"],
+    "ops": ["base", "settings", "tensor", "machine", "registry", "dispatch"],
+}
+SYSTEM = re.compile(
+    r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
+    r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
+    r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
+)
+# One exception: the topology library's header, whose functions are looked up at run time.
+SYSTEM_OF_ROOM = {"machine": re.compile(r"hwloc\.h")}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def room_of(path):
+    """Where a file belongs: a room, a provider with its own folder, or the name of a top folder outside src/."""
+    parts = path.parts
+    if parts[0] != "src":
+        return parts[0], path.parent.as_posix()
+    if parts[1] == "providers":
+        return "provider", "/".join(parts[1:3])
+    return parts[1], parts[1]
+
+
+def wrong(path, quoted, name):
+    """Why the file may not include `name`, or None."""
+    room, folder = room_of(path)
+    if not quoted:
+        allowed = SYSTEM.fullmatch(name) or (room in SYSTEM_OF_ROOM and SYSTEM_OF_ROOM[room].fullmatch(name))
+        if allowed or name.startswith("backplane"):
+            return None
+        return "neither a header of the system nor one of ours"
+    if name == "backplane.h" or name.startswith("backplane/"):
+        return None
+    beside = (house.ROOT / path.parent / name).is_file()
+    if room not in MAY_INCLUDE:
+        own = beside or name.startswith(folder + "/") or (room == "provider" and f"/{name}".startswith(f"/{folder}"))
+        return None if own else "only the public headers and its own are for it"
+    target = name.split("/")[0] if "/" in name else room
+    if target == room or target in MAY_INCLUDE[room]:
+        return None
+    return f"{room} may include {', '.join(MAY_INCLUDE[room]) or 'nothing'} below it"
+
+
+def main():
+    failures, checked = [], 0
+    for folder in ("src", "include", "examples", "bench"):
+        for path in house.sources(folder):
+            text = house.read(path)
+            for match in INCLUDE.finditer(text):
+                checked += 1
+                why = wrong(path, match.group(1) == '"', match.group(2))
+                if why:
+                    failures.append(f"{path}:{house.line_of(text, match.start(1))}: includes {match.group(2)}: {why}")
+    house.finish(failures, checked)
+
+
+main()

@@ -1,0 +1,25 @@
+"""The library and its modules link to nothing but the C library; vendors' libraries are opened at run time."""
+
+import re
+
+import house
+
+ALLOWED = re.compile(r"lib(c|m|dl|pthread|backplane)\.so\.\d+|ld-linux.*|linux-vdso.*")
+
+
+def main():
+    house.skip_under_sanitizer("a sanitizer's run-time library is linked in")
+    folder = house.build_folder()
+    objects = [folder / "libbackplane.so", *sorted((folder / "backplane-providers").glob("*.so")), folder / "backplane",
+               folder / "backplane-probe"]
+    failures, checked = [], 0
+    for path in (path for path in objects if path.exists()):
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", house.run("readelf", "-dW", path))
+        checked += len(needed)
+        failures += [f"{path.name} needs {name}" for name in needed if not ALLOWED.fullmatch(name)]
+        if path.name != "backplane" and "libbackplane.so.0" in needed:
+            failures.append(f"{path.name} must not link to libbackplane")
+    house.finish(failures, checked)
+
+
+main()
