@@ -1,0 +1,163 @@
+/* grid.c - is the choice by fixed rules a good one? Every library that accepts, and ours, over a grid of shapes.
+ *
+ *   grid [threads ...]      default: 1 and then all cores
+ *
+ * Per shape each library runs through a held plan of its own (blas.preferred with dispatch.fallback=strict) in turns with the plan that
+ * dispatch chooses by itself. The last columns tell the ratio of ours to the best of all: 1.00 means that no library was faster. */
+#include "backplane.h"
+#include "timing.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST 32
+
+typedef struct job {
+    bp_plan *plan;
+    void *a, *b, *c;
+} job;
+
+static void run(void *context) {
+    job *j = context;
+    bp_plan_run(j->plan, j->a, j->b, j->c, NULL);
+}
+
+static const int64_t shapes[][3] = {
+    {1, 1, 1},       {2, 2, 2},         {4, 4, 4},       {8, 8, 8},        {16, 16, 16},     {32, 32, 32},      {64, 64, 64},
+    {96, 96, 96},    {128, 128, 128},   {192, 192, 192}, {256, 256, 256},  {512, 512, 512},  {1024, 1024, 1024},
+    {1, 64, 64},     {1, 1000, 1000},   {1000, 1000, 1}, {64, 64, 1},      {1000, 1, 1000},  {100, 1, 100},     {1, 100000, 1},
+    {16, 1024, 1024}, {1024, 16, 1024}, {1024, 1024, 16}, {512, 8, 512},   {512, 512, 8},    {3, 1000, 3},      {1797, 64, 1797},
+    {64, 1797, 64},
+};
+
+static void *filled(bp_dtype dtype, size_t n) {
+    size_t bytes = (n * bp_dtype_size(dtype) + 63) / 64 * 64;
+    void *block = aligned_alloc(64, bytes ? bytes : 64);
+    if (!block) {
+        exit(1);
+    }
+    if (dtype == BP_F64) {
+        timing_fill_f64(block, n);
+    } else {
+        timing_fill_f32(block, n);
+    }
+    return block;
+}
+
+static bp_plan *plan_for(const char *settings, bp_view *a, bp_view *b, bp_view *c) {
+    bp_options *options;
+    bp_plan *plan = NULL;
+    if (bp_options_new(&options, settings) == BP_OK) {
+        bp_matmul_plan(&plan, options, &a->tensor, &b->tensor, &c->tensor);
+        bp_options_free(options);
+    }
+    return plan;
+}
+
+/* Ours first, then every candidate that accepts. */
+static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_t *shape, int threads) {
+    char settings[256];
+    bp_view a, b, c;
+    bp_view_matrix(&a, NULL, dtype, shape[0], shape[1]);
+    bp_view_matrix(&b, NULL, dtype, shape[1], shape[2]);
+    bp_view_matrix(&c, NULL, dtype, shape[0], shape[2]);
+    snprintf(settings, sizeof settings, "num_threads=%d", threads);
+    int count = 0;
+    jobs[count].plan = plan_for(settings, &a, &b, &c);
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_plan_describe(jobs[count].plan, &info);
+    list[count] = (contestant){.name = info.library, .run = run, .context = &jobs[count]};
+    count++;
+    bp_options *options;
+    bp_explanation *explanation;
+    if (bp_options_new(&options, settings) != BP_OK ||
+        bp_matmul_explain(&explanation, options, &a.tensor, &b.tensor, &c.tensor) != BP_OK) {
+        return count;
+    }
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    for (int i = 0; count < MOST && bp_explanation_at(explanation, i, &candidate); i++) {
+        if (!candidate.accepted) {
+            continue;
+        }
+        snprintf(settings, sizeof settings, "num_threads=%d, blas.preferred=%s, dispatch.fallback=strict", threads,
+                 candidate.library);
+        jobs[count].plan = plan_for(settings, &a, &b, &c);
+        if (jobs[count].plan) {
+            list[count] = (contestant){.name = candidate.library, .run = run, .context = &jobs[count]};
+            count++;
+        }
+    }
+    bp_options_free(options);
+    bp_explanation_free(explanation);
+    return count;
+}
+
+static double one_shape(bp_dtype dtype, const int64_t *shape, int threads) {
+    static contestant list[MOST];
+    job jobs[MOST];
+    int count = contestants(list, jobs, dtype, shape, threads);
+    void *a = filled(dtype, (size_t)(shape[0] * shape[1]));
+    void *b = filled(dtype, (size_t)(shape[1] * shape[2]));
+    void *c = filled(dtype, (size_t)(shape[0] * shape[2]));
+    for (int i = 0; i < count; i++) {
+        jobs[i].a = a;
+        jobs[i].b = b;
+        jobs[i].c = c;
+    }
+    double work = (double)shape[0] * (double)shape[1] * (double)shape[2];
+    timing_race(list, count, work > 1e8 ? 7 : 21, 200e3);
+    int best = 1;
+    for (int i = 1; i < count; i++) {
+        best = timing_median(&list[i]) < timing_median(&list[best]) ? i : best;
+    }
+    double ratio = count > 1 ? timing_median(&list[0]) / timing_median(&list[best]) : 1.0;
+    printf("%-4s %5lldx%lldx%-5lld t%d  ours=%s %.0f [%.0f %.0f]  best=%s %.0f  ratio %.2f |", bp_dtype_name(dtype),
+           (long long)shape[0], (long long)shape[1], (long long)shape[2], threads, list[0].name, timing_median(&list[0]),
+           timing_quantile(&list[0], 0.25), timing_quantile(&list[0], 0.75), list[best].name, timing_median(&list[best]), ratio);
+    for (int i = 1; i < count; i++) {
+        printf(" %s %.0f", list[i].name, timing_median(&list[i]));
+    }
+    printf("\n");
+    fflush(stdout);
+    for (int i = 0; i < count; i++) {
+        bp_plan_release(jobs[i].plan);
+    }
+    free(a);
+    free(b);
+    free(c);
+    return ratio;
+}
+
+static void grid(int threads) {
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64};
+    double sum = 0.0, worst = 0.0;
+    int count = 0;
+    for (int t = 0; t < 2; t++) {
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            double ratio = one_shape(dtypes[t], shapes[i], threads);
+            sum += log(ratio);
+            worst = fmax(worst, ratio);
+            count++;
+        }
+    }
+    printf("%d thread(s): geometric mean of ours / best %.3f, worst %.2f, over %d shapes (times in ns, median; [quartiles])\n", threads,
+           exp(sum / count), worst, count);
+}
+
+int main(int argc, char **argv) {
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    if (bp_machine(&machine) == BP_OK) {
+        printf("%s, %s kernels, %d cores usable\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);
+    }
+    if (argc > 1) {
+        for (int i = 1; i < argc; i++) {
+            grid(atoi(argv[i]));
+        }
+    } else {
+        grid(1);
+        if (machine.usable_cpus > 1) {
+            grid(machine.usable_cpus);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,102 @@
+/* overhead.c - what a call through Backplane costs over the CBLAS function that it ends in.
+ *
+ *   overhead [library]      default: openblas
+ *
+ * f64 products of 2x2, 8x8 and 64x64 on one thread: cblas_dgemm of that library called directly, a held plan, and a warm one-shot
+ * call. The plan may use another routine of the same library than cblas_dgemm (dgemm_), as it does for users. bench/overhead.py
+ * runs this beside numpy.matmul and torch.matmul. */
+#include "backplane.h"
+#include "timing.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+typedef void cblas_dgemm_function(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
+                                  const double *b, int ldb, double beta, double *c, int ldc);
+static cblas_dgemm_function *cblas_dgemm;
+static double memory[3][64 * 64];
+
+typedef struct job {
+    int n;
+    bp_view a, b, c;
+    bp_plan *plan;
+} job;
+
+static void direct(void *context) {
+    int n = ((job *)context)->n;
+    cblas_dgemm(101, 111, 111, n, n, n, 1.0, memory[0], n, memory[1], n, 0.0, memory[2], n);
+}
+
+static void held(void *context) {
+    bp_plan_run(((job *)context)->plan, memory[0], memory[1], memory[2], NULL);
+}
+
+static void one_shot(void *context) {
+    job *j = context;
+    bp_matmul(&j->a.tensor, &j->b.tensor, &j->c.tensor);
+}
+
+static void die(const char *what) {
+    fprintf(stderr, "overhead: %s: %s\n", what, bp_last_error());
+    exit(1);
+}
+
+static void open_directly(const char *name) {
+    bp_library_info info = {.struct_size = sizeof info};
+    if (bp_library_find(name, &info) != BP_OK) {
+        die("library");
+    }
+    if (info.int_bits != 32 || info.prefix[0]) {
+        fprintf(stderr, "overhead: '%s' has no plain 32-bit cblas_dgemm\n", name);
+        exit(1);
+    }
+    void *handle = dlopen(info.path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    cblas_dgemm = handle ? (cblas_dgemm_function *)dlsym(handle, "cblas_dgemm") : NULL;
+    if (!cblas_dgemm) {
+        fprintf(stderr, "overhead: no cblas_dgemm in %s\n", info.path);
+        exit(1);
+    }
+    printf("library %s %s, kernels %s\n", info.id, info.version, info.kernels);
+}
+
+static void prepare(job *j, int n) {
+    j->n = n;
+    bp_view_matrix(&j->a, memory[0], BP_F64, n, n);
+    bp_view_matrix(&j->b, memory[1], BP_F64, n, n);
+    bp_view_matrix(&j->c, memory[2], BP_F64, n, n);
+    if (bp_matmul_plan(&j->plan, NULL, &j->a.tensor, &j->b.tensor, &j->c.tensor) != BP_OK) {
+        die("plan");
+    }
+    one_shot(j);
+}
+
+int main(int argc, char **argv) {
+    static const int sizes[] = {2, 8, 64};
+    const char *name = argc > 1 ? argv[1] : "openblas";
+    if (bp_set_num_threads(1) != BP_OK || bp_set_blas_preferred(name) != BP_OK || bp_set_dispatch_fallback("strict") != BP_OK) {
+        die("settings");
+    }
+    open_directly(name);
+    timing_fill_f64(memory[0], 64 * 64);
+    timing_fill_f64(memory[1], 64 * 64);
+    printf("%-6s %12s %12s %12s %14s %14s\n", "size", "cblas ns", "held ns", "one-shot ns", "held - cblas", "one-shot - cblas");
+    for (int i = 0; i < 3; i++) {
+        job j;
+        prepare(&j, sizes[i]);
+        contestant list[] = {{.run = direct, .context = &j}, {.run = held, .context = &j}, {.run = one_shot, .context = &j}};
+        timing_race(list, 3, 301, 100e3);
+        /* Pair by pair, because the clock drifts more between turns than these differences are wide. */
+        contestant held_more = {.turns = 301};
+        contestant shot_more = {.turns = 301};
+        for (int t = 0; t < 301; t++) {
+            held_more.ns[t] = list[1].ns[t] - list[0].ns[t];
+            shot_more.ns[t] = list[2].ns[t] - list[0].ns[t];
+        }
+        printf("%-6d %12.1f %12.1f %12.1f %7.1f [%.1f %.1f] %7.1f [%.1f %.1f]\n", sizes[i], timing_median(&list[0]),
+               timing_median(&list[1]), timing_median(&list[2]), timing_median(&held_more), timing_quantile(&held_more, 0.25),
+               timing_quantile(&held_more, 0.75), timing_median(&shot_more), timing_quantile(&shot_more, 0.25),
+               timing_quantile(&shot_more, 0.75));
+        bp_plan_release(j.plan);
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* timing.h - how the benchmark programs measure: contestants take turns, so that a slow spell of the machine hits all of them,
+ * and what is reported is the median of many turns with the fastest and the quartiles beside it. */
+#ifndef BP_BENCH_TIMING_H
+#define BP_BENCH_TIMING_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define TIMING_MOST 512
+
+typedef struct contestant {
+    const char *name;
+    void (*run)(void *context);
+    void *context;
+    int64_t repeats; /* calls per turn; 0: found by timing_calibrate */
+    int turns;
+    double ns[TIMING_MOST]; /* per call */
+} contestant;
+
+static inline int64_t timing_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline double timing_turn(contestant *c, int64_t repeats) {
+    int64_t start = timing_now();
+    for (int64_t i = 0; i < repeats; i++) {
+        c->run(c->context);
+    }
+    return (double)(timing_now() - start) / (double)repeats;
+}
+
+/* Enough calls that a turn takes about `ns`; also warms up. */
+static inline void timing_calibrate(contestant *c, double ns) {
+    int64_t repeats = 1;
+    double each = timing_turn(c, 1);
+    while (each * (double)repeats < ns / 4 && repeats < 1 << 28) {
+        repeats *= 4;
+        each = timing_turn(c, repeats);
+    }
+    double wanted = ns / (each > 0.1 ? each : 0.1);
+    c->repeats = wanted < 1 ? 1 : (int64_t)wanted;
+    c->turns = 0;
+}
+
+/* A B C A B C ... */
+static inline void timing_race(contestant *list, int count, int turns, double turn_ns) {
+    for (int i = 0; i < count; i++) {
+        timing_calibrate(&list[i], turn_ns);
+    }
+    for (int t = 0; t < turns && t < TIMING_MOST; t++) {
+        for (int i = 0; i < count; i++) {
+            list[i].ns[list[i].turns++] = timing_turn(&list[i], list[i].repeats);
+        }
+    }
+}
+
+static inline int timing_order(const void *x, const void *y) {
+    double a = *(const double *)x;
+    double b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* The value that a fraction of the turns stays below; sorts them. */
+static inline double timing_quantile(contestant *c, double fraction) {
+    qsort(c->ns, (size_t)c->turns, sizeof c->ns[0], timing_order);
+    return c->turns ? c->ns[(int)(fraction * (double)(c->turns - 1) + 0.5)] : 0.0;
+}
+
+static inline double timing_median(contestant *c) {
+    return timing_quantile(c, 0.5);
+}
+
+/* Random numbers in (-1, 1), the same in every run. */
+static inline void timing_fill_f64(double *x, size_t n) {
+    uint64_t s = 88172645463325252u;
+    for (size_t i = 0; i < n; i++) {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        x[i] = (double)(int64_t)s / 9.3e18;
+    }
+}
+
+static inline void timing_fill_f32(float *x, size_t n) {
+    uint64_t s = 88172645463325252u;
+    for (size_t i = 0; i < n; i++) {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        x[i] = (float)((double)(int64_t)s / 9.3e18);
+    }
+}
+
+#endif
