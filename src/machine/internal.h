@@ -22,7 +22,7 @@ int bp__usable_cpus(void);
 void bp__parallel(int threads, int count, bp_task task, void *context);
 int bp__pool_threads(void); /* workers started so far, plus the caller */
 bp_status bp__pool_set_executor(void (*parallel)(void *, int, int, bp_task, void *), void *user);
-void bp__pool_stop(void); /* joins the workers; for bp_reset and unloading */
+void bp__pool_stop(void); /* joins the workers, frees the scratch memory of all threads; for bp_reset and unloading */
 
 /* Grows by one in each child of fork; registered at first use. */
 const volatile uint32_t *bp__fork_count(void);

@@ -1,0 +1,319 @@
+/* pool.c - the threads that our own kernels run on: few, started at first use, and none of any OpenMP.
+ *
+ * One job runs at a time. Its owner publishes it by storing a new generation and a number of free seats in one word;
+ * workers take seats by compare-and-swap and then draw task numbers until none is left, as the owner does too. The
+ * owner closes the seats that nobody took, so that a late worker is never waited for, and waits for those taken.
+ * Whoever finds the pool busy, a nested call among them, runs its tasks alone: there is nothing to wait for and so
+ * nothing to deadlock.
+ */
+#include "machine/pool.h"
+
+#include "machine/internal.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+/* Far above what one matrix product gains from; it only bounds the array. */
+#define MAX_WORKERS 1023
+/* A wake-up from sleep costs a few microseconds, so a thread looks about this long for more work before it sleeps. */
+#define SPIN_NS 30000
+
+static struct {
+    _Alignas(64) _Atomic uint64_t state; /* generation in the high half, free seats in the low one */
+    _Alignas(64) _Atomic int64_t next;   /* the next task to draw */
+    _Alignas(64) atomic_int finished;    /* seats taken and left again */
+    atomic_bool owner_sleeps;
+    atomic_int sleepers; /* workers waiting for `work` */
+    atomic_bool stopping;
+    atomic_bool busy;
+    atomic_int workers; /* started */
+    int limit;          /* lowered when the system gave no more threads */
+    bp_task task;
+    void *context;
+    int count;
+    pthread_t thread[MAX_WORKERS];
+} pool = {.limit = MAX_WORKERS};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for the two conditions only */
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+static volatile uint32_t forks;
+
+static _Thread_local bool inside;   /* this thread runs a task, or is a worker */
+static _Thread_local bool owns_job; /* this thread published the job of the moment */
+
+typedef void executor_function(void *user, int threads, int count, bp_task task, void *context);
+static _Atomic(executor_function *) executor;
+static _Atomic(void *) executor_user;
+
+static uint32_t generation(uint64_t state) {
+    return (uint32_t)(state >> 32);
+}
+
+static uint32_t seats(uint64_t state) {
+    return (uint32_t)state;
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Whether another round of waiting should spin. Spinning with more threads than cores only takes time from those at
+ * work. */
+static bool spin_on(int64_t *until) {
+    if (*until == 0) {
+        bool room = atomic_load_explicit(&pool.workers, memory_order_relaxed) < bp__usable_cpus();
+        *until = room ? bp__now_ns() + SPIN_NS : -1;
+    }
+    if (*until < 0) {
+        return false;
+    }
+    for (int i = 0; i < 32; i++) {
+        relax();
+    }
+    return bp__now_ns() < *until;
+}
+
+static void draw_tasks(void) {
+    for (;;) {
+        int64_t task = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
+        if (task >= pool.count) {
+            return;
+        }
+        pool.task(pool.context, (int)task);
+    }
+}
+
+/* Returns the state once its generation is not `seen` any more, or when the pool stops. */
+static uint64_t wait_for_job(uint32_t seen) {
+    int64_t until = 0;
+    do {
+        uint64_t state = atomic_load(&pool.state);
+        if (generation(state) != seen || atomic_load(&pool.stopping)) {
+            return state;
+        }
+    } while (spin_on(&until));
+    pthread_mutex_lock(&mutex);
+    atomic_fetch_add(&pool.sleepers, 1);
+    while (generation(atomic_load(&pool.state)) == seen && !atomic_load(&pool.stopping)) {
+        pthread_cond_wait(&work, &mutex);
+    }
+    atomic_fetch_sub(&pool.sleepers, 1);
+    pthread_mutex_unlock(&mutex);
+    return atomic_load(&pool.state);
+}
+
+static void leave_seat(void) {
+    atomic_fetch_add(&pool.finished, 1);
+    if (atomic_load(&pool.owner_sleeps)) {
+        pthread_mutex_lock(&mutex);
+        pthread_cond_signal(&done);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+static void *worker(void *generation_at_start) {
+    inside = true;
+    uint32_t seen = (uint32_t)(uintptr_t)generation_at_start;
+    for (;;) {
+        uint64_t state = wait_for_job(seen);
+        if (atomic_load(&pool.stopping)) {
+            return NULL;
+        }
+        seen = generation(state);
+        while (generation(state) == seen && seats(state) > 0) {
+            if (atomic_compare_exchange_weak(&pool.state, &state, state - 1)) {
+                draw_tasks();
+                leave_seat();
+                break;
+            }
+        }
+    }
+}
+
+/* Workers take no signals: a handler of the program runs on the program's threads. */
+static void start_workers(int wanted) {
+    if (wanted > pool.limit) {
+        wanted = pool.limit;
+    }
+    int started = atomic_load(&pool.workers);
+    if (started >= wanted) {
+        return;
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    void *now = (void *)(uintptr_t)generation(atomic_load(&pool.state));
+    for (; started < wanted; started++) {
+        if (pthread_create(&pool.thread[started], NULL, worker, now) != 0) {
+            pool.limit = started;
+            break;
+        }
+        atomic_store(&pool.workers, started + 1);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void publish(int helpers, int count, bp_task task, void *context) {
+    pool.task = task;
+    pool.context = context;
+    pool.count = count;
+    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool.finished, 0, memory_order_relaxed);
+    uint32_t next_generation = generation(atomic_load(&pool.state)) + 1;
+    atomic_store(&pool.state, (uint64_t)next_generation << 32 | (uint32_t)helpers);
+    if (atomic_load(&pool.sleepers) > 0) {
+        pthread_mutex_lock(&mutex);
+        for (int i = 0; i < helpers; i++) {
+            pthread_cond_signal(&work);
+        }
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+/* Closes the seats that are still free and waits until those taken are left. */
+static void retire(int helpers) {
+    uint64_t state = atomic_load(&pool.state);
+    while (!atomic_compare_exchange_weak(&pool.state, &state, (uint64_t)generation(state) << 32)) {
+    }
+    int taken = helpers - (int)seats(state);
+    int64_t until = 0;
+    do {
+        if (atomic_load(&pool.finished) == taken) {
+            return;
+        }
+    } while (spin_on(&until));
+    pthread_mutex_lock(&mutex);
+    atomic_store(&pool.owner_sleeps, true);
+    while (atomic_load(&pool.finished) != taken) {
+        pthread_cond_wait(&done, &mutex);
+    }
+    atomic_store(&pool.owner_sleeps, false);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void run_alone(int count, bp_task task, void *context) {
+    bool before = inside;
+    inside = true;
+    for (int i = 0; i < count; i++) {
+        task(context, i);
+    }
+    inside = before;
+}
+
+/* Marks a thread of the program's executor as being inside a task, for the sake of nested calls. */
+typedef struct marked {
+    bp_task task;
+    void *context;
+} marked;
+
+static void run_marked(void *context, int task) {
+    const marked *m = context;
+    bool before = inside;
+    inside = true;
+    m->task(m->context, task);
+    inside = before;
+}
+
+void bp__parallel(int threads, int count, bp_task task, void *context) {
+    int helpers = (threads < count ? threads : count) - 1;
+    if (helpers <= 0 || inside) {
+        run_alone(count, task, context);
+        return;
+    }
+    executor_function *run = atomic_load_explicit(&executor, memory_order_acquire);
+    if (run) {
+        marked m = {task, context};
+        run(atomic_load_explicit(&executor_user, memory_order_relaxed), threads, count, run_marked, &m);
+        return;
+    }
+    bp__fork_count();
+    if (atomic_exchange(&pool.busy, true)) {
+        run_alone(count, task, context);
+        return;
+    }
+    owns_job = true;
+    start_workers(helpers);
+    int workers = atomic_load(&pool.workers);
+    helpers = helpers < workers ? helpers : workers;
+    publish(helpers, count, task, context);
+    inside = true;
+    draw_tasks();
+    inside = false;
+    retire(helpers);
+    owns_job = false;
+    atomic_store(&pool.busy, false);
+}
+
+int bp__pool_threads(void) {
+    return atomic_load(&pool.workers) + 1;
+}
+
+bp_status bp__pool_set_executor(executor_function *parallel, void *user) {
+    if (atomic_load(&pool.busy)) {
+        return bp__fail(BP_E_BUSY, "the executor cannot be replaced while an operation runs: wait for it to return");
+    }
+    atomic_store_explicit(&executor_user, user, memory_order_relaxed);
+    atomic_store_explicit(&executor, parallel, memory_order_release);
+    return BP_OK;
+}
+
+void bp__pool_stop(void) {
+    while (atomic_exchange(&pool.busy, true)) {
+        sched_yield();
+    }
+    atomic_store(&pool.stopping, true);
+    pthread_mutex_lock(&mutex);
+    pthread_cond_broadcast(&work);
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < atomic_load(&pool.workers); i++) {
+        pthread_join(pool.thread[i], NULL);
+    }
+    atomic_store(&pool.workers, 0);
+    atomic_store(&pool.stopping, false);
+    pool.limit = MAX_WORKERS;
+    atomic_store(&pool.busy, false);
+    bp__scratch_reset();
+}
+
+/* ---- Fork: the child has one thread, so its pool is empty and none of its locks may be held. ---- */
+
+static void before_fork(void) {
+    bp__scratch_lock();
+    pthread_mutex_lock(&mutex);
+}
+
+static void after_fork_parent(void) {
+    pthread_mutex_unlock(&mutex);
+    bp__scratch_unlock();
+}
+
+static void after_fork_child(void) {
+    forks++;
+    pthread_mutex_unlock(&mutex);
+    pthread_cond_init(&work, NULL);
+    pthread_cond_init(&done, NULL);
+    atomic_store(&pool.workers, 0);
+    atomic_store(&pool.sleepers, 0);
+    atomic_store(&pool.owner_sleeps, false);
+    atomic_store(&pool.stopping, false);
+    atomic_store(&pool.busy, owns_job);
+    pool.limit = MAX_WORKERS;
+    bp__scratch_forget_others();
+    bp__scratch_unlock();
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+const volatile uint32_t *bp__fork_count(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return &forks;
+}

@@ -1,0 +1,116 @@
+/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for kernels that pack operands.
+ *
+ * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
+ * threads that it lost. Only growing takes the lock.
+ */
+#include "machine/pool.h"
+
+#include "machine/internal.h"
+
+#include <pthread.h>
+
+typedef struct record {
+    void *block;
+    size_t size;
+    struct record *next;
+    struct record **link; /* what points here; NULL while not on the list */
+} record;
+
+static _Thread_local record mine;
+static record *records;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static bool have_key;
+
+static void release(record *r) {
+    bp__free_aligned(r->block);
+    r->block = NULL;
+    r->size = 0;
+}
+
+static void take_off(record *r) {
+    *r->link = r->next;
+    if (r->next) {
+        r->next->link = r->link;
+    }
+    r->link = NULL;
+}
+
+static void at_thread_end(void *r) {
+    pthread_mutex_lock(&mutex);
+    release(r);
+    take_off(r);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void make_key(void) {
+    have_key = pthread_key_create(&key, at_thread_end) == 0;
+}
+
+/* On the list, and with a destructor that will take it off again: without one there is no record. */
+static bool enlist(record *r) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    if (!have_key || pthread_setspecific(key, r) != 0) {
+        return false;
+    }
+    r->next = records;
+    r->link = &records;
+    if (records) {
+        records->link = &r->next;
+    }
+    records = r;
+    return true;
+}
+
+static void *grow(size_t size) {
+    bp__fork_count();
+    pthread_mutex_lock(&mutex);
+    if (mine.link || enlist(&mine)) {
+        release(&mine);
+        /* A little more than asked for, so that sizes creeping up do not allocate each time. */
+        size_t rounded = size < SIZE_MAX / 2 ? size + size / 8 + 4096 : size;
+        mine.block = bp__alloc_aligned(rounded);
+        if (!mine.block && rounded != size) {
+            rounded = size;
+            mine.block = bp__alloc_aligned(rounded);
+        }
+        mine.size = mine.block ? rounded : 0;
+    }
+    pthread_mutex_unlock(&mutex);
+    return mine.block;
+}
+
+void *bp__scratch(size_t size) {
+    return BP__LIKELY(size <= mine.size && mine.block) ? mine.block : grow(size);
+}
+
+void bp__scratch_reset(void) {
+    pthread_mutex_lock(&mutex);
+    for (record *r = records; r; r = r->next) {
+        release(r);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void bp__scratch_lock(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+void bp__scratch_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The records of lost threads lie in thread-local memory that new threads will reuse. */
+void bp__scratch_forget_others(void) {
+    while (records) {
+        record *r = records;
+        if (r != &mine) {
+            release(r);
+        }
+        take_off(r);
+    }
+    if (mine.block) {
+        enlist(&mine);
+    }
+}
