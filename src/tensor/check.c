@@ -77,8 +77,8 @@ static bp_status check_address(const DLTensor *tensor, const char *name, bp_dtyp
                         tensor->byte_offset);
     }
     if (address % alignment_of(dtype) != 0) {
-        return bp__fail(BP_E_LAYOUT, "tensor '%s' starts at an address that is no multiple of %zu, which %s needs", name,
-                        alignment_of(dtype), bp_dtype_name(dtype));
+        return bp__fail(BP_E_LAYOUT, "tensor '%s' starts at an address that is no multiple of %zu, which %s needs",
+                        name, alignment_of(dtype), bp_dtype_name(dtype));
     }
     return BP_OK;
 }
@@ -96,8 +96,9 @@ bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_o
     }
     bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
     if (dtype == BP_DTYPE_NONE) {
-        return bp__fail(BP_E_DTYPE, "tensor '%s' has DLPack type code %d with %d bits and %d lanes, which is none of ours",
-                        name, tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
+        return bp__fail(BP_E_DTYPE,
+                        "tensor '%s' has DLPack type code %d with %d bits and %d lanes, which is none of ours", name,
+                        tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
     }
     DLDeviceType device = tensor->device.device_type;
     if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost) {

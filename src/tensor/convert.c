@@ -1,17 +1,13 @@
 /* convert.c - the two 16-bit floating types to and from f32 and f64, exact to the bit.
  *
- * Everything is integer work on the bits: no result depends on compiler flags, on the rounding mode of the process, or on
- * flush-to-zero being switched on by some library.
+ * Everything is integer work on the bits: no result depends on compiler flags, on the rounding mode of the process, or
+ * on flush-to-zero being switched on by some library.
  */
 #include "tensor/internal.h"
 
 #include <string.h>
 
-enum {
-    F64_FRACTION = 52,
-    F64_BIAS = 1023,
-    F64_EXPONENT_MAX = 0x7ff
-};
+enum { F64_FRACTION = 52, F64_BIAS = 1023, F64_EXPONENT_MAX = 0x7ff };
 
 static float f32_from_bits(uint32_t bits) {
     float value;
@@ -19,8 +15,8 @@ static float f32_from_bits(uint32_t bits) {
     return value;
 }
 
-/* Rounds once, to nearest with ties to even, to a format of `fraction` and `exponent` bits below a sign bit. A carry out
- * of the fraction runs into the exponent, which is what makes the largest values round up to infinity. */
+/* Rounds once, to nearest with ties to even, to a format of `fraction` and `exponent` bits below a sign bit. A carry
+ * out of the fraction runs into the exponent, which is what makes the largest values round up to infinity. */
 static inline uint16_t narrow(double value, int fraction, int exponent) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -1,7 +1,7 @@
 /* convert_matrix.c - copies a matrix from one element type into another.
  *
- * Every type is read into f64 pieces, which is exact, and every type is written from them, which rounds once: so there is
- * one reader and one writer per type instead of a routine for each pair.
+ * Every type is read into f64 pieces, which is exact, and every type is written from them, which rounds once: so there
+ * is one reader and one writer per type instead of a routine for each pair.
  */
 #include "tensor/internal.h"
 
@@ -18,18 +18,18 @@ typedef void (*writer)(char *dst, int64_t stride, const double *piece, int64_t c
 #define F16_TO_DOUBLE(x) ((double)bp__f16_to_f32(x))
 #define BF16_TO_DOUBLE(x) ((double)bp__bf16_to_f32(x))
 
-#define DEFINE_REAL(name, type, load, store)                                                                       \
-    static void read_##name(double *piece, int64_t count, const char *bytes, int64_t stride) {                     \
-        const type *src = (const type *)(const void *)bytes;                                                       \
-        for (int64_t i = 0; i < count; i++) {                                                                      \
-            piece[i] = load(src[i * stride]);                                                                      \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void write_##name(char *bytes, int64_t stride, const double *piece, int64_t count) {                    \
-        type *dst = (type *)(void *)bytes;                                                                         \
-        for (int64_t i = 0; i < count; i++) {                                                                      \
-            dst[i * stride] = store(piece[i]);                                                                     \
-        }                                                                                                          \
+#define DEFINE_REAL(name, type, load, store)                                                                           \
+    static void read_##name(double *piece, int64_t count, const char *bytes, int64_t stride) {                         \
+        const type *src = (const type *)(const void *)bytes;                                                           \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            piece[i] = load(src[i * stride]);                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void write_##name(char *bytes, int64_t stride, const double *piece, int64_t count) {                        \
+        type *dst = (type *)(void *)bytes;                                                                             \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            dst[i * stride] = store(piece[i]);                                                                         \
+        }                                                                                                              \
     }
 
 DEFINE_REAL(f16, uint16_t, F16_TO_DOUBLE, bp__f64_to_f16)
@@ -38,18 +38,14 @@ DEFINE_REAL(f32, float, TO_DOUBLE, TO_FLOAT)
 DEFINE_REAL(f64, double, SAME, SAME)
 
 static const struct conversion {
-    bool known;
     bool is_complex;
     bp_dtype part; /* the type of one part of a complex number, or the type itself */
     reader read;
     writer write;
 } conversions[] = {
-    [BP_F16] = {true, false, BP_F16, read_f16, write_f16},
-    [BP_BF16] = {true, false, BP_BF16, read_bf16, write_bf16},
-    [BP_F32] = {true, false, BP_F32, read_f32, write_f32},
-    [BP_F64] = {true, false, BP_F64, read_f64, write_f64},
-    [BP_C64] = {true, true, BP_F32, read_f32, write_f32},
-    [BP_C128] = {true, true, BP_F64, read_f64, write_f64},
+    [BP_F16] = {false, BP_F16, read_f16, write_f16}, [BP_BF16] = {false, BP_BF16, read_bf16, write_bf16},
+    [BP_F32] = {false, BP_F32, read_f32, write_f32}, [BP_F64] = {false, BP_F64, read_f64, write_f64},
+    [BP_C64] = {true, BP_F32, read_f32, write_f32},  [BP_C128] = {true, BP_F64, read_f64, write_f64},
 };
 
 static const struct conversion *conversion_of(bp_dtype dtype) {
@@ -60,7 +56,7 @@ static const struct conversion *conversion_of(bp_dtype dtype) {
 bool bp__converts(bp_dtype dst_type, bp_dtype src_type) {
     const struct conversion *to = conversion_of(dst_type);
     const struct conversion *from = conversion_of(src_type);
-    return to->known && from->known && (to->is_complex || !from->is_complex);
+    return to->read && from->read && (to->is_complex || !from->is_complex);
 }
 
 /* A complex row is two real rows of twice the stride. */

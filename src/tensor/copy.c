@@ -1,7 +1,8 @@
 /* copy.c - bp_tensor_copy: one tensor into another of the same shape, any strides, converting where the types differ.
  *
- * The dimensions are first brought into the simplest equal form: those of size 1 go, the destination is walked forwards and in
- * the order of its memory, and neighbours that continue each other become one. What is left is a loop over matrices.
+ * The dimensions are first brought into the simplest equal form: those of size 1 go, the destination is walked forwards
+ * and in the order of its memory, and neighbours that continue each other become one. What is left is a loop over
+ * matrices.
  */
 #include "tensor/internal.h"
 
@@ -120,8 +121,7 @@ static void run(const copy_loop *loop) {
 }
 
 static bool same_shape(const DLTensor *a, const DLTensor *b) {
-    return a->ndim == b->ndim &&
-           (a->ndim == 0 || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0);
+    return a->ndim == b->ndim && (a->ndim == 0 || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0);
 }
 
 static bp_status check_pair(const DLTensor *dst, const DLTensor *src) {
@@ -131,15 +131,17 @@ static bp_status check_pair(const DLTensor *dst, const DLTensor *src) {
     char src_text[256];
     if (!same_shape(dst, src)) {
         return bp__fail(BP_E_SHAPE, "tensor 'dst' (%s) must have the shape of 'src' (%s)",
-                        bp__tensor_text(dst, dst_text, sizeof dst_text), bp__tensor_text(src, src_text, sizeof src_text));
+                        bp__tensor_text(dst, dst_text, sizeof dst_text),
+                        bp__tensor_text(src, src_text, sizeof src_text));
     }
     bp_dtype to = bp_dtype_from_dlpack(dst->dtype);
     bp_dtype from = bp_dtype_from_dlpack(src->dtype);
     if (to != from && !bp__converts(to, from)) {
-        return bp__fail(BP_E_DTYPE,
-                        "tensor 'src' has type %s, which is not converted to %s of 'dst'; floating types convert to each "
-                        "other and to complex, complex types to each other",
-                        bp_dtype_name(from), bp_dtype_name(to));
+        return bp__fail(
+            BP_E_DTYPE,
+            "tensor 'src' has type %s, which is not converted to %s of 'dst'; floating types convert to each "
+            "other and to complex, complex types to each other",
+            bp_dtype_name(from), bp_dtype_name(to));
     }
     if (bp__tensor_self_overlaps(dst)) {
         return bp__fail(BP_E_OVERLAP, "tensor 'dst' (%s) overlaps itself; each element needs memory of its own",

@@ -1,7 +1,7 @@
 /* copy_matrix.c - copies one matrix of any strides into another: the packing step of operations and providers.
  *
- * Where the two sides run in different directions one of them must be walked across its rows. Square tiles keep what such a
- * walk fetches in the first-level cache until the whole of it has been used.
+ * Where the two sides run in different directions one of them must be walked across its rows. Square tiles keep what
+ * such a walk fetches in the first-level cache until the whole of it has been used.
  */
 #include "tensor/internal.h"
 
@@ -37,21 +37,21 @@ typedef void (*copy_block)(const matrix_pair *pair);
 #define CONJUGATE128(x) ((complex128){(x).re, -(x).im})
 
 /* One block for one kind of element. The contiguous row is spelled out so that compilers make vector code of it. */
-#define DEFINE_BLOCK(name, type, transform)                                                               \
-    static void name(const matrix_pair *pair) {                                                           \
-        for (int64_t i = 0; i < pair->rows; i++) {                                                        \
-            type *restrict dst = (type *)(void *)pair->dst + i * pair->dst_row;                           \
-            const type *restrict src = (const type *)(const void *)pair->src + i * pair->src_row;         \
-            if (pair->dst_column == 1 && pair->src_column == 1) {                                         \
-                for (int64_t j = 0; j < pair->columns; j++) {                                             \
-                    dst[j] = transform(src[j]);                                                           \
-                }                                                                                         \
-            } else {                                                                                      \
-                for (int64_t j = 0; j < pair->columns; j++) {                                             \
-                    dst[j * pair->dst_column] = transform(src[j * pair->src_column]);                     \
-                }                                                                                         \
-            }                                                                                             \
-        }                                                                                                 \
+#define DEFINE_BLOCK(name, type, transform)                                                                            \
+    static void name(const matrix_pair *pair) {                                                                        \
+        for (int64_t i = 0; i < pair->rows; i++) {                                                                     \
+            type *restrict dst = (type *)(void *)pair->dst + i * pair->dst_row;                                        \
+            const type *restrict src = (const type *)(const void *)pair->src + i * pair->src_row;                      \
+            if (pair->dst_column == 1 && pair->src_column == 1) {                                                      \
+                for (int64_t j = 0; j < pair->columns; j++) {                                                          \
+                    dst[j] = transform(src[j]);                                                                        \
+                }                                                                                                      \
+            } else {                                                                                                   \
+                for (int64_t j = 0; j < pair->columns; j++) {                                                          \
+                    dst[j * pair->dst_column] = transform(src[j * pair->src_column]);                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 DEFINE_BLOCK(copy8, unit8, AS_IS)

@@ -8,14 +8,15 @@
 /* No tensor spans more bytes: above every address space, and low enough that sums of a few spans stay within int64. */
 #define BP__MAX_SPAN (INT64_C(1) << 60)
 
-/* The bytes that the tensor's elements span, relative to the address of the first one: [*low, *high). Refuses a negative
- * size (BP_E_SHAPE), and counts or spans above BP__MAX_SPAN bytes (BP_E_OVERFLOW). The dtype must be known, rank and shape in
- * order. */
+/* The bytes that the tensor's elements span, relative to the address of the first one: [*low, *high). Refuses a
+ * negative size (BP_E_SHAPE), and counts or spans above BP__MAX_SPAN bytes (BP_E_OVERFLOW). The dtype must be known,
+ * rank and shape in order. */
 bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *low, int64_t *high);
 
 /* BP_OK when the struct is one that operations can take: not NULL, rank in range, shape present, no negative size,
- * element count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, host memory, data present when there are elements (unless
- * `data_optional`), address a multiple of the element's natural alignment. `name` ("a", "out") goes into the sentence. */
+ * element count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, host memory, data present when
+ * there are elements (unless `data_optional`), address a multiple of the element's natural alignment. `name` ("a",
+ * "out") goes into the sentence. */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
 
 static inline char *bp__tensor_data(const DLTensor *tensor) {
@@ -30,12 +31,13 @@ int64_t bp__tensor_elements(const DLTensor *tensor); /* after a successful check
 /* The bytes that the tensor's elements span: [*low, *high) as addresses; empty tensors give low == high. */
 void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high);
 
-/* True when two distinct index tuples of the tensor can reach the same memory. Sufficient test: sorted strides, each at least
- * as large as the span of the smaller ones; a layout that fails it counts as overlapping. */
+/* True when two distinct index tuples of the tensor can reach the same memory. Sufficient test: sorted strides, each at
+ * least as large as the span of the smaller ones; a layout that fails it counts as overlapping. */
 bool bp__tensor_self_overlaps(const DLTensor *tensor);
 
-/* True when some element of one shares a byte with some element of the other. Exact for the layouts that views of one array
- * have (interleaved columns, panels of one matrix); where the search would take too long, a shared range counts as overlap. */
+/* True when some element of one shares a byte with some element of the other. Exact for the layouts that views of one
+ * array have (interleaved columns, panels of one matrix); where the search would take too long, a shared range counts
+ * as overlap. */
 bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b);
 
 /* "f32 3x4 strides 4,1" for messages. */
@@ -50,7 +52,7 @@ void bp__convert_matrix(bp_dtype dst_type, bp_dtype src_type, int64_t rows, int6
                         int64_t dst_column, const void *src, int64_t src_row, int64_t src_column);
 bool bp__converts(bp_dtype dst_type, bp_dtype src_type);
 
-/* Conversions of single values, to nearest even; NaN stays NaN (quiet), overflow becomes infinity, denormals are kept. */
+/* Single values: to nearest even; NaN stays NaN (quiet), overflow becomes infinity, denormals are kept. */
 float bp__f16_to_f32(uint16_t bits);
 uint16_t bp__f32_to_f16(float value);
 uint16_t bp__f64_to_f16(double value); /* one rounding */

@@ -22,8 +22,8 @@ static void delete_tensor(DLManagedTensorVersioned *managed) {
     }
 }
 
-/* Asks before the first touch, so that the kernel can back the memory with huge pages from the start. A refusal only costs
- * speed. */
+/* Asks before the first touch, so that the kernel can back the memory with huge pages from the start. A refusal only
+ * costs speed. */
 static void ask_for_huge_pages(char *data, size_t size) {
     if (size >= HUGE_FROM) {
         uintptr_t first = ((uintptr_t)data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);

@@ -1,9 +1,10 @@
 /* overlap.c - do two tensors share memory? For the operations, whose outputs must not.
  *
- * Panels of one matrix and interleaved columns span a common range of addresses without sharing an element, and programs work on
- * such views all the time. So the ranges are only the first question. The second is whether the distance between the two first
- * elements can be made up from steps of both tensors: a bounded integer problem, solved largest step first, where only very
- * few step counts are possible at each level when strides are nested as in real arrays. */
+ * Panels of one matrix and interleaved columns span a common range of addresses without sharing an element, and
+ * programs work on such views all the time. So the ranges are only the first question. The second is whether the
+ * distance between the two first elements can be made up from steps of both tensors: a bounded integer problem, solved
+ * largest step first, where only very few step counts are possible at each level when strides are nested as in real
+ * arrays. */
 #include "tensor/internal.h"
 
 #include <stdlib.h>

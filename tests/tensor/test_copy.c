@@ -1,0 +1,290 @@
+/* Strided copies against the plainest loop there is, element by element and byte by byte. */
+#include "tensor/internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARENA = 1 << 16 };
+static alignas(16) unsigned char source[ARENA], target[ARENA], expected[ARENA];
+
+static void fill(unsigned char *bytes, unsigned seed) {
+    for (int i = 0; i < ARENA; i++) {
+        seed = seed * 1103515245u + 12345u;
+        bytes[i] = (unsigned char)(seed >> 16);
+    }
+}
+
+static int64_t offset_of(const DLTensor *tensor, int64_t element) {
+    int64_t offset = 0;
+    for (int i = tensor->ndim - 1; i >= 0; i--) {
+        offset += element % tensor->shape[i] * tensor->strides[i];
+        element /= tensor->shape[i];
+    }
+    return offset;
+}
+
+/* A layout: a shape, the order in which the dimensions lie in memory, gaps between them, and which run backwards. */
+static void random_layout(bp_view *view, unsigned char *arena, bp_dtype dtype, int ndim, const int64_t *shape,
+                          bool dense) {
+    int order[BP_MAX_NDIM];
+    int64_t strides[BP_MAX_NDIM];
+    int64_t step = 1;
+    int64_t first = 0;
+    for (int i = 0; i < ndim; i++) {
+        order[i] = i;
+        int j = rand() % (i + 1);
+        int swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    for (int i = 0; i < ndim; i++) {
+        int d = order[i];
+        strides[d] = step + (dense ? 0 : rand() % 2);
+        step = strides[d] * shape[d];
+        if (!dense && rand() % 3 == 0) {
+            first += strides[d] * (shape[d] - 1);
+            strides[d] = -strides[d];
+        }
+    }
+    assert_true((step + 1) * (int64_t)bp_dtype_size(dtype) <= ARENA);
+    assert_int_equal(bp_view_init(view, arena, dtype, ndim, shape, strides), BP_OK);
+    view->tensor.byte_offset = (uint64_t)first * bp_dtype_size(dtype);
+}
+
+static void test_any_strides(void **state) {
+    (void)state;
+    srand(11);
+    const bp_dtype types[] = {BP_U8, BP_F16, BP_F32, BP_C64, BP_F64, BP_C128, BP_BOOL, BP_I64};
+    for (int round = 0; round < 3000; round++) {
+        bp_dtype dtype = types[round % BP__COUNT(types)];
+        size_t size = bp_dtype_size(dtype);
+        int ndim = rand() % 5;
+        int64_t shape[4];
+        for (int i = 0; i < ndim; i++) {
+            shape[i] = ndim < 3 ? 1 + rand() % 30 : 1 + rand() % 6;
+        }
+        bp_view dst, src;
+        random_layout(&dst, target, dtype, ndim, shape, round % 3 == 0);
+        random_layout(&src, source, dtype, ndim, shape, round % 2 == 0);
+        if (ndim > 0 && round % 5 == 0) {
+            src.strides[rand() % ndim] = 0; /* a broadcast source is welcome */
+        }
+        fill(source, (unsigned)round);
+        fill(target, (unsigned)round + 1);
+        memcpy(expected, target, ARENA);
+        for (int64_t e = 0; e < bp__tensor_elements(&dst.tensor); e++) {
+            memcpy(expected + dst.tensor.byte_offset + offset_of(&dst.tensor, e) * (int64_t)size,
+                   source + src.tensor.byte_offset + offset_of(&src.tensor, e) * (int64_t)size, size);
+        }
+        assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
+        assert_memory_equal(target, expected, ARENA);
+    }
+}
+
+static void test_highest_rank_and_lowest(void **state) {
+    (void)state;
+    float from[32], to[32] = {0};
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    for (int i = 0; i < 32; i++) {
+        from[i] = (float)i;
+    }
+    int64_t step = 1;
+    for (int i = 0; i < BP_MAX_NDIM; i++) { /* five dimensions of two, spread out, in column-major order */
+        shape[i] = i % 13 == 6 ? 2 : 1;
+        strides[i] = step;
+        step *= shape[i];
+    }
+    bp_view dst, src;
+    assert_int_equal(bp_view_init(&src, from, BP_F32, BP_MAX_NDIM, shape, strides), BP_OK);
+    assert_int_equal(bp_view_init(&dst, to, BP_F32, BP_MAX_NDIM, shape, NULL), BP_OK);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
+    for (int i = 0; i < 32; i++) {
+        int reversed = (i & 1) << 4 | (i & 2) << 2 | (i & 4) | (i & 8) >> 2 | (i & 16) >> 4;
+        assert_true(to[i] == (float)reversed);
+    }
+    assert_int_equal(bp_view_init(&src, from + 3, BP_F32, 0, NULL, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&dst, to, BP_F32, 0, NULL, NULL), BP_OK);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
+    assert_true(to[0] == 3.0f);
+    assert_int_equal(bp_view_matrix(&src, NULL, BP_F32, 0, 4), BP_OK);
+    assert_int_equal(bp_view_matrix(&dst, NULL, BP_F32, 0, 4), BP_OK);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
+}
+
+static const double samples[] = {0.0,
+                                 -0.0,
+                                 1.0,
+                                 -1.5,
+                                 65504.0,
+                                 65520.0,
+                                 1e-8,
+                                 5.9e-8,
+                                 1e40,
+                                 -1e300,
+                                 1e-310,
+                                 0.1,
+                                 3.14159,
+                                 1.0004882812509,
+                                 (double)INFINITY,
+                                 -(double)INFINITY,
+                                 (double)NAN};
+
+static double load(bp_dtype dtype, const void *at) {
+    switch (dtype) {
+    case BP_F16:
+        return (double)bp__f16_to_f32(*(const uint16_t *)at);
+    case BP_BF16:
+        return (double)bp__bf16_to_f32(*(const uint16_t *)at);
+    case BP_F32:
+    case BP_C64:
+        return (double)*(const float *)at;
+    default:
+        return *(const double *)at;
+    }
+}
+
+static void store(bp_dtype dtype, void *at, double value) {
+    switch (dtype) {
+    case BP_F16:
+        *(uint16_t *)at = bp__f64_to_f16(value);
+        break;
+    case BP_BF16:
+        *(uint16_t *)at = bp__f64_to_bf16(value);
+        break;
+    case BP_F32:
+    case BP_C64:
+        *(float *)at = (float)value;
+        break;
+    default:
+        *(double *)at = value;
+    }
+}
+
+static bool is_complex(bp_dtype dtype) {
+    return dtype == BP_C64 || dtype == BP_C128;
+}
+
+/* Every pair of types, transposed and longer than one piece, with gaps in dst that must stay as they were. */
+static void test_conversions(void **state) {
+    (void)state;
+    const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_C64, BP_C128};
+    enum { ROWS = 3, COLUMNS = 150 };
+    for (int t = 0; t < 36; t++) {
+        bp_dtype from = types[t / 6], to = types[t % 6];
+        size_t from_size = bp_dtype_size(from), to_size = bp_dtype_size(to);
+        bp_view dst, src;
+        assert_int_equal(bp_view_init(&src, source, from, 2, (int64_t[]){ROWS, COLUMNS}, (int64_t[]){1, ROWS}), BP_OK);
+        assert_int_equal(bp_view_init(&dst, target, to, 2, (int64_t[]){ROWS, COLUMNS}, (int64_t[]){2 * COLUMNS + 1, 2}),
+                         BP_OK);
+        memset(target, 0x5a, ARENA);
+        memset(expected, 0x5a, ARENA);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            double re = samples[i % BP__COUNT(samples)], im = samples[(i * 5 + 2) % BP__COUNT(samples)];
+            unsigned char *in = source + (size_t)(i % COLUMNS * ROWS + i / COLUMNS) * from_size;
+            unsigned char *out = expected + (size_t)(i / COLUMNS * (2 * COLUMNS + 1) + i % COLUMNS * 2) * to_size;
+            store(from, in, re);
+            if (is_complex(from)) {
+                store(from, in + from_size / 2, im);
+            }
+            store(to, out, load(from, in));
+            if (is_complex(to)) {
+                store(to, out + to_size / 2, is_complex(from) ? load(from, in + from_size / 2) : 0.0);
+            }
+        }
+        bool possible = is_complex(to) || !is_complex(from);
+        assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), possible ? BP_OK : BP_E_DTYPE);
+        if (!possible) {
+            memset(expected, 0x5a, ARENA);
+        }
+        assert_memory_equal(target, expected, ARENA);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    float data[64];
+    int32_t whole[64];
+    bp_view dst, src, other;
+    bp_view_matrix(&src, data, BP_F32, 4, 4);
+    bp_view_matrix(&dst, data + 15, BP_F32, 4, 4);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_E_OVERLAP);
+    assert_int_equal(bp_tensor_copy(&src.tensor, &src.tensor), BP_E_OVERLAP);
+    bp_view_matrix(&dst, data + 16, BP_F32, 4, 4);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
+    bp_view_init(&dst, data + 16, BP_F32, 2, (int64_t[]){4, 4}, (int64_t[]){0, 1});
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_E_OVERLAP);
+    bp_view_init(&dst, data + 16, BP_F32, 2, (int64_t[]){4, 4}, (int64_t[]){3, 1});
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_E_OVERLAP);
+    bp_view_matrix(&dst, data + 16, BP_F32, 4, 3);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_E_SHAPE);
+    bp_view_init(&dst, data + 16, BP_F32, 3, (int64_t[]){4, 4, 1}, NULL);
+    assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_E_SHAPE);
+    bp_view_matrix(&other, whole, BP_I32, 4, 4);
+    assert_int_equal(bp_tensor_copy(&other.tensor, &src.tensor), BP_E_DTYPE);
+    assert_int_equal(bp_tensor_copy(NULL, &src.tensor), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_copy(&src.tensor, NULL), BP_E_ARGUMENT);
+}
+
+/* Interleaved columns share a range of addresses but no element. */
+static void test_columns_of_one_matrix(void **state) {
+    (void)state;
+    float data[8] = {0, 10, 1, 11, 2, 12, 3, 13};
+    bp_view evens, odds;
+    bp_view_init(&evens, data, BP_F32, 1, (int64_t[]){4}, (int64_t[]){2});
+    bp_view_init(&odds, data + 1, BP_F32, 1, (int64_t[]){4}, (int64_t[]){2});
+    assert_int_equal(bp_tensor_copy(&evens.tensor, &odds.tensor), BP_OK);
+    for (int i = 0; i < 8; i++) {
+        assert_true(data[i] == (float)(10 + i / 2));
+    }
+}
+
+/* Sizes around the tile, every pair of directions, conjugated and not, with a guard behind the last element. */
+static void test_copy_matrix(void **state) {
+    (void)state;
+    const int64_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 33};
+    const bp_dtype types[] = {BP_C64, BP_C128};
+    for (int t = 0; t < 2 * 2 * 4 * 64; t++) {
+        bp_dtype dtype = types[t & 1];
+        int conjugate = t >> 1 & 1;
+        bool dst_turned = t >> 2 & 1, src_turned = t >> 3 & 1;
+        int64_t rows = sizes[t >> 4 & 7], columns = sizes[t >> 7 & 7];
+        int64_t size = (int64_t)bp_dtype_size(dtype), part = size / 2;
+        int64_t dst_row = dst_turned ? 1 : columns, dst_column = dst_turned ? rows : 1;
+        int64_t src_row = src_turned ? -1 : columns + 1, src_column = src_turned ? rows + 2 : 1;
+        const unsigned char *first = source + (src_turned ? (rows - 1) * size : 0);
+        for (int64_t i = 0; i < ARENA / part; i++) {
+            store(dtype, source + i * part, (double)(i % 1000) - 500);
+        }
+        memset(target, 0x5a, ARENA);
+        memset(expected, 0x5a, ARENA);
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < columns; j++) {
+                const unsigned char *in = first + (i * src_row + j * src_column) * size;
+                unsigned char *out = expected + (i * dst_row + j * dst_column) * size;
+                store(dtype, out, load(dtype, in));
+                store(dtype, out + part, conjugate ? -load(dtype, in + part) : load(dtype, in + part));
+            }
+        }
+        bp__copy_matrix(dtype, rows, columns, target, dst_row, dst_column, first, src_row, src_column, conjugate);
+        assert_memory_equal(target, expected, ARENA);
+    }
+    float untouched = 1.0f, value = 2.0f;
+    bp__copy_matrix(BP_F32, 0, 3, &untouched, 1, 1, &value, 1, 1, 0);
+    bp__copy_matrix(BP_F32, 3, 0, &untouched, 1, 1, &value, 1, 1, 0);
+    assert_true(untouched == 1.0f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_strides),           cmocka_unit_test(test_highest_rank_and_lowest),
+        cmocka_unit_test(test_conversions),           cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_columns_of_one_matrix), cmocka_unit_test(test_copy_matrix),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
