@@ -29,6 +29,13 @@ bp_status bp__fail_memory(size_t size, const char *what);
 /* Gives back the long sentences of all threads; their statuses stay. For bp_reset. */
 void bp__error_reset(void);
 
+/* Puts the thread's last failure aside while something runs whose failures are nobody's business, and puts it back. */
+typedef struct bp__held_error {
+    void *opaque[20];
+} bp__held_error;
+void bp__error_hold(bp__held_error *held);
+void bp__error_return(const bp__held_error *held);
+
 /* Leaves a function with the failure that a callee has reported. */
 #define BP__TRY(expression)                                \
     do {                                                   \

@@ -148,6 +148,20 @@ bp_status bp_last_status(void) {
     return state.status;
 }
 
+_Static_assert(sizeof(error_state) <= sizeof(bp__held_error), "a held error is the whole state");
+
+void bp__error_hold(bp__held_error *held) {
+    memcpy(held, &state, sizeof state);
+    state = (error_state){0}; /* the held sentence stays on the list, where no new one overwrites it */
+}
+
+void bp__error_return(const bp__held_error *held) {
+    pthread_mutex_lock(&bp__error_mutex);
+    drop_kept(&state);
+    memcpy(&state, held, sizeof state);
+    pthread_mutex_unlock(&bp__error_mutex);
+}
+
 void bp__error_reset(void) {
     pthread_mutex_lock(&bp__error_mutex);
     while (sentences) {

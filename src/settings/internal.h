@@ -1,4 +1,4 @@
-/* internal.h - how the rest of the library reads settings, and how settings.c, layers.c and scope.c share state.
+/* internal.h - how the rest of the library reads settings, and what a reading costs.
  *
  * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list, a TEXT as the pointer of
  * an interned string. The effective process-wide value of each setting is one atomic; a thread with an open scope has an overlay.
@@ -11,17 +11,51 @@
 
 typedef uint64_t bp__value;
 
-/* The value in force for the calling thread. Never fails; reads the layers on first use. */
-bp__value bp__setting(bp_setting_id id);
-int64_t bp__setting_int(bp_setting_id id); /* also BOOL, and WORD as the word's index */
-const char *bp__setting_text(bp_setting_id id); /* TEXT only, never NULL */
+/* What a reader touches: the process's values, and whether its thread has a scope open. */
+#define BP__UNREAD 0x8000000000000001u /* the layers have not been read yet; no setting takes this value */
+struct bp__scope_node;
+typedef struct bp__settings_here {
+    struct bp__scope_node *top; /* the innermost scope */
+    uint32_t state;             /* stands for the open scopes, 0 for none */
+} bp__settings_here;
+extern _Atomic bp__value bp__setting_values[BP_SETTING_COUNT] __attribute__((visibility("hidden")));
+extern _Atomic uint32_t bp__settings_generation __attribute__((visibility("hidden")));
+extern _Thread_local bp__settings_here bp__settings_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+bp__value bp__setting_slowly(bp_setting_id id);
 
-/* The layer and place that the value in force comes from; both out pointers required. */
+/* The value in force for the calling thread. Never fails; reads the layers on first use. */
+static inline bp__value bp__setting(bp_setting_id id) {
+    if (BP__LIKELY(!bp__settings_thread.top)) {
+        bp__value value = atomic_load_explicit(&bp__setting_values[id], memory_order_acquire);
+        if (BP__LIKELY(value != BP__UNREAD)) {
+            return value;
+        }
+    }
+    return bp__setting_slowly(id);
+}
+
+/* Also for BOOL, and for WORD as the word's index. */
+static inline int64_t bp__setting_int(bp_setting_id id) {
+    return (int64_t)bp__setting(id);
+}
+
+/* TEXT only, never NULL. */
+static inline const char *bp__setting_text(bp_setting_id id) {
+    return (const char *)(uintptr_t)bp__setting(id);
+}
+
+/* The layer and place that the value in force comes from; both out pointers required. A scope's text lives as long as the
+ * scope. */
 void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where);
 
-/* Counts changes that can matter to the calling thread: equal numbers mean that no setting with BP_SETTING_POLICY has changed
- * for this thread in between. Costs one atomic load and one thread-local load. Never 0. */
-uint64_t bp__settings_epoch(void);
+/* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread in
+ * between (short of 2^32 changes of the process while the thread looked away). Leaving all scopes gives the number from
+ * before them again, and so does entering the same options again. Never 0. */
+static inline uint64_t bp__settings_epoch(void) {
+    uint32_t generation = atomic_load_explicit(&bp__settings_generation, memory_order_acquire);
+    return (uint64_t)bp__settings_thread.state << 32 | generation;
+}
 
 /* Enters and leaves options for the time of one call without touching the heap; `node` is storage of the caller. */
 typedef struct bp__call_scope {
@@ -31,11 +65,19 @@ void bp__call_enter(bp__call_scope *node, const bp_options *options);
 void bp__call_leave(bp__call_scope *node);
 
 /* A check that needs knowledge of another room (hardware, ...): registered once at start, called before a value of any
- * layer is accepted. Returns BP_OK or a failure with its sentence. */
+ * layer but the default is accepted. Returns BP_OK or a failure with its sentence. Reads no setting. When the layers have
+ * been read already, what they say is checked now. */
 typedef bp_status (*bp__setting_check)(bp_setting_id id, bp__value value, const char *text);
 void bp__setting_set_check(bp_setting_id id, bp__setting_check check);
 
-/* Forgets everything; the layers are read again on next use. For bp_reset. */
+/* Options and other threads' scopes that are still held; they point to texts that a reset would take away. */
+int64_t bp__settings_held(void);
+
+/* Forgets everything, the calling thread's scopes included; the layers are read again on next use. For bp_reset. */
 void bp__settings_reset(void);
+
+/* Holds this room's mutex while the process forks; before bp__base_fork_lock, after bp__base_fork_unlock. */
+void bp__settings_fork_lock(void);
+void bp__settings_fork_unlock(void);
 
 #endif

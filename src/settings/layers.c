@@ -1,0 +1,174 @@
+/* layers.c - reads the layers below the program: system file, user file, environment. What is wrong there never stops the
+ * program; it is left out and becomes a problem that bp_problem_at() tells. The only failure is a lack of memory.
+ */
+#include "settings/parts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *bp__system_file = "/etc/backplane/backplane.conf";
+
+bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
+    const int most = BP__COUNT(layers->problems);
+    char text[1024];
+    va_list args;
+    if (layers->problem_count == most) {
+        return BP_OK;
+    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    bool last = layers->problem_count == most - 1;
+    const char *kept = bp__intern(last ? "more problems are not listed" : text);
+    if (!kept) {
+        return bp__fail_memory(sizeof text, "a problem of the settings");
+    }
+    layers->problems[layers->problem_count++] = kept;
+    return BP_OK;
+}
+
+/* Stores a value; what is wrong with it becomes a problem. */
+static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const char *text, size_t length,
+                     const char *where) {
+    bp__value value;
+    const bp_setting_info *info = &bp__row(id)->info;
+    if (info->flags & BP_SETTING_READ_ONLY) {
+        return bp__layers_problem(layers, "%s: %s shows a fact; nothing sets it", where, info->name);
+    }
+    bp_status status = bp__value_parse(id, text, length, &value);
+    if (status != BP_OK) {
+        return status == BP_E_NO_MEMORY ? status : bp__layers_problem(layers, "%s: %s", where, bp_last_error());
+    }
+    const char *kept = bp__intern(where);
+    if (!kept) {
+        return bp__fail_memory(strlen(where), "the place of a setting");
+    }
+    bp__stored *stored = &layers->values[layer][id];
+    if (stored->set) {
+        BP__TRY(bp__layers_problem(layers, "%s: %s is given a second time; this line counts, %s does not", where,
+                                   info->name, stored->where));
+    }
+    *stored = (bp__stored){true, value, kept};
+    return BP_OK;
+}
+
+static bp_status put_entry(bp__layers *layers, bp_layer layer, const bp__entry *entry, const char *path) {
+    char where[PATH_MAX + 16];
+    bp_setting_id id;
+    snprintf(where, sizeof where, "%s:%d", path, entry->line);
+    if (entry->fault) {
+        return bp__layers_problem(layers, "%s: %s", where, entry->fault);
+    }
+    if (bp__find_setting(entry->name, entry->name_length, &id) != BP_OK) {
+        return bp__layers_problem(layers, "%s: %s", where, bp_last_error());
+    }
+    return put(layers, layer, id, entry->value, entry->value_length, where);
+}
+
+static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) {
+    char *bytes = NULL;
+    size_t size = 0;
+    bp_status status = bp__file_trusted(path);
+    if (status == BP_OK) {
+        status = bp__file_read(path, BP__LARGEST_FILE, &bytes, &size);
+    }
+    if (status == BP_E_NOT_FOUND || status == BP_E_NO_MEMORY) {
+        return status == BP_E_NO_MEMORY ? status : BP_OK;
+    }
+    if (status != BP_OK) {
+        return bp__layers_problem(layers, "settings file left out: %s", bp_last_error());
+    }
+    bp__reader reader;
+    bp__entry entry;
+    bp__reader_start(&reader, bytes, size, false);
+    while (status == BP_OK && bp__reader_next(&reader, &entry)) {
+        status = put_entry(layers, layer, &entry, path);
+    }
+    bp__free(bytes);
+    return status;
+}
+
+static bp_status put_variable(bp__layers *layers, bp_setting_id id) {
+    const bp_setting_info *info = &bp__row(id)->info;
+    const char *name = info->environment;
+    const char *value = bp__env(name);
+    if (!value && *info->alias) {
+        name = info->alias;
+        value = bp__env(name);
+    }
+    return value ? put(layers, BP_LAYER_ENVIRONMENT, id, value, strlen(value), name) : BP_OK;
+}
+
+/* Every variable that counts: those made by the rule, then the aliases. */
+static const char *variable_at(void *user, int index) {
+    (void)user;
+    const char *none = "";
+    if (index >= 2 * BP_SETTING_COUNT) {
+        return NULL;
+    }
+    const bp_setting_info *info = bp_setting_at(index % BP_SETTING_COUNT);
+    bool again = index >= BP_SETTING_COUNT && bp__text_equal(info->alias, info->environment);
+    return index < BP_SETTING_COUNT ? info->environment : again ? none : info->alias;
+}
+
+typedef struct visit {
+    bp__layers *layers;
+    bp_status status;
+} visit;
+
+static bool visit_variable(void *user, const char *name, const char *value) {
+    visit *state = user;
+    const char *known;
+    (void)value;
+    for (int i = 0; (known = variable_at(NULL, i)) != NULL; i++) {
+        if (bp__text_equal(known, name)) {
+            return true;
+        }
+    }
+    bp__shown shown;
+    char question[256];
+    bp__suggest(bp__show(&shown, name, strlen(name)), variable_at, NULL, question, sizeof question);
+    state->status = bp__layers_problem(state->layers, "%s: no setting reads this variable%s%s", shown.text,
+                                       *question ? "; " : "", question);
+    return state->status == BP_OK;
+}
+
+bp_status bp__layers_read(bp__layers *layers) {
+    const char *path;
+    BP__TRY(put_file(layers, BP_LAYER_SYSTEM_FILE, bp__system_file));
+    bp_status status = bp_user_file(&path);
+    if (status == BP_OK) {
+        status = put_file(layers, BP_LAYER_USER_FILE, path);
+    }
+    if (status == BP_E_NO_MEMORY) {
+        return status;
+    }
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        BP__TRY(put_variable(layers, (bp_setting_id)i));
+    }
+    visit state = {layers, BP_OK};
+    bp__env_walk("BACKPLANE_", visit_variable, &state);
+    return state.status;
+}
+
+bp_status bp_user_file(const char **path) {
+    char text[PATH_MAX];
+    const char *folder = bp__env("XDG_CONFIG_HOME"), *below = "";
+    if (!path) {
+        return bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");
+    }
+    *path = NULL;
+    if (!folder || folder[0] != '/') { /* a relative one does not count, by the rules of XDG */
+        folder = bp__env("HOME");
+        below = "/.config";
+    }
+    if (!folder || folder[0] != '/') {
+        return bp__fail(BP_E_NOT_FOUND, "no home is known: set HOME or XDG_CONFIG_HOME to an absolute path");
+    }
+    if (snprintf(text, sizeof text, "%s%s/backplane/backplane.conf", folder, below) >= (int)sizeof text) {
+        return bp__fail(BP_E_NOT_FOUND, "the path of the home folder is too long");
+    }
+    *path = bp__intern(text);
+    return *path ? BP_OK : bp__fail_memory(strlen(text) + 1, "the path of the user file");
+}

@@ -1,0 +1,73 @@
+/* options.c - a list of settings, checked once and then used as often as wanted. */
+#include "settings/parts.h"
+
+#include <string.h>
+
+static _Atomic int64_t alive;
+
+static bp_status parse_entry(bp_options *options, const bp__entry *entry) {
+    bp_setting_id id;
+    bp_status status;
+    if (entry->fault) {
+        bp__shown shown;
+        return bp__fail(BP_E_BAD_VALUE, "options, line %d, '%s': %s", entry->line,
+                        bp__show(&shown, entry->name, entry->name_length), entry->fault);
+    }
+    BP__TRY(bp__find_setting(entry->name, entry->name_length, &id));
+    uint64_t bit = (uint64_t)1 << id;
+    if (!bp__may_write(id, &status)) {
+        return status;
+    }
+    if (options->mask & bit) {
+        return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__row(id)->info.name);
+    }
+    BP__TRY(bp__value_parse(id, entry->value, entry->value_length, &options->values[id]));
+    options->mask |= bit;
+    return BP_OK;
+}
+
+bp_status bp__options_parse(bp_options *options, const char *text) {
+    bp__reader reader;
+    bp__entry entry;
+    *options = (bp_options){0};
+    BP__TRY(bp__settings_ready());
+    bp__reader_start(&reader, text, strlen(text), true);
+    while (bp__reader_next(&reader, &entry)) {
+        BP__TRY(parse_entry(options, &entry));
+    }
+    return BP_OK;
+}
+
+bp_status bp_options_new(bp_options **options, const char *text) {
+    bp_options parsed;
+    if (!options) {
+        return bp__fail(BP_E_ARGUMENT, "options: NULL given; it takes the address of a pointer");
+    }
+    *options = NULL;
+    if (!text) {
+        return bp__fail(BP_E_ARGUMENT, "text: NULL given; it takes a list like \"num_threads=1\"");
+    }
+    BP__TRY(bp__options_parse(&parsed, text));
+    size_t size = strlen(text) + 1;
+    bp_options *made = bp__alloc(sizeof *made + size);
+    if (!made) {
+        return bp__fail_memory(sizeof *made + size, "options");
+    }
+    parsed.state = bp__fresh_state();
+    parsed.text = memcpy(made + 1, text, size);
+    *made = parsed;
+    atomic_fetch_add_explicit(&alive, 1, memory_order_relaxed);
+    *options = made;
+    return BP_OK;
+}
+
+void bp_options_free(bp_options *options) {
+    if (options) {
+        atomic_fetch_sub_explicit(&alive, 1, memory_order_relaxed);
+        bp__free(options);
+    }
+}
+
+int64_t bp__options_alive(void) {
+    return atomic_load_explicit(&alive, memory_order_relaxed);
+}

@@ -1,0 +1,83 @@
+/* query.c - settings by name and as text: what the command line and other languages use. */
+#include "settings/parts.h"
+
+#include <string.h>
+
+static bp_status find(const char *name, bp_setting_id *id) {
+    if (!name) {
+        return bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a setting");
+    }
+    return bp__find_setting(name, strlen(name), id);
+}
+
+/* Puts a value and its place, both to live as long as the process, where the caller wants them. */
+static bp_status answer(bp_setting_id id, bp__value value, const char *place, const char **text, const char **where) {
+    const char *value_text = bp__value_text(id, value);
+    const char *kept = bp__intern(place);
+    if (!value_text || !kept) {
+        return bp__fail_memory(strlen(place) + 1, "the value of a setting as text");
+    }
+    *text = value_text;
+    if (where) {
+        *where = kept;
+    }
+    return BP_OK;
+}
+
+bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where) {
+    bp_setting_id id;
+    bp_layer source;
+    if (!value) {
+        return bp__fail(BP_E_ARGUMENT, "value: NULL given; it takes the address of a pointer");
+    }
+    BP__TRY(find(name, &id));
+    BP__TRY(bp__settings_ready());
+    bp__stored stored = bp__in_force(id, &source);
+    BP__TRY(answer(id, stored.value, stored.where, value, where));
+    if (layer) {
+        *layer = source;
+    }
+    return BP_OK;
+}
+
+bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where) {
+    bp_setting_id id;
+    if (!value) {
+        return bp__fail(BP_E_ARGUMENT, "value: NULL given; it takes the address of a pointer");
+    }
+    if ((unsigned)layer >= BP_LAYER_COUNT) {
+        return bp__fail(BP_E_ARGUMENT, "layer: %d is none; layers go from 0 to %d", (int)layer, BP_LAYER_COUNT - 1);
+    }
+    BP__TRY(find(name, &id));
+    BP__TRY(bp__settings_ready());
+    bp__stored stored = {0};
+    if (layer > BP_LAYER_PROCESS) {
+        const bp__scope_node *node = bp__scope_find(id, layer);
+        stored = node ? (bp__stored){true, node->options->values[id], node->options->text} : stored;
+    } else {
+        stored = bp__stored_value(id, layer);
+    }
+    if (stored.set) {
+        return answer(id, stored.value, stored.where, value, where);
+    }
+    *value = NULL;
+    if (where) {
+        *where = "";
+    }
+    return BP_OK;
+}
+
+bp_status bp_set(const char *name, const char *value) {
+    bp_setting_id id;
+    BP__TRY(find(name, &id));
+    if (!value) {
+        return bp__fail(BP_E_ARGUMENT, "value: NULL given; bp_unset() takes the value of %s away", name);
+    }
+    return bp__process_write(id, value);
+}
+
+bp_status bp_unset(const char *name) {
+    bp_setting_id id;
+    BP__TRY(find(name, &id));
+    return bp__process_clear(id);
+}

@@ -1,0 +1,222 @@
+/* store.c - what the whole process knows: the value that each layer stores, and the one that comes out on top.
+ *
+ * Layers change under the mutex. What comes out is published as one atomic per setting, so that a reader needs no lock;
+ * the generation follows the values, so that a reader who sees the new generation sees the new values.
+ */
+#include "settings/parts.h"
+
+#include <string.h>
+
+pthread_mutex_t bp__settings_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+_Atomic bp__value bp__setting_values[BP_SETTING_COUNT] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) BP__UNREAD,
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+_Atomic uint32_t bp__settings_generation = 1;
+
+static bp__layers known;
+static atomic_bool ready;
+
+/* 0 is left out, so that an epoch is never 0. */
+void bp__generation_bump(void) {
+    if (atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel) == UINT32_MAX) {
+        atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel);
+    }
+}
+
+static bp_layer highest(bp_setting_id id) {
+    int layer = BP_LAYER_PROCESS;
+    while (layer > BP_LAYER_DEFAULT && !known.values[layer][id].set) {
+        layer--;
+    }
+    return (bp_layer)layer;
+}
+
+static void publish(bp_setting_id id) {
+    bp_layer layer = highest(id);
+    bp__value value = layer == BP_LAYER_DEFAULT ? bp__row(id)->fallback : known.values[layer][id].value;
+    if (atomic_load_explicit(&bp__setting_values[id], memory_order_relaxed) != value) {
+        atomic_store_explicit(&bp__setting_values[id], value, memory_order_release);
+        bp__generation_bump();
+    }
+}
+
+static bp_status read_layers(void) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp_status status = bp__layers_read(&known);
+    if (status != BP_OK) {
+        memset(&known, 0, sizeof known);
+        bp__error_return(&held);
+        return bp__fail(BP_E_NO_MEMORY, "out of memory while the layers of settings were read");
+    }
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        publish((bp_setting_id)i);
+    }
+    bp__error_return(&held);
+    return BP_OK;
+}
+
+bp_status bp__settings_ready(void) {
+    if (BP__LIKELY(atomic_load_explicit(&ready, memory_order_acquire))) {
+        return BP_OK;
+    }
+    bp_status status = BP_OK;
+    pthread_mutex_lock(&bp__settings_mutex);
+    if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
+        status = read_layers();
+        atomic_store_explicit(&ready, status == BP_OK, memory_order_release);
+    }
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return status;
+}
+
+bp__value bp__setting_slowly(bp_setting_id id) {
+    const bp__scope_node *node = bp__scope_find(id, BP_LAYER_COUNT);
+    if (node) {
+        return node->options->values[id];
+    }
+    bp__value value = atomic_load_explicit(&bp__setting_values[id], memory_order_acquire);
+    if (value != BP__UNREAD) {
+        return value;
+    }
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp__settings_ready();
+    bp__error_return(&held);
+    value = atomic_load_explicit(&bp__setting_values[id], memory_order_acquire);
+    return value != BP__UNREAD ? value : bp__row(id)->fallback;
+}
+
+bp__stored bp__stored_value(bp_setting_id id, bp_layer layer) {
+    if (layer == BP_LAYER_DEFAULT) {
+        return (bp__stored){true, bp__row(id)->fallback, ""};
+    }
+    pthread_mutex_lock(&bp__settings_mutex);
+    bp__stored stored = known.values[layer][id];
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return stored;
+}
+
+bp__stored bp__in_force(bp_setting_id id, bp_layer *layer) {
+    const bp__scope_node *node = bp__scope_find(id, BP_LAYER_COUNT);
+    if (node) {
+        *layer = node->layer;
+        return (bp__stored){true, node->options->values[id], node->options->text};
+    }
+    pthread_mutex_lock(&bp__settings_mutex);
+    *layer = highest(id);
+    bp__stored stored = known.values[*layer][id];
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return *layer == BP_LAYER_DEFAULT ? bp__stored_value(id, BP_LAYER_DEFAULT) : stored;
+}
+
+void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where) {
+    bp__setting(id); /* reads the layers */
+    *where = bp__in_force(id, layer).where;
+}
+
+bool bp__may_write(bp_setting_id id, bp_status *status) {
+    const bp_setting_info *info = &bp__row(id)->info;
+    *status = BP_OK;
+    if (info->flags & BP_SETTING_READ_ONLY) {
+        *status = bp__fail(BP_E_READ_ONLY, "%s: shows a fact; nothing sets it", info->name);
+    } else if (info->flags & BP_SETTING_STARTUP) {
+        *status =
+            bp__fail(BP_E_READ_ONLY, "%s: is read once, before the first use; set %s or a line of a settings file",
+                     info->name, *info->alias ? info->alias : info->environment);
+    }
+    return *status == BP_OK;
+}
+
+bp_status bp__process_write(bp_setting_id id, const char *text) {
+    bp_status status;
+    bp__value value;
+    if (!bp__may_write(id, &status)) {
+        return status;
+    }
+    BP__TRY(bp__settings_ready());
+    BP__TRY(bp__value_parse(id, text, strlen(text), &value));
+    pthread_mutex_lock(&bp__settings_mutex);
+    known.values[BP_LAYER_PROCESS][id] = (bp__stored){true, value, ""};
+    publish(id);
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return BP_OK;
+}
+
+bp_status bp__process_clear(bp_setting_id id) {
+    bp_status status;
+    if (!bp__may_write(id, &status)) {
+        return status;
+    }
+    BP__TRY(bp__settings_ready());
+    pthread_mutex_lock(&bp__settings_mutex);
+    known.values[BP_LAYER_PROCESS][id] = (bp__stored){0};
+    publish(id);
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return BP_OK;
+}
+
+const char *bp_problem_at(int index) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp__settings_ready();
+    bp__error_return(&held);
+    pthread_mutex_lock(&bp__settings_mutex);
+    const char *problem = index >= 0 && index < known.problem_count ? known.problems[index] : NULL;
+    pthread_mutex_unlock(&bp__settings_mutex);
+    return problem;
+}
+
+/* What was accepted before the check was known is looked at once more. */
+static void check_again(bp_setting_id id) {
+    for (int layer = BP_LAYER_SYSTEM_FILE; layer <= BP_LAYER_PROCESS; layer++) {
+        bp__stored *stored = &known.values[layer][id];
+        const char *text = stored->set ? bp__value_text(id, stored->value) : NULL;
+        if (text && bp__value_check(id, stored->value, text) != BP_OK) {
+            bp__layers_problem(&known, "%s: %s", *stored->where ? stored->where : bp_layer_name((bp_layer)layer),
+                               bp_last_error());
+            *stored = (bp__stored){0};
+        }
+    }
+}
+
+void bp__setting_set_check(bp_setting_id id, bp__setting_check check) {
+    bp__held_error held;
+    bp__value_remember_check(id, check);
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        return;
+    }
+    bp__error_hold(&held);
+    pthread_mutex_lock(&bp__settings_mutex);
+    check_again(id);
+    publish(id);
+    pthread_mutex_unlock(&bp__settings_mutex);
+    bp__error_return(&held);
+}
+
+int64_t bp__settings_held(void) {
+    return bp__options_alive() + bp__scopes_of_others();
+}
+
+void bp__settings_reset(void) {
+    bp__scopes_drop();
+    pthread_mutex_lock(&bp__settings_mutex);
+    memset(&known, 0, sizeof known);
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        atomic_store_explicit(&bp__setting_values[i], BP__UNREAD, memory_order_relaxed);
+    }
+    atomic_store_explicit(&ready, false, memory_order_release);
+    bp__generation_bump();
+    pthread_mutex_unlock(&bp__settings_mutex);
+}
+
+void bp__settings_fork_lock(void) {
+    pthread_mutex_lock(&bp__settings_mutex);
+}
+
+void bp__settings_fork_unlock(void) {
+    pthread_mutex_unlock(&bp__settings_mutex);
+}

@@ -1,0 +1,159 @@
+/* table.c - the rows of settings_table.h as data, with what is worked out from them once: variables' names, ranges, words. */
+#include "settings/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+    static char variable_##id[] = "BACKPLANE_" name;                                                                   \
+    static char allowed_##id[] = allowed;
+BP_SETTINGS_MAP(X)
+#undef X
+
+/* Ranges and lists are cut into pieces in place; `info.allowed` keeps the whole. */
+static char *const allowed_pieces[] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) allowed_##id,
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+
+static char *const variables[] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) variable_##id,
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+
+static bp__setting_row rows[] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+    {.info = {name, BP_SETTING_##type, fallback, allowed, variable_##id, alias, flags, affects, help}},
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+
+static atomic_bool filled;
+static pthread_mutex_t fill_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void name_variable(char *variable) {
+    for (; *variable; variable++) {
+        if (*variable == '.') {
+            *variable = '_';
+        } else if (*variable >= 'a' && *variable <= 'z') {
+            *variable = (char)(*variable - 'a' + 'A');
+        }
+    }
+}
+
+static void read_range(bp__setting_row *row, char *allowed) {
+    char *dots = strstr(allowed, "..");
+    row->least = INT64_MIN + 2; /* not BP__UNREAD */
+    row->most = INT64_MAX;
+    if (dots) {
+        *dots = '\0';
+        bp__parse_int(allowed, &row->least);
+        bp__parse_int(dots + 2, &row->most);
+    }
+}
+
+static void read_words(bp__setting_row *row, char *allowed) {
+    char *rest = allowed, *word;
+    while (row->word_count < BP__MOST_WORDS && (word = strsep(&rest, "|")) != NULL) {
+        row->words[row->word_count++] = word;
+    }
+}
+
+static bp__value fallback_value(const bp__setting_row *row) {
+    int64_t number = 0;
+    switch (row->info.type) {
+    case BP_SETTING_BOOL:
+        return bp__text_equal(row->info.fallback, "true");
+    case BP_SETTING_INT:
+        bp__parse_int(row->info.fallback, &number);
+        return (bp__value)number;
+    case BP_SETTING_WORD:
+        while (number < row->word_count && !bp__text_equal(row->words[number], row->info.fallback)) {
+            number++;
+        }
+        return (bp__value)number;
+    case BP_SETTING_TEXT:
+        break;
+    }
+    return (bp__value)(uintptr_t)row->info.fallback;
+}
+
+static void fill(void) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        name_variable(variables[i]);
+        if (rows[i].info.type == BP_SETTING_INT) {
+            read_range(&rows[i], allowed_pieces[i]);
+        } else if (rows[i].info.type == BP_SETTING_WORD) {
+            read_words(&rows[i], allowed_pieces[i]);
+        }
+        rows[i].fallback = fallback_value(&rows[i]);
+    }
+}
+
+const bp__setting_row *bp__row(bp_setting_id id) {
+    if (BP__UNLIKELY(!atomic_load_explicit(&filled, memory_order_acquire))) {
+        pthread_mutex_lock(&fill_mutex);
+        if (!atomic_load_explicit(&filled, memory_order_relaxed)) {
+            fill();
+            atomic_store_explicit(&filled, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&fill_mutex);
+    }
+    return &rows[id];
+}
+
+const char *bp__show(bp__shown *shown, const char *bytes, size_t length) {
+    const size_t room = sizeof shown->text - sizeof "\\x00...";
+    size_t used = 0, i = 0;
+    for (; i < length && used < room; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c < 0x20 || c >= 0x7F) {
+            used += (size_t)snprintf(shown->text + used, sizeof "\\x00", "\\x%02x", c);
+        } else {
+            shown->text[used++] = (char)c;
+        }
+    }
+    memcpy(shown->text + used, i < length ? "..." : "", i < length ? 4 : 1);
+    return shown->text;
+}
+
+static const char *name_at(void *user, int index) {
+    (void)user;
+    return index < BP_SETTING_COUNT ? rows[index].info.name : NULL;
+}
+
+bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        if (strlen(rows[i].info.name) == length && memcmp(rows[i].info.name, name, length) == 0) {
+            *id = (bp_setting_id)i;
+            return BP_OK;
+        }
+    }
+    bp__shown shown;
+    char question[256];
+    bp__show(&shown, name, length);
+    bp__suggest(shown.text, name_at, NULL, question, sizeof question);
+    return bp__fail(BP_E_UNKNOWN_NAME, "no setting is called '%s'; %s", shown.text,
+                    *question ? question : "`backplane settings` lists them all");
+}
+
+const bp_setting_info *bp_setting_at(int index) {
+    return index >= 0 && index < BP_SETTING_COUNT ? &bp__row((bp_setting_id)index)->info : NULL;
+}
+
+int bp_setting_find(const char *name) {
+    bp_setting_id id;
+    if (!name) {
+        bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a setting");
+        return -1;
+    }
+    return bp__find_setting(name, strlen(name), &id) == BP_OK ? (int)id : -1;
+}
+
+const char *bp_layer_name(bp_layer layer) {
+    static const char *const names[] = {"default", "system file",  "user file", "environment",
+                                        "process", "thread scope", "call"};
+    return (unsigned)layer < BP_LAYER_COUNT ? names[layer] : "unknown layer";
+}

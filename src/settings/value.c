@@ -1,0 +1,144 @@
+/* value.c - text to value and back, the same for files, environment, options and API. */
+#include "settings/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static _Atomic(bp__setting_check) checks[BP_SETTING_COUNT];
+
+static const char *const false_words[] = {"false", "off", "no", "0"};
+static const char *const true_words[] = {"true", "on", "yes", "1"};
+
+static bool parse_bool(const char *text, bp__value *value) {
+    for (int i = 0; i < BP__COUNT(true_words); i++) {
+        if (strcasecmp(text, true_words[i]) == 0 || strcasecmp(text, false_words[i]) == 0) {
+            *value = strcasecmp(text, true_words[i]) == 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_int(const bp__setting_row *row, const char *text, bp__value *value) {
+    int64_t number;
+    if (!bp__parse_int(text, &number) || number < row->least || number > row->most) {
+        return false;
+    }
+    *value = (bp__value)number;
+    return true;
+}
+
+static bool parse_word(const bp__setting_row *row, const char *text, bp__value *value) {
+    for (int i = 0; i < row->word_count; i++) {
+        if (strcasecmp(text, row->words[i]) == 0) {
+            *value = (bp__value)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *word_at(void *user, int index) {
+    const bp__setting_row *row = user;
+    return index < row->word_count ? row->words[index] : NULL;
+}
+
+static bp_status refuse(const bp__setting_row *row, const char *text, size_t length) {
+    bp__shown shown;
+    char question[192] = "";
+    const char *name = row->info.name;
+    bp__show(&shown, text, length);
+    switch (row->info.type) {
+    case BP_SETTING_BOOL:
+        return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes true or false", name, shown.text);
+    case BP_SETTING_INT:
+        return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes a whole number from %lld to %lld", name,
+                        shown.text, (long long)row->least, (long long)row->most);
+    case BP_SETTING_WORD:
+        bp__suggest(shown.text, word_at, (void *)(uintptr_t)row, question, sizeof question);
+        return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes %s%s%s%s", name, shown.text,
+                        row->info.allowed, *question ? " (" : "", question, *question ? ")" : "");
+    case BP_SETTING_TEXT:
+        break;
+    }
+    return bp__fail(BP_E_BAD_VALUE,
+                    "%s: '%s' is not accepted; it takes text of up to %d bytes without control characters", name,
+                    shown.text, BP__LONGEST_VALUE);
+}
+
+static bool has_control(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void trim(const char **text, size_t *length) {
+    while (*length > 0 && ((*text)[0] == ' ' || (*text)[0] == '\t')) {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && ((*text)[*length - 1] == ' ' || (*text)[*length - 1] == '\t')) {
+        (*length)--;
+    }
+}
+
+bp_status bp__value_check(bp_setting_id id, bp__value value, const char *text) {
+    bp__setting_check check = atomic_load_explicit(&checks[id], memory_order_acquire);
+    return check ? check(id, value, text) : BP_OK;
+}
+
+bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value) {
+    const bp__setting_row *row = bp__row(id);
+    char copy[BP__LONGEST_VALUE + 1];
+    if (row->info.type != BP_SETTING_TEXT) {
+        trim(&text, &length);
+    }
+    if (length > BP__LONGEST_VALUE || has_control(text, length)) {
+        return refuse(row, text, length);
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    bp__value parsed = 0;
+    bool fits = row->info.type == BP_SETTING_BOOL   ? parse_bool(copy, &parsed)
+                : row->info.type == BP_SETTING_INT  ? parse_int(row, copy, &parsed)
+                : row->info.type == BP_SETTING_WORD ? parse_word(row, copy, &parsed)
+                                                    : true;
+    if (!fits) {
+        return refuse(row, copy, length);
+    }
+    if (row->info.type == BP_SETTING_TEXT) {
+        const char *kept = bp__intern(copy);
+        if (!kept) {
+            return bp__fail_memory(length + 1, row->info.name);
+        }
+        parsed = (bp__value)(uintptr_t)kept;
+    }
+    BP__TRY(bp__value_check(id, parsed, copy));
+    *value = parsed;
+    return BP_OK;
+}
+
+const char *bp__value_text(bp_setting_id id, bp__value value) {
+    const bp__setting_row *row = bp__row(id);
+    char number[32];
+    switch (row->info.type) {
+    case BP_SETTING_BOOL:
+        return value ? "true" : "false";
+    case BP_SETTING_WORD:
+        return row->words[value];
+    case BP_SETTING_TEXT:
+        return (const char *)(uintptr_t)value;
+    case BP_SETTING_INT:
+        break;
+    }
+    snprintf(number, sizeof number, "%lld", (long long)value);
+    return bp__intern(number);
+}
+
+void bp__value_remember_check(bp_setting_id id, bp__setting_check check) {
+    atomic_store_explicit(&checks[id], check, memory_order_release);
+}
