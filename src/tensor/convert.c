@@ -38,7 +38,7 @@ static inline uint16_t narrow(double value, int fraction, int exponent) {
         drop += 1 - biased;
         biased = 1;
     }
-    if (drop > F64_FRACTION + 2) { /* less than half of the smallest denormal; f64's own denormals end here too */
+    if (drop > F64_FRACTION + 1) { /* less than half of the smallest denormal; f64's own denormals end here too */
         return (uint16_t)sign;
     }
     significand |= UINT64_C(1) << F64_FRACTION;

@@ -75,6 +75,7 @@ static void test_views(void **state) {
         BP_E_OVERFLOW);
     assert_int_equal(bp_view_init(&view, data, BP_F32, 1, (int64_t[]){1}, (int64_t[]){INT64_MIN}), BP_OK);
     assert_int_equal(bp_view_init(&view, data, BP_I8, 1, (int64_t[]){INT64_C(1) << 60}, (int64_t[]){0}), BP_OK);
+    assert_int_equal(bp_view_init(&view, data, BP_I8, 1, (int64_t[]){INT64_C(1) << 61}, (int64_t[]){0}), BP_E_OVERFLOW);
     int64_t many[BP_MAX_NDIM];
     for (int i = 0; i < BP_MAX_NDIM; i++) {
         many[i] = i < 5 ? 2 : 1;
@@ -280,10 +281,11 @@ static void test_new(void **state) {
     assert_int_equal(bp_tensor_new(&made, BP_DTYPE_NONE, 0, NULL), BP_E_DTYPE);
 }
 
-/* Lets a number of allocations succeed, and no more. */
+/* Lets a number of allocations succeed, and no more; the memory has been used before. */
 static void *limited_allocate(void *user, size_t size) {
     int *left = user;
-    return (*left)-- > 0 ? malloc(size) : NULL;
+    void *block = (*left)-- > 0 ? malloc(size) : NULL;
+    return block ? memset(block, 0xa5, size) : NULL;
 }
 
 static void *limited_reallocate(void *user, void *old, size_t size) {
@@ -310,6 +312,13 @@ static void test_new_without_memory(void **state) {
         bp__error_reset();
         assert_int_equal(bp__live_blocks(), 0);
     }
+    assert_int_equal(bp_set_allocator(&limited), BP_OK);
+    left = 2;
+    assert_int_equal(bp_tensor_new(&made, BP_F32, 1, (int64_t[]){8}), BP_OK);
+    for (int i = 0; i < 8; i++) {
+        assert_true(((const float *)made->dl_tensor.data)[i] == 0);
+    }
+    made->deleter(made);
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
