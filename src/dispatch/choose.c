@@ -105,20 +105,24 @@ static void decide_by_cost(bp__choice *choice, uint64_t skip) {
     for (int i = 0; i < choice->count; i++) {
         open += open_to(choice, i, skip);
     }
-    snprintf(choice->decision, sizeof choice->decision,
-             open == 1 ? "the only candidate that accepts" : "lowest estimated time of %d candidates that accept", open);
+    if (open == 1) {
+        bp__text_add(&choice->decision, "the only candidate that accepts");
+    } else {
+        bp__text_addf(&choice->decision, "lowest estimated time of %d candidates that accept", open);
+    }
+}
+
+static const char *said(const bp_verdict *verdict) {
+    return verdict->text[0] ? verdict->text : bp_reason_text(verdict->reason);
 }
 
 static void say_none(bp__choice *choice, uint64_t skip) {
-    size_t used = 0;
     choice->status = BP_E_NO_CANDIDATE;
-    for (int i = 0; i < choice->count && used < sizeof choice->decision; i++) {
+    for (int i = 0; i < choice->count; i++) {
         const bp_verdict *v = &choice->verdicts[i];
         bool failed = v->reason == BP_REASON_ACCEPTED && i < 64 && (skip >> i & 1);
-        int n = snprintf(choice->decision + used, sizeof choice->decision - used, "%s%s: %s", used ? "; " : "none accepts: ",
-                         bp__candidate_id(choice->candidates[i]),
-                         failed ? "failed when tried" : (v->text[0] ? v->text : bp_reason_text(v->reason)));
-        used += n > 0 ? (size_t)n : 0;
+        bp__text_addf(&choice->decision, "%s%s: %s", i ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
+                      failed ? "failed when tried" : said(v));
     }
 }
 
@@ -130,40 +134,40 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     return buffer;
 }
 
+static const char *why_not(const bp__choice *choice, int wanted) {
+    if (wanted < 0) {
+        return "it was not found on this machine";
+    }
+    const bp_verdict *v = &choice->verdicts[wanted];
+    return v->reason == BP_REASON_ACCEPTED ? "it failed when tried" : said(v);
+}
+
+static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int wanted) {
+    choice->chosen = -1;
+    if (wanted < 0) {
+        choice->status = bp__library_absent(preferred);
+        bp__text_add(&choice->decision, bp_last_error());
+    } else {
+        choice->status = BP_E_FALLBACK;
+        bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this: %s (dispatch.fallback=strict)", preferred,
+                      why_not(choice, wanted));
+    }
+}
+
 /* What dispatch.fallback makes of a preference that cannot be followed. */
 static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t skip, const char *preferred, int wanted) {
-    char why[320];
-    bp_status status = BP_E_FALLBACK;
-    if (wanted < 0) {
-        status = bp__library_absent(preferred);
-        bp__copy_text(why, sizeof why, "it was not found on this machine");
-    } else {
-        const bp_verdict *v = &choice->verdicts[wanted];
-        bool failed = v->reason == BP_REASON_ACCEPTED;
-        bp__copy_text(why, sizeof why, failed ? "it failed when tried" : (v->text[0] ? v->text : bp_reason_text(v->reason)));
-    }
     if (problem->policy.fallback == 0) {
-        choice->chosen = -1;
-        choice->status = status;
-        if (wanted < 0) {
-            bp__copy_text(choice->decision, sizeof choice->decision, bp_last_error());
-        } else {
-            snprintf(choice->decision, sizeof choice->decision, "blas.preferred=%s cannot run this: %s (dispatch.fallback=strict)",
-                     preferred, why);
-        }
+        refuse_to_fall_back(choice, preferred, wanted);
         return;
     }
+    const char *why = why_not(choice, wanted);
+    bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this (%s); ", preferred, why);
     decide_by_cost(choice, skip);
     if (choice->chosen < 0) {
         say_none(choice, skip);
-        return;
-    }
-    char first[sizeof choice->decision];
-    bp__copy_text(first, sizeof first, choice->decision);
-    snprintf(choice->decision, sizeof choice->decision, "blas.preferred=%s cannot run this (%s); %.160s", preferred, why, first);
-    if (problem->policy.fallback == 1) {
-        snprintf(choice->warning, sizeof choice->warning, "blas.preferred=%s cannot run %s: %s; '%s' runs instead", preferred,
-                 bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->candidates[choice->chosen]));
+    } else if (problem->policy.fallback == 1) {
+        bp__text_addf(&choice->warning, "blas.preferred=%s cannot run %s: %s; '%s' runs instead", preferred,
+                      bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->candidates[choice->chosen]));
     }
 }
 
@@ -184,8 +188,8 @@ static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip)
         return;
     }
     char origin[256];
-    snprintf(choice->decision, sizeof choice->decision, "preferred by blas.preferred=%s (%s)", preferred,
-             origin_text(BP_SET_blas_preferred, origin, sizeof origin));
+    bp__text_addf(&choice->decision, "preferred by blas.preferred=%s (%s)", preferred,
+                  origin_text(BP_SET_blas_preferred, origin, sizeof origin));
 }
 
 static bp_status ask_all(bp__choice *choice, const bp_problem *problem, bool need_libraries) {
@@ -222,10 +226,16 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t ski
         return status;
     }
     decide(choice, problem, skip);
+    if (choice->decision.failed || choice->warning.failed) {
+        bp__choice_free(choice);
+        return bp__fail_memory(1024, "the reason of a choice");
+    }
     return BP_OK;
 }
 
 void bp__choice_free(bp__choice *choice) {
+    bp__text_free(&choice->decision);
+    bp__text_free(&choice->warning);
     bp__free(choice->verdicts);
     choice->verdicts = NULL;
 }

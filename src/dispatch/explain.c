@@ -40,7 +40,7 @@ const char *bp_explanation_problem(const bp_explanation *explanation) {
 }
 
 const char *bp_explanation_decision(const bp_explanation *explanation) {
-    return explanation ? explanation->choice.decision : "";
+    return explanation ? bp__text_get(&explanation->choice.decision) : "";
 }
 
 const char *bp_explanation_text(const bp_explanation *explanation) {
@@ -103,7 +103,7 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     } else {
         bp__text_addf(out, "chosen    none\n");
     }
-    bp__text_addf(out, "because   %s\ncandidates (* chosen, + accepts, - refuses)\n", e->choice.decision);
+    bp__text_addf(out, "because   %s\ncandidates (* chosen, + accepts, - refuses)\n", bp_explanation_decision(e));
     bp_candidate_info c = {.struct_size = sizeof c};
     for (int i = 0; bp_explanation_at(e, i, &c); i++) {
         add_candidate_text(out, &c);
@@ -142,8 +142,8 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_text(&json, "problem", e->problem);
     bp__json_text(&json, "chosen", e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
     bp__json_text(&json, "status", bp_status_name(e->choice.status));
-    bp__json_text(&json, "decision", e->choice.decision);
-    bp__json_text(&json, "warning", e->choice.warning[0] ? e->choice.warning : NULL);
+    bp__json_text(&json, "decision", bp_explanation_decision(e));
+    bp__json_text(&json, "warning", e->choice.warning.length > 0 ? bp__text_get(&e->choice.warning) : NULL);
     bp__json_open(&json, "candidates", '[');
     bp_candidate_info c = {.struct_size = sizeof c};
     for (int i = 0; bp_explanation_at(e, i, &c); i++) {

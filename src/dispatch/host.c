@@ -56,6 +56,7 @@ const bp_host *bp__host(void) {
         };
         host.machine.struct_size = sizeof host.machine;
         bp_machine(&host.machine);
+        bp__fork_watch();
         atomic_store_explicit(&host_ready, true, memory_order_release);
     }
     pthread_mutex_unlock(&mutex);

@@ -51,8 +51,8 @@ typedef struct bp__choice {
     bp__candidate **candidates;
     bp_verdict *verdicts;  /* count of them */
     bp_status status;      /* BP_OK, or why there is none */
-    char decision[512];    /* the sentence for it */
-    char warning[512];     /* "" or the sentence of a fallback */
+    bp__text decision;     /* the sentence for it */
+    bp__text warning;      /* empty, or the sentence of a fallback */
 } bp__choice;
 
 /* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails only
@@ -137,6 +137,9 @@ bool bp__observe_wanted(void); /* from the calling thread's settings */
 void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
 void bp__observe_reset(void);
+
+/* ---- Fork (fork.c): arranged when the first candidate is made. ---- */
+void bp__fork_watch(void);
 
 /* The mutexes of this room, for fork.c. */
 extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex, bp__observe_mutex;

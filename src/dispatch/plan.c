@@ -84,7 +84,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->verdict = choice->verdicts[choice->chosen];
     plan->problem = *problem;
     atomic_init(&plan->references, 1);
-    bp__copy_text(plan->reason, sizeof plan->reason, choice->decision);
+    bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
     bp_status status = candidate->provider->plan(candidate->instance, problem, &plan->verdict, &plan->prepared);
     if (status != BP_OK) {
@@ -115,12 +115,12 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip
         BP__TRY(bp__choose(&choice, problem, skip, false));
         bp_status status = choice.status;
         if (status != BP_OK) {
-            bp__fail(status, "%s", choice.decision);
+            bp__fail(status, "%s", bp__text_get(&choice.decision));
             bp__choice_free(&choice);
             return status;
         }
-        if (choice.warning[0]) {
-            bp__warn("%s", choice.warning);
+        if (choice.warning.length > 0) {
+            bp__warn("%s", bp__text_get(&choice.warning));
         }
         bp__observe_plan(&choice, problem);
         status = prepare(plan, &choice, problem);

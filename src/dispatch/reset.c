@@ -20,5 +20,6 @@ bp_status bp_reset(void) {
     bp__settings_reset();
     bp__warning_reset();
     bp__intern_reset();
+    bp__error_reset();
     return BP_OK;
 }

@@ -30,4 +30,8 @@ bp_status bp__modules(const bp__module **modules, int *count);
 
 void bp__registry_reset(void);
 
+/* Holds this room's mutexes while the process forks; before bp__settings_fork_lock, after bp__settings_fork_unlock. */
+void bp__registry_fork_lock(void);
+void bp__registry_fork_unlock(void);
+
 #endif

@@ -1,0 +1,37 @@
+/* fork.c - holds every mutex of the library while the process forks, so that the child finds none locked by a thread that it
+ * does not have. Threads, pools and plans of before are another matter: see bp__generation() and the providers. */
+#include "dispatch/internal.h"
+
+#include "registry/internal.h"
+
+/* From the room that locks first to the one that locks last: whoever holds one of these may wait for those below it only. */
+static pthread_mutex_t *const mutexes[] = {
+    &bp__candidates_mutex, &bp__cache_mutex, &bp__hot_mutex, &bp__plans_mutex, &bp__observe_mutex, &bp__policy_mutex,
+};
+
+static void before(void) {
+    for (int i = 0; i < BP__COUNT(mutexes); i++) {
+        pthread_mutex_lock(mutexes[i]);
+    }
+    bp__registry_fork_lock();
+    bp__settings_fork_lock();
+    bp__base_fork_lock();
+}
+
+static void after(void) {
+    bp__base_fork_unlock();
+    bp__settings_fork_unlock();
+    bp__registry_fork_unlock();
+    for (int i = BP__COUNT(mutexes) - 1; i >= 0; i--) {
+        pthread_mutex_unlock(mutexes[i]);
+    }
+}
+
+static void watch(void) {
+    pthread_atfork(before, after, after);
+}
+
+void bp__fork_watch(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch);
+}
