@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "ops": ["base", "settings", "tensor", "machine", "registry", "dispatch"],
 }
 SYSTEM = re.compile(
-    r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
+    r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
     r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
 )
