@@ -1,0 +1,209 @@
+/* args.c - the command line of a verb: options by name from the verb's own table, and what remains as operands. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_option help_option = {"help", 'h', NULL, "Show this help."};
+
+static const char *option_name_at(const void *list, int index) {
+    const cli_option *options = list;
+    for (int i = 0; options[i].name; i++) {
+        if (i == index) {
+            return options[i].name;
+        }
+    }
+    return NULL;
+}
+
+static const cli_option *find_long(const cli_verb *verb, const char *name, size_t length) {
+    for (const cli_option *option = verb->options; option->name; option++) {
+        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
+            return option;
+        }
+    }
+    return length == 4 && memcmp(name, "help", 4) == 0 ? &help_option : NULL;
+}
+
+static const cli_option *find_letter(const cli_verb *verb, char letter) {
+    for (const cli_option *option = verb->options; option->name; option++) {
+        if (option->letter && option->letter == letter) {
+            return option;
+        }
+    }
+    return letter == 'h' ? &help_option : NULL;
+}
+
+static void keep(cli_args *args, const cli_option *option, const char *value) {
+    args->help |= option == &help_option;
+    args->given = cli_grow(args->given, (size_t)(args->given_count + 1) * sizeof *args->given);
+    args->given[args->given_count++] = (cli_given){option, value};
+}
+
+/* Takes "--name", "--name=value" or "--name value"; *next is the index of the word after. */
+static int take_long(cli_args *args, int count, char **words, int *next) {
+    const char *word = words[*next - 1] + 2;
+    size_t length = strcspn(word, "=");
+    const cli_option *option = find_long(args->verb, word, length);
+    if (!option) {
+        char *name = cli_format("%.*s", (int)length, word);
+        int code = cli_fail(CLI_USAGE, "unknown option --%s.%s See `backplane %s --help`.", name,
+                            cli_suggest(name, option_name_at, args->verb->options), args->verb->name);
+        free(name);
+        return code;
+    }
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    if (!option->value && value) {
+        return cli_fail(CLI_USAGE, "option --%s takes no value.", option->name);
+    }
+    if (option->value && !value) {
+        if (*next >= count) {
+            return cli_fail(CLI_USAGE, "option --%s needs a value: --%s %s.", option->name, option->name,
+                            option->value);
+        }
+        value = words[(*next)++];
+    }
+    keep(args, option, value);
+    return CLI_OK;
+}
+
+/* Takes "-o value", "-ovalue" or a group of switches such as "-ab". */
+static int take_letters(cli_args *args, int count, char **words, int *next) {
+    for (const char *letter = words[*next - 1] + 1; *letter; letter++) {
+        const cli_option *option = find_letter(args->verb, *letter);
+        if (!option) {
+            return cli_fail(CLI_USAGE, "unknown option -%c. See `backplane %s --help`.", *letter, args->verb->name);
+        }
+        if (!option->value) {
+            keep(args, option, NULL);
+            continue;
+        }
+        if (letter[1]) {
+            keep(args, option, letter + 1);
+            return CLI_OK;
+        }
+        if (*next >= count) {
+            return cli_fail(CLI_USAGE, "option -%c needs a value: -%c %s.", *letter, *letter, option->value);
+        }
+        keep(args, option, words[(*next)++]);
+        return CLI_OK;
+    }
+    return CLI_OK;
+}
+
+static int check_count(const cli_args *args) {
+    const cli_verb *verb = args->verb;
+    if (args->help || (args->count >= verb->least && args->count <= verb->most)) {
+        return CLI_OK;
+    }
+    return cli_fail(CLI_USAGE, "%s. Usage: backplane %s [options]%s%s.",
+                    args->count < verb->least ? "something is missing" : "too many words", verb->name,
+                    verb->operands[0] ? " " : "", verb->operands);
+}
+
+int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words) {
+    *args = (cli_args){.verb = verb};
+    args->operands = cli_allocate((size_t)(count + 1) * sizeof *args->operands);
+    bool only_operands = false;
+    for (int next = 0; next < count;) {
+        const char *word = words[next++];
+        int code = CLI_OK;
+        if (only_operands || word[0] != '-' || !word[1]) {
+            args->operands[args->count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (word[1] == '-') {
+            code = take_long(args, count, words, &next);
+        } else {
+            code = take_letters(args, count, words, &next);
+        }
+        if (code != CLI_OK) {
+            return code;
+        }
+    }
+    return check_count(args);
+}
+
+void cli_args_free(cli_args *args) {
+    free(args->operands);
+    free(args->given);
+}
+
+bool cli_has(const cli_args *args, const char *option) {
+    for (int i = 0; i < args->given_count; i++) {
+        if (strcmp(args->given[i].option->name, option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *cli_next_value(const cli_args *args, const char *option, int *position) {
+    while (*position < args->given_count) {
+        const cli_given *given = &args->given[(*position)++];
+        if (strcmp(given->option->name, option) == 0) {
+            return given->value;
+        }
+    }
+    return NULL;
+}
+
+const char *cli_value(const cli_args *args, const char *option) {
+    const char *value = NULL;
+    int position = 0;
+    for (const char *next; (next = cli_next_value(args, option, &position));) {
+        value = next;
+    }
+    return value;
+}
+
+int cli_number(const cli_args *args, const char *option, int64_t low, int64_t high, int64_t fallback, int64_t *value) {
+    const char *text = cli_value(args, option);
+    *value = fallback;
+    if (!text) {
+        return CLI_OK;
+    }
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || end == text || *end || number < low || number > high) {
+        return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a whole number from %lld to %lld.", option, text,
+                        (long long)low, (long long)high);
+    }
+    *value = number;
+    return CLI_OK;
+}
+
+char *cli_quote(const char *text) {
+    char *quoted = cli_allocate(2 * strlen(text) + 3);
+    char *out = quoted;
+    *out++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') {
+            *out++ = '\\';
+        }
+        *out++ = *text;
+    }
+    *out = '"';
+    return quoted;
+}
+
+char *cli_options_text(const cli_args *args, const char *more) {
+    char *all = cli_format("%s", more ? more : "");
+    int position = 0;
+    for (const char *given; (given = cli_next_value(args, "set", &position));) {
+        const char *equals = strchr(given, '=');
+        if (!equals || given[strspn(given, " \t")] == '"' || equals[1 + strspn(equals + 1, " \t")] == '"') {
+            /* No value, or one that is quoted already: the library's own parser says what is wrong, if anything. */
+            all = cli_join(all, ", ", given);
+            continue;
+        }
+        char *value = cli_quote(equals + 1);
+        char *item = cli_format("%.*s=%s", (int)(equals - given), given, value);
+        all = cli_join(all, ", ", item);
+        free(item);
+        free(value);
+    }
+    return all;
+}

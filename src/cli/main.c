@@ -1,0 +1,45 @@
+/* main.c - the command `backplane`: picks the verb, reads its arguments, runs it, and turns the outcome into an exit
+ * code. */
+#include "cli.h"
+
+#include <string.h>
+
+static const char *verb_name_at(const void *unused, int index) {
+    (void)unused;
+    const cli_verb *verb = cli_verb_at(index);
+    return verb ? verb->name : NULL;
+}
+
+static int run(const cli_verb *verb, int count, char **words) {
+    cli_args args;
+    int code = cli_args_parse(&args, verb, count, words);
+    if (code == CLI_OK && args.help) {
+        cli_verb_help(verb);
+    } else if (code == CLI_OK) {
+        bp_set_warning_handler(cli_warn, NULL);
+        if (!verb->quiet) {
+            cli_report_problems();
+        }
+        code = verb->run(&args);
+    }
+    cli_args_free(&args);
+    int written = cli_out_end();
+    return code == CLI_OK ? written : code;
+}
+
+int main(int count, char **words) {
+    const char *name = count > 1 ? words[1] : "help";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        name = "help";
+    } else if (strcmp(name, "--version") == 0) {
+        name = "version";
+    }
+    const cli_verb *verb = cli_verb_find(name);
+    if (!verb) {
+        cli_out_begin(name);
+        return cli_fail(CLI_USAGE, "no such verb.%s `backplane help` lists them.",
+                        cli_suggest(name, verb_name_at, NULL));
+    }
+    cli_out_begin(verb->name);
+    return run(verb, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));
+}

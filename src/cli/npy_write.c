@@ -1,0 +1,231 @@
+/* npy_write.c - a result on disk: whole or not at all, also when the program is interrupted. */
+#include "npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The temporary file that exists now, for the handler of signals that end the program. */
+static char temporary[PATH_MAX];
+static volatile sig_atomic_t temporary_exists;
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ, SIGXCPU};
+#define ENDING_COUNT (sizeof ending_signals / sizeof ending_signals[0])
+
+static void remove_and_end(int number) {
+    if (temporary_exists) {
+        unlink(temporary);
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void guard_begin(struct sigaction old[ENDING_COUNT]) {
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_handler = remove_and_end;
+    sigemptyset(&ours.sa_mask);
+    for (size_t i = 0; i < ENDING_COUNT; i++) {
+        sigaction(ending_signals[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN) {
+            sigaction(ending_signals[i], &ours, NULL);
+        }
+    }
+}
+
+static void guard_end(const struct sigaction old[ENDING_COUNT]) {
+    for (size_t i = 0; i < ENDING_COUNT; i++) {
+        sigaction(ending_signals[i], &old[i], NULL);
+    }
+}
+
+/* NumPy's letter and size of a type; bf16 is written as ml_dtypes does. */
+static const char *type_code(bp_dtype dtype) {
+    static const char *const codes[] = {
+        [BP_F16] = "f2",   [BP_BF16] = "V2", [BP_F32] = "f4", [BP_F64] = "f8", [BP_C64] = "c8",
+        [BP_C128] = "c16", [BP_I8] = "i1",   [BP_I16] = "i2", [BP_I32] = "i4", [BP_I64] = "i8",
+        [BP_U8] = "u1",    [BP_U16] = "u2",  [BP_U32] = "u4", [BP_U64] = "u8", [BP_BOOL] = "b1",
+    };
+    return codes[dtype];
+}
+
+/* The header of version 1, padded with spaces so that the elements start at a multiple of 64 bytes. */
+static size_t format_header(const npy_header *header, char *buffer, size_t size) {
+    const uint16_t probe = 1;
+    char order = bp_dtype_size(header->dtype) == 1 ? '|' : *(const unsigned char *)&probe == 1 ? '<' : '>';
+    size_t used = NPY_PREFIX_MIN;
+    used += (size_t)snprintf(buffer + used, size - used, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
+                             type_code(header->dtype), header->fortran ? "True" : "False");
+    for (int i = 0; i < header->ndim; i++) {
+        bool last = i + 1 == header->ndim;
+        used += (size_t)snprintf(buffer + used, size - used, "%lld%s", (long long)header->shape[i],
+                                 last && i > 0 ? ""
+                                 : last        ? ","
+                                               : ", ");
+    }
+    used += (size_t)snprintf(buffer + used, size - used, "), }");
+    while ((used + 1) % 64 != 0) {
+        buffer[used++] = ' ';
+    }
+    buffer[used++] = '\n';
+    size_t length = used - NPY_PREFIX_MIN;
+    memcpy(buffer, "\x93NUMPY\x01\x00", 8);
+    buffer[8] = (char)(unsigned char)(length & 0xff);
+    buffer[9] = (char)(unsigned char)(length >> 8);
+    return used;
+}
+
+static bool write_all(int file, const void *bytes, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t step = write(file, (const char *)bytes + done, size - done);
+        if (step < 0 && errno == EINTR) {
+            continue;
+        }
+        if (step < 0) {
+            return false;
+        }
+        done += (size_t)step;
+    }
+    return true;
+}
+
+static bool write_array(int file, const npy_array *array) {
+    char header[BP_MAX_NDIM * 24 + 256]; /* 64 sizes of at most 19 digits, and the words around them */
+    size_t length = format_header(&array->header, header, sizeof header);
+    return write_all(file, header, length) && write_all(file, array->data, array->header.size);
+}
+
+static bp_status cannot_write(const char *path, npy_error *error) {
+    return npy_fail(error, BP_E_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* Where a target really is: through symbolic links when it exists. */
+typedef struct target {
+    char path[PATH_MAX];
+    char folder[PATH_MAX];
+    bool exists;
+    mode_t mode;
+} target;
+
+static bp_status find_target(const char *path, target *found, npy_error *error) {
+    struct stat facts;
+    found->exists = stat(path, &facts) == 0;
+    found->mode = found->exists ? facts.st_mode : 0;
+    if (!found->exists && errno != ENOENT) {
+        return cannot_write(path, error);
+    }
+    if (found->exists && S_ISDIR(found->mode)) {
+        return npy_fail(error, BP_E_IO, "%s: is a folder; name a file", path);
+    }
+    if (found->exists) {
+        if (!realpath(path, found->path)) {
+            return cannot_write(path, error);
+        }
+    } else if (!path[0] || strlen(path) >= sizeof found->path - 32) {
+        return npy_fail(error, BP_E_IO, "'%s' is not a usable file name", path);
+    } else {
+        strcpy(found->path, path);
+    }
+    char copy[PATH_MAX];
+    strcpy(copy, found->path);
+    strcpy(found->folder, dirname(copy));
+    return BP_OK;
+}
+
+bp_status npy_check_target(const char *path, npy_error *error) {
+    if (strcmp(path, "-") == 0) {
+        return isatty(STDOUT_FILENO)
+                   ? npy_fail(error, BP_E_IO, "standard output is a terminal; send it to a file or a pipe")
+                   : BP_OK;
+    }
+    target found;
+    bp_status status = find_target(path, &found, error);
+    if (status != BP_OK) {
+        return status;
+    }
+    const char *written = found.exists && !S_ISREG(found.mode) ? found.path : found.folder;
+    return access(written, W_OK) == 0 ? BP_OK : cannot_write(path, error);
+}
+
+static void sync_folder(const char *folder) {
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+}
+
+/* The permissions that the file had, or what a new file gets. */
+static mode_t wanted_mode(const target *found) {
+    if (found->exists) {
+        return found->mode & 0777;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Fills and syncs the open temporary file; closes it in any case. */
+static bool fill(int file, const target *found, const npy_array *array) {
+    bool good = write_array(file, array) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
+    int reason = errno;
+    good = close(file) == 0 && good;
+    errno = good ? errno : reason;
+    return good;
+}
+
+static bp_status replace(const char *path, const target *found, const npy_array *array, npy_error *error) {
+    int length = snprintf(temporary, sizeof temporary, "%s/.backplane-XXXXXX", found->folder);
+    if (length < 0 || (size_t)length >= sizeof temporary) {
+        return npy_fail(error, BP_E_IO, "%s: the path is too long", path);
+    }
+    struct sigaction old[ENDING_COUNT];
+    guard_begin(old);
+    bp_status status = BP_OK;
+    int file = mkostemp(temporary, O_CLOEXEC);
+    temporary_exists = file >= 0;
+    if (file < 0) {
+        status = cannot_write(path, error);
+    } else if (!fill(file, found, array) || rename(temporary, found->path) != 0) {
+        status = cannot_write(path, error);
+        unlink(temporary);
+    }
+    temporary_exists = 0;
+    guard_end(old);
+    if (status == BP_OK) {
+        sync_folder(found->folder);
+    }
+    return status;
+}
+
+static bp_status write_directly(int file, const char *name, const npy_array *array, npy_error *error) {
+    bool good = file >= 0 && write_array(file, array);
+    bp_status status = good ? BP_OK : cannot_write(name, error);
+    if (file > STDERR_FILENO && close(file) != 0 && good) {
+        status = cannot_write(name, error);
+    }
+    return status;
+}
+
+bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {
+    if (strcmp(path, "-") == 0) {
+        return write_directly(STDOUT_FILENO, "standard output", array, error);
+    }
+    target found;
+    bp_status status = find_target(path, &found, error);
+    if (status != BP_OK) {
+        return status;
+    }
+    /* A rename would put a file in the place of a device or a pipe. */
+    if (found.exists && !S_ISREG(found.mode)) {
+        return write_directly(open(found.path, O_WRONLY | O_CLOEXEC), path, array, error);
+    }
+    return replace(path, &found, array, error);
+}

@@ -1,0 +1,147 @@
+/* out.c - what the command writes: colours only where a person reads, errors in one form, harmless bytes only. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static struct {
+    const char *verb;
+    bool terminal;
+    bool colours;
+    int width;
+} state;
+
+static bool filled(const char *variable) {
+    const char *value = getenv(variable);
+    return value && value[0];
+}
+
+void cli_out_begin(const char *verb) {
+    state.verb = verb;
+    state.terminal = isatty(STDOUT_FILENO) == 1;
+    const char *terminal = getenv("TERM");
+    state.colours = state.terminal && !filled("NO_COLOR") && terminal && strcmp(terminal, "dumb") != 0;
+    struct winsize size;
+    if (state.terminal) {
+        state.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
+    }
+}
+
+int cli_out_end(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return CLI_OK;
+    }
+    return cli_fail(CLI_IO, "standard output could not take everything: %s.", strerror(errno));
+}
+
+bool cli_out_terminal(void) {
+    return state.terminal;
+}
+
+int cli_out_width(void) {
+    return state.width;
+}
+
+/* Paths and version texts may hold anything, also what would steer a terminal. */
+static bool harmful(unsigned char byte) {
+    return byte < 0x20 ? byte != '\n' && byte != '\t' : byte == 0x7f;
+}
+
+void cli_print(FILE *out, const char *text) {
+    for (const char *at = text; *at; at++) {
+        unsigned char byte = (unsigned char)*at;
+        bool c1 = byte == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0;
+        fputc(harmful(byte) || c1 ? '?' : byte, out);
+        at += c1;
+    }
+}
+
+static const char *style_code(cli_style style) {
+    static const char *const codes[] = {
+        [CLI_PLAIN] = "",        [CLI_STRONG] = "\033[1m",   [CLI_FAINT] = "\033[2m",
+        [CLI_GOOD] = "\033[32m", [CLI_CAUTION] = "\033[33m", [CLI_BAD] = "\033[31m",
+    };
+    return state.colours ? codes[style] : "";
+}
+
+void cli_say(cli_style style, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = cli_format_v(format, args);
+    va_end(args);
+    const char *code = style_code(style);
+    fputs(code, stdout);
+    cli_print(stdout, text);
+    fputs(code[0] ? "\033[0m" : "", stdout);
+    free(text);
+}
+
+/* Columns that a text takes: code points, which is right for what occurs here. */
+int cli_text_width(const char *text) {
+    int width = 0;
+    for (; *text; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+void cli_paragraph(int indent, const char *text) {
+    int column = 0;
+    bool breaks = state.width > indent + 24;
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        char *word = cli_format("%.*s", (int)length, text);
+        int width = cli_text_width(word);
+        if (breaks && column > 0 && indent + column + 1 + width >= state.width) {
+            printf("\n%*s", indent, "");
+            column = 0;
+        }
+        if (column > 0) {
+            putchar(' ');
+            column++;
+        }
+        cli_print(stdout, word);
+        column += width;
+        free(word);
+        text += length + strspn(text + length, " \n");
+    }
+    putchar('\n');
+}
+
+static void complain(const char *kind, const char *text) {
+    fflush(stdout);
+    fprintf(stderr, "backplane: %s: ", kind);
+    cli_print(stderr, text);
+    fputc('\n', stderr);
+}
+
+int cli_fail(cli_exit code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = cli_format_v(format, args);
+    va_end(args);
+    complain(state.verb, text);
+    free(text);
+    return (int)code;
+}
+
+int cli_fail_status(bp_status status) {
+    const char *sentence = bp_last_status() == status ? bp_last_error() : "";
+    return cli_fail(cli_exit_of(status), "%s", sentence[0] ? sentence : bp_status_text(status));
+}
+
+void cli_warn(void *unused, const char *text) {
+    (void)unused;
+    complain("warning", text);
+}
+
+void cli_report_problems(void) {
+    const char *problem;
+    for (int i = 0; (problem = bp_problem_at(i)); i++) {
+        complain("warning", problem);
+    }
+}

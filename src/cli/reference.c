@@ -1,0 +1,215 @@
+/* reference.c - what a product should have been: sums of exact float64 products in twice float64's precision.
+ *
+ * Inputs are widened without loss, each product is split into its rounded value and its exact rest, and the rests of
+ * all additions are summed beside the sum (Ogita, Rump and Oishi's Dot2). So the error is below that of any float64
+ * library.
+ */
+#include "reference.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TERMS ((int64_t)1 << 25) /* multiplications spent on a reference: well under a second */
+#define LEAST_ELEMENTS ((int64_t)256) /* checked however long the sums are */
+
+/* A tensor as compact float64 pairs or singles. */
+typedef struct wide {
+    npy_array array;
+    bp_view view;
+    int parts; /* doubles per element */
+} wide;
+
+static bool is_complex(const DLTensor *tensor) {
+    return tensor->dtype.code == kDLComplex;
+}
+
+static bp_status widen(wide *made, const DLTensor *tensor) {
+    memset(made, 0, sizeof *made);
+    npy_header *header = &made->array.header;
+    header->dtype = is_complex(tensor) ? BP_C128 : BP_F64;
+    header->ndim = tensor->ndim;
+    header->count = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
+        header->shape[i] = tensor->shape[i];
+        header->count *= tensor->shape[i];
+    }
+    made->parts = is_complex(tensor) ? 2 : 1;
+    bp_status status = npy_allocate(&made->array);
+    status = status == BP_OK ? npy_view(&made->array, &made->view) : status;
+    return status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
+}
+
+typedef struct sum {
+    double high, low, scale;
+} sum;
+
+static void add_product(sum *s, double x, double y) {
+    double product = x * y, rest = fma(x, y, -product);
+    double total = s->high + product, part = total - s->high;
+    s->low += (s->high - (total - part)) + (product - part) + rest;
+    s->high = total;
+    s->scale += fabs(product);
+}
+
+/* Where infinities take part, the rests are not numbers, but the plain sum is what IEEE arithmetic gives. */
+static double value_of(const sum *s) {
+    return isfinite(s->high) ? s->high + s->low : s->high;
+}
+
+/* The operands of one element of the result: first term and step, in elements. */
+typedef struct dot {
+    int64_t a, a_step, b, b_step;
+} dot;
+
+static reference_value run_dot(const wide *a, const wide *b, dot at, int64_t terms) {
+    const double *left = a->array.data, *right = b->array.data;
+    sum re = {0, 0, 0}, im = {0, 0, 0};
+    for (int64_t p = 0; p < terms; p++, at.a += at.a_step, at.b += at.b_step) {
+        const double *x = left + at.a * a->parts, *y = right + at.b * b->parts;
+        add_product(&re, x[0], y[0]);
+        if (a->parts == 2) {
+            add_product(&re, -x[1], y[1]);
+            add_product(&im, x[0], y[1]);
+            add_product(&im, x[1], y[0]);
+        }
+    }
+    return (reference_value){.re = value_of(&re), .im = value_of(&im), .scale = re.scale + im.scale};
+}
+
+/* Sizes and steps by NumPy's rules for one element of the result. */
+static dot locate(const DLTensor *a, const DLTensor *b, const DLTensor *out, int64_t index) {
+    bool rows = a->ndim >= 2, columns = b->ndim >= 2;
+    int64_t terms = a->shape[a->ndim - 1], n = columns ? b->shape[b->ndim - 1] : 1;
+    int64_t m = rows ? a->shape[a->ndim - 2] : 1;
+    dot at = {.a_step = 1, .b_step = n};
+    int next = out->ndim - 1;
+    if (columns) {
+        at.b = index % n;
+        index /= n;
+        next--;
+    }
+    if (rows) {
+        at.a = index % m * terms;
+        index /= m;
+        next--;
+    }
+    int64_t a_size = m * terms, b_size = terms * n;
+    for (int da = a->ndim - 3, db = b->ndim - 3; next >= 0; next--, da--, db--) {
+        int64_t here = index % out->shape[next];
+        index /= out->shape[next];
+        if (da >= 0) {
+            at.a += a->shape[da] == 1 ? 0 : here * a_size;
+            a_size *= a->shape[da];
+        }
+        if (db >= 0) {
+            at.b += b->shape[db] == 1 ? 0 : here * b_size;
+            b_size *= b->shape[db];
+        }
+    }
+    return at;
+}
+
+/* The element that is checked at position `i`: each one, or an even spread without a pattern that sizes could share. */
+static int64_t pick(const reference *made, int64_t i) {
+    if (made->count == made->total) {
+        return i;
+    }
+    double place = (double)i * 0.6180339887498949;
+    int64_t index = (int64_t)((place - floor(place)) * (double)made->total);
+    return index < made->total ? index : made->total - 1;
+}
+
+static void choose_count(reference *made) {
+    int64_t most = made->terms > 0 ? MOST_TERMS / made->terms : MOST_TERMS;
+    most = most > LEAST_ELEMENTS ? most : LEAST_ELEMENTS;
+    made->count = made->total < most ? made->total : most;
+}
+
+bp_status reference_make(reference *made, const DLTensor *a, const DLTensor *b, const DLTensor *out) {
+    memset(made, 0, sizeof *made);
+    made->total = 1;
+    for (int i = 0; i < out->ndim; i++) {
+        made->total *= out->shape[i];
+    }
+    made->terms = a->shape[a->ndim - 1];
+    choose_count(made);
+    wide left = {.parts = 0}, right = {.parts = 0};
+    bp_status status = widen(&left, a);
+    status = status == BP_OK ? widen(&right, b) : status;
+    if (status == BP_OK) {
+        made->values = calloc((size_t)made->count + 1, sizeof *made->values);
+        status = made->values ? BP_OK : BP_E_NO_MEMORY;
+    }
+    for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
+        int64_t index = pick(made, i);
+        made->values[i] = run_dot(&left, &right, locate(a, b, out, index), made->terms);
+        made->values[i].index = index;
+    }
+    npy_free(&left.array);
+    npy_free(&right.array);
+    return status;
+}
+
+void reference_free(reference *made) {
+    free(made->values);
+    memset(made, 0, sizeof *made);
+}
+
+/* What each type can hold and resolve. */
+typedef struct format {
+    double largest, smallest, unit, sum_unit;
+} format;
+
+static format format_of(bp_dtype dtype) {
+    const double single = FLT_EPSILON / 2, twice = DBL_EPSILON / 2;
+    switch (dtype) {
+    case BP_F16:
+        return (format){65504.0, 0x1p-24, 0x1p-11, single};
+    case BP_BF16:
+        return (format){0x1.fep127, 0x1p-133, 0x1p-8, single};
+    case BP_F32:
+    case BP_C64:
+        return (format){FLT_MAX, 0x1p-149, single, single};
+    default:
+        return (format){DBL_MAX, 0x1p-1074, twice, twice};
+    }
+}
+
+/* The error of one part; 0 where both are beyond what the type holds. */
+static double difference(double got, double wanted, double largest) {
+    bool got_out = !isfinite(got), wanted_out = !isfinite(wanted) || fabs(wanted) > largest;
+    if (got_out || wanted_out) {
+        return got_out && wanted_out ? 0 : HUGE_VAL;
+    }
+    return fabs(got - wanted);
+}
+
+bp_status reference_error(const reference *made, const DLTensor *result, double *error) {
+    wide got;
+    bp_status status = widen(&got, result);
+    const double *data = got.array.data;
+    format limits = format_of(bp_dtype_from_dlpack(result->dtype));
+    *error = 0;
+    for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
+        const reference_value *value = &made->values[i];
+        const double *element = data + value->index * got.parts;
+        double apart = difference(element[0], value->re, limits.largest);
+        if (got.parts == 2) {
+            apart = hypot(apart, difference(element[1], value->im, limits.largest));
+        }
+        /* Results below the normal range may lose what the type cannot hold there. */
+        if (apart > (double)(made->terms + 1) * limits.smallest) {
+            double relative = value->scale > 0 && isfinite(value->scale) ? apart / value->scale : HUGE_VAL;
+            *error = relative > *error ? relative : *error;
+        }
+    }
+    npy_free(&got.array);
+    return status;
+}
+
+double reference_bound(const reference *made, bp_dtype dtype) {
+    format limits = format_of(dtype);
+    return 4 * ((double)made->terms + 4) * limits.sum_unit + 2 * limits.unit;
+}

@@ -1,0 +1,82 @@
+/* text.c - small texts of the command itself. Where even these find no memory, the program ends with the code for
+ * that. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *block) {
+    if (!block) {
+        fputs("backplane: out of memory\n", stderr);
+        exit(CLI_MEMORY);
+    }
+    return block;
+}
+
+void *cli_allocate(size_t size) {
+    return checked(calloc(1, size ? size : 1));
+}
+
+void *cli_grow(void *block, size_t size) {
+    return checked(realloc(block, size ? size : 1));
+}
+
+char *cli_format_v(const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    size_t size = (length > 0 ? (size_t)length : 0) + 1;
+    char *text = cli_allocate(size);
+    vsnprintf(text, size, format, args);
+    return text;
+}
+
+char *cli_format(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = cli_format_v(format, args);
+    va_end(args);
+    return text;
+}
+
+char *cli_join(char *head, const char *separator, const char *tail) {
+    bool first = !head || !head[0];
+    char *text = cli_format("%s%s%s", first ? "" : head, first ? "" : separator, tail);
+    free(head);
+    return text;
+}
+
+const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size) {
+    if (ndim == 0) {
+        snprintf(buffer, size, "scalar");
+        return buffer;
+    }
+    size_t used = 0;
+    buffer[0] = 0;
+    for (int i = 0; i < ndim && used < size; i++) {
+        int wrote = snprintf(buffer + used, size - used, "%s%lld", i ? "x" : "", (long long)shape[i]);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return buffer;
+}
+
+const char *cli_duration(double nanoseconds, char *buffer, size_t size) {
+    static const struct {
+        double scale;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (nanoseconds >= units[i].scale) {
+            snprintf(buffer, size, "%.3g %s", nanoseconds / units[i].scale, units[i].unit);
+            /* Three digits of 999.6 round to a fourth place, which %g would write as an exponent. */
+            if (nanoseconds / units[i].scale >= 999.5) {
+                snprintf(buffer, size, "%.0f %s", nanoseconds / units[i].scale, units[i].unit);
+            }
+            return buffer;
+        }
+    }
+    snprintf(buffer, size, "%.0f ns", nanoseconds);
+    return buffer;
+}

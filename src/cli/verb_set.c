@@ -1,0 +1,59 @@
+/* verb_set.c - `backplane set NAME VALUE`: stores a value in the user's configuration file. */
+#include "settings_rows.h"
+
+#include <stdlib.h>
+
+/* A higher layer hides what was stored: without a word about it the user would wonder. */
+static void tell_hidden(const setting_row *before) {
+    if (before->layer > BP_LAYER_USER_FILE) {
+        char *text = cli_format("the %s (%s) still sets %s to '%s', which counts more", bp_layer_name(before->layer),
+                                before->where, before->info->name, before->value);
+        cli_warn(NULL, text);
+        free(text);
+    }
+}
+
+static int set(const cli_args *args) {
+    bool unset = cli_has(args, "unset");
+    if (args->count != (unset ? 1 : 2)) {
+        return cli_fail(CLI_USAGE, "usage: backplane set NAME VALUE, or backplane set --unset NAME.");
+    }
+    setting_row row;
+    int code = setting_row_read(args->operands[0], &row);
+    if (code != CLI_OK) {
+        return code;
+    }
+    bp_status status = bp_save(args->operands[0], unset ? NULL : args->operands[1]);
+    const char *path = "";
+    if (status == BP_OK) {
+        status = bp_user_file(&path);
+    }
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    if (unset) {
+        cli_say(CLI_PLAIN, "%s is no longer set in %s\n", row.info->name, path);
+    } else {
+        cli_say(CLI_PLAIN, "%s = %s, in %s\n", row.info->name, args->operands[1], path);
+    }
+    tell_hidden(&row);
+    return CLI_OK;
+}
+
+static const cli_option options[] = {
+    {"unset", 'u', NULL, "Take the setting out of the file again."},
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_verb verb_set = {
+    .name = "set",
+    .summary = "Store a setting in the user's configuration file.",
+    .operands = "NAME [VALUE]",
+    .details =
+        "\nThe value is checked first; comments and other lines of the file are kept. A value that begins with a dash "
+        "comes after --.",
+    .least = 1,
+    .most = 2,
+    .options = options,
+    .run = set,
+};
