@@ -78,10 +78,9 @@ static bp_status double_plan(void *instance, const bp_problem *problem, const bp
     return BP_OK;
 }
 
-BP_PROVIDER_EXPORT const bp_provider bp_provider_entry;
-const bp_provider bp_provider_entry = {
+BP_PROVIDER_DEFINE(test_double) = {
     .abi = BP_PROVIDER_ABI,
-    .struct_size = sizeof bp_provider_entry,
+    .struct_size = sizeof(bp_provider),
     .name = DOUBLE_NAME,
     .version = "1",
     .description = "test double",
