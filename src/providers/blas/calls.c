@@ -1,0 +1,122 @@
+/* calls.c - the thunks between a plan and a routine: one per routine, interface, integer width and way to pass factors.
+ *
+ * Each comes twice from one macro: as the call that run.c makes, and as a whole run function for plans that need
+ * nothing but that call, so that a held plan costs little more than calling the library oneself. The Fortran interface
+ * is the same for all element types, since it passes nothing but addresses. */
+#include "providers/blas/blas.h"
+
+#include <string.h>
+
+void bp__blas_clear(bp_dtype dtype, int64_t m, int64_t increment, void *c) {
+    size_t size = dtype == BP_F32 ? 4 : dtype == BP_C128 ? 16 : 8;
+    if (increment == 1) {
+        memset(c, 0, (size_t)m * size);
+        return;
+    }
+    for (int64_t i = 0; i < m; i++) {
+        memset((char *)c + i * increment * (int64_t)size, 0, size);
+    }
+}
+
+/* The vectors of gemv: the BLAS counts a negative increment from the lowest address. */
+static inline const void *vector_start(const void *x, int64_t length, int64_t increment, size_t element) {
+    return increment < 0 && length > 1 ? (const char *)x + (length - 1) * increment * (int64_t)element : x;
+}
+
+static inline void *prepare_result(const bp__blas_plan *p, void *c) {
+    if (p->clears) {
+        bp__blas_clear(p->route.dtype, p->route.m, p->route.c.ld, c);
+    }
+    return (void *)(uintptr_t)vector_start(c, p->route.m, p->route.c.ld, p->route.element);
+}
+
+#define SECOND(p, x) vector_start(x, (p)->route.k, (p)->route.second.ld, (p)->route.element)
+
+#define DEFINE_FORTRAN(BITS)                                                                                           \
+    static inline void gemm_fortran##BITS(const bp__blas_plan *p, const void *alpha, const void *first,                \
+                                          const void *second, const void *beta, void *c) {                             \
+        typedef BP__BLAS_FORTRAN_GEMM(routine, void, int##BITS##_t);                                                   \
+        ((routine *)p->routine)(&p->transform_first, &p->transform_second, &p->m.i##BITS, &p->n.i##BITS,               \
+                                &p->k.i##BITS, alpha, first, &p->ld_first.i##BITS, second, &p->ld_second.i##BITS,      \
+                                beta, c, &p->ld_c.i##BITS, 1, 1);                                                      \
+    }                                                                                                                  \
+    static inline void gemv_fortran##BITS(const bp__blas_plan *p, const void *alpha, const void *first,                \
+                                          const void *second, const void *beta, void *c) {                             \
+        typedef BP__BLAS_FORTRAN_GEMV(routine, void, int##BITS##_t);                                                   \
+        ((routine *)p->routine)(&p->transform_first, &p->m.i##BITS, &p->n.i##BITS, alpha, first, &p->ld_first.i##BITS, \
+                                SECOND(p, second), &p->ld_second.i##BITS, beta, prepare_result(p, c),                  \
+                                &p->ld_c.i##BITS, 1);                                                                  \
+    }
+
+/* SCALAR turns the address of a factor into what C's interface takes. */
+#define DEFINE_C(NAME, BITS, S, T, SCALAR)                                                                             \
+    static inline void gemm_##NAME##BITS(const bp__blas_plan *p, const void *alpha, const void *first,                 \
+                                         const void *second, const void *beta, void *c) {                              \
+        typedef BP__BLAS_C_GEMM(routine, S, T, int##BITS##_t);                                                         \
+        ((routine *)p->routine)(BP__BLAS_COLUMN_MAJOR, p->c_transform_first, p->c_transform_second, p->m.i##BITS,      \
+                                p->n.i##BITS, p->k.i##BITS, SCALAR(alpha), first, p->ld_first.i##BITS, second,         \
+                                p->ld_second.i##BITS, SCALAR(beta), c, p->ld_c.i##BITS);                               \
+    }                                                                                                                  \
+    static inline void gemv_##NAME##BITS(const bp__blas_plan *p, const void *alpha, const void *first,                 \
+                                         const void *second, const void *beta, void *c) {                              \
+        typedef BP__BLAS_C_GEMV(routine, S, T, int##BITS##_t);                                                         \
+        ((routine *)p->routine)(BP__BLAS_COLUMN_MAJOR, p->c_transform_first, p->m.i##BITS, p->n.i##BITS,               \
+                                SCALAR(alpha), first, p->ld_first.i##BITS, SECOND(p, second), p->ld_second.i##BITS,    \
+                                SCALAR(beta), prepare_result(p, c), p->ld_c.i##BITS);                                  \
+    }
+
+#define FLOAT_OF(x) (*(const float *)(x))
+#define DOUBLE_OF(x) (*(const double *)(x))
+#define ADDRESS_OF(x) (x)
+
+DEFINE_FORTRAN(32)
+DEFINE_FORTRAN(64)
+DEFINE_C(float, 32, float, float, FLOAT_OF)
+DEFINE_C(float, 64, float, float, FLOAT_OF)
+DEFINE_C(double, 32, double, double, DOUBLE_OF)
+DEFINE_C(double, 64, double, double, DOUBLE_OF)
+DEFINE_C(complex, 32, const void *, void, ADDRESS_OF)
+DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
+
+#define THUNKS(X) X(fortran32) X(fortran64) X(float32) X(float64) X(double32) X(double64) X(complex32) X(complex64)
+
+/* The run functions of plans with one product, fixed factors, no copies and no say in threads. */
+#define DEFINE_RUN(CALL)                                                                                               \
+    static bp_status run_##CALL(const bp_prepared *self, const void *a, const void *b, void *c,                        \
+                                const bp_scalar *scalars) {                                                            \
+        const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
+        (void)scalars;                                                                                                 \
+        if (__builtin_expect(bp__blas_forked(p->instance), 0)) {                                                       \
+            return bp__blas_fail_forked(p->instance);                                                                  \
+        }                                                                                                              \
+        CALL(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);                                               \
+        return BP_OK;                                                                                                  \
+    }
+#define DEFINE_RUNS(NAME)                                                                                              \
+    DEFINE_RUN(gemm_##NAME)                                                                                            \
+    DEFINE_RUN(gemv_##NAME)
+THUNKS(DEFINE_RUNS)
+
+enum {
+#define NUMBER(NAME) NUMBER_##NAME,
+    THUNKS(NUMBER)
+#undef NUMBER
+};
+
+void bp__blas_thunk(bp__blas_kind kind, bp_dtype dtype, int int_bits, bool c, bp__blas_call *call, bp__blas_run *run) {
+    static const struct {
+        bp__blas_call gemm, gemv;
+        bp__blas_run run_gemm, run_gemv;
+    } thunks[] = {
+#define ROW(NAME) {gemm_##NAME, gemv_##NAME, run_gemm_##NAME, run_gemv_##NAME},
+        THUNKS(ROW)
+#undef ROW
+    };
+    int number = !c                ? NUMBER_fortran32
+                 : dtype == BP_F32 ? NUMBER_float32
+                 : dtype == BP_F64 ? NUMBER_double32
+                                   : NUMBER_complex32;
+    number += int_bits == 64;
+    *call = kind == BP__BLAS_GEMM ? thunks[number].gemm : thunks[number].gemv;
+    *run = kind == BP__BLAS_GEMM ? thunks[number].run_gemm : thunks[number].run_gemv;
+}

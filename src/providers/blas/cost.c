@@ -1,0 +1,71 @@
+/* cost.c - how long a call should take, well enough to put libraries in order.
+ *
+ * gemm: a fixed part, the arithmetic at the rate of the kernels that the library really runs, a part for each element
+ * of C (which is all that counts when k is small), and one for each element of A and B (all that counts when m or n
+ * is). gemv: a fixed part and one for each element of the matrix, slower where that does not fit the cache.
+ */
+#include "providers/blas/blas.h"
+
+#define COPY_ELEMENT 1.0      /* nanoseconds to copy an element of an operand to scratch memory */
+#define MEMORY_BYTE 0.06      /* nanoseconds to stream a byte from memory to one core */
+#define CACHE_BYTES (8 << 20) /* where the machine does not say */
+
+static double count(const bp__blas_matrix *x) {
+    return (double)x->rows * (double)x->columns;
+}
+
+static bool is_complex(const bp__blas_route *route) {
+    return route->dtype == BP_C64 || route->dtype == BP_C128;
+}
+
+static int precision(const bp__blas_route *route) {
+    return route->dtype == BP_F64 || route->dtype == BP_C128;
+}
+
+static double gemm_work(const bp__blas_instance *instance, const bp__blas_route *route, double wide) {
+    const bp__blas_speed *speed = &instance->family->speed;
+    int p = precision(route);
+    double operations = 2.0 * (double)route->m * (double)route->n * (double)route->k * wide * wide;
+    return operations / instance->peak[p] + count(&route->c) * wide * speed->c_element[p] +
+           (count(&route->first) + count(&route->second)) * wide * speed->pack_element[p];
+}
+
+static double gemv_work(const bp__blas_instance *instance, const bp__blas_route *route, double wide) {
+    const bp__blas_speed *speed = &instance->family->speed;
+    int64_t cache = instance->host->machine.l3_bytes;
+    double elements = count(&route->first);
+    double bytes = elements * (double)route->element;
+    double work = elements * wide * speed->gemv_element[precision(route)];
+    double stream = bytes > (double)(cache > 0 ? cache : CACHE_BYTES) ? bytes * MEMORY_BYTE : 0;
+    return work > stream ? work : stream;
+}
+
+static double copies(const bp__blas_route *route) {
+    const bp__blas_matrix *all[] = {&route->first, &route->second, &route->c};
+    double elements = 0;
+    for (int i = 0; i < 3; i++) {
+        elements += all[i]->packs ? count(all[i]) * (i == 2 ? 2 : 1) : 0;
+    }
+    return elements * COPY_ELEMENT;
+}
+
+double bp__blas_cost(const bp__blas_instance *instance, const bp__blas_route *route, int threads) {
+    const bp__blas_speed *speed = &instance->family->speed;
+    double wide = is_complex(route) ? 2 : 1;
+    double calls = (double)route->batch;
+    switch (route->kind) {
+    case BP__BLAS_NOTHING:
+        return 5;
+    case BP__BLAS_SCALE:
+        return 10 + calls * count(&route->c) * wide * 0.5;
+    case BP__BLAS_GEMV:
+    case BP__BLAS_GEMM:
+        break;
+    }
+    bool gemv = route->kind == BP__BLAS_GEMV;
+    double work = gemv ? gemv_work(instance, route, wide) : gemm_work(instance, route, wide);
+    if (threads > 1) {
+        work = work / threads + speed->start;
+    }
+    return calls * ((gemv ? speed->gemv_call : speed->gemm_call) + work + copies(route));
+}

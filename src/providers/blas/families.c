@@ -1,0 +1,99 @@
+/* families.c - the table of libraries. The speeds were measured on one core of a Zen 3 server processor (AVX2, about 47
+ * GFLOP/s in f64), smallest of many runs, and are meant for putting candidates in order, not for prediction. */
+#include "providers/blas/families.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define ANY_THREADING NULL
+
+/* clang-format off */
+#define OPENBLAS_SPEED(start_ns) \
+    {55, 24, 0.96, 0, {0.40, 0.50}, {0.13, 0.23}, {0.055, 0.120}, start_ns}
+#define BLIS_SPEED(call_ns, start_ns) \
+    {call_ns, 60, 0.97, 0, {0.08, 0.18}, {0.01, 0.02}, {0.062, 0.120}, start_ns}
+#define SLOW_SPEED \
+    {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 10000}
+
+static const bp__blas_family families[] = {
+    /* OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
+     * below 2304 (complex 1024) times that in gemv. The rows take the factor as 1. */
+    {.family = "openblas", .threading = "serial", .one_thread = true, .survives_fork = true,
+     .repeats = true, .gemm_nan = true, .gemv_nan = true, .speed = OPENBLAS_SPEED(0)},
+    {.family = "openblas", .threading = "pthread", .setter = BP__BLAS_SET_OPENBLAS, .survives_fork = true,
+     .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
+     .speed = OPENBLAS_SPEED(4000)},
+    /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call that
+     * finds another count than the last one changes buffers that all threads share. */
+    {.family = "openblas", .threading = ANY_THREADING, .setter = BP__BLAS_SET_OPENMP, .serialise = true,
+     .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
+     .speed = OPENBLAS_SPEED(4000)},
+    {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
+     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(500, 0)},
+    /* The pthread build makes its threads anew in every call; gemv is never threaded. */
+    {.family = "blis", .threading = "pthread", .setter = BP__BLAS_SET_BLIS, .survives_fork = true,
+     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(560, 62000)},
+    {.family = "blis", .threading = ANY_THREADING, .setter = BP__BLAS_SET_BLIS,
+     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(1050, 1500)},
+    /* MKL promises equal bits only for operands aligned alike to 64 bytes, which problems do not tell, and in its CBWR
+     * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
+    {.family = "mkl", .threading = ANY_THREADING, .setter = BP__BLAS_SET_MKL,
+     .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
+     .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 2500}},
+    {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true,
+     .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0}},
+    /* Nothing is promised for libraries that we have not seen. */
+    {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED},
+    {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED},
+    {.family = NULL, .threading = "libgomp", .setter = BP__BLAS_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED},
+    {.family = NULL, .threading = "libomp", .setter = BP__BLAS_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED},
+    {.family = NULL, .threading = "libiomp5", .setter = BP__BLAS_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED},
+    {.family = NULL, .threading = ANY_THREADING, .speed = SLOW_SPEED},
+};
+
+/* Names that OpenBLAS, BLIS and MKL give to their kernel sets, with f64 operations per cycle and core. */
+static const struct {
+    const char *name;
+    double flops;
+} kernel_sets[] = {
+    {"generic", 3.3}, {"reference", 3.3}, {"prescott", 2.5}, {"core2", 3.5}, {"penryn", 3.8}, {"dunnington", 3.8},
+    {"nehalem", 4}, {"atom", 2}, {"nano", 2}, {"opteron", 4}, {"barcelona", 4}, {"bobcat", 2}, {"sse4_2", 4},
+    {"sandybridge", 8}, {"bulldozer", 8}, {"piledriver", 8}, {"steamroller", 8}, {"avx", 8},
+    {"excavator", 8}, {"haswell", 16}, {"zen", 16}, {"zen2", 16}, {"zen3", 16}, {"avx2", 16},
+    {"skylakex", 32}, {"skx", 32}, {"knl", 32}, {"cooperlake", 32}, {"sapphirerapids", 32}, {"zen4", 32}, {"zen5", 32},
+    {"avx512", 32},
+};
+/* clang-format on */
+
+const bp__blas_family *bp__blas_family_of(const bp_library_info *library) {
+    const bp__blas_family *row = families;
+    while ((row->family && strcmp(row->family, library->family) != 0) ||
+           (row->threading && strcmp(row->threading, library->threading) != 0)) {
+        row++;
+    }
+    return row;
+}
+
+static double hardware_flops(bp_capability hardware) {
+    switch (hardware) {
+    case BP_CAPABILITY_AVX512:
+        return 32;
+    case BP_CAPABILITY_AVX2:
+    case BP_CAPABILITY_VSX:
+    case BP_CAPABILITY_ZVECTOR:
+    case BP_CAPABILITY_SVE256:
+        return 16;
+    default:
+        return 4;
+    }
+}
+
+double bp__blas_kernel_flops(const char *kernels, bp_capability hardware) {
+    double limit = hardware_flops(hardware);
+    for (size_t i = 0; i < sizeof kernel_sets / sizeof kernel_sets[0]; i++) {
+        if (strcasecmp(kernel_sets[i].name, kernels) == 0) {
+            return kernel_sets[i].flops < limit ? kernel_sets[i].flops : limit;
+        }
+    }
+    return limit;
+}

@@ -1,0 +1,204 @@
+/* provider.c - the blas provider: matrix products on any library that speaks BLAS, one instance per library.
+ *
+ * accept() judges from the facts of the library's row in the list; the library itself is opened by the first plan. */
+#include "providers/blas/blas.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CLOCK_GHZ 3.0 /* assumed: costs are for putting candidates in order */
+
+static bp_status open_instance(const bp_host *host, const bp_library_info *library, void **opened) {
+    if (!library) {
+        return host->fail(BP_E_ARGUMENT, "library: the blas provider drives a library and was given none");
+    }
+    bp__blas_instance *instance = host->allocate(sizeof *instance);
+    if (!instance) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for an instance of the blas provider");
+    }
+    memset(instance, 0, sizeof *instance);
+    instance->host = host;
+    instance->library = library;
+    instance->family = bp__blas_family_of(library);
+    instance->survives_fork = instance->family->survives_fork;
+    instance->int_max = library->int_bits == 64 ? INT64_MAX : INT32_MAX;
+    const bp__blas_speed *speed = &instance->family->speed;
+    double rate = bp__blas_kernel_flops(library->kernels, host->hardware) * CLOCK_GHZ * speed->peak_part;
+    instance->peak[0] = speed->plain > 0 ? speed->plain : 2 * rate;
+    instance->peak[1] = speed->plain > 0 ? speed->plain : rate;
+    atomic_init(&instance->most_threads, INT_MAX);
+    *opened = instance;
+    return BP_OK;
+}
+
+static void close_instance(void *instance) {
+    ((bp__blas_instance *)instance)->host->release(instance);
+}
+
+/* ---- Plans ---- */
+
+static char letter_of(bp_dtype dtype) {
+    switch (dtype) {
+#define X(letter, type, scalar, element)                                                                               \
+    case type:                                                                                                         \
+        return #letter[0];
+        BP__BLAS_TYPES(X)
+#undef X
+    default:
+        return '?';
+    }
+}
+
+/* C names carry the suffix of the Fortran names, less one of the underscores around it: dgemm_ and cblas_dgemm,
+ * dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
+static void *find_c_routine(const bp__blas_instance *instance, const char *name, char *symbol, size_t size) {
+    const char *suffix = instance->library->suffix;
+    int length = (int)strlen(suffix);
+    const char *starts[] = {suffix[0] == '_' ? suffix + 1 : suffix, suffix, suffix};
+    int lengths[] = {(int)strlen(starts[0]), length > 0 && suffix[length - 1] == '_' ? length - 1 : length, length};
+    for (int i = 0; i < 3; i++) {
+        snprintf(symbol, size, "%scblas_%s%.*s", instance->library->prefix, name, lengths[i], starts[i]);
+        void *found = instance->host->symbol(instance->handle, symbol);
+        if (found) {
+            return found;
+        }
+    }
+    snprintf(symbol, size, "%scblas_%s%.*s", instance->library->prefix, name, lengths[0], starts[0]);
+    return NULL;
+}
+
+/* The Fortran name first: it is the shorter way, since C's checks and turns its arguments before it calls the same
+ * code. */
+static bp_status find_routine(const bp__blas_instance *instance, const bp__blas_route *route, void (**routine)(void),
+                              bool *c) {
+    const bp_library_info *library = instance->library;
+    char name[8], symbol[128] = "", c_symbol[128] = "";
+    snprintf(name, sizeof name, "%c%s", letter_of(route->dtype), route->kind == BP__BLAS_GEMM ? "gemm" : "gemv");
+    void *found = NULL;
+    if (library->kinds & BP_LIB_BLAS) {
+        snprintf(symbol, sizeof symbol, "%s%s%s", library->prefix, name, library->suffix);
+        found = instance->host->symbol(instance->handle, symbol);
+    }
+    *c = found == NULL;
+    if (!found && (library->kinds & BP_LIB_CBLAS)) {
+        found = find_c_routine(instance, name, c_symbol, sizeof c_symbol);
+    }
+    *routine = (void (*)(void))found;
+    return found ? BP_OK
+                 : instance->host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s%s%s", library->id, library->path,
+                                        symbol, symbol[0] && c_symbol[0] ? " and " : "", c_symbol);
+}
+
+static void destroy_plan(bp_prepared *prepared) {
+    bp__blas_plan *plan = (bp__blas_plan *)prepared;
+    plan->instance->host->release(plan);
+}
+
+static const void *constant(bp_dtype dtype, uint8_t factor) {
+    static const float f32[][2] = {{0, 0}, {1, 0}};
+    static const double f64[][2] = {{0, 0}, {1, 0}};
+    if (factor == BP_FACTOR_ANY) {
+        return NULL;
+    }
+    return dtype == BP_F32 || dtype == BP_C64 ? (const void *)f32[factor] : (const void *)f64[factor];
+}
+
+static bp__blas_int integer(int64_t value, int bits) {
+    return bits == 64 ? (bp__blas_int){.i64 = value} : (bp__blas_int){.i32 = (int32_t)value};
+}
+
+static unsigned c_transform(char letter) {
+    return letter == 'N' ? BP__BLAS_AS_IS : letter == 'T' ? BP__BLAS_TRANSPOSE : BP__BLAS_CONJUGATE_TRANSPOSE;
+}
+
+/* gemv takes the matrix as it lies, gemm the sizes of the product. */
+static void fix_arguments(bp__blas_plan *plan, int bits) {
+    const bp__blas_route *route = &plan->route;
+    bool lies_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';
+    plan->m = integer(lies_transposed ? route->k : route->m, bits);
+    plan->n = integer(route->kind == BP__BLAS_GEMM ? route->n : lies_transposed ? route->m : route->k, bits);
+    plan->k = integer(route->k, bits);
+    plan->ld_first = integer(route->first.ld, bits);
+    plan->ld_second = integer(route->second.ld, bits);
+    plan->ld_c = integer(route->c.ld, bits);
+    plan->transform_first = route->first.transform;
+    plan->transform_second = route->second.transform;
+    plan->c_transform_first = c_transform(route->first.transform);
+    plan->c_transform_second = c_transform(route->second.transform);
+}
+
+static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
+    bp__blas_instance *instance = plan->instance;
+    const bp__blas_route *route = &plan->route;
+    bp_status status = bp__blas_load(instance);
+    if (status != BP_OK) {
+        return status;
+    }
+    bool c;
+    status = find_routine(instance, route, &plan->routine, &c);
+    if (status != BP_OK) {
+        return status;
+    }
+    plan->threads = judgement->settles ? bp__blas_threads_granted(instance, judgement->threads) : judgement->threads;
+    plan->settles = judgement->settles;
+    plan->locks = judgement->locks;
+    plan->marks = plan->threads != 1 && !instance->survives_fork;
+    fix_arguments(plan, instance->library->int_bits);
+    bp__blas_run run;
+    bp__blas_thunk(route->kind, route->dtype, instance->library->int_bits, c, &plan->call, &run);
+    bool plain =
+        route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settles && !plan->marks;
+    plan->prepared.run = plain ? run : bp__blas_run_general;
+    return BP_OK;
+}
+
+static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
+    bp__blas_instance *instance = opaque;
+    const bp_host *host = instance->host;
+    bp_verdict again = {.struct_size = sizeof again};
+    bp__blas_judgement judgement;
+    (void)verdict;
+    bp__blas_judge(instance, problem, &judgement, &again);
+    if (again.reason == BP_REASON_FORKED) {
+        return bp__blas_fail_forked(instance);
+    }
+    if (again.reason != BP_REASON_ACCEPTED) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this product: %s", instance->library->id,
+                          again.text);
+    }
+    bp__blas_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the blas provider");
+    }
+    const bp_gemm_problem *g = &problem->of.gemm;
+    bp_dtype dtype = (bp_dtype)problem->dtype;
+    *plan =
+        (bp__blas_plan){.prepared = {bp__blas_run_scale, destroy_plan}, .instance = instance, .route = judgement.route};
+    plan->swap = plan->route.swap;
+    plan->alpha = constant(dtype, g->alpha);
+    plan->beta = constant(dtype, g->beta);
+    plan->reads_c = g->beta != BP_FACTOR_ZERO;
+    plan->clears = plan->route.kind == BP__BLAS_GEMV && !plan->reads_c;
+    bp_status status = plan->route.kind > BP__BLAS_SCALE ? prepare(plan, &judgement) : BP_OK;
+    if (status != BP_OK) {
+        host->release(plan);
+        return status;
+    }
+    *prepared = &plan->prepared;
+    return BP_OK;
+}
+
+BP_PROVIDER_DEFINE(blas) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = "blas",
+    .version = BP_VERSION_STRING,
+    .description = "Matrix products on any library that offers the BLAS or CBLAS routines",
+    .library_kinds = BP_LIB_BLAS | BP_LIB_CBLAS,
+    .open = open_instance,
+    .close = close_instance,
+    .accept = bp__blas_accept,
+    .plan = make_plan,
+    .threads = bp__blas_threads,
+};

@@ -1,0 +1,196 @@
+/* run.c - the runs of plans that need more than one call of the library: copies, batches, factors given at run time, a
+ * thread count to be set; and C = beta * C, which needs no library at all. */
+#include "providers/blas/blas.h"
+
+#include <string.h>
+
+bp_status bp__blas_fail_forked(const bp__blas_instance *instance) {
+    return instance->host->fail(
+        BP_E_FORKED,
+        "library '%s' ran on several threads before this process was forked, and its threads (%s) "
+        "do not survive that; use another library in the child, or run exec",
+        instance->library->id, instance->library->threading);
+}
+
+/* A factor in the element type. bp_scalar is two doubles, as a complex double is. */
+typedef union factor {
+    float f32[2];
+    bp_scalar f64;
+} factor;
+
+static const void *factor_of(bp_dtype dtype, const bp_scalar *scalar, factor *storage) {
+    if (dtype == BP_F64 || dtype == BP_C128) {
+        storage->f64 = *scalar;
+    } else {
+        storage->f32[0] = (float)scalar->re;
+        storage->f32[1] = (float)scalar->im;
+    }
+    return storage;
+}
+
+/* ---- Walking a batch: last dimension fastest ---- */
+
+typedef struct walk {
+    int64_t index[BP_MAX_BATCH_NDIM];
+    int64_t first, second, c; /* offsets in elements */
+} walk;
+
+static void next(const bp__blas_route *route, walk *at) {
+    for (int d = route->batch_ndim - 1; d >= 0; d--) {
+        at->first += route->step_first[d];
+        at->second += route->step_second[d];
+        at->c += route->step_c[d];
+        if (++at->index[d] < route->shape[d]) {
+            return;
+        }
+        at->index[d] = 0;
+        at->first -= route->step_first[d] * route->shape[d];
+        at->second -= route->step_second[d] * route->shape[d];
+        at->c -= route->step_c[d] * route->shape[d];
+    }
+}
+
+/* ---- Products ---- */
+
+static const void *packed(const bp__blas_plan *p, const bp__blas_matrix *x, const void *from, char *scratch) {
+    if (!x->packs) {
+        return from;
+    }
+    p->instance->host->copy_matrix(p->route.dtype, x->rows, x->columns, scratch, 1, x->rows, from, x->row, x->column,
+                                   x->conjugate);
+    return scratch;
+}
+
+static void run_one(const bp__blas_plan *p, const void *alpha, const void *first, const void *second, const void *beta,
+                    void *c, char *scratch) {
+    const bp__blas_route *route = &p->route;
+    const bp__blas_matrix *x = &route->c;
+    if (!x->packs) {
+        p->call(p, alpha, first, second, beta, c);
+        return;
+    }
+    void *mine = scratch + route->c_at;
+    if (p->reads_c) {
+        p->instance->host->copy_matrix(route->dtype, x->rows, x->columns, mine, 1, x->rows, c, x->row, x->column, 0);
+    }
+    p->call(p, alpha, first, second, beta, mine);
+    p->instance->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
+}
+
+static void run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
+                      const void *beta, char *c, char *scratch) {
+    const bp__blas_route *route = &p->route;
+    int64_t size = (int64_t)route->element;
+    const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
+    walk at = {0};
+    for (int64_t i = 0; i < route->batch; i++, next(route, &at)) {
+        const char *from_first = first + at.first * size, *from_second = second + at.second * size;
+        if (from_first != old_first) {
+            x = packed(p, &route->first, old_first = from_first, scratch);
+        }
+        if (from_second != old_second) {
+            y = packed(p, &route->second, old_second = from_second, scratch + route->second_at);
+        }
+        run_one(p, alpha, x, y, beta, c + at.c * size, scratch);
+    }
+}
+
+static void note_threads(const bp__blas_plan *p) {
+    bp__blas_instance *instance = p->instance;
+    unsigned now = *instance->host->fork_count + 1;
+    if (atomic_load_explicit(&instance->threaded_in, memory_order_relaxed) != now) {
+        atomic_store_explicit(&instance->threaded_in, now, memory_order_relaxed);
+    }
+}
+
+bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
+                               const bp_scalar *scalars) {
+    const bp__blas_plan *p = (const bp__blas_plan *)self;
+    bp__blas_instance *instance = p->instance;
+    const bp_host *host = instance->host;
+    if (bp__blas_forked(instance)) {
+        return bp__blas_fail_forked(instance);
+    }
+    if (!scalars && (!p->alpha || !p->beta)) {
+        return host->fail(BP_E_ARGUMENT, "scalars: alpha and beta are needed, since the plan was made for any value");
+    }
+    char *scratch = NULL;
+    if (p->route.scratch > 0) {
+        scratch = host->scratch(p->route.scratch);
+        if (!scratch) {
+            return host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory for copies of operands",
+                              p->route.scratch);
+        }
+    }
+    factor storage[2];
+    const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &scalars[0], &storage[0]);
+    const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &scalars[1], &storage[1]);
+    int before = 0;
+    if (p->locks) {
+        bp__blas_lock(instance);
+    }
+    if (p->marks) {
+        note_threads(p);
+    }
+    if (p->settles) {
+        before = bp__blas_threads_begin(instance, p->threads);
+    }
+    run_batch(p, alpha, p->swap ? b : a, p->swap ? a : b, beta, c, scratch);
+    if (p->settles) {
+        bp__blas_threads_end(instance, p->threads, before);
+    }
+    if (p->locks) {
+        bp__blas_unlock(instance);
+    }
+    return BP_OK;
+}
+
+/* ---- C = beta * C ---- */
+
+static void scale_element(bp_dtype dtype, void *c, const bp_scalar *beta) {
+    if (dtype == BP_F32) {
+        *(float *)c *= (float)beta->re;
+    } else if (dtype == BP_F64) {
+        *(double *)c *= beta->re;
+    } else if (dtype == BP_C64) {
+        float *z = c, re = (float)beta->re, im = (float)beta->im;
+        float real = z[0] * re - z[1] * im;
+        z[1] = z[0] * im + z[1] * re;
+        z[0] = real;
+    } else {
+        double *z = c, real = z[0] * beta->re - z[1] * beta->im;
+        z[1] = z[0] * beta->im + z[1] * beta->re;
+        z[0] = real;
+    }
+}
+
+static void scale_matrix(const bp__blas_route *route, char *c, const bp_scalar *beta) {
+    int64_t size = (int64_t)route->element;
+    for (int64_t i = 0; i < route->c.rows; i++) {
+        for (int64_t j = 0; j < route->c.columns; j++) {
+            char *element = c + (i * route->c.row + j * route->c.column) * size;
+            if (beta) {
+                scale_element(route->dtype, element, beta);
+            } else {
+                memset(element, 0, route->element);
+            }
+        }
+    }
+}
+
+bp_status bp__blas_run_scale(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    const bp__blas_plan *p = (const bp__blas_plan *)self;
+    (void)a;
+    (void)b;
+    if (p->route.kind == BP__BLAS_NOTHING) {
+        return BP_OK;
+    }
+    if (!p->beta && !scalars) {
+        return p->instance->host->fail(BP_E_ARGUMENT, "scalars: beta is needed, since the plan was made for any value");
+    }
+    walk at = {0};
+    for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
+        scale_matrix(&p->route, (char *)c + at.c * (int64_t)p->route.element, p->beta ? NULL : &scalars[1]);
+    }
+    return BP_OK;
+}

@@ -1,0 +1,151 @@
+/* test_products.c - every BLAS library of the machine, several in one process: each element type in each layout,
+ * against long double arithmetic with forward-error bounds. */
+#include "blas/support_blas.h"
+
+#include "backplane/tensor.h"
+
+#include <stdio.h>
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
+
+/* Runs `visit` for every library; all stay open side by side. */
+static void for_each_library(void (*visit)(void *instance, const bp_library_info *library)) {
+    int count;
+    const bp_library_info **rows = test_libraries(&count);
+    if (count == 0) {
+        print_message("skipped: no BLAS library is installed\n");
+        skip();
+    }
+    for (int i = 0; i < count; i++) {
+        void *instance;
+        assert_int_equal(bp_provider_blas.open(test_host(), rows[i], &instance), BP_OK);
+        visit(instance, rows[i]);
+        bp_provider_blas.close(instance);
+    }
+}
+
+static void expect(void *instance, test_product p) {
+    bp_verdict verdict;
+    p.threads = p.threads ? p.threads : 1;
+    if (!test_run_product(instance, &p, &verdict)) {
+        fail_msg("refused: %s", verdict.text);
+    }
+}
+
+static void visit_layouts(void *instance, const bp_library_info *library) {
+    static const int64_t shapes[][3] = {{1, 1, 1}, {1, 1, 9}, {1, 7, 5}, {6, 1, 5}, {3, 4, 1}, {5, 3, 7}, {17, 33, 9}};
+    (void)library;
+    for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int layouts = 0; layouts < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; layouts++) {
+            test_product p = {.m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2], .alpha = 1};
+            p.dtype = dtypes[((unsigned)layouts / 4 + s) % 4];
+            p.a = (test_layout)(layouts % TEST_LAYOUTS);
+            p.b = (test_layout)(layouts / TEST_LAYOUTS % TEST_LAYOUTS);
+            p.c = (test_layout)(layouts / TEST_LAYOUTS / TEST_LAYOUTS);
+            p.beta = layouts % 3 == 0 ? 0 : layouts % 3 == 1 ? 1 : -0.75;
+            p.alpha = layouts % 5 == 0 ? 1.5 : 1;
+            p.conjugate_a = layouts % 2;
+            p.conjugate_b = layouts / 2 % 2;
+            expect(instance, p);
+        }
+    }
+}
+
+static void test_layouts(void **state) {
+    (void)state;
+    for_each_library(visit_layouts);
+}
+
+static void visit_factors(void *instance, const bp_library_info *library) {
+    static const double factors[] = {0, 1, -1, 2.5};
+    static const int64_t shapes[][3] = {{4, 5, 6}, {4, 1, 6}, {1, 5, 6}, {4, 5, 0},
+                                        {1, 1, 0}, {0, 5, 6}, {4, 0, 6}, {0, 0, 0}};
+    (void)library;
+    for (int i = 0; i < 16; i++) {
+        for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            for (int d = 0; d < 4; d++) {
+                for (test_layout c = TEST_ROWS; c < TEST_REPEATED; c++) {
+                    expect(instance, (test_product){.dtype = dtypes[d],
+                                                    .m = shapes[s][0],
+                                                    .n = shapes[s][1],
+                                                    .k = shapes[s][2],
+                                                    .c = c,
+                                                    .alpha = factors[i % 4],
+                                                    .beta = factors[i / 4],
+                                                    .conjugate_a = true});
+                }
+            }
+        }
+    }
+}
+
+static void test_factors(void **state) {
+    (void)state;
+    for_each_library(visit_factors);
+}
+
+static void visit_batches(void *instance, const bp_library_info *library) {
+    static const int64_t shapes[][3] = {{3, 4, 5}, {1, 4, 5}, {3, 1, 5}, {1, 1, 5}, {3, 4, 1}};
+    (void)library;
+    for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int variant = 0; variant < 4 * TEST_LAYOUTS * TEST_REPEATED; variant++) {
+            test_product p = {.dtype = dtypes[variant % 4],
+                              .m = shapes[s][0],
+                              .n = shapes[s][1],
+                              .k = shapes[s][2],
+                              .batch = {2, 3},
+                              .alpha = 1,
+                              .beta = variant % 3 == 0 ? 0.5 : 0};
+            p.broadcast_a = variant & 1;
+            p.broadcast_b = variant & 2;
+            p.a = (test_layout)(variant / 4 % TEST_LAYOUTS);
+            p.b = (test_layout)((variant / 4 + variant / 8) % TEST_LAYOUTS);
+            p.c = (test_layout)(variant / 4 / TEST_LAYOUTS % TEST_REPEATED);
+            p.conjugate_b = variant % 5 == 0;
+            expect(instance, p);
+            p.batch[0] = 0;
+            p.deterministic = variant % 7 == 0 && library->family[0] != 'm' ? 2 : 0;
+            expect(instance, p);
+        }
+    }
+}
+
+static void test_batches(void **state) {
+    (void)state;
+    for_each_library(visit_batches);
+}
+
+static void visit_sizes(void *instance, const bp_library_info *library) {
+    static const int64_t shapes[][3] = {{129, 131, 127}, {300, 2, 311}, {2, 257, 300},
+                                        {257, 255, 3},   {1, 400, 300}, {400, 1, 300}};
+    (void)library;
+    for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int d = 0; d < 4; d++) {
+            for (int threads = 1; threads < 4; threads++) {
+                expect(instance, (test_product){.dtype = dtypes[d],
+                                                .m = shapes[s][0],
+                                                .n = shapes[s][1],
+                                                .k = shapes[s][2],
+                                                .a = threads % 2 ? TEST_ROWS : TEST_COLUMNS_APART,
+                                                .alpha = 1,
+                                                .threads = threads,
+                                                .conjugate_a = true});
+            }
+        }
+    }
+}
+
+static void test_sizes_and_threads(void **state) {
+    (void)state;
+    for_each_library(visit_sizes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_sizes_and_threads),
+    };
+    return cmocka_run_group_tests_name("products", tests, NULL, NULL);
+}
