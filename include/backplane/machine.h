@@ -33,7 +33,7 @@ typedef struct bp_machine_info {
     int64_t l2_bytes;
     int64_t l3_bytes;
     int64_t memory_bytes;
-    const char *topology_source; /* "hwloc 2.9.0" or "sysfs" */
+    const char *topology_source; /* "hwloc API 2.8" or "sysfs" */
 } bp_machine_info;
 
 /* Errors: BP_E_ARGUMENT for a struct_size that this version does not know. Strings have static storage. */

@@ -1,0 +1,61 @@
+/* machine.c - bp_machine: the facts about this machine, gathered once. */
+#include "machine/cpu.h"
+#include "machine/topology.h"
+
+#include <pthread.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static bp_machine_info facts;
+static pthread_once_t gathered = PTHREAD_ONCE_INIT;
+
+static int64_t memory_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    int64_t bytes;
+    return pages > 0 && page > 0 && !__builtin_mul_overflow((int64_t)pages, (int64_t)page, &bytes) ? bytes : 0;
+}
+
+static void gather(void) {
+    static bp__cpu_identity cpu;
+    static bp__topology topology;
+    static struct utsname system;
+    bp__cpu_identify(&cpu);
+    if (!bp__topology_hwloc(&topology)) {
+        bp__topology_sysfs("", &topology);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    facts = (bp_machine_info){
+        .struct_size = sizeof facts,
+        .architecture = uname(&system) == 0 ? system.machine : "",
+        .cpu_vendor = cpu.vendor,
+        .cpu_model = cpu.model,
+        .cpu_family = cpu.family,
+        .cpu_model_number = cpu.model_number,
+        .cpu_stepping = cpu.stepping,
+        .logical_cpus = online > 0 ? (int)online : topology.logical_cpus,
+        .usable_cpus = bp__usable_cpus(),
+        .physical_cores = topology.physical_cores,
+        .packages = topology.packages,
+        .numa_nodes = topology.numa_nodes,
+        .l1d_bytes = topology.l1d_bytes,
+        .l2_bytes = topology.l2_bytes,
+        .l3_bytes = topology.l3_bytes,
+        .memory_bytes = memory_bytes(),
+        .topology_source = topology.source,
+    };
+}
+
+bp_status bp_machine(bp_machine_info *info) {
+    if (!info) {
+        return bp__fail(BP_E_ARGUMENT, "argument 'info' is NULL; give the struct to fill");
+    }
+    if (info->struct_size != sizeof *info) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "argument 'info' has struct_size %zu; set it to sizeof(bp_machine_info), which is %zu",
+                        info->struct_size, sizeof *info);
+    }
+    pthread_once(&gathered, gather);
+    *info = facts;
+    return BP_OK;
+}
