@@ -63,6 +63,9 @@ bp_status npy_check_target(const char *path, npy_error *error);
  * file or the whole new one; devices and pipes are written directly, "-" is standard output. */
 bp_status npy_write(const char *path, const npy_array *array, npy_error *error);
 
+/* The bytes of the file alone, to where `file` stands; false and errno when not all could be written. */
+bool npy_write_file(int file, const npy_array *array);
+
 /* "in.npy: sentence" into error->text; returns the status. For the files of this format only. */
 bp_status npy_fail(npy_error *error, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
 

@@ -96,7 +96,7 @@ static bool write_all(int file, const void *bytes, size_t size) {
     return true;
 }
 
-static bool write_array(int file, const npy_array *array) {
+bool npy_write_file(int file, const npy_array *array) {
     char header[BP_MAX_NDIM * 24 + 256]; /* 64 sizes of at most 19 digits, and the words around them */
     size_t length = format_header(&array->header, header, sizeof header);
     return write_all(file, header, length) && write_all(file, array->data, array->header.size);
@@ -174,7 +174,7 @@ static mode_t wanted_mode(const target *found) {
 
 /* Fills and syncs the open temporary file; closes it in any case. */
 static bool fill(int file, const target *found, const npy_array *array) {
-    bool good = write_array(file, array) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
+    bool good = npy_write_file(file, array) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
     int reason = errno;
     good = close(file) == 0 && good;
     errno = good ? errno : reason;
@@ -206,7 +206,7 @@ static bp_status replace(const char *path, const target *found, const npy_array 
 }
 
 static bp_status write_directly(int file, const char *name, const npy_array *array, npy_error *error) {
-    bool good = file >= 0 && write_array(file, array);
+    bool good = file >= 0 && npy_write_file(file, array);
     bp_status status = good ? BP_OK : cannot_write(name, error);
     if (file > STDERR_FILENO && close(file) != 0 && good) {
         status = cannot_write(name, error);

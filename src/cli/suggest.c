@@ -49,7 +49,7 @@ const char *cli_suggest(const char *wrong, const char *(*name_at)(const void *li
         }
     }
     text[0] = 0;
-    if (first && second && second_cost <= limit) {
+    if (first && second && second_cost == first_cost) {
         snprintf(text, sizeof text, " Did you mean '%s' or '%s'?", first, second);
     } else if (first) {
         snprintf(text, sizeof text, " Did you mean '%s'?", first);

@@ -54,9 +54,12 @@ void cli_cell(cli_table *table, cli_style style, const char *format, ...) {
 }
 
 static void print_row(const cli_table *table, const cell *row) {
-    int indent = 0;
-    for (int i = 0; i < table->columns; i++) {
-        bool last = i + 1 == table->columns;
+    int indent = 0, columns = table->columns;
+    while (columns > 1 && !row[columns - 1].text[0]) {
+        columns--;
+    }
+    for (int i = 0; i < columns; i++) {
+        bool last = i + 1 == columns;
         int padding = table->width[i] - cli_text_width(row[i].text);
         if (table->right[i]) {
             printf("%*s", padding, "");

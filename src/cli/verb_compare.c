@@ -26,15 +26,14 @@ static void print_table(const contest *c) {
 }
 
 static void print_notes(const contest *c) {
-    char text[512];
+    char text[768];
+    snprintf(text, sizeof text,
+             "%s. TIME: median of at most %d samples, taken in turn; SPREAD: of their middle half. ERROR: largest "
+             "|C - reference| / (|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice "
+             "float64's precision. A correct sum stays below %.1e here.",
+             bp_explanation_problem(c->explanation), c->repeat, (long long)c->reference.count,
+             (long long)c->reference.total, c->bound);
     putchar('\n');
-    snprintf(
-        text, sizeof text,
-        "TIME: median of up to %d samples, taken in turn; SPREAD: the middle half of them. ERROR: largest |C - "
-        "reference| / "
-        "(|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice float64's precision. A "
-        "correct sum stays below %.1e here.",
-        c->repeat, (long long)c->reference.count, (long long)c->reference.total, c->bound);
     cli_paragraph(0, text);
 }
 
@@ -95,7 +94,6 @@ static int run(const cli_args *args, contest *c) {
     if (cli_has(args, "json")) {
         print_json(c);
     } else {
-        cli_say(CLI_PLAIN, "%s\n\n", bp_explanation_problem(c->explanation));
         print_table(c);
         print_notes(c);
     }

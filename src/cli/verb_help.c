@@ -34,7 +34,7 @@ void cli_verb_help(const cli_verb *verb) {
     for (const char *line = verb->details; *line;) {
         size_t length = strcspn(line, "\n");
         char *paragraph = cli_format("%.*s", (int)length, line);
-        printf("  ");
+        fputs(length > 0 ? "  " : "", stdout);
         cli_paragraph(2, paragraph);
         free(paragraph);
         line += length + (line[length] == '\n');
