@@ -21,6 +21,7 @@ extern "C" {
 #define BP_LIB_DNN 16u
 #define BP_LIB_OPENMP 32u
 #define BP_LIB_BUILTIN 64u /* our own provider, no file */
+#define BP_LIB_GPU 128u    /* computes on a GPU: needs a device and its driver */
 
 typedef enum bp_library_state {
     BP_LIBRARY_OK,        /* probed, usable */
@@ -56,6 +57,7 @@ typedef struct bp_library_info {
     int loaded;             /* this process had it loaded when the list was made */
     const char *learned;    /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
     double probe_ms;        /* time of the probe, 0 when it came from the store */
+    const char *cblas_suffix; /* what follows cblas_dgemm in the symbol: "", "64_", "_64", ... */
 } bp_library_info;
 
 BP_API bp_status bp_library_count(int *count);

@@ -27,6 +27,7 @@ typedef struct bp__module {
     bp_provider_info info;
 } bp__module;
 bp_status bp__modules(const bp__module **modules, int *count);
+void bp__modules_reset(void); /* frees the entries; called by bp__registry_reset */
 
 void bp__registry_reset(void);
 

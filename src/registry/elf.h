@@ -1,0 +1,61 @@
+/* elf.h - facts of a shared object, read from its file without loading it. Serves identification and the probe's choice.
+ *
+ * The bytes may be hostile: every offset, count and string is checked against the file's size before it is used.
+ * 32-bit and 64-bit files of either byte order are read; `usable` tells whether this process could load the file.
+ */
+#ifndef BP_REGISTRY_ELF_H
+#define BP_REGISTRY_ELF_H
+
+#include "base/base.h"
+
+#define BP__ELF_MAX_SEGMENTS 64
+#define BP__ELF_MAX_NEEDED 64
+
+typedef struct bp__elf_segment {
+    uint64_t address;
+    uint64_t offset;
+    uint64_t size; /* bytes in the file */
+} bp__elf_segment;
+
+typedef struct bp__elf {
+    const unsigned char *bytes;
+    size_t size;
+    bool wide; /* ELF64 */
+    bool big;  /* big endian */
+    bool usable; /* class, byte order and machine are those of the running program */
+    bp__elf_segment load[BP__ELF_MAX_SEGMENTS];
+    int load_count;
+    uint64_t strings; /* file offset and size of the dynamic string table */
+    uint64_t strings_size;
+    uint64_t symbols; /* file offset of the dynamic symbols, 0 when there are none */
+    uint64_t symbol_count;
+    uint64_t gnu_hash; /* file offsets, 0 when absent */
+    uint64_t sysv_hash;
+    const char *soname; /* "" when absent */
+    const char *runpath; /* RUNPATH, or else RPATH; "" when absent */
+    const char *needed[BP__ELF_MAX_NEEDED];
+    int needed_count;
+    char build_id[129]; /* hexadecimal, "" when absent */
+} bp__elf;
+
+/* Reads the facts from `size` bytes, which must outlive `elf`. On failure *why is a sentence part with static storage:
+ * "not an ELF file", "no dynamic section", ... */
+bool bp__elf_read(bp__elf *elf, const void *bytes, size_t size, const char **why);
+
+/* Maps a file and reads it; bp__elf_close gives the mapping back. `elf` is cleared on failure. */
+bool bp__elf_open(bp__elf *elf, const char *path, const char **why);
+void bp__elf_close(bp__elf *elf);
+
+/* True when the file defines `name` for others to use. */
+bool bp__elf_defines(const bp__elf *elf, const char *name);
+
+/* True when the file uses `name` from another object. */
+bool bp__elf_imports(const bp__elf *elf, const char *name);
+
+/* The text that the data symbol `name` begins with, at most size - 1 printable characters; false when there is none. */
+bool bp__elf_text_at(const bp__elf *elf, const char *name, char *buffer, size_t size);
+
+/* True when the file's loaded bytes contain `text`. */
+bool bp__elf_contains(const bp__elf *elf, const char *text);
+
+#endif

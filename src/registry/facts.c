@@ -1,0 +1,73 @@
+/* facts.c - small services for the facts of one file: clearing, setting, appending, reading from text. */
+#include "registry/facts.h"
+
+#include <string.h>
+
+void bp__facts_clear(bp__facts *facts) {
+    memset(facts, 0, sizeof *facts);
+#define CLEAR_TEXT(name) facts->name = "";
+#define CLEAR_INT(name)
+#define X(type, name) CLEAR_##type(name)
+    BP__FACT_MAP(X)
+#undef X
+}
+
+bool bp__facts_set(const char **slot, const char *text) {
+    char clean[16384];
+    size_t length = 0;
+    for (; text[length] && length < sizeof clean - 1; length++) {
+        unsigned char c = (unsigned char)text[length];
+        clean[length] = (char)((c < ' ' && c != '\n') || c == 127 ? '?' : c);
+    }
+    clean[length] = 0;
+    const char *kept = bp__intern(clean);
+    if (!kept) {
+        return false;
+    }
+    *slot = kept;
+    return true;
+}
+
+bool bp__facts_learn(const char **slot, const char *topic, const char *how) {
+    bp__text line = {0};
+    bp__text_addf(&line, "%s%s%s%s%s", *slot, **slot ? "; " : "", topic, *topic ? ": " : "", how);
+    bool done = !line.failed && bp__facts_set(slot, bp__text_get(&line));
+    bp__text_free(&line);
+    return done;
+}
+
+static bool parse_int(int64_t *slot, const char *value) {
+    int64_t number;
+    if (!bp__parse_int(value, &number) || number < 0 || number > INT32_MAX) {
+        return false;
+    }
+    *slot = number;
+    return true;
+}
+
+bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
+#define PARSE_TEXT(field) return bp__facts_set(&facts->field, value);
+#define PARSE_INT(field) return parse_int(&facts->field, value);
+#define X(type, field)             \
+    if (strcmp(name, #field) == 0) { \
+        PARSE_##type(field)        \
+    }
+    BP__FACT_MAP(X)
+#undef X
+    return true;
+}
+
+bp__file_key bp__file_key_of(const struct stat *facts) {
+    return (bp__file_key){
+        .device = (uint64_t)facts->st_dev,
+        .inode = (uint64_t)facts->st_ino,
+        .size = (int64_t)facts->st_size,
+        .modified_ns = (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec,
+        .changed_ns = (int64_t)facts->st_ctim.tv_sec * 1000000000 + facts->st_ctim.tv_nsec,
+    };
+}
+
+bool bp__file_key_equal(const bp__file_key *a, const bp__file_key *b) {
+    return a->device == b->device && a->inode == b->inode && a->size == b->size && a->modified_ns == b->modified_ns &&
+           a->changed_ns == b->changed_ns;
+}

@@ -1,0 +1,51 @@
+/* generation.h - one making of the library list: what was found, and the rows made of it. */
+#ifndef BP_REGISTRY_GENERATION_H
+#define BP_REGISTRY_GENERATION_H
+
+#include "registry/internal.h"
+#include "registry/scan.h"
+
+/* A file that becomes a row, with what relates it to other files. */
+typedef struct bp__row {
+    bp__file *file;
+    bp__file *target;   /* of a facade: who does the work; else NULL */
+    const char *via;    /* the NEEDED name that leads there, or "" */
+    bp_library_state state;
+    const char *reason; /* interned */
+    const char *id;     /* interned */
+    int rank;           /* position of the family in the table */
+} bp__row;
+
+/* Lists are made anew by a refresh; older ones live until bp_reset, since callers hold their rows. */
+typedef struct bp__generation {
+    struct bp__generation *older;
+    bp__search search;
+    bp__row *rows;
+    bp_library_info *infos;
+    const bp_library_info **list; /* pointers to the infos */
+    int count;
+} bp__generation;
+
+/* Searches, identifies, probes, and makes the rows. BP_E_NO_MEMORY. */
+bp_status bp__generation_new(bp__generation **generation, bool probe_all);
+void bp__generation_free(bp__generation *generation);
+
+/* The parts (relations.c): which files only stand for another one. */
+bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char **via);
+void bp__merge_copies(bp__search *search);
+
+/* Orders the rows, names them, and fills the infos (rows.c). BP_E_NO_MEMORY. */
+bp_status bp__rows_finish(bp__generation *generation);
+
+/* The current list; makes it first where there is none. The registry's mutex must be held. */
+bp_status bp__generation_current(bp__generation **generation);
+void bp__registry_lock(void);
+void bp__registry_unlock(void);
+
+/* The row of a list that a name means, -1 when there is none. */
+int bp__row_named(const bp__generation *generation, const char *name);
+
+/* Forgets which libraries were opened (open.c). */
+void bp__opened_reset(void);
+
+#endif

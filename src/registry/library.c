@@ -1,0 +1,148 @@
+/* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a reset. */
+#include "registry/generation.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bp__generation *newest;
+
+/* In a child of fork, the thread that held the mutex does not exist. What it was making is lost, the list is whole. */
+static void renew_mutex(void) {
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    memcpy(&mutex, &fresh, sizeof mutex);
+}
+
+static void watch_fork(void) {
+    pthread_atfork(NULL, NULL, renew_mutex);
+}
+
+void bp__registry_lock(void) {
+    pthread_once(&once, watch_fork);
+    pthread_mutex_lock(&mutex);
+}
+
+void bp__registry_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+static bp_status make(bool probe_all) {
+    bp__generation *made;
+    BP__TRY(bp__generation_new(&made, probe_all));
+    made->older = newest;
+    newest = made;
+    return BP_OK;
+}
+
+bp_status bp__generation_current(bp__generation **generation) {
+    bp_status status = newest ? BP_OK : make(false);
+    *generation = newest;
+    return status;
+}
+
+bp_status bp__libraries(const bp_library_info ***rows, int *count) {
+    bp__generation *now;
+    bp__registry_lock();
+    bp_status status = bp__generation_current(&now);
+    *rows = status == BP_OK ? now->list : NULL;
+    *count = status == BP_OK ? now->count + 1 : 0; /* our own provider's row is the last */
+    bp__registry_unlock();
+    return status;
+}
+
+const bp_library_info *bp__library_lookup(const char *name) {
+    bp__generation *now;
+    const bp_library_info *found = NULL;
+    bp__registry_lock();
+    if (bp__generation_current(&now) == BP_OK) {
+        int position = bp__row_named(now, name);
+        found = position >= 0 ? now->list[position] : NULL;
+    }
+    bp__registry_unlock();
+    return found;
+}
+
+void bp__registry_reset(void) {
+    bp__modules_reset();
+    bp__registry_lock();
+    while (newest) {
+        bp__generation *older = newest->older;
+        bp__generation_free(newest);
+        newest = older;
+    }
+    bp__opened_reset();
+    bp__registry_unlock();
+}
+
+/* Fills as much of a caller's struct as it has room for; the first version of the struct is the least. */
+static bp_status copy_info(const bp_library_info *row, bp_library_info *info) {
+    if (!info) {
+        return bp__fail(BP_E_ARGUMENT, "info is NULL; it must point to a bp_library_info");
+    }
+    size_t size = info->struct_size;
+    if (size != sizeof *info) {
+        return bp__fail(BP_E_ARGUMENT, "info->struct_size is %zu; this version knows %zu (set it to sizeof before the call)", size,
+                        sizeof *info);
+    }
+    *info = *row;
+    return BP_OK;
+}
+
+bp_status bp_library_count(int *count) {
+    const bp_library_info **rows;
+    if (!count) {
+        return bp__fail(BP_E_ARGUMENT, "count is NULL; it must point to an int");
+    }
+    return bp__libraries(&rows, count);
+}
+
+bp_status bp_library_at(int index, bp_library_info *info) {
+    const bp_library_info **rows;
+    int count;
+    BP__TRY(bp__libraries(&rows, &count));
+    if (index < 0 || index >= count) {
+        return bp__fail(BP_E_ARGUMENT, "index is %d; the library list has rows 0 to %d", index, count - 1);
+    }
+    return copy_info(rows[index], info);
+}
+
+bp_status bp_library_find(const char *name, bp_library_info *info) {
+    const bp_library_info **rows;
+    int count;
+    if (!name || !*name) {
+        return bp__fail(BP_E_ARGUMENT, "name is %s; it must be an id, a family, a SONAME or a path", name ? "empty" : "NULL");
+    }
+    BP__TRY(bp__libraries(&rows, &count));
+    const bp_library_info *row = bp__library_lookup(name);
+    return row ? copy_info(row, info) : bp__library_absent(name);
+}
+
+bp_status bp_libraries_refresh(int probe_all) {
+    bp__registry_lock();
+    bp_status status = make(probe_all != 0);
+    bp__registry_unlock();
+    return status;
+}
+
+int bp_search_place_at(int index, const char **place, const char **outcome) {
+    bp__generation *now;
+    bp__registry_lock();
+    bool there = bp__generation_current(&now) == BP_OK && index >= 0 && index < now->search.place_count;
+    if (there && place) {
+        *place = now->search.places[index].name;
+    }
+    if (there && outcome) {
+        *outcome = now->search.places[index].problem;
+    }
+    bp__registry_unlock();
+    return there;
+}
+
+const char *bp_library_state_name(bp_library_state state) {
+    static const char *const names[] = {
+        [BP_LIBRARY_OK] = "ok",           [BP_LIBRARY_FACADE] = "facade",     [BP_LIBRARY_BROKEN] = "broken",
+        [BP_LIBRARY_UNTRUSTED] = "untrusted", [BP_LIBRARY_UNPROBED] = "unprobed",
+    };
+    return (size_t)state < sizeof names / sizeof *names ? names[state] : "?";
+}

@@ -1,0 +1,175 @@
+/* open.c - loads a library of the list into this process, under the house rules.
+ *
+ * By absolute path, its own symbols first (RTLD_DEEPBIND), invisible to others (RTLD_LOCAL), and for good: math libraries
+ * leave threads and handlers behind that would not survive being unloaded.
+ */
+#include "registry/child.h"
+#include "registry/generation.h"
+
+#include "machine/internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct opened {
+    struct opened *next;
+    void *handle;
+    char path[];
+} opened;
+
+static opened *all_opened; /* under the registry's mutex */
+
+static opened *find_opened(const char *path) {
+    for (opened *one = all_opened; one; one = one->next) {
+        if (strcmp(one->path, path) == 0) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+void bp__opened_reset(void) {
+    while (all_opened) {
+        opened *next = all_opened->next;
+        bp__free(all_opened);
+        all_opened = next;
+    }
+}
+
+/* ---- OpenMP: two runtimes in one process fight for cores, and some end the program when they meet. ---- */
+
+static const char *const openmp_runtimes[] = {"libgomp", "libiomp5", "libomp"};
+
+/* "libgomp" of "libgomp-a34b3233.so.1"; NULL when the name is that of no OpenMP runtime. */
+static const char *runtime_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (int i = 0; i < BP__COUNT(openmp_runtimes); i++) {
+        size_t length = strlen(openmp_runtimes[i]);
+        char next = bp__text_starts(name, openmp_runtimes[i]) ? name[length] : 'x';
+        if (!(next >= 'a' && next <= 'z')) {
+            return openmp_runtimes[i];
+        }
+    }
+    return NULL;
+}
+
+typedef struct conflict {
+    const char *wanted;
+    char other[1024]; /* path of another runtime that is loaded */
+    bool same;        /* the wanted one is loaded already */
+} conflict;
+
+static bool visit_loaded(void *user, const char *path, uintptr_t base) {
+    conflict *look = user;
+    const char *runtime = runtime_of(path);
+    (void)base;
+    if (runtime && strcmp(runtime, look->wanted) == 0) {
+        look->same = true;
+    } else if (runtime && look->other[0] == 0) {
+        bp__copy_text(look->other, sizeof look->other, path);
+    }
+    return true;
+}
+
+/* MKL has an interface to each runtime, and takes the one that its caller chooses before the first call. */
+static void warn_of_conflict(const bp_library_info *library) {
+    const char *wanted = runtime_of(library->threading);
+    if (!wanted || strcmp(library->family, "mkl") == 0) {
+        return;
+    }
+    conflict look = {.wanted = wanted};
+    bp__loaded_visit(visit_loaded, &look);
+    if (look.other[0] && !look.same) {
+        bp__warn("loading %s (%s) brings a second OpenMP runtime, %s, beside %s: both start threads of their own and share no "
+                 "settings; prefer a library with the same runtime or with plain threads",
+                 library->id, library->path, wanted, look.other);
+    }
+}
+
+/* ---- Opening ---- */
+
+static bp_status refuse(const bp_library_info *library) {
+    bp_status status = library->state == BP_LIBRARY_UNTRUSTED ? BP_E_UNTRUSTED
+                       : library->state == BP_LIBRARY_BROKEN  ? BP_E_BROKEN
+                                                              : BP_E_UNSUPPORTED;
+    return bp__fail(status, "library '%s' (%s) is not opened: %s", library->id, library->path,
+                    library->kinds & BP_LIB_BUILTIN ? "it is built in and has no file" : library->reason);
+}
+
+/* A library that was replaced since it was listed is another library. */
+static bp_status check_unchanged(const bp_library_info *library) {
+    bp__elf elf;
+    const char *why;
+    if (!bp__elf_open(&elf, library->path, &why)) {
+        return bp__fail(BP_E_LOAD, "library '%s' (%s) is no longer what was listed: %s", library->id, library->path, why);
+    }
+    bool same = strcmp(elf.build_id, library->build_id) == 0;
+    bp__elf_close(&elf);
+    return same ? BP_OK
+                : bp__fail(BP_E_LOAD, "library '%s' (%s) was replaced since it was listed; bp_libraries_refresh() looks at it anew",
+                           library->id, library->path);
+}
+
+/* With another file of the same SONAME in the process, the loader may answer with that one. */
+static bp_status check_origin(const bp_library_info *library, void *handle) {
+    char name[128];
+    Dl_info where;
+    struct stat asked, found;
+    bool c = (library->kinds & BP_LIB_BLAS) == 0;
+    snprintf(name, sizeof name, "%s%s%s", library->prefix, c ? "cblas_dgemm" : "dgemm",
+             c ? library->cblas_suffix : library->suffix);
+    void *dgemm = library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS) ? dlsym(handle, name) : NULL;
+    if (!dgemm || dladdr(dgemm, &where) == 0 || !where.dli_fname || stat(library->path, &asked) != 0 ||
+        stat(where.dli_fname, &found) != 0 || (asked.st_ino == found.st_ino && asked.st_dev == found.st_dev)) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s is that of %s", library->id, library->path, name,
+                    where.dli_fname);
+}
+
+static bp_status open_file(const bp_library_info *library, void **handle) {
+    BP__TRY(bp__file_trusted(library->path));
+    BP__TRY(check_unchanged(library));
+    warn_of_conflict(library);
+    *handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0));
+    if (!*handle) {
+        const char *error = dlerror();
+        return bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path,
+                        error ? error : "the loader gives no reason");
+    }
+    return check_origin(library, *handle);
+}
+
+bp_status bp__library_open(const bp_library_info *library, void **handle) {
+    *handle = NULL;
+    if (library->state != BP_LIBRARY_OK || library->kinds & BP_LIB_BUILTIN) {
+        return refuse(library);
+    }
+    bp__registry_lock();
+    opened *known = find_opened(library->path);
+    bp_status status = BP_OK;
+    if (!known) {
+        size_t length = strlen(library->path) + 1;
+        known = bp__alloc(sizeof *known + length);
+        status = known ? open_file(library, &known->handle) : bp__fail_memory(length, "an opened library");
+        if (status == BP_OK) {
+            memcpy(known->path, library->path, length);
+            known->next = all_opened;
+            all_opened = known;
+        } else {
+            bp__free(known);
+        }
+    }
+    *handle = status == BP_OK ? known->handle : NULL;
+    bp__registry_unlock();
+    return status;
+}
+
+bool bp__library_is_open(const bp_library_info *library) {
+    bp__registry_lock();
+    bool open = find_opened(library->path) != NULL;
+    bp__registry_unlock();
+    return open;
+}

@@ -1,0 +1,130 @@
+/* conventions.c - how a library takes integers and returns numbers, tried with calls that are harmless either way.
+ *
+ * Integers go by reference as 64-bit values below 2^31: on a little-endian machine a 32-bit library reads the same number from
+ * their first half, so that every call here is right before the width is known.
+ */
+#include "registry/probe/probe.h"
+
+#include <complex.h>
+#include <string.h>
+
+static void report_width(int bits, const char *how) {
+    report("int_bits", "%d", bits);
+    report_how("int_bits", how);
+}
+
+/* A length whose low half is 3 and which is negative as a whole: three elements for one width, none for the other. */
+static bool width_by_isamax(const subject *library) {
+    const int64_t length = (int64_t)UINT64_C(0xffffffff00000003), step = 1;
+    const float x[4] = {1, 3, 2, 0};
+    void *address = fortran_routine(library, "isamax");
+    if ((library->kinds & BP_LIB_BLAS) && address) {
+        int found = ((int (*)(const int64_t *, const float *, const int64_t *))address)(&length, x, &step);
+        if (found == 2 || found == 0) {
+            report_width(found == 2 ? 32 : 64, "isamax with a length that differs by width");
+            return true;
+        }
+    }
+    address = c_routine(library, "cblas_isamax");
+    if ((library->kinds & BP_LIB_CBLAS) && address) {
+        int found = (int)((size_t (*)(int64_t, const float *, int64_t))address)(length, x, step);
+        if (found == 1 || found == 0) {
+            report_width(found == 1 ? 32 : 64, "cblas_isamax with a length that differs by width");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The LAPACK version numbers are small: what is left of the upper halves tells the width. Tells the version, too. */
+static bool width_by_ilaver(const subject *library) {
+    const int64_t mark = INT64_C(0x5a5a5a5a5a5a5a5a);
+    int64_t version[3] = {mark, mark, mark};
+    void *address = fortran_routine(library, "ilaver");
+    if (!address) {
+        return false;
+    }
+    ((void (*)(int64_t *, int64_t *, int64_t *))address)(&version[0], &version[1], &version[2]);
+    if (library->family->version == BP__ANSWER_NONE && !(library->kinds & BP_LIB_BLAS)) {
+        report("version", "%d.%d.%d", (int)version[0], (int)version[1], (int)version[2]);
+        report_how("version", "ilaver");
+    }
+    bool narrow = version[0] >> 32 == mark >> 32;
+    report_width(narrow ? 32 : 64, "ilaver");
+    return true;
+}
+
+void ask_width_of_lapack(const subject *library) {
+    const int64_t order = (int64_t)UINT64_C(0xffffffff00000001), leading = 1;
+    int64_t info = 0;
+    double a[1] = {4};
+    void *address = fortran_routine(library, "dpotrf");
+    if (!address || fortran_routine(library, "ilaver") || fortran_routine(library, "isamax")) {
+        return;
+    }
+    report_width(64, "dpotrf with an order that differs by width");
+    ((void (*)(const char *, const int64_t *, double *, const int64_t *, int64_t *, size_t))address)("U", &order, a, &leading,
+                                                                                                   &info, 1);
+    if (a[0] == 2) {
+        report("int_bits", "32");
+    }
+}
+
+/* A hidden first argument is told from a register by calling with one: a routine without it takes our zeroed result
+ * for the length, and leaves it alone. */
+static void ask_complex_return(const subject *library) {
+    const int64_t length = 2, step = 1;
+    const double complex x[2] = {1 + 2 * I, 3 - 1 * I}, y[2] = {2 - 1 * I, 1 + 1 * I};
+    const double complex expected = conj(x[0]) * y[0] + conj(x[1]) * y[1];
+    double complex result = 0;
+    void *address = fortran_routine(library, "zdotc");
+    if (!address) {
+        return;
+    }
+    ((void (*)(double complex *, const int64_t *, const double complex *, const int64_t *, const double complex *,
+               const int64_t *))address)(&result, &length, x, &step, y, &step);
+    if (result == expected) {
+        report("complex_return", "hidden argument");
+    } else {
+        result = ((double complex(*)(const int64_t *, const double complex *, const int64_t *, const double complex *,
+                                     const int64_t *))address)(&length, x, &step, y, &step);
+        report("complex_return", result == expected ? "register" : "unknown");
+    }
+    report_how("complex_return", "zdotc called both ways");
+}
+
+/* What comes back in a floating-point register is read both ways; the numbers are exact in both. */
+static void ask_float_return(const subject *library) {
+    const int64_t length = 2, step = 1;
+    const float x[2] = {1.5F, 2}, y[2] = {2, 0.25F};
+    void *address = fortran_routine(library, "sdot");
+    if (!address) {
+        return;
+    }
+    float narrow = ((float (*)(const int64_t *, const float *, const int64_t *, const float *, const int64_t *))address)(
+        &length, x, &step, y, &step);
+    if (narrow == 3.5F) {
+        report("f2c", "0");
+    } else {
+        double wide = ((double (*)(const int64_t *, const float *, const int64_t *, const float *, const int64_t *))address)(
+            &length, x, &step, y, &step);
+        if (wide != 3.5) {
+            report("wrong", "sdot");
+            return;
+        }
+        report("f2c", "1");
+    }
+    report_how("f2c", "sdot");
+}
+
+void ask_conventions(const subject *library) {
+    if (!width_by_isamax(library)) {
+        width_by_ilaver(library);
+    } else if (library->kinds & BP_LIB_LAPACK && !(library->kinds & BP_LIB_BLAS)) {
+        width_by_ilaver(library);
+    }
+    if (library->kinds & BP_LIB_BLAS) {
+        ask_complex_return(library);
+        ask_float_return(library);
+    }
+}

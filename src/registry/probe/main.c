@@ -1,0 +1,156 @@
+/* main.c - backplane-probe: opens one library, asks it questions, and writes the answers to file descriptor 3.
+ *
+ * Started by the registry only: backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND.
+ */
+#include "registry/probe/probe.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REPORT_FILE = 3, MOST_OUTPUT = 64 << 20 };
+
+void report(const char *name, const char *format, ...) {
+    char line[2048];
+    va_list args;
+    int used = snprintf(line, sizeof line, "%s=", name);
+    va_start(args, format);
+    used += vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    va_end(args);
+    size_t length = (size_t)used < sizeof line - 1 ? (size_t)used : sizeof line - 2;
+    for (size_t i = 0; i < length; i++) {
+        line[i] = line[i] == '\n' ? ' ' : line[i];
+    }
+    line[length] = '\n';
+    if (write(REPORT_FILE, line, length + 1) < 0) {
+        _exit(3); /* the parent is gone */
+    }
+}
+
+void report_how(const char *name, const char *how) {
+    report("how", "%s: %s", name, how);
+}
+
+static void *symbol_of(const subject *library, const char *prefix, const char *stem, const char *suffix) {
+    char name[256];
+    int length = snprintf(name, sizeof name, "%s%s%s", prefix, stem, suffix);
+    return length > 0 && (size_t)length < sizeof name ? dlsym(library->handle, name) : NULL;
+}
+
+void *fortran_routine(const subject *library, const char *stem) {
+    return symbol_of(library, library->prefix, stem, library->suffix);
+}
+
+void *c_routine(const subject *library, const char *stem) {
+    return symbol_of(library, library->prefix, stem, library->cblas_suffix);
+}
+
+void *own_symbol(const subject *library, const char *name) {
+    for (int p = 0; bp__affix_prefixes[p]; p++) {
+        for (int s = 0; bp__affix_c[s]; s++) {
+            void *found = symbol_of(library, bp__affix_prefixes[p], name, bp__affix_c[s]);
+            if (found) {
+                return found;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* No core files, no life after the parent's, no files of the parent, and nothing printed on its terminal. */
+static int isolate(void) {
+    const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &some);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
+        close(file);
+    }
+    fcntl(REPORT_FILE, F_SETFD, FD_CLOEXEC);
+    int output = memfd_create("output", MFD_CLOEXEC);
+    if (output >= 0) {
+        dup2(output, STDOUT_FILENO);
+        dup2(output, STDERR_FILENO);
+    }
+    return output;
+}
+
+static void report_output(int output, const char *when) {
+    struct stat facts;
+    char how[96];
+    fflush(NULL);
+    if (output >= 0 && fstat(output, &facts) == 0 && facts.st_size > 0) {
+        snprintf(how, sizeof how, "prints %lld bytes %s", (long long)facts.st_size, when);
+        report_how("output", how);
+        if (ftruncate(output, 0) == 0) {
+            lseek(output, 0, SEEK_SET);
+        }
+    }
+}
+
+/* A symbol that the handle reaches may live in another file that came with it: then that file does the work. */
+static void check_origin(const subject *library) {
+    Dl_info where;
+    struct stat asked, found;
+    void *dgemm = library->kinds & BP_LIB_BLAS    ? fortran_routine(library, "dgemm")
+                  : library->kinds & BP_LIB_CBLAS ? c_routine(library, "cblas_dgemm")
+                                                  : NULL;
+    if (dgemm && dladdr(dgemm, &where) && where.dli_fname && stat(library->path, &asked) == 0 &&
+        stat(where.dli_fname, &found) == 0 && (asked.st_ino != found.st_ino || asked.st_dev != found.st_dev)) {
+        report("origin", "%s", where.dli_fname);
+    }
+}
+
+static void examine(subject *library, int output, bool deepbind) {
+    report("step", "while it was loaded");
+    library->handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL | (deepbind ? RTLD_DEEPBIND : 0));
+    if (!library->handle) {
+        const char *error = dlerror();
+        report("error", "%s", error ? error : "the loader gives no reason");
+        return;
+    }
+    report_output(output, "when loaded");
+    check_origin(library);
+    report("step", "when asked for its version");
+    ask_version_and_kernels(library);
+    if (library->kinds & BP_LIB_GPU) {
+        report("done", "1");
+        return;
+    }
+    report("step", "when its calling conventions were tried");
+    ask_conventions(library);
+    check_products(library);
+    report("step", "when asked about threads");
+    ask_loaded_runtimes(library);
+    ask_thread_scope(library);
+    report_output(output, "when used");
+    report("done", "1");
+    ask_width_of_lapack(library);
+}
+
+int main(int count, char **words) {
+    if (count != 8 || fcntl(REPORT_FILE, F_GETFD) < 0) {
+        static const char text[] = "backplane-probe is started by the Backplane library, not by hand.\n";
+        return write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 2;
+    }
+    subject library = {
+        .path = words[1],
+        .family = bp__family_with_id(words[2]),
+        .prefix = words[3],
+        .suffix = words[4],
+        .cblas_suffix = words[5],
+        .kinds = (unsigned)strtoul(words[6], NULL, 10),
+    };
+    examine(&library, isolate(), strcmp(words[7], "1") == 0);
+    _exit(0); /* destructors of the library are none of our business */
+}

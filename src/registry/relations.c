@@ -1,0 +1,127 @@
+/* relations.c - files that are not libraries in their own right: copies of another file, and facades.
+ *
+ * Distributions ship libblas.so.3 and liblapack.so.3 once per implementation, so that a symbolic link can choose between
+ * them. Some hold nothing but forwards to the real library beside them; listing both would offer the same code twice.
+ */
+#include "registry/generation.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MATRIX_KINDS = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK };
+
+void bp__merge_copies(bp__search *search) {
+    for (int i = 1; i < search->file_count; i++) {
+        bp__file *copy = &search->files[i];
+        for (int j = 0; j < i && *copy->facts.build_id && *copy->facts.family; j++) {
+            bp__file *first = &search->files[j];
+            if (!first->same_as && first->key.size == copy->key.size &&
+                strcmp(first->facts.build_id, copy->facts.build_id) == 0) {
+                copy->same_as = first;
+                first->loaded = first->loaded || copy->loaded;
+                if (!bp__file_add_alias(first, copy->path)) {
+                    search->no_memory = true;
+                }
+                break;
+            }
+        }
+    }
+}
+
+static bp__file *original(bp__file *file) {
+    return file->same_as ? file->same_as : file;
+}
+
+static bp__file *file_at(bp__search *search, const char *path) {
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return NULL;
+    }
+    bp__file_key key = bp__file_key_of(&facts);
+    for (int i = 0; i < search->file_count; i++) {
+        if (search->files[i].key.inode == key.inode && search->files[i].key.device == key.device) {
+            return original(&search->files[i]);
+        }
+    }
+    return NULL;
+}
+
+/* Whether one of the file's paths ends with that name. */
+static bool has_name(const bp__file *file, const char *name) {
+    size_t length = strlen(name);
+    const char *slash = strrchr(file->path, '/');
+    if (slash && strcmp(slash + 1, name) == 0) {
+        return true;
+    }
+    for (const char *at = file->aliases; (at = strstr(at, name)); at += length) {
+        if (at > file->aliases && at[-1] == '/' && (at[length] == 0 || at[length] == '\n')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the loader would find a NEEDED name: the file's own RUNPATH, else the loader cache. */
+static bp__file *resolve(bp__search *search, const bp__file *file, const char *name) {
+    char path[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    for (const char *part = file->facts.runpath; *part;) {
+        int length = (int)strcspn(part, ":");
+        int origin = bp__text_starts(part, "$ORIGIN") ? 7 : bp__text_starts(part, "${ORIGIN}") ? 9 : 0;
+        int folder = origin && slash ? (int)(slash - file->path) : 0;
+        int used = snprintf(path, sizeof path, "%.*s%.*s/%s", folder, file->path, length - origin, part + origin, name);
+        bp__file *found = used > 0 && (size_t)used < sizeof path ? file_at(search, path) : NULL;
+        if (found) {
+            return found;
+        }
+        part += length;
+        part += *part == ':';
+    }
+    for (int i = 0; i < search->file_count; i++) {
+        if (search->files[i].from_loader && has_name(&search->files[i], name)) {
+            return original(&search->files[i]);
+        }
+    }
+    return NULL;
+}
+
+static bool does_the_work_of(const bp__file *target, const bp__file *file) {
+    int64_t kinds = file->facts.kinds & MATRIX_KINDS;
+    return target != file && target->trust == BP_OK && target->facts.marked && (target->facts.kinds & kinds) == kinds;
+}
+
+static bool same_folder(const char *a, const char *b) {
+    const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+    return slash_a && slash_b && slash_a - a == slash_b - b && memcmp(a, b, (size_t)(slash_a - a)) == 0;
+}
+
+bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char **via) {
+    char name[256];
+    *via = "";
+    if (file->facts.marked || (file->facts.kinds & MATRIX_KINDS) == 0 || file->trust != BP_OK) {
+        return NULL;
+    }
+    for (const char *part = file->facts.needed; *part;) {
+        size_t length = strcspn(part, "\n");
+        if (snprintf(name, sizeof name, "%.*s", (int)(length < 255 ? length : 255), part) > 0) {
+            bp__file *target = resolve(search, file, name);
+            if (target && does_the_work_of(target, file)) {
+                *via = bp__intern(name);
+                search->no_memory = search->no_memory || !*via;
+                return target;
+            }
+        }
+        part += length;
+        part += *part == '\n';
+    }
+    /* BLIS's libblas.so.3 holds a whole BLIS of its own, with only the BLAS names visible. */
+    for (int i = 0; i < search->file_count; i++) {
+        bp__file *target = original(&search->files[i]);
+        if (strcmp(target->facts.family, file->facts.family) == 0 && does_the_work_of(target, file) &&
+            same_folder(target->path, file->path)) {
+            return target;
+        }
+    }
+    return NULL;
+}

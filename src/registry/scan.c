@@ -1,0 +1,253 @@
+/* scan.c - turns places into a list of files: folders are read, names filtered, and paths to one file brought together. */
+#include "registry/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Folders of a system hold thousands of files; only those whose name speaks of mathematics are looked into. */
+static const char *const telling_parts[] = {"blas", "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
+                                            "atlas", "blis",   "armpl", "nvpl", "essl", "flexi"};
+
+bool bp__name_tells(const char *name) {
+    for (int i = 0; i < BP__COUNT(telling_parts); i++) {
+        if (strcasestr(name, telling_parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_shared_object(const char *name) {
+    const char *mark = strstr(name, ".so");
+    while (mark && mark[3] != 0 && mark[3] != '.') {
+        mark = strstr(mark + 3, ".so");
+    }
+    return mark && mark != name && !strstr(mark, ".debug");
+}
+
+/* Makes room for one more item; false when out of memory, which the search remembers. */
+static bool grow(bp__search *search, void *items, int count, int *room, size_t size) {
+    void *old;
+    memcpy(&old, items, sizeof old);
+    if (count < *room) {
+        return true;
+    }
+    int more = *room ? *room * 2 : 16;
+    void *block = bp__realloc(old, (size_t)more * size);
+    if (!block) {
+        search->no_memory = true;
+        return false;
+    }
+    memcpy(items, &block, sizeof block);
+    *room = more;
+    return true;
+}
+
+void bp__place_begin(bp__search *search, const char *name) {
+    const char *kept = bp__intern(name);
+    if (!kept || !grow(search, &search->places, search->place_count, &search->place_room, sizeof *search->places)) {
+        search->no_memory = true;
+        return;
+    }
+    search->places[search->place_count++] = (bp__place){.name = kept, .problem = ""};
+}
+
+void bp__place_problem(bp__search *search, const char *problem) {
+    const char *kept = bp__intern(problem);
+    if (kept && search->place_count > 0) {
+        search->places[search->place_count - 1].problem = kept;
+    }
+}
+
+static void note_in_place(bp__search *search, int file) {
+    if (search->place_count == 0) {
+        return;
+    }
+    bp__place *place = &search->places[search->place_count - 1];
+    for (int i = 0; i < place->file_count; i++) {
+        if (place->files[i] == file) {
+            return;
+        }
+    }
+    if (grow(search, &place->files, place->file_count, &place->file_room, sizeof *place->files)) {
+        place->files[place->file_count++] = file;
+    }
+}
+
+bool bp__file_add_alias(bp__file *file, const char *path) {
+    size_t length = strlen(path);
+    if (strcmp(file->path, path) == 0) {
+        return true;
+    }
+    for (const char *at = file->aliases; (at = strstr(at, path)); at += length) {
+        if ((at == file->aliases || at[-1] == '\n') && (at[length] == 0 || at[length] == '\n')) {
+            return true;
+        }
+    }
+    bp__text list = {0};
+    bp__text_addf(&list, "%s%s%s", file->aliases, *file->aliases ? "\n" : "", path);
+    bool done = !list.failed && bp__facts_set(&file->aliases, bp__text_get(&list));
+    bp__text_free(&list);
+    return done;
+}
+
+static int find_file(const bp__search *search, const bp__file_key *key) {
+    for (int i = 0; i < search->file_count; i++) {
+        if (search->files[i].key.inode == key->inode && search->files[i].key.device == key->device) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int add_file(bp__search *search, const char *path, const bp__file_key *key) {
+    char real[PATH_MAX];
+    if (!realpath(path, real) || strpbrk(real, "\n\r")) {
+        return -1;
+    }
+    const char *kept = bp__intern(real);
+    if (!kept || !grow(search, &search->files, search->file_count, &search->file_room, sizeof *search->files)) {
+        search->no_memory = true;
+        return -1;
+    }
+    bp__file *file = &search->files[search->file_count];
+    *file = (bp__file){.path = kept, .aliases = "", .key = *key, .trust_reason = ""};
+    bp__facts_clear(&file->facts);
+    file->trust = bp__file_trusted(kept);
+    if (file->trust != BP_OK && !(file->trust_reason = bp__intern(bp_last_error()))) {
+        search->no_memory = true;
+        return -1;
+    }
+    return search->file_count++;
+}
+
+void bp__scan_file(bp__search *search, const char *path, bool asked_for) {
+    struct stat facts;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || strpbrk(path, "\n\r")) {
+        return;
+    }
+    bp__file_key key = bp__file_key_of(&facts);
+    int position = find_file(search, &key);
+    if (position < 0) {
+        position = add_file(search, path, &key);
+    }
+    if (position < 0) {
+        return;
+    }
+    bp__file *file = &search->files[position];
+    file->asked_for = file->asked_for || asked_for;
+    if (!bp__file_add_alias(file, path)) {
+        search->no_memory = true;
+    }
+    note_in_place(search, position);
+}
+
+/* True the first time that a folder is met. */
+static bool is_new_folder(bp__search *search, const char *path) {
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return true;
+    }
+    for (int i = 0; i < search->folder_count; i++) {
+        if (search->folders[i][0] == facts.st_dev && search->folders[i][1] == facts.st_ino) {
+            return false;
+        }
+    }
+    if (grow(search, &search->folders, search->folder_count, &search->folder_room, sizeof *search->folders)) {
+        search->folders[search->folder_count][0] = facts.st_dev;
+        search->folders[search->folder_count++][1] = facts.st_ino;
+    }
+    return true;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The entries of a folder that could matter, sorted so that lists are the same in each run. A folder's name ends with '/'. */
+static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool flavours, int *count) {
+    char **names = NULL;
+    int room = 0;
+    *count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        bool object = is_shared_object(name) && (asked_for || bp__name_tells(name));
+        bool flavour = !object && flavours && name[0] != '.' && bp__name_tells(name) &&
+                       (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+        if ((!object && !flavour) || !grow(search, &names, *count, &room, sizeof *names)) {
+            continue;
+        }
+        bp__text text = {0};
+        bp__text_addf(&text, "%s%s", name, flavour ? "/" : "");
+        if (text.failed) {
+            search->no_memory = true;
+            bp__text_free(&text);
+            continue;
+        }
+        names[(*count)++] = text.bytes;
+    }
+    if (*count > 1) {
+        qsort(names, (size_t)*count, sizeof *names, by_name);
+    }
+    return names;
+}
+
+/* A name from read_names: a file to look at, or a folder with the variants of one library. */
+static void scan_name(bp__search *search, const char *folder, const char *name, bool asked_for) {
+    char full[PATH_MAX];
+    struct stat facts;
+    int length = snprintf(full, sizeof full, "%s/%s", folder, name);
+    if (length <= 0 || (size_t)length >= sizeof full) {
+        return;
+    }
+    if (full[length - 1] != '/') {
+        bp__scan_file(search, full, asked_for);
+        return;
+    }
+    full[length - 1] = 0;
+    if (stat(full, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        bp__scan_folder(search, full, asked_for, false);
+    }
+}
+
+const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for, bool flavours) {
+    int count;
+    if (!is_new_folder(search, path)) {
+        return "searched already";
+    }
+    DIR *folder = opendir(path);
+    if (!folder) {
+        return errno == EACCES ? "not allowed to read it" : "no such folder";
+    }
+    char **names = read_names(search, folder, asked_for, flavours, &count);
+    closedir(folder);
+    for (int i = 0; i < count; i++) {
+        scan_name(search, path, names[i], asked_for);
+        bp__free(names[i]);
+    }
+    bp__free(names);
+    return "";
+}
+
+bp_status bp__scan(bp__search *search) {
+    bp__places(search);
+    if (search->no_memory) {
+        return bp__fail_memory(sizeof(bp__file), "the search for libraries");
+    }
+    return BP_OK;
+}
+
+void bp__search_free(bp__search *search) {
+    for (int i = 0; i < search->place_count; i++) {
+        bp__free(search->places[i].files);
+    }
+    bp__free(search->places);
+    bp__free(search->files);
+    bp__free(search->folders);
+    memset(search, 0, sizeof *search);
+}
