@@ -1,0 +1,340 @@
+/* modules.c - finds provider modules, looks at each with distrust, and loads those that keep the contract of
+ * provider.h.
+ *
+ * Two kinds of folder are read: the installed one, beside this library, and those that the user names. A module runs
+ * code in this process from the moment that it is opened, so everything that can be known of a file is checked before.
+ */
+#include "registry/modules.h"
+
+#include "settings/internal.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULE_FOLDER "backplane-providers"
+#define MODULE_SUFFIX ".so"
+
+/* What the first published interface had; later minors only append. */
+#define SMALLEST_DESCRIPTOR (offsetof(bp_provider, threads) + sizeof(((bp_provider *)0)->threads))
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool ready;
+static bp__module *entries;
+static int entry_count;
+static int entry_capacity;
+
+/* ---- One descriptor ---- */
+
+static bool name_is_well_formed(const char *name) {
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+    return length > 0 && length < 64 && name[length] == '\0';
+}
+
+static const char *missing_part(const bp_provider *provider) {
+    const struct {
+        const char *name;
+        bool there;
+    } required[] = {
+        {"name", provider->name}, {"version", provider->version}, {"description", provider->description},
+        {"open", provider->open}, {"close", provider->close},     {"accept", provider->accept},
+        {"plan", provider->plan},
+    };
+    for (int i = 0; i < BP__COUNT(required); i++) {
+        if (!required[i].there) {
+            return required[i].name;
+        }
+    }
+    return NULL;
+}
+
+bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
+    unsigned major = provider->abi >> 16;
+    unsigned minor = provider->abi & 0xffffu;
+    if (major != ours >> 16) {
+        return bp__fail(BP_E_ABI,
+                        "it is made for provider interface %u.%u, this library has %u.%u: the first number must be "
+                        "the same",
+                        major, minor, ours >> 16, ours & 0xffffu);
+    }
+    if (minor > (ours & 0xffffu)) {
+        return bp__fail(BP_E_ABI,
+                        "it is made for provider interface %u.%u, which is newer than the %u.%u of this library", major,
+                        minor, ours >> 16, ours & 0xffffu);
+    }
+    if (provider->struct_size < SMALLEST_DESCRIPTOR) {
+        return bp__fail(BP_E_ABI, "its struct_size is %u; interface %u.%u needs at least %zu", provider->struct_size,
+                        major, minor, SMALLEST_DESCRIPTOR);
+    }
+    const char *missing = missing_part(provider);
+    if (missing) {
+        return bp__fail(BP_E_SYMBOL, "its field '%s' is NULL, which must be given", missing);
+    }
+    if (!name_is_well_formed(provider->name)) {
+        return bp__fail(BP_E_ABI, "its name '%.80s' is not made of 1 to 63 letters, digits and '-'", provider->name);
+    }
+    return BP_OK;
+}
+
+/* ---- One file ---- */
+
+static bp_status add_entry(const bp__module *entry) {
+    if (entry_count == entry_capacity) {
+        int capacity = entry_capacity ? 2 * entry_capacity : 8;
+        bp__module *larger = bp__realloc(entries, (size_t)capacity * sizeof *larger);
+        if (!larger) {
+            return bp__fail_memory((size_t)capacity * sizeof *larger, "the list of provider modules");
+        }
+        entries = larger;
+        entry_capacity = capacity;
+    }
+    entries[entry_count++] = *entry;
+    return BP_OK;
+}
+
+static const bp__module *entry_with_path(const char *path) {
+    for (int i = 0; i < entry_count; i++) {
+        if (bp__text_equal(entries[i].info.path, path)) {
+            return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+static const bp__module *accepted_with_name(const char *name) {
+    for (int i = 0; i < entry_count; i++) {
+        if (entries[i].provider && bp__text_equal(entries[i].info.name, name)) {
+            return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* Opens the module, for good: what it has started cannot be stopped. */
+static bp_status open_module(const char *path, const bp_provider **provider) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *reason = dlerror();
+        return bp__fail(BP_E_LOAD, "it cannot be loaded: %s", reason ? reason : "no reason given");
+    }
+    const bp_provider *found = dlsym(handle, BP_PROVIDER_ENTRY);
+    if (!found) {
+        return bp__fail(BP_E_SYMBOL, "it does not export %s", BP_PROVIDER_ENTRY);
+    }
+    BP__TRY(bp__provider_check(found, BP_PROVIDER_ABI));
+    const bp__module *earlier = accepted_with_name(found->name);
+    if (earlier) {
+        return bp__fail(BP_E_LOAD, "its name '%s' is taken by %s, which was found first", found->name,
+                        earlier->info.path);
+    }
+    *provider = found;
+    return BP_OK;
+}
+
+/* The texts of an entry live as long as interned ones do: until bp_reset(). */
+static bp_status describe(bp__module *entry, const char *path, const char *stem, const char *reason) {
+    const bp_provider *provider = entry->provider;
+    entry->info.struct_size = sizeof entry->info;
+    entry->info.name = bp__intern(provider ? provider->name : stem);
+    entry->info.version = bp__intern(provider ? provider->version : "");
+    entry->info.description = bp__intern(provider ? provider->description : "");
+    entry->info.path = bp__intern(path);
+    entry->info.reason = bp__intern(reason);
+    bool complete =
+        entry->info.name && entry->info.version && entry->info.description && entry->info.path && entry->info.reason;
+    return complete ? BP_OK : bp__fail_memory(strlen(path), "the name of a provider module");
+}
+
+static bp_status refuse(const char *path, const char *stem, bp_status status, const char *reason) {
+    bp__module entry = {.info.status = status};
+    BP__TRY(describe(&entry, path, stem, reason));
+    return add_entry(&entry);
+}
+
+static bp_status look_at(const char *path, const char *name) {
+    char stem[NAME_MAX + 1];
+    bp__copy_text(stem, sizeof stem, name);
+    stem[strlen(stem) - strlen(MODULE_SUFFIX)] = '\0';
+    bp__module entry = {0};
+    bp_status status = bp__file_trusted(path);
+    status = status == BP_OK ? open_module(path, &entry.provider) : status;
+    if (status != BP_OK) {
+        return refuse(path, stem, status, bp_last_error());
+    }
+    BP__TRY(describe(&entry, path, stem, ""));
+    return add_entry(&entry);
+}
+
+/* ---- Folders ---- */
+
+typedef struct name_list {
+    char **names;
+    int count;
+    int capacity;
+} name_list;
+
+static bool is_module(const char *name) {
+    size_t length = strlen(name);
+    size_t suffix = strlen(MODULE_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, MODULE_SUFFIX) == 0;
+}
+
+static bool add_name(name_list *list, const char *name) {
+    if (list->count == list->capacity) {
+        int capacity = list->capacity ? 2 * list->capacity : 8;
+        char **larger = bp__realloc(list->names, (size_t)capacity * sizeof *larger);
+        if (!larger) {
+            return false;
+        }
+        list->names = larger;
+        list->capacity = capacity;
+    }
+    char *copy = bp__strdup(name);
+    if (copy) {
+        list->names[list->count++] = copy;
+    }
+    return copy != NULL;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bp_status read_names(DIR *folder, name_list *list) {
+    const struct dirent *file;
+    while ((file = readdir(folder)) != NULL) {
+        if (is_module(file->d_name) && !add_name(list, file->d_name)) {
+            return bp__fail_memory(strlen(file->d_name), "the name of a provider module");
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status look_at_each(const char *folder, const name_list *list) {
+    char path[PATH_MAX];
+    for (int i = 0; i < list->count; i++) {
+        if (snprintf(path, sizeof path, "%s/%s", folder, list->names[i]) >= (int)sizeof path) {
+            BP__TRY(refuse(folder, list->names[i], BP_E_LOAD, "the path of a module in it is too long"));
+        } else if (!entry_with_path(path)) { /* a folder may be named twice */
+            BP__TRY(look_at(path, list->names[i]));
+        }
+    }
+    return BP_OK;
+}
+
+/* In the order of their names, so that the same module wins on every machine. */
+static bp_status search_folder(const char *path, bool must_exist) {
+    char real[PATH_MAX];
+    DIR *folder = realpath(path, real) ? opendir(real) : NULL;
+    if (!folder) {
+        char reason[128];
+        const char *why = strerror_r(errno, reason, sizeof reason);
+        return must_exist ? refuse(path, path, BP_E_NOT_FOUND, why) : BP_OK;
+    }
+    name_list list = {0};
+    bp_status status = read_names(folder, &list);
+    closedir(folder);
+    if (status == BP_OK && list.count > 0) {
+        qsort(list.names, (size_t)list.count, sizeof *list.names, by_name);
+        status = look_at_each(real, &list);
+    }
+    for (int i = 0; i < list.count; i++) {
+        bp__free(list.names[i]);
+    }
+    bp__free(list.names);
+    return status;
+}
+
+/* The folder of the object that this code is in; the program's when it is linked into one. */
+static bool own_folder(char path[PATH_MAX]) {
+    Dl_info info;
+    struct link_map *object = NULL;
+    if (!dladdr1((const void *)&ready, &info, (void **)&object, RTLD_DL_LINKMAP) || !object) {
+        return false;
+    }
+    if (!realpath(object->l_name && *object->l_name ? object->l_name : "/proc/self/exe", path)) {
+        return false;
+    }
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    return true;
+}
+
+static bp_status search_installed(void) {
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    bool known = own_folder(folder) && snprintf(path, sizeof path, "%s/" MODULE_FOLDER, folder) < (int)sizeof path;
+    return known ? search_folder(path, false) : BP_OK;
+}
+
+static bp_status search_one_of_list(const char *path) {
+    if (path[0] != '/') { /* the working folder is whoever's who starts the program there */
+        return refuse(path, path, BP_E_UNTRUSTED, "registry.provider_path takes absolute paths only");
+    }
+    return search_folder(path, true);
+}
+
+static bp_status search_list(const char *list) {
+    char path[PATH_MAX];
+    while (*list) {
+        size_t length = strcspn(list, ":");
+        if (length > 0 && length < sizeof path) {
+            memcpy(path, list, length);
+            path[length] = '\0';
+            BP__TRY(search_one_of_list(path));
+        }
+        list += length;
+        list += *list == ':';
+    }
+    return BP_OK;
+}
+
+/* ---- The list ---- */
+
+static void forget(void) {
+    bp__free(entries);
+    entries = NULL;
+    entry_count = 0;
+    entry_capacity = 0;
+}
+
+static bp_status load_all(void) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp_status status = search_installed();
+    status = status == BP_OK ? search_list(bp__setting_text(BP_SET_registry_provider_path)) : status;
+    if (status == BP_OK) {
+        bp__error_return(&held); /* what was wrong with single files is in their entries */
+    } else {
+        forget();
+    }
+    return status;
+}
+
+bp_status bp__modules(const bp__module **modules, int *count) {
+    bp_status status = BP_OK;
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        pthread_mutex_lock(&mutex);
+        if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
+            status = load_all();
+            atomic_store_explicit(&ready, status == BP_OK, memory_order_release);
+        }
+        pthread_mutex_unlock(&mutex);
+    }
+    *modules = status == BP_OK ? entries : NULL;
+    *count = status == BP_OK ? entry_count : 0;
+    return status;
+}
+
+void bp__modules_reset(void) {
+    pthread_mutex_lock(&mutex);
+    atomic_store_explicit(&ready, false, memory_order_relaxed);
+    forget();
+    pthread_mutex_unlock(&mutex);
+}
