@@ -358,6 +358,16 @@ bool bp__elf_imports(const bp__elf *elf, const char *name) {
     return find_linear(elf, name, false, &found);
 }
 
+uint64_t bp__elf_symbols_hash(const bp__elf *elf) {
+    uint64_t size = elf->symbol_count * (elf->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
+    uint64_t parts[2] = {0, 0};
+    if (elf->symbols && inside(elf, elf->symbols, size)) {
+        parts[0] = bp__hash(elf->bytes + elf->symbols, (size_t)size);
+    }
+    parts[1] = bp__hash(elf->bytes + elf->strings, (size_t)elf->strings_size);
+    return bp__hash(parts, sizeof parts);
+}
+
 bool bp__elf_text_at(const bp__elf *elf, const char *name, char *buffer, size_t size) {
     symbol found;
     uint64_t room = 0;

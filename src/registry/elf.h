@@ -49,6 +49,9 @@ void bp__elf_close(bp__elf *elf);
 /* True when the file defines `name` for others to use. */
 bool bp__elf_defines(const bp__elf *elf, const char *name);
 
+/* The same number for files that define the same symbols, at the same addresses and of the same sizes. */
+uint64_t bp__elf_symbols_hash(const bp__elf *elf);
+
 /* True when the file uses `name` from another object. */
 bool bp__elf_imports(const bp__elf *elf, const char *name);
 

@@ -28,11 +28,48 @@ bool bp__facts_set(const char **slot, const char *text) {
     return true;
 }
 
+/* Adds the entries of `list` that are not about the topic which begins `entry`. */
+static void add_others(bp__text *text, const char *list, const char *entry) {
+    const char *colon = strchr(entry, ':');
+    size_t topic = colon ? (size_t)(colon - entry) + 1 : strlen(entry);
+    while (*list) {
+        const char *end = strstr(list, "; ");
+        size_t length = end ? (size_t)(end - list) : strlen(list);
+        if (strncmp(list, entry, topic) != 0) {
+            bp__text_add(text, text->length ? "; " : "");
+            bp__text_add_n(text, list, length);
+        }
+        list += end ? length + 2 : length;
+    }
+}
+
+static bool learn_entry(const char **slot, const char *entry) {
+    bp__text list = {0};
+    add_others(&list, *slot, entry);
+    bp__text_addf(&list, "%s%s", list.length ? "; " : "", entry);
+    bool done = !list.failed && bp__facts_set(slot, bp__text_get(&list));
+    bp__text_free(&list);
+    return done;
+}
+
 bool bp__facts_learn(const char **slot, const char *topic, const char *how) {
-    bp__text line = {0};
-    bp__text_addf(&line, "%s%s%s%s%s", *slot, **slot ? "; " : "", topic, *topic ? ": " : "", how);
-    bool done = !line.failed && bp__facts_set(slot, bp__text_get(&line));
-    bp__text_free(&line);
+    bp__text entry = {0};
+    bp__text_addf(&entry, "%s: %s", topic, how);
+    bool done = !entry.failed && learn_entry(slot, bp__text_get(&entry));
+    bp__text_free(&entry);
+    return done;
+}
+
+bool bp__facts_learn_all(const char **slot, const char *list) {
+    bool done = true;
+    while (*list && done) {
+        const char *end = strstr(list, "; ");
+        bp__text entry = {0};
+        bp__text_add_n(&entry, list, end ? (size_t)(end - list) : strlen(list));
+        done = !entry.failed && learn_entry(slot, bp__text_get(&entry));
+        bp__text_free(&entry);
+        list = end ? end + 2 : list + strlen(list);
+    }
     return done;
 }
 

@@ -27,6 +27,7 @@ typedef enum bp__outcome {
     X(INT, flags)           /* BP__FAMILY_ flags */                                                        \
     X(TEXT, soname)                                                                                        \
     X(TEXT, build_id)                                                                                      \
+    X(TEXT, likeness)       /* equal in copies of one file: the build-id, or a hash of the symbols */      \
     X(TEXT, needed)         /* newline-separated */                                                        \
     X(TEXT, runpath)                                                                                       \
     X(TEXT, prefix)                                                                                        \
@@ -61,8 +62,11 @@ void bp__facts_clear(bp__facts *facts);
 /* Stores a text, with control characters but line ends replaced by '?'. false when out of memory. */
 bool bp__facts_set(const char **slot, const char *text);
 
-/* Appends "; topic: how" to a list of what was learned. */
+/* Adds "topic: how" to a list of what was learned; what the list said of that topic before goes. */
 bool bp__facts_learn(const char **slot, const char *topic, const char *how);
+
+/* The same for each entry of another such list. */
+bool bp__facts_learn_all(const char **slot, const char *list);
 
 /* One fact by name: from text that somebody else wrote (the store, the probe). Unknown names are passed over, so that an older
  * store can be read; false when the value is not one, or when out of memory. */

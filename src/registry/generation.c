@@ -6,6 +6,7 @@
 #include "registry/store.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* What the store knows of a file, or else what its own bytes say. */
 static bp_status learn_file(const bp__store *store, bp__file *file, bool probe_all) {
@@ -29,9 +30,14 @@ static bool is_row(const bp__file *file) {
     return !file->same_as && (file->trust != BP_OK || (*file->facts.family && !(file->facts.flags & BP__FAMILY_LAYER)));
 }
 
+bool bp__has_gpu_driver(void) {
+    return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
+}
+
 static bool wants_probe(const bp__row *row) {
     return row->file->trust == BP_OK && !row->target && row->file->facts.outcome == BP__OUTCOME_NONE &&
-           !(row->file->facts.flags & BP__FAMILY_QUIET);
+           !(row->file->facts.flags & BP__FAMILY_QUIET) &&
+           (!(row->file->facts.flags & BP__FAMILY_HEAVY) || bp__has_gpu_driver());
 }
 
 static bp_status make_rows(bp__generation *generation) {

@@ -34,6 +34,9 @@ void bp__generation_free(bp__generation *generation);
 bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char **via);
 void bp__merge_copies(bp__search *search);
 
+/* Whether a GPU's driver is there (generation.c). */
+bool bp__has_gpu_driver(void);
+
 /* Orders the rows, names them, and fills the infos (rows.c). BP_E_NO_MEMORY. */
 bp_status bp__rows_finish(bp__generation *generation);
 

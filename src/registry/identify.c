@@ -157,11 +157,17 @@ static bool set_version(const bp__elf *elf, const bp__family *family, const char
         number[strcspn(number, "-")] = 0;
         return bp__facts_set(&facts->version, number) && bp__facts_learn(&facts->learned, "version", family->version_symbol);
     }
-    bool asked = family->version != BP__ANSWER_NONE && family->version != BP__ANSWER_DATA_WORD;
-    if (!asked && version_from_name(path, text, sizeof text)) {
+    if (family->flags & BP__FAMILY_NAMED && version_from_name(path, text, sizeof text)) {
         return bp__facts_set(&facts->version, text) && bp__facts_learn(&facts->learned, "version", "file name");
     }
     return true;
+}
+
+/* Copies of a file without a build-id are told by the addresses and sizes of all that they define. */
+static bool set_likeness(const bp__elf *elf, bp__facts *facts) {
+    char text[32];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)bp__elf_symbols_hash(elf));
+    return bp__facts_set(&facts->likeness, *elf->build_id ? elf->build_id : text);
 }
 
 static bool set_needed(const bp__elf *elf, bp__facts *facts) {
@@ -200,7 +206,7 @@ static bool describe(const bp__elf *elf, const char *path, const bp__family *fam
     }
     return bp__facts_set(&facts->family, family->name) && bp__facts_set(&facts->base, family->id) &&
            bp__facts_set(&facts->soname, elf->soname) && bp__facts_set(&facts->runpath, elf->runpath) &&
-           set_needed(elf, facts) && bp__facts_learn(&facts->learned, "family", marker) && set_affixes(found, facts) &&
+           set_needed(elf, facts) && set_likeness(elf, facts) && bp__facts_learn(&facts->learned, "family", marker) && set_affixes(found, facts) &&
            bp__facts_set(&facts->threading, threading) &&
            (how[0] == 0 || bp__facts_learn(&facts->learned, "threading", how)) && set_version(elf, family, path, facts);
 }

@@ -3,25 +3,12 @@
 
 #include <string.h>
 
-static bool has_path(const bp_library_info *row, const char *path) {
-    size_t length = strlen(path);
-    if (strcmp(row->path, path) == 0) {
-        return true;
-    }
-    for (const char *at = row->aliases; (at = strstr(at, path)); at += length) {
-        if ((at == row->aliases || at[-1] == '\n') && (at[length] == 0 || at[length] == '\n')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Several files may carry one SONAME: the one that the loader's cache names is meant, if any. */
 static int row_with_soname(const bp__generation *generation, const char *name) {
     int first = -1;
     for (int i = 0; i < generation->count; i++) {
         if (strcmp(generation->infos[i].soname, name) == 0) {
-            if (generation->rows[i].file->from_loader) {
+            if (bp__lines_have(generation->rows[i].file->loader_names, name)) {
                 return i;
             }
             first = first < 0 ? i : first;
@@ -37,7 +24,9 @@ int bp__row_named(const bp__generation *generation, const char *name) {
         }
     }
     for (int i = 0; i < generation->count; i++) {
-        if (name[0] == '/' ? has_path(&generation->infos[i], name) : strcmp(generation->infos[i].family, name) == 0) {
+        const bp_library_info *row = &generation->infos[i];
+        bool is_path = name[0] == '/' && (strcmp(row->path, name) == 0 || bp__lines_have(row->aliases, name));
+        if (is_path || strcmp(row->family, name) == 0) {
             return i;
         }
     }

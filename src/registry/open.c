@@ -5,6 +5,7 @@
  */
 #include "registry/child.h"
 #include "registry/generation.h"
+#include "registry/siblings.h"
 
 #include "machine/internal.h"
 
@@ -133,11 +134,11 @@ static bp_status open_file(const bp_library_info *library, void **handle) {
     BP__TRY(bp__file_trusted(library->path));
     BP__TRY(check_unchanged(library));
     warn_of_conflict(library);
-    *handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0));
+    char error[1024];
+    int flags = RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0);
+    *handle = bp__open_with_siblings(library->path, flags, NULL, error, sizeof error);
     if (!*handle) {
-        const char *error = dlerror();
-        return bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path,
-                        error ? error : "the loader gives no reason");
+        return bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path, error);
     }
     return check_origin(library, *handle);
 }

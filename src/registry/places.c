@@ -113,13 +113,9 @@ static void search_environment(bp__search *search, const char *variable) {
 
 static bool visit_cached(void *user, const char *name, const char *path) {
     bp__search *search = user;
-    int before = search->place_count > 0 ? search->places[search->place_count - 1].file_count : 0;
-    if (bp__name_tells(name)) {
-        bp__scan_file(search, path, false);
-    }
-    if (search->place_count > 0 && search->places[search->place_count - 1].file_count > before) {
-        bp__place *place = &search->places[search->place_count - 1];
-        search->files[place->files[place->file_count - 1]].from_loader = true;
+    bp__file *file = bp__name_tells(name) ? bp__scan_file(search, path, false) : NULL;
+    if (file && !bp__lines_add(&file->loader_names, name)) {
+        search->no_memory = true;
     }
     return !search->no_memory;
 }

@@ -14,13 +14,13 @@ enum { MATRIX_KINDS = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK };
 void bp__merge_copies(bp__search *search) {
     for (int i = 1; i < search->file_count; i++) {
         bp__file *copy = &search->files[i];
-        for (int j = 0; j < i && *copy->facts.build_id && *copy->facts.family; j++) {
+        for (int j = 0; j < i && *copy->facts.likeness; j++) {
             bp__file *first = &search->files[j];
             if (!first->same_as && first->key.size == copy->key.size &&
-                strcmp(first->facts.build_id, copy->facts.build_id) == 0) {
+                strcmp(first->facts.likeness, copy->facts.likeness) == 0) {
                 copy->same_as = first;
                 first->loaded = first->loaded || copy->loaded;
-                if (!bp__file_add_alias(first, copy->path)) {
+                if (!bp__lines_add(&first->aliases, copy->path)) {
                     search->no_memory = true;
                 }
                 break;
@@ -47,21 +47,6 @@ static bp__file *file_at(bp__search *search, const char *path) {
     return NULL;
 }
 
-/* Whether one of the file's paths ends with that name. */
-static bool has_name(const bp__file *file, const char *name) {
-    size_t length = strlen(name);
-    const char *slash = strrchr(file->path, '/');
-    if (slash && strcmp(slash + 1, name) == 0) {
-        return true;
-    }
-    for (const char *at = file->aliases; (at = strstr(at, name)); at += length) {
-        if (at > file->aliases && at[-1] == '/' && (at[length] == 0 || at[length] == '\n')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Where the loader would find a NEEDED name: the file's own RUNPATH, else the loader cache. */
 static bp__file *resolve(bp__search *search, const bp__file *file, const char *name) {
     char path[PATH_MAX];
@@ -79,7 +64,7 @@ static bp__file *resolve(bp__search *search, const bp__file *file, const char *n
         part += *part == ':';
     }
     for (int i = 0; i < search->file_count; i++) {
-        if (search->files[i].from_loader && has_name(&search->files[i], name)) {
+        if (bp__lines_have(search->files[i].loader_names, name)) {
             return original(&search->files[i]);
         }
     }

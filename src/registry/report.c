@@ -23,7 +23,7 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         }
     }
     if (strcmp(name, "how") == 0) {
-        return bp__facts_learn(&facts->probed, "", value);
+        return bp__facts_learn_all(&facts->probed, value);
     }
     if (strcmp(name, "step") == 0) {
         all->step = value;

@@ -13,10 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool has_gpu_driver(void) {
-    return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
-}
-
 static bool set_state(bp__row *row, bp_library_state state, const char *reason) {
     row->state = state;
     return bp__facts_set(&row->reason, reason);
@@ -54,7 +50,7 @@ static bool decide_state(bp__row *row) {
     case BP__OUTCOME_NONE:
         break;
     }
-    if (facts->flags & BP__FAMILY_GPU && !has_gpu_driver()) {
+    if (facts->flags & BP__FAMILY_GPU && !bp__has_gpu_driver()) {
         return set_state(row, BP_LIBRARY_UNPROBED, "needs a GPU driver, and this machine has none loaded");
     }
     if (facts->outcome == BP__OUTCOME_OK) {
@@ -190,7 +186,7 @@ static bool fill_info(const bp__row *row, bp_library_info *info) {
         .probe_ms = facts->probe_ms,
         .cblas_suffix = facts->cblas_suffix,
     };
-    if (*facts->probed && !bp__facts_learn(&learned, "", facts->probed)) {
+    if (!bp__facts_learn_all(&learned, facts->probed)) {
         return false;
     }
     info->learned = learned;

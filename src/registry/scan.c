@@ -79,19 +79,23 @@ static void note_in_place(bp__search *search, int file) {
     }
 }
 
-bool bp__file_add_alias(bp__file *file, const char *path) {
-    size_t length = strlen(path);
-    if (strcmp(file->path, path) == 0) {
-        return true;
-    }
-    for (const char *at = file->aliases; (at = strstr(at, path)); at += length) {
-        if ((at == file->aliases || at[-1] == '\n') && (at[length] == 0 || at[length] == '\n')) {
+bool bp__lines_have(const char *lines, const char *line) {
+    size_t length = strlen(line);
+    for (const char *at = lines; length > 0 && (at = strstr(at, line)); at += length) {
+        if ((at == lines || at[-1] == '\n') && (at[length] == 0 || at[length] == '\n')) {
             return true;
         }
     }
+    return false;
+}
+
+bool bp__lines_add(const char **lines, const char *line) {
+    if (bp__lines_have(*lines, line)) {
+        return true;
+    }
     bp__text list = {0};
-    bp__text_addf(&list, "%s%s%s", file->aliases, *file->aliases ? "\n" : "", path);
-    bool done = !list.failed && bp__facts_set(&file->aliases, bp__text_get(&list));
+    bp__text_addf(&list, "%s%s%s", *lines, **lines ? "\n" : "", line);
+    bool done = !list.failed && bp__facts_set(lines, bp__text_get(&list));
     bp__text_free(&list);
     return done;
 }
@@ -116,7 +120,7 @@ static int add_file(bp__search *search, const char *path, const bp__file_key *ke
         return -1;
     }
     bp__file *file = &search->files[search->file_count];
-    *file = (bp__file){.path = kept, .aliases = "", .key = *key, .trust_reason = ""};
+    *file = (bp__file){.path = kept, .aliases = "", .loader_names = "", .key = *key, .trust_reason = ""};
     bp__facts_clear(&file->facts);
     file->trust = bp__file_trusted(kept);
     if (file->trust != BP_OK && !(file->trust_reason = bp__intern(bp_last_error()))) {
@@ -126,10 +130,10 @@ static int add_file(bp__search *search, const char *path, const bp__file_key *ke
     return search->file_count++;
 }
 
-void bp__scan_file(bp__search *search, const char *path, bool asked_for) {
+bp__file *bp__scan_file(bp__search *search, const char *path, bool asked_for) {
     struct stat facts;
     if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || strpbrk(path, "\n\r")) {
-        return;
+        return NULL;
     }
     bp__file_key key = bp__file_key_of(&facts);
     int position = find_file(search, &key);
@@ -137,14 +141,15 @@ void bp__scan_file(bp__search *search, const char *path, bool asked_for) {
         position = add_file(search, path, &key);
     }
     if (position < 0) {
-        return;
+        return NULL;
     }
     bp__file *file = &search->files[position];
     file->asked_for = file->asked_for || asked_for;
-    if (!bp__file_add_alias(file, path)) {
+    if (strcmp(path, file->path) != 0 && !bp__lines_add(&file->aliases, path)) {
         search->no_memory = true;
     }
     note_in_place(search, position);
+    return file;
 }
 
 /* True the first time that a folder is met. */

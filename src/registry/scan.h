@@ -10,7 +10,7 @@ typedef struct bp__file {
     const char *aliases; /* newline-separated */
     bp__file_key key;
     bool asked_for;      /* reached through registry.library_path: looked into whatever its name */
-    bool from_loader;    /* the loader cache names it, so a bare SONAME may mean it */
+    const char *loader_names; /* newline-separated: the names by which the loader's cache knows it */
     bool loaded;         /* by this process */
     struct bp__file *same_as; /* the file of the list that this one is a copy of, or NULL */
     bool stored;         /* facts came from the store */
@@ -45,14 +45,16 @@ typedef struct bp__search {
 bp_status bp__scan(bp__search *search);
 void bp__search_free(bp__search *search);
 
-/* Appends a path to a file's aliases, once. false when out of memory. */
-bool bp__file_add_alias(bp__file *file, const char *path);
+/* Newline-separated lists: whether a line is there; adding one that is not (false when out of memory). */
+bool bp__lines_have(const char *lines, const char *line);
+bool bp__lines_add(const char **lines, const char *line);
 
 /* The parts of scan.c that places.c is made of. */
 bool bp__name_tells(const char *name); /* whether a file of that name could be of interest */
 void bp__place_begin(bp__search *search, const char *name);
 void bp__place_problem(bp__search *search, const char *problem);
-void bp__scan_file(bp__search *search, const char *path, bool asked_for);
+/* The file found or met again; NULL when there is none, or when out of memory. Valid until the next call. */
+bp__file *bp__scan_file(bp__search *search, const char *path, bool asked_for);
 /* Reads one folder, and with `flavours` also its folders with telling names (openblas-pthread/). Returns what was wrong, or "". */
 const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for, bool flavours);
 

@@ -4,6 +4,8 @@
  */
 #include "registry/probe/probe.h"
 
+#include "registry/siblings.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -111,12 +113,20 @@ static void check_origin(const subject *library) {
     }
 }
 
+static void report_sibling(const char *sibling) {
+    const char *slash = strrchr(sibling, '/');
+    char how[300];
+    snprintf(how, sizeof how, "needs %.200s from its own folder", slash ? slash + 1 : sibling);
+    report("how", "%s", how);
+}
+
 static void examine(subject *library, int output, bool deepbind) {
     report("step", "while it was loaded");
-    library->handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL | (deepbind ? RTLD_DEEPBIND : 0));
+    char error[1024];
+    int flags = RTLD_NOW | RTLD_LOCAL | (deepbind ? RTLD_DEEPBIND : 0);
+    library->handle = bp__open_with_siblings(library->path, flags, report_sibling, error, sizeof error);
     if (!library->handle) {
-        const char *error = dlerror();
-        report("error", "%s", error ? error : "the loader gives no reason");
+        report("error", "%s", error);
         return;
     }
     report_output(output, "when loaded");
