@@ -1,0 +1,173 @@
+/* choose.c - which path a product takes, which operand runs along vectors, and how threads share it. All of it follows
+ * from the problem's bytes and the machine, so that one problem always gets one answer.
+ */
+#include "choose.h"
+
+#include <string.h>
+
+/* Multiplications up to which scalar loops win, and up to which packing S does not pay. */
+#define TINY_WORK 32
+#define SMALL_WORK (112 * 112 * 112)
+
+static const bp__native_set *set_for(const bp_host *host, uint8_t capability, int *index) {
+#if defined(__x86_64__)
+    int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;
+    int wanted = capability <= BP_CAPABILITY_AVX512 ? capability : BP_CAPABILITY_DEFAULT;
+    static const bp__native_set *const sets[] = {&bp__native_default, &bp__native_avx2, &bp__native_avx512};
+    *index = wanted < most ? wanted : most;
+    return sets[*index];
+#else
+    (void)host, (void)capability;
+    *index = 0;
+    return &bp__native_default;
+#endif
+}
+
+static const char *algorithm_text(bp__native_path path, int set) {
+    static const char *const packed[] = {"packed default", "packed avx2", "packed avx512"};
+    static const char *const small[] = {"small default", "small avx2", "small avx512"};
+    switch (path) {
+    case BP__PATH_NONE:
+        return "nothing to do";
+    case BP__PATH_SCALE:
+        return "scale";
+    case BP__PATH_TINY:
+        return "tiny";
+    case BP__PATH_DOT:
+        return "dot";
+    case BP__PATH_OUTER:
+        return "outer";
+    case BP__PATH_GEMV:
+        return "gemv";
+    case BP__PATH_SMALL:
+        return small[set];
+    case BP__PATH_PACKED:
+        break;
+    }
+    return packed[set];
+}
+
+/* Whether vectors should run along the columns of C. They follow the direction in which C is contiguous, unless that
+ * one is shorter than a vector and the other is not. */
+static bool along_columns(const bp_gemm_problem *g, int lanes) {
+    if (g->n == 1 || g->m == 1) {
+        return g->m == 1 && g->n > 1;
+    }
+    bool columns = g->c_column == 1 || (g->c_row != 1 && g->b_column == 1 && g->a_row != 1);
+    int64_t along = columns ? g->n : g->m, across = columns ? g->m : g->n;
+    return along < lanes && across >= lanes ? !columns : columns;
+}
+
+static void orient(const bp_gemm_problem *g, bp__native_choice *choice) {
+    bp__native_view *v = &choice->view;
+    choice->transposed = along_columns(g, choice->kernels->lanes);
+    v->k = g->k;
+    if (choice->transposed) {
+        v->p = g->n, v->q = g->m;
+        v->v_p = g->b_column, v->v_k = g->b_row, v->v_conjugate = g->conjugate_b;
+        v->s_q = g->a_row, v->s_k = g->a_column, v->s_conjugate = g->conjugate_a;
+        v->c_p = g->c_column, v->c_q = g->c_row;
+    } else {
+        v->p = g->m, v->q = g->n;
+        v->v_p = g->a_row, v->v_k = g->a_column, v->v_conjugate = g->conjugate_a;
+        v->s_q = g->b_column, v->s_k = g->b_row, v->s_conjugate = g->conjugate_b;
+        v->c_p = g->c_row, v->c_q = g->c_column;
+    }
+    /* A vector of one row, and panels of one column, may be read as contiguous. */
+    if (v->p == 1) {
+        v->v_p = v->c_p = 1;
+    }
+}
+
+/* p*q*k, or something large where that overflows. */
+static int64_t work_of(const bp__native_view *v) {
+    int64_t work;
+    if (__builtin_mul_overflow(v->p, v->q, &work) || __builtin_mul_overflow(work, v->k, &work)) {
+        return INT64_MAX;
+    }
+    return work;
+}
+
+static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choice *choice) {
+    const bp__native_kernels *kernels = choice->kernels;
+    const bp__native_view *v = &choice->view;
+    if (v->p == 0 || v->q == 0 || g->batch == 0) {
+        return BP__PATH_NONE;
+    }
+    if (v->k == 0 || g->alpha == BP_FACTOR_ZERO) {
+        return BP__PATH_SCALE;
+    }
+    if (kernels->widen) {
+        return BP__PATH_PACKED;
+    }
+    if (v->p == 1 && v->q == 1) {
+        return BP__PATH_DOT;
+    }
+    if (kernels->complex && v->s_conjugate) {
+        return BP__PATH_PACKED;
+    }
+    const int64_t work = work_of(v);
+    if (work <= TINY_WORK) {
+        return BP__PATH_TINY;
+    }
+    if (v->k == 1) {
+        return BP__PATH_OUTER;
+    }
+    if (v->q == 1 && v->v_p == 1 && kernels->gemv && v->p >= 4 * kernels->lanes) {
+        return BP__PATH_GEMV;
+    }
+    return v->q <= kernels->q_panel || work <= SMALL_WORK ? BP__PATH_SMALL : BP__PATH_PACKED;
+}
+
+/* Cuts each product into parts, rows first: a part has whole vectors, and enough of them that a thread is worth it. */
+static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
+    const bp__native_kernels *kernels = choice->kernels;
+    const bp__native_view *v = &choice->view;
+    choice->p_parts = choice->q_parts = 1;
+    choice->split_items = true;
+    if (choice->threads == 1) {
+        choice->split_items = choice->path != BP__PATH_PACKED || g->batch > 1;
+        return;
+    }
+    const bool even = g->batch % choice->threads == 0 || g->batch >= 8 * (int64_t)choice->threads;
+    if (even) {
+        return;
+    }
+    int64_t p_most = (v->p + kernels->p_panel - 1) / kernels->p_panel;
+    int64_t q_most = (v->q + kernels->q_panel - 1) / kernels->q_panel;
+    if (choice->path == BP__PATH_PACKED) {
+        choice->split_items = false;
+        choice->threads = p_most * q_most < choice->threads ? (int)(p_most * q_most) : choice->threads;
+        return;
+    }
+    int64_t *first = choice->path == BP__PATH_OUTER ? &q_most : &p_most;
+    int64_t *second = choice->path == BP__PATH_OUTER ? &p_most : &q_most;
+    *first = *first < choice->threads ? *first : choice->threads;
+    int64_t rest = (choice->threads + *first - 1) / *first;
+    *second = *second < rest ? *second : rest;
+    choice->p_parts = (int)p_most;
+    choice->q_parts = (int)q_most;
+    int64_t units = g->batch * p_most * q_most;
+    choice->threads = units < choice->threads ? (int)units : choice->threads;
+}
+
+bp_reason bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice *choice) {
+    memset(choice, 0, sizeof *choice);
+    if (problem->op != BP_OP_GEMM) {
+        return BP_REASON_OP;
+    }
+    if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
+        return BP_REASON_DTYPE;
+    }
+    const bp_gemm_problem *g = &problem->of.gemm;
+    int set;
+    choice->kernels = &set_for(host, problem->policy.capability, &set)->of[problem->dtype - BP_F16];
+    orient(g, choice);
+    choice->path = path_for(g, choice);
+    choice->algorithm = algorithm_text(choice->path, set);
+    const double alone = bp__native_cost(host, set, (bp_dtype)problem->dtype, choice, g->batch);
+    choice->threads = bp__native_worth(alone, problem->policy.threads);
+    split(g, choice);
+    choice->cost_ns = bp__native_cost_threads(choice, alone, choice->threads);
+    return BP_REASON_ACCEPTED;
+}

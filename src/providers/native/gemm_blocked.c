@@ -1,0 +1,183 @@
+/* gemm_blocked.c - one large product through packed panels, for one thread or several.
+ *
+ * A block of S, [k_block x q_block], is packed once and shared; then threads draw tiles of C, pack the strip of V that
+ * a tile needs into memory of their own, and multiply. Sizes of tiles follow from the number of threads, sums do not.
+ */
+#include "choose.h"
+
+#include <stdatomic.h>
+
+#define S_BYTES ((int64_t)4 << 20)   /* shared block of S: third-level cache */
+#define V_BYTES ((int64_t)240 << 10) /* strip of V: half of a second-level cache */
+#define WIDE_BLOCK 1024              /* side of the block of C that 16-bit types keep in f32 */
+
+/* One pass over [p0, p0+p) x [q0, q0+q) of C for k in [k0, k0+k). */
+typedef struct pass {
+    const bp__native_kernels *kernels;
+    const bp__native_view *view;
+    int64_t p0, q0, k0, p, q, k;
+    int64_t p_tile, q_tile, p_tiles, q_tiles;
+    int threads;
+    char *s_panels, *v_panels;
+    size_t v_bytes; /* of one thread's strip */
+    float *wide;    /* C of 16-bit types: [q][p] of this block */
+    bool first, last;
+    atomic_int next;
+} pass;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t q_block(const bp__native_kernels *kernels) {
+    int64_t columns = S_BYTES / (kernels->k_block * (int64_t)kernels->packed) / kernels->q_panel * kernels->q_panel;
+    return kernels->widen ? least(columns, WIDE_BLOCK) : columns;
+}
+
+static int64_t p_most(const bp__native_kernels *kernels) {
+    return V_BYTES / (kernels->k_block * (int64_t)kernels->packed) / kernels->p_panel * kernels->p_panel;
+}
+
+/* At least one panel, at most what the cache holds, and as many tiles as keep all threads busy to the end. */
+static int64_t p_tile(const bp__native_kernels *kernels, int64_t p, int threads) {
+    int64_t tiles = round_up((p + p_most(kernels) - 1) / p_most(kernels), threads);
+    return round_up((p + tiles - 1) / tiles, kernels->p_panel);
+}
+
+static int64_t p_block(const bp__native_kernels *kernels, int64_t p) {
+    return kernels->widen ? least(p, WIDE_BLOCK) : p;
+}
+
+static size_t cache_lines(int64_t bytes) {
+    return (size_t)round_up(bytes, 64);
+}
+
+static size_t s_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
+    int64_t q = round_up(least(view->q, q_block(kernels)), kernels->q_panel);
+    return cache_lines(q * least(view->k, kernels->k_block) * (int64_t)kernels->packed);
+}
+
+static size_t v_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
+    int64_t p = round_up(least(p_most(kernels), p_block(kernels, view->p)), kernels->p_panel);
+    return cache_lines(p * least(view->k, kernels->k_block) * (int64_t)kernels->packed);
+}
+
+size_t bp__native_blocked_scratch(const bp__native_kernels *kernels, const bp__native_view *view, int threads) {
+    size_t bytes = s_bytes(kernels, view) + (size_t)threads * v_bytes(kernels, view);
+    if (kernels->widen) {
+        bytes += cache_lines(p_block(kernels, view->p) * least(view->q, q_block(kernels)) * (int64_t)sizeof(float));
+    }
+    return bytes;
+}
+
+static const char *at(const void *base, int64_t elements, const bp__native_kernels *kernels) {
+    return (const char *)base + elements * (int64_t)kernels->element;
+}
+
+/* A slice of S into panels; slices are whole panels, so that each is written by one thread. */
+static void pack_s_task(void *context, int task) {
+    const pass *w = context;
+    const bp__native_view *view = w->view;
+    int64_t panels = (w->q + w->kernels->q_panel - 1) / w->kernels->q_panel;
+    int64_t from = panels * task / w->threads * w->kernels->q_panel;
+    int64_t to = least(panels * (task + 1) / w->threads * w->kernels->q_panel, w->q);
+    if (from < to) {
+        w->kernels->pack_s(w->s_panels + from * w->k * (int64_t)w->kernels->packed,
+                           at(view->s, (w->q0 + from) * view->s_q + w->k0 * view->s_k, w->kernels), view->s_q,
+                           view->s_k, to - from, w->k, view->s_conjugate);
+    }
+}
+
+/* One tile of C from its panels. */
+static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) {
+    const bp__native_kernels *kernels = w->kernels;
+    bp__native_view tile = *w->view;
+    tile.p = least(w->p_tile, w->p - p);
+    tile.q = least(w->q_tile, w->q - q);
+    tile.k = w->k;
+    tile.v = v_panels;
+    tile.s = w->s_panels + q * w->k * (int64_t)kernels->packed;
+    if (!w->first) {
+        tile.beta[0] = 1;
+        tile.beta[1] = 0;
+    }
+    char *c = (char *)w->view->c + ((w->p0 + p) * tile.c_p + (w->q0 + q) * tile.c_q) * (int64_t)kernels->element;
+    if (!kernels->widen) {
+        tile.c = c;
+        kernels->block(&tile);
+        return;
+    }
+    float *wide = w->wide + q * w->p + p;
+    bp__native_view narrow = tile;
+    if (w->first && tile.beta[0] != 0) {
+        kernels->widen(wide, w->p, c, &narrow);
+    }
+    tile.c = wide;
+    tile.c_p = 1;
+    tile.c_q = w->p;
+    kernels->block(&tile);
+    if (w->last) {
+        kernels->narrow(c, wide, w->p, &narrow);
+    }
+}
+
+static void tile_task(void *context, int task) {
+    pass *w = context;
+    const bp__native_view *view = w->view;
+    char *v_panels = w->v_panels + (size_t)task * w->v_bytes;
+    int64_t packed = -1;
+    for (;;) {
+        int64_t tile = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+        if (tile >= w->p_tiles * w->q_tiles) {
+            return;
+        }
+        int64_t p = tile / w->q_tiles * w->p_tile, q = tile % w->q_tiles * w->q_tile;
+        if (p != packed) {
+            w->kernels->pack_v(v_panels, at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels),
+                               view->v_p, view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
+            packed = p;
+        }
+        multiply(w, v_panels, p, q);
+    }
+}
+
+static void cut_into_tiles(pass *w) {
+    w->p_tile = p_tile(w->kernels, w->p, w->threads);
+    w->p_tiles = (w->p + w->p_tile - 1) / w->p_tile;
+    int64_t wanted = (w->threads + w->p_tiles - 1) / w->p_tiles;
+    w->q_tile = round_up((w->q + wanted - 1) / wanted, w->kernels->q_panel);
+    w->q_tiles = (w->q + w->q_tile - 1) / w->q_tile;
+}
+
+void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view, int threads, void *scratch,
+                        void (*parallel)(int threads, int count, bp_task task, void *context)) {
+    pass w = {.kernels = kernels, .view = view, .threads = threads};
+    w.s_panels = scratch;
+    w.v_panels = w.s_panels + s_bytes(kernels, view);
+    w.v_bytes = v_bytes(kernels, view);
+    w.wide = (float *)(void *)(w.v_panels + (size_t)threads * w.v_bytes);
+    for (w.q0 = 0; w.q0 < view->q; w.q0 += q_block(kernels)) {
+        w.q = least(view->q - w.q0, q_block(kernels));
+        for (w.p0 = 0; w.p0 < view->p; w.p0 += p_block(kernels, view->p)) {
+            w.p = least(view->p - w.p0, p_block(kernels, view->p));
+            cut_into_tiles(&w);
+            for (w.k0 = 0; w.k0 < view->k; w.k0 += kernels->k_block) {
+                w.k = least(view->k - w.k0, kernels->k_block);
+                w.first = w.k0 == 0;
+                w.last = w.k0 + w.k == view->k;
+                atomic_store_explicit(&w.next, 0, memory_order_relaxed);
+                if (threads > 1) {
+                    parallel(threads, threads, pack_s_task, &w);
+                    parallel(threads, threads, tile_task, &w);
+                } else {
+                    pack_s_task(&w, 0);
+                    tile_task(&w, 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/* kernel_avx2.c - kernels for AVX2 and FMA3: 16 registers, of which 12 hold sums. */
+#include "native.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+#define SET bp__native_avx2
+#define SET_NAME "avx2"
+#define VECTOR_BYTES 32
+#define REAL_VECTORS 3
+#define REAL_COLUMNS 4
+#define COMPLEX_VECTORS 1
+#define COMPLEX_COLUMNS 6
+#include "kernel_set.h"
+#endif

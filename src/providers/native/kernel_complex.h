@@ -1,0 +1,223 @@
+/* kernel_complex.h - template: the kernels of one complex type. Parameters: REAL (type of a part), TYPE (c64 or c128),
+ * PART (f32 or f64), VL (parts of a vector), VECTOR_LANES, K_BLOCK. Panels hold split parts: V as [k][vector][re, im],
+ * S as [k][column] pairs. An element sums  re += vr*sr, re -= vi*si, im += vr*si, im += vi*sr  for each k, in this
+ * order.
+ */
+#define NAME(x) JOIN(x, TYPE)
+#define PARTS(x) JOIN(x, PART)
+#define VECTOR PARTS(vector)
+#define MV COMPLEX_VECTORS
+#define NR COMPLEX_COLUMNS
+#define CHUNK ((int)(S_CHUNK_BYTES / (K_BLOCK * 2 * sizeof(REAL)) / NR * NR))
+
+typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+INLINE VECTOR NAME(load)(const REAL *from) {
+    return *(const NAME(loose) *)from;
+}
+INLINE void NAME(store)(REAL *to, VECTOR x) {
+    *(NAME(loose) *)to = x;
+}
+
+/* Splits VL numbers in memory into parts, and joins them again. */
+#define EVEN(lane, a) (2 * (lane))
+#define ODD(lane, a) (2 * (lane) + 1)
+#define ZIP(lane, from) (((lane)&1 ? VL : 0) + (lane) / 2 + (from))
+INLINE void NAME(split)(const REAL *from, VECTOR *re, VECTOR *im) {
+    const VECTOR low = NAME(load)(from), high = NAME(load)(from + VL);
+    *re = __builtin_shufflevector(low, high, VECTOR_LANES(EVEN, 0));
+    *im = __builtin_shufflevector(low, high, VECTOR_LANES(ODD, 0));
+}
+INLINE void NAME(join)(REAL *to, VECTOR re, VECTOR im) {
+    NAME(store)(to, __builtin_shufflevector(re, im, VECTOR_LANES(ZIP, 0)));
+    NAME(store)(to + VL, __builtin_shufflevector(re, im, VECTOR_LANES(ZIP, VL / 2)));
+}
+
+INLINE int NAME(vectors)(int64_t left) {
+    int64_t vectors = (left + VL - 1) / VL;
+    return vectors < MV ? (int)vectors : MV;
+}
+
+/* (re, im) *= factor. A real factor scales the parts, so that 1 * (Inf, 0) has no NaN. */
+#define SCALE(factor, re, im, madd, msub, splat)                                                                       \
+    do {                                                                                                               \
+        if ((factor)[1] == 0) {                                                                                        \
+            (re) = (re)*splat((REAL)(factor)[0]);                                                                      \
+            (im) = (im)*splat((REAL)(factor)[0]);                                                                      \
+        } else {                                                                                                       \
+            const __typeof__(re) real_ = msub(im, splat((REAL)(factor)[1]), (re)*splat((REAL)(factor)[0]));            \
+            (im) = madd(re, splat((REAL)(factor)[1]), (im)*splat((REAL)(factor)[0]));                                  \
+            (re) = real_;                                                                                              \
+        }                                                                                                              \
+    } while (0)
+INLINE REAL NAME(scalar_msub)(REAL a, REAL b, REAL c) {
+    return PARTS(scalar_madd)(-a, b, c);
+}
+INLINE REAL NAME(self)(REAL x) {
+    return x;
+}
+
+/* One element of C from its sum. */
+INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const double *beta) {
+    SCALE(alpha, re, im, PARTS(scalar_madd), NAME(scalar_msub), NAME(self));
+    if (beta[0] != 0 || beta[1] != 0) {
+        REAL c_re = c[0], c_im = c[1];
+        SCALE(beta, c_re, c_im, PARTS(scalar_madd), NAME(scalar_msub), NAME(self));
+        re += c_re;
+        im += c_im;
+    }
+    c[0] = re;
+    c[1] = im;
+}
+
+INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], const bp__native_view *t, REAL *c,
+                         int rows) {
+    const bool keep = t->beta[0] != 0 || t->beta[1] != 0;
+    const int64_t c_p = 2 * t->c_p, c_q = 2 * t->c_q;
+    REAL lanes[2][VL];
+    UNROLL
+    for (int j = 0; j < nr; j++) {
+        UNROLL
+        for (int i = 0; i < mv; i++) {
+            REAL *to = c + j * c_q + i * VL * c_p;
+            if (c_p == 2 && rows >= (i + 1) * VL) {
+                VECTOR x = re[j][i], y = im[j][i];
+                SCALE(t->alpha, x, y, PARTS(madd), PARTS(msub), PARTS(splat));
+                if (keep) {
+                    VECTOR c_re, c_im;
+                    NAME(split)(to, &c_re, &c_im);
+                    SCALE(t->beta, c_re, c_im, PARTS(madd), PARTS(msub), PARTS(splat));
+                    x += c_re;
+                    y += c_im;
+                }
+                NAME(join)(to, x, y);
+                continue;
+            }
+            NAME(store)(lanes[0], re[j][i]);
+            NAME(store)(lanes[1], im[j][i]);
+            for (int lane = 0; lane < VL && lane < rows - i * VL; lane++) {
+                NAME(update)(to + lane * c_p, lanes[0][lane], lanes[1][lane], t->alpha, t->beta);
+            }
+        }
+    }
+}
+
+INLINE void NAME(tile)(int mv, int nr, bool packed, const bp__native_view *t, const REAL *v, const REAL *s, REAL *c,
+                       int rows) {
+    const int64_t s_k = packed ? 2 * NR : 2 * t->s_k, s_q = packed ? 2 : 2 * t->s_q;
+    VECTOR re[NR][MV], im[NR][MV];
+    UNROLL
+    for (int j = 0; j < nr; j++) {
+        if (packed) {
+            __builtin_prefetch(c + 2 * j * t->c_q, 1);
+        }
+        UNROLL
+        for (int i = 0; i < mv; i++) {
+            re[j][i] = im[j][i] = PARTS(splat)(0);
+        }
+    }
+    for (int64_t k = t->k; k > 0; k--) {
+        VECTOR v_re[MV], v_im[MV];
+        UNROLL
+        for (int i = 0; i < mv; i++) {
+            v_re[i] = NAME(load)(v + 2 * i * VL);
+            v_im[i] = NAME(load)(v + (2 * i + 1) * VL);
+        }
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            const VECTOR s_re = PARTS(splat)(s[j * s_q]), s_im = PARTS(splat)(s[j * s_q + 1]);
+            UNROLL
+            for (int i = 0; i < mv; i++) {
+                re[j][i] = PARTS(madd)(v_re[i], s_re, re[j][i]);
+                im[j][i] = PARTS(madd)(v_re[i], s_im, im[j][i]);
+                re[j][i] = PARTS(msub)(v_im[i], s_im, re[j][i]);
+                im[j][i] = PARTS(madd)(v_im[i], s_re, im[j][i]);
+            }
+        }
+        v += 2 * mv * VL;
+        s += s_k;
+    }
+    NAME(finish)(mv, nr, re, im, t, c, rows);
+}
+
+typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows);
+#define TILE(mv, nr)                                                                                                   \
+    static void NAME(panels_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
+        NAME(tile)(mv, nr, true, t, v, s, c, rows);                                                                    \
+    }                                                                                                                  \
+    static void NAME(memory_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
+        NAME(tile)(mv, nr, false, t, v, s, c, rows);                                                                   \
+    }
+EACH_TILE(TILE, COMPLEX_VECTORS, COMPLEX_COLUMNS)
+#define PANELS_ROW(mv, nr) [0][mv - 1][nr - 1] = NAME(panels_##mv##nr),
+#define MEMORY_ROW(mv, nr) [1][mv - 1][nr - 1] = NAME(memory_##mv##nr),
+static NAME(tile_function) *const NAME(tiles)[2][MV][NR] = {
+    EACH_TILE(PANELS_ROW, COMPLEX_VECTORS, COMPLEX_COLUMNS) EACH_TILE(MEMORY_ROW, COMPLEX_VECTORS, COMPLEX_COLUMNS)};
+#undef TILE
+#undef PANELS_ROW
+#undef MEMORY_ROW
+
+static void NAME(block)(const bp__native_view *b) {
+    for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
+        const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK;
+        const REAL *v = b->v;
+        for (int64_t p = 0; p < b->p;) {
+            const int mv = NAME(vectors)(b->p - p);
+            const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
+            for (int64_t q = chunk; q < end; q += NR) {
+                const int nr = end - q < NR ? (int)(end - q) : NR;
+                NAME(tiles)
+                [0][mv - 1][nr - 1](b, v, (const REAL *)b->s + 2 * q * b->k,
+                                    (REAL *)b->c + 2 * (p * b->c_p + q * b->c_q), rows);
+            }
+            v += 2 * mv * VL * b->k;
+            p += rows;
+        }
+    }
+}
+
+static void NAME(pack_v)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
+                         bool conjugate) {
+    REAL *to = panels;
+    const REAL sign = conjugate ? -1 : 1;
+    for (int64_t p = 0; p < count;) {
+        const int mv = NAME(vectors)(count - p);
+        for (int i = 0; i < mv; i++, p += VL) {
+            const int rows = count - p < VL ? (int)(count - p) : VL;
+            const REAL *from = (const REAL *)source + 2 * p * across;
+            REAL *vector = to + 2 * i * VL;
+            for (int64_t l = 0; l < k; l++, vector += 2 * mv * VL, from += 2 * along) {
+                if (across == 1 && rows == VL) {
+                    VECTOR re, im;
+                    NAME(split)(from, &re, &im);
+                    NAME(store)(vector, re);
+                    NAME(store)(vector + VL, im * PARTS(splat)(sign));
+                    continue;
+                }
+                for (int lane = 0; lane < rows; lane++) {
+                    vector[lane] = from[2 * lane * across];
+                    vector[VL + lane] = sign * from[2 * lane * across + 1];
+                }
+                for (int lane = rows; lane < VL; lane++) {
+                    vector[lane] = vector[VL + lane] = 0;
+                }
+            }
+        }
+        to += 2 * mv * VL * k;
+    }
+}
+
+static void NAME(pack_s)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
+                         bool conjugate) {
+    REAL *to = panels;
+    const REAL sign = conjugate ? -1 : 1;
+    for (int64_t q = 0; q < count; q += NR) {
+        const int columns = count - q < NR ? (int)(count - q) : NR;
+        const REAL *from = (const REAL *)source + 2 * q * across;
+        for (int64_t l = 0; l < k; l++, to += 2 * NR, from += 2 * along) {
+            for (int j = 0; j < NR; j++) {
+                to[2 * j] = j < columns ? from[2 * j * across] : 0;
+                to[2 * j + 1] = j < columns ? sign * from[2 * j * across + 1] : 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+/* kernel_complex_paths.h - template: complex products without panels of S. Included after kernel_complex.h, with the
+ * same parameters. S is not conjugated here: such products go through panels.
+ */
+
+static void NAME(small)(const bp__native_view *whole, void *scratch) {
+    bp__native_view t = *whole;
+    for (int64_t k = 0; k < whole->k; k += K_BLOCK) {
+        t.k = whole->k - k < K_BLOCK ? whole->k - k : K_BLOCK;
+        for (int64_t p = 0; p < whole->p;) {
+            const int mv = NAME(vectors)(whole->p - p);
+            const int rows = whole->p - p < mv * VL ? (int)(whole->p - p) : mv * VL;
+            NAME(pack_v)
+            (scratch, (const REAL *)whole->v + 2 * (p * whole->v_p + k * whole->v_k), whole->v_p, whole->v_k, rows, t.k,
+             whole->v_conjugate);
+            for (int64_t q = 0; q < whole->q; q += NR) {
+                const int nr = whole->q - q < NR ? (int)(whole->q - q) : NR;
+                NAME(tiles)
+                [1][mv - 1][nr - 1](&t, scratch, (const REAL *)whole->s + 2 * (q * whole->s_q + k * whole->s_k),
+                                    (REAL *)whole->c + 2 * (p * whole->c_p + q * whole->c_q), rows);
+            }
+            p += rows;
+        }
+        t.beta[0] = 1;
+        t.beta[1] = 0;
+    }
+}
+
+/* V is split once; then C is written column by column, as memory likes it. */
+static void NAME(outer)(const bp__native_view *w, void *scratch) {
+    NAME(pack_v)(scratch, w->v, w->v_p, w->v_k, w->p, 1, w->v_conjugate);
+    bp__native_view t = *w;
+    for (int64_t q = 0; q < w->q; q++) {
+        const REAL *s = (const REAL *)w->s + 2 * q * w->s_q;
+        REAL *c = (REAL *)w->c + 2 * q * w->c_q;
+        for (int64_t p = 0; p < w->p; p += VL) {
+            const int rows = w->p - p < VL ? (int)(w->p - p) : VL;
+            NAME(tile)(1, 1, false, &t, (const REAL *)scratch + 2 * p, s, c + 2 * p * w->c_p, rows);
+        }
+    }
+}
+
+/* Element l goes to lane l mod (2 * VL), whatever the strides. */
+static void NAME(dot)(const bp__native_view *w, void *scratch) {
+    (void)scratch;
+    enum { PIECE = 8 * VL };
+    REAL x[2][PIECE], y[2][PIECE];
+    VECTOR re[2] = {PARTS(splat)(0), PARTS(splat)(0)}, im[2] = {PARTS(splat)(0), PARTS(splat)(0)};
+    const REAL *v = w->v, *s = w->s;
+    for (int64_t first = 0; first < w->k; first += PIECE) {
+        const int count = w->k - first < PIECE ? (int)(w->k - first) : PIECE;
+        if (count < PIECE) {
+            memset(x, 0, sizeof x);
+            memset(y, 0, sizeof y);
+        }
+        for (int l = 0; l < count; l++) {
+            x[0][l] = v[2 * (first + l) * w->v_k];
+            x[1][l] = v[2 * (first + l) * w->v_k + 1] * (w->v_conjugate ? -1 : 1);
+            y[0][l] = s[2 * (first + l) * w->s_k];
+            y[1][l] = s[2 * (first + l) * w->s_k + 1] * (w->s_conjugate ? -1 : 1);
+        }
+        for (int l = 0; l < PIECE; l += VL) {
+            const int i = l / VL & 1;
+            const VECTOR v_re = NAME(load)(x[0] + l), v_im = NAME(load)(x[1] + l);
+            const VECTOR s_re = NAME(load)(y[0] + l), s_im = NAME(load)(y[1] + l);
+            re[i] = PARTS(msub)(v_im, s_im, PARTS(madd)(v_re, s_re, re[i]));
+            im[i] = PARTS(madd)(v_im, s_re, PARTS(madd)(v_re, s_im, im[i]));
+        }
+    }
+    const VECTOR all_re = re[0] + re[1], all_im = im[0] + im[1];
+    REAL total_re = 0, total_im = 0;
+    for (int lane = 0; lane < VL; lane++) {
+        total_re += all_re[lane];
+        total_im += all_im[lane];
+    }
+    NAME(update)(w->c, total_re, total_im, w->alpha, w->beta);
+}
+
+/* k is at most K_BLOCK. */
+static void NAME(tiny)(const bp__native_view *w, void *scratch) {
+    (void)scratch;
+    for (int64_t q = 0; q < w->q; q++) {
+        for (int64_t p = 0; p < w->p; p++) {
+            const REAL *v = (const REAL *)w->v + 2 * p * w->v_p, *s = (const REAL *)w->s + 2 * q * w->s_q;
+            REAL re = 0, im = 0;
+            for (int64_t k = 0; k < w->k; k++, v += 2 * w->v_k, s += 2 * w->s_k) {
+                const REAL v_im = w->v_conjugate ? -v[1] : v[1];
+                re = PARTS(scalar_madd)(v[0], s[0], re);
+                im = PARTS(scalar_madd)(v[0], s[1], im);
+                re = NAME(scalar_msub)(v_im, s[1], re);
+                im = PARTS(scalar_madd)(v_im, s[0], im);
+            }
+            NAME(update)((REAL *)w->c + 2 * (p * w->c_p + q * w->c_q), re, im, w->alpha, w->beta);
+        }
+    }
+}
+
+static void NAME(scale)(const bp__native_view *w, void *scratch) {
+    (void)scratch;
+    const bool keep = w->beta[0] != 0 || w->beta[1] != 0;
+    for (int64_t q = 0; q < w->q; q++) {
+        for (int64_t p = 0; p < w->p; p++) {
+            REAL *c = (REAL *)w->c + 2 * (p * w->c_p + q * w->c_q);
+            REAL re = keep ? c[0] : 0, im = keep ? c[1] : 0;
+            SCALE(w->beta, re, im, PARTS(scalar_madd), NAME(scalar_msub), NAME(self));
+            c[0] = re;
+            c[1] = im;
+        }
+    }
+}
+
+#undef EVEN
+#undef ODD
+#undef ZIP
+#undef SCALE

@@ -1,0 +1,199 @@
+/* kernel_vector.h - vectors of one instruction set, for the kernel templates: VECTOR_BYTES wide, in GCC's and clang's
+ * vector extension, with intrinsics only where the extension has no words: fused multiply-add and masked access.
+ *
+ * A 64-byte vector on a machine with 32-byte registers is lowered to two: tests run the AVX-512 tile so.
+ */
+#ifndef BP_NATIVE_KERNEL_VECTOR_H
+#define BP_NATIVE_KERNEL_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+/* Products and sums are fused where madd() says so, and nowhere else: the bits of every path depend on it. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+#if defined(__FMA__) || defined(__aarch64__)
+#define FUSED 1
+#else
+#define FUSED 0
+#endif
+
+typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* madd: a*b + c with one rounding where the machine has it; msub: c - a*b. */
+#if FUSED
+INLINE float scalar_madd_f32(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
+INLINE double scalar_madd_f64(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+#else
+INLINE float scalar_madd_f32(float a, float b, float c) {
+    return a * b + c;
+}
+INLINE double scalar_madd_f64(double a, double b, double c) {
+    return a * b + c;
+}
+#endif
+
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define X86_BINARY(name, f32, f64)                                                                                     \
+    INLINE vector_f32 name##_f32(vector_f32 a, vector_f32 b, vector_f32 c) {                                           \
+        return _mm512_##f32(a, b, c);                                                                                  \
+    }                                                                                                                  \
+    INLINE vector_f64 name##_f64(vector_f64 a, vector_f64 b, vector_f64 c) {                                           \
+        return _mm512_##f64(a, b, c);                                                                                  \
+    }
+X86_BINARY(madd, fmadd_ps, fmadd_pd)
+X86_BINARY(msub, fnmadd_ps, fnmadd_pd)
+#elif VECTOR_BYTES == 64 && defined(__FMA__)
+#define HALVES(name, type, half, function)                                                                             \
+    INLINE type name(type a, type b, type c) {                                                                         \
+        union {                                                                                                        \
+            type whole;                                                                                                \
+            half part[2];                                                                                              \
+        } x = {a}, y = {b}, z = {c};                                                                                   \
+        z.part[0] = function(x.part[0], y.part[0], z.part[0]);                                                         \
+        z.part[1] = function(x.part[1], y.part[1], z.part[1]);                                                         \
+        return z.whole;                                                                                                \
+    }
+HALVES(madd_f32, vector_f32, __m256, _mm256_fmadd_ps)
+HALVES(madd_f64, vector_f64, __m256d, _mm256_fmadd_pd)
+HALVES(msub_f32, vector_f32, __m256, _mm256_fnmadd_ps)
+HALVES(msub_f64, vector_f64, __m256d, _mm256_fnmadd_pd)
+#elif VECTOR_BYTES == 32 && defined(__FMA__)
+INLINE vector_f32 madd_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+INLINE vector_f64 madd_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return _mm256_fmadd_pd(a, b, c);
+}
+INLINE vector_f32 msub_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return _mm256_fnmadd_ps(a, b, c);
+}
+INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return _mm256_fnmadd_pd(a, b, c);
+}
+#elif VECTOR_BYTES == 16 && defined(__FMA__)
+INLINE vector_f32 madd_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return _mm_fmadd_ps(a, b, c);
+}
+INLINE vector_f64 madd_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return _mm_fmadd_pd(a, b, c);
+}
+INLINE vector_f32 msub_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return _mm_fnmadd_ps(a, b, c);
+}
+INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return _mm_fnmadd_pd(a, b, c);
+}
+#elif VECTOR_BYTES == 16 && defined(__aarch64__)
+INLINE vector_f32 madd_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return (vector_f32)vfmaq_f32(c, a, b);
+}
+INLINE vector_f64 madd_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return (vector_f64)vfmaq_f64(c, a, b);
+}
+INLINE vector_f32 msub_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return (vector_f32)vfmsq_f32(c, a, b);
+}
+INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return (vector_f64)vfmsq_f64(c, a, b);
+}
+#elif FUSED
+/* Vectors wider than the registers of a machine with fused scalars: lane by lane, for tests alone. */
+#define LANEWISE(name, type, sign, fused)                                                                              \
+    INLINE type name(type a, type b, type c) {                                                                         \
+        for (int i = 0; i < (int)(sizeof a / sizeof a[0]); i++) {                                                      \
+            c[i] = fused(sign a[i], b[i], c[i]);                                                                       \
+        }                                                                                                              \
+        return c;                                                                                                      \
+    }
+LANEWISE(madd_f32, vector_f32, +, scalar_madd_f32)
+LANEWISE(madd_f64, vector_f64, +, scalar_madd_f64)
+LANEWISE(msub_f32, vector_f32, -, scalar_madd_f32)
+LANEWISE(msub_f64, vector_f64, -, scalar_madd_f64)
+#else
+INLINE vector_f32 madd_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return a * b + c;
+}
+INLINE vector_f64 madd_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return a * b + c;
+}
+INLINE vector_f32 msub_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+    return c - a * b;
+}
+INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+    return c - a * b;
+}
+#endif
+
+#define LANES_2(f, a) f(0, a), f(1, a)
+#define LANES_4(f, a) LANES_2(f, a), f(2, a), f(3, a)
+#define LANES_8(f, a) LANES_4(f, a), f(4, a), f(5, a), f(6, a), f(7, a)
+#define LANES_16(f, a) LANES_8(f, a), f(8, a), f(9, a), f(10, a), f(11, a), f(12, a), f(13, a), f(14, a), f(15, a)
+#define LANE_SAME(lane, value) (value)
+
+#if VECTOR_BYTES == 64
+#define LANES_F32 LANES_16
+#define LANES_F64 LANES_8
+#elif VECTOR_BYTES == 32
+#define LANES_F32 LANES_8
+#define LANES_F64 LANES_4
+#else
+#define LANES_F32 LANES_4
+#define LANES_F64 LANES_2
+#endif
+INLINE vector_f32 splat_f32(float value) {
+    return (vector_f32){LANES_F32(LANE_SAME, value)};
+}
+INLINE vector_f64 splat_f64(double value) {
+    return (vector_f64){LANES_F64(LANE_SAME, value)};
+}
+
+/* The first `count` lanes from memory, zeros in the others; nothing beyond them is touched. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 load_part_f32(const float *from, int count) {
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1u), from);
+}
+INLINE vector_f64 load_part_f64(const double *from, int count) {
+    return _mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1u), from);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+static const int32_t mask_f32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+static const int64_t mask_f64[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+INLINE vector_f32 load_part_f32(const float *from, int count) {
+    return _mm256_maskload_ps(from, _mm256_loadu_si256((const __m256i *)(const void *)(mask_f32 + 8 - count)));
+}
+INLINE vector_f64 load_part_f64(const double *from, int count) {
+    return _mm256_maskload_pd(from, _mm256_loadu_si256((const __m256i *)(const void *)(mask_f64 + 4 - count)));
+}
+#else
+INLINE vector_f32 load_part_f32(const float *from, int count) {
+    vector_f32 whole = {0};
+    memcpy(&whole, from, (size_t)count * sizeof *from);
+    return whole;
+}
+INLINE vector_f64 load_part_f64(const double *from, int count) {
+    vector_f64 whole = {0};
+    memcpy(&whole, from, (size_t)count * sizeof *from);
+    return whole;
+}
+#endif
+
+#endif

@@ -1,0 +1,273 @@
+/* run.c - prepared products: what a plan keeps, and how a call goes from there to the kernels.
+ *
+ * Everything that the problem decides was decided before; a call adds addresses and factors. A single small product
+ * goes straight to its kernel. All others become units of work, which threads draw: products of the batch, or
+ * rectangles of C.
+ */
+#include "choose.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct prepared {
+    bp_prepared base; /* first, so that both have one address */
+    const bp_host *host;
+    const bp__native_kernels *kernels;
+    bp__native_run kernel; /* of paths other than PACKED */
+    bp__native_view view;
+    bool transposed, split_items;
+    uint8_t alpha, beta;
+    int threads, p_parts, q_parts, batch_ndim;
+    int64_t batch;
+    size_t scratch; /* bytes of each thread */
+    int64_t shape[BP_MAX_BATCH_NDIM], step_v[BP_MAX_BATCH_NDIM], step_s[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
+} prepared;
+
+/* One call. */
+typedef struct call {
+    const prepared *plan;
+    bp__native_run kernel;
+    bp__native_view view; /* of the first product */
+    char *scratch;
+    int64_t units;
+    _Atomic int64_t next;
+} call;
+
+/* `scalars` may be missing where the class says it all. */
+static inline void set_factor(double to[2], uint8_t class, const bp_scalar *scalars, int which) {
+    to[0] = class == BP_FACTOR_ANY ? scalars[which].re : class == BP_FACTOR_ONE;
+    to[1] = class == BP_FACTOR_ANY ? scalars[which].im : 0;
+}
+
+static inline void begin(const prepared *plan, bp__native_view *view, const void *a, const void *b, void *c,
+                         const bp_scalar *scalars) {
+    *view = plan->view;
+    view->v = plan->transposed ? b : a;
+    view->s = plan->transposed ? a : b;
+    view->c = c;
+    set_factor(view->alpha, plan->alpha, scalars, 0);
+    set_factor(view->beta, plan->beta, scalars, 1);
+    if (!plan->kernels->complex) {
+        view->alpha[1] = view->beta[1] = 0; /* means nothing to a real type */
+    }
+}
+
+/* An alpha of 0 leaves A and B unread. */
+static bp__native_run kernel_of(const prepared *plan, const bp__native_view *view) {
+    return view->alpha[0] == 0 && view->alpha[1] == 0 ? plan->kernels->scale : plan->kernel;
+}
+
+static const char *advance(const void *base, int64_t elements, const prepared *plan) {
+    return (const char *)base + elements * (int64_t)plan->kernels->element;
+}
+
+/* The view of product `item` of the batch. */
+static void select_item(const call *work, int64_t item, bp__native_view *view) {
+    const prepared *plan = work->plan;
+    int64_t v = 0, s = 0, c = 0;
+    for (int i = plan->batch_ndim - 1; i >= 0; i--) {
+        int64_t index = item % plan->shape[i];
+        item /= plan->shape[i];
+        v += index * plan->step_v[i];
+        s += index * plan->step_s[i];
+        c += index * plan->step_c[i];
+    }
+    *view = work->view;
+    view->v = advance(view->v, v, plan);
+    view->s = advance(view->s, s, plan);
+    view->c = (char *)view->c + c * (int64_t)plan->kernels->element;
+}
+
+/* Narrows a view to one of the rectangles that its C is cut into; the rows of a part are whole vectors. */
+static void select_part(const prepared *plan, int p_part, int q_part, bp__native_view *view) {
+    int64_t vectors = (view->p + plan->kernels->lanes - 1) / plan->kernels->lanes;
+    int64_t p0 = vectors * p_part / plan->p_parts * plan->kernels->lanes;
+    int64_t p1 = vectors * (p_part + 1) / plan->p_parts * plan->kernels->lanes;
+    int64_t q0 = view->q * q_part / plan->q_parts, q1 = view->q * (q_part + 1) / plan->q_parts;
+    view->p = (p1 < view->p ? p1 : view->p) - p0;
+    view->q = q1 - q0;
+    view->v = advance(view->v, p0 * view->v_p, plan);
+    view->s = advance(view->s, q0 * view->s_q, plan);
+    view->c = (char *)view->c + (p0 * view->c_p + q0 * view->c_q) * (int64_t)plan->kernels->element;
+}
+
+static void draw_units(void *context, int task) {
+    call *work = context;
+    const prepared *plan = work->plan;
+    char *scratch = work->scratch + (size_t)task * plan->scratch;
+    const int parts = plan->p_parts * plan->q_parts;
+    /* Many small products are drawn a handful at a time: the counter is shared. */
+    const int64_t handful = work->units / (16 * (int64_t)plan->threads) + 1;
+    for (;;) {
+        int64_t unit = atomic_fetch_add_explicit(&work->next, handful, memory_order_relaxed);
+        if (unit >= work->units) {
+            return;
+        }
+        int64_t end = unit + handful < work->units ? unit + handful : work->units;
+        for (; unit < end; unit++) {
+            bp__native_view view;
+            select_item(work, unit / parts, &view);
+            if (parts > 1) {
+                select_part(plan, (int)(unit % parts / plan->q_parts), (int)(unit % plan->q_parts), &view);
+            }
+            if (work->kernel) {
+                work->kernel(&view, scratch);
+            } else {
+                bp__native_blocked(plan->kernels, &view, 1, scratch, NULL);
+            }
+        }
+    }
+}
+
+static bp_status no_scratch(const prepared *plan, size_t size) {
+    return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of scratch that a product packs into", size);
+}
+
+/* Products through their kernel, and products through panels with one thread each. */
+static bp_status run_units(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    const prepared *plan = (const prepared *)self;
+    call work = {.plan = plan};
+    begin(plan, &work.view, a, b, c, scalars);
+    work.kernel = kernel_of(plan, &work.view);
+    work.units = plan->batch * plan->p_parts * plan->q_parts;
+    if (plan->scratch > 0) {
+        size_t size = plan->scratch * (size_t)plan->threads;
+        work.scratch = plan->host->scratch(size);
+        if (!work.scratch) {
+            return no_scratch(plan, size);
+        }
+    }
+    if (plan->threads > 1) {
+        plan->host->parallel(plan->threads, plan->threads, draw_units, &work);
+    } else {
+        draw_units(&work, 0);
+    }
+    return BP_OK;
+}
+
+/* Products through panels, one after the other, with all threads on each. */
+static bp_status run_blocked(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    const prepared *plan = (const prepared *)self;
+    call work = {.plan = plan};
+    begin(plan, &work.view, a, b, c, scalars);
+    bp__native_run scale = kernel_of(plan, &work.view);
+    char *scratch = plan->host->scratch(plan->scratch);
+    if (!scratch) {
+        return no_scratch(plan, plan->scratch);
+    }
+    for (int64_t item = 0; item < plan->batch; item++) {
+        bp__native_view view;
+        select_item(&work, item, &view);
+        if (scale) {
+            scale(&view, scratch);
+        } else {
+            bp__native_blocked(plan->kernels, &view, plan->threads, scratch, plan->host->parallel);
+        }
+    }
+    return BP_OK;
+}
+
+/* One product on one thread, straight to its kernel. */
+static bp_status run_single(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    const prepared *plan = (const prepared *)self;
+    bp__native_view view;
+    begin(plan, &view, a, b, c, scalars);
+    void *scratch = NULL;
+    if (plan->scratch > 0) {
+        scratch = plan->host->scratch(plan->scratch);
+        if (!scratch) {
+            return no_scratch(plan, plan->scratch);
+        }
+    }
+    kernel_of(plan, &view)(&view, scratch);
+    return BP_OK;
+}
+
+static bp_status run_nothing(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    (void)self, (void)a, (void)b, (void)c, (void)scalars;
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    ((prepared *)self)->host->release(self);
+}
+
+static bp__native_run kernel_for(const bp__native_kernels *kernels, bp__native_path path) {
+    switch (path) {
+    case BP__PATH_SCALE:
+        return kernels->scale;
+    case BP__PATH_TINY:
+        return kernels->tiny;
+    case BP__PATH_DOT:
+        return kernels->dot;
+    case BP__PATH_OUTER:
+        return kernels->outer;
+    case BP__PATH_GEMV:
+        return kernels->gemv;
+    case BP__PATH_SMALL:
+        return kernels->small;
+    case BP__PATH_NONE:
+    case BP__PATH_PACKED:
+        break;
+    }
+    return NULL;
+}
+
+/* Bytes that one thread packs into; a multiple of a cache line. */
+static size_t scratch_for(const bp__native_choice *choice) {
+    const bp__native_kernels *kernels = choice->kernels;
+    const bp__native_view *view = &choice->view;
+    const size_t line = 64;
+    size_t elements = 0;
+    if (choice->path == BP__PATH_PACKED) {
+        return bp__native_blocked_scratch(kernels, view, choice->split_items ? 1 : choice->threads);
+    }
+    if (choice->path == BP__PATH_SMALL && (view->v_p != 1 || kernels->complex)) {
+        elements = (size_t)kernels->p_panel * (size_t)(view->k < kernels->k_block ? view->k : kernels->k_block);
+    } else if (choice->path == BP__PATH_OUTER && (view->v_p != 1 || kernels->complex)) {
+        elements = (size_t)view->p + (size_t)kernels->p_panel;
+    }
+    return (elements * kernels->packed + line - 1) / line * line;
+}
+
+bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,
+                             bp_prepared **result) {
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    const bool t = choice->transposed;
+    plan->base.destroy = destroy;
+    plan->host = host;
+    plan->kernels = choice->kernels;
+    plan->kernel = kernel_for(choice->kernels, choice->path);
+    plan->view = choice->view;
+    plan->transposed = t;
+    plan->split_items = choice->split_items;
+    plan->alpha = problem->alpha;
+    plan->beta = problem->beta;
+    plan->threads = choice->threads;
+    plan->p_parts = choice->p_parts;
+    plan->q_parts = choice->q_parts;
+    plan->batch_ndim = problem->batch_ndim;
+    plan->batch = problem->batch;
+    plan->scratch = scratch_for(choice);
+    for (int i = 0; i < problem->batch_ndim; i++) {
+        plan->shape[i] = problem->batch_shape[i];
+        plan->step_v[i] = t ? problem->batch_b[i] : problem->batch_a[i];
+        plan->step_s[i] = t ? problem->batch_a[i] : problem->batch_b[i];
+        plan->step_c[i] = problem->batch_c[i];
+    }
+    if (choice->path == BP__PATH_NONE) {
+        plan->base.run = run_nothing;
+    } else if (choice->path == BP__PATH_PACKED && !choice->split_items) {
+        plan->base.run = run_blocked;
+    } else if (choice->path != BP__PATH_PACKED && plan->batch == 1 && plan->threads == 1) {
+        plan->base.run = run_single;
+    } else {
+        plan->base.run = run_units;
+    }
+    *result = &plan->base;
+    return BP_OK;
+}

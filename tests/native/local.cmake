@@ -1,0 +1,12 @@
+# The AVX-512 tile in a form that runs everywhere; its file name brings the flags of AVX2.
+set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_wide_avx2.c)
+add_library(native_wide OBJECT ${wide_source})
+target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+    ${CMAKE_SOURCE_DIR}/src/providers/native)
+target_link_libraries(native_wide PRIVATE backplane_flags)
+add_instruction_set_flags(${wide_source})
+foreach(source ${sources})
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" short ${program})
+    target_link_libraries(test_native_${short} PRIVATE native_wide)
+endforeach()

@@ -1,0 +1,66 @@
+/* native.h - a product in known layouts, run by the native provider through a host of the tests, and its reference. */
+#ifndef TESTS_NATIVE_H
+#define TESTS_NATIVE_H
+
+#include "backplane/provider.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+typedef enum layout {
+    ROWS,     /* compact, row by row */
+    COLUMNS,  /* compact, column by column */
+    PADDED,   /* row by row with room between */
+    SPREAD,   /* no direction is contiguous */
+    BACKWARD, /* both strides negative */
+    SAME_ROW, /* row stride 0; inputs only */
+    LAYOUTS
+} layout;
+
+/* A kernel set: a capability of the library, or the AVX-512 tile compiled for AVX2 (see wide/). */
+typedef enum kernels { KERNELS_DEFAULT, KERNELS_AVX2, KERNELS_AVX512, KERNELS_WIDE, KERNELS_SETS } kernels;
+
+typedef struct product {
+    bp_dtype dtype;
+    int64_t m, n, k, batch;
+    layout a, b, c;
+    bool conjugate_a, conjugate_b, share_b; /* share_b: one B for the whole batch */
+    bp_scalar alpha, beta;
+    bool any_factors; /* classes ANY even where the values are 0 or 1 */
+    kernels set;
+    int threads;
+    unsigned seed;
+    bool whole_numbers; /* small integers, so that every sum is exact */
+} product;
+
+/* The operands of a product, with what surrounds them. */
+typedef struct operands {
+    bp_problem problem;
+    void *memory[3]; /* A, B, C as allocated: exactly what the layout spans */
+    char *first[3];  /* element (0, 0) of the first product */
+    size_t bytes[3];
+} operands;
+
+const bp_host *test_host(void);
+bool runs_here(kernels set);
+const char *kernels_name(kernels set);
+
+int parts_of(bp_dtype dtype); /* 2 for complex */
+double get_part(bp_dtype dtype, const void *at, int part);
+void set_part(bp_dtype dtype, void *at, int part, double value);
+/* Where element (i, j) of product `item` of operand 0..2 is. */
+void *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j);
+
+/* Fills A, B and C with numbers from `seed`; C and what lies between its elements too. */
+void make_operands(operands *o, const product *p);
+void free_operands(operands *o);
+/* Runs on memory of the operands; `c` NULL means their own C. */
+bp_status run_product(const operands *o, const product *p, void *c);
+/* Runs and compares with a sum in long double, within the bound of the type; checks the bytes around C. */
+void check_product(const product *p);
+
+#endif

@@ -1,0 +1,179 @@
+/* support_check.c - runs a product through the provider, and compares it with sums in long double. */
+#include "native.h"
+
+#include "machine/internal.h"
+#include "providers/native/choose.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const bp_provider bp_provider_native;
+extern const bp__native_set bp__native_wide;
+
+static bp_status keep_status(bp_status status, const char *format, ...) {
+    (void)format;
+    return status;
+}
+
+const bp_host *test_host(void) {
+    static bp_host host;
+    if (host.struct_size == 0) {
+        host = (bp_host){.abi = BP_PROVIDER_ABI,
+                         .struct_size = sizeof host,
+                         .allocate = bp__alloc_aligned,
+                         .release = bp__free_aligned,
+                         .scratch = bp__scratch,
+                         .fail = keep_status,
+                         .parallel = bp__parallel,
+                         .hardware = bp__cpu_hardware()};
+    }
+    return &host;
+}
+
+bool runs_here(kernels set) {
+#if defined(__x86_64__)
+    return set == KERNELS_DEFAULT ||
+           test_host()->hardware >= (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
+#else
+    return set == KERNELS_DEFAULT || set == KERNELS_WIDE;
+#endif
+}
+
+const char *kernels_name(kernels set) {
+    static const char *const name[] = {"default", "avx2", "avx512", "avx512's tiles in narrower registers"};
+    return name[set];
+}
+
+static bp_status prepare(const operands *o, const product *p, bp_prepared **prepared) {
+    void *instance;
+    const bp_host *host = test_host();
+    bp_status status = bp_provider_native.open(host, NULL, &instance);
+    assert_int_equal(status, BP_OK);
+    if (p->set == KERNELS_WIDE) {
+        bp__native_choice choice;
+        assert_int_equal(bp__native_choose(host, &o->problem, &choice), BP_REASON_ACCEPTED);
+        choice.kernels = &bp__native_wide.of[p->dtype - BP_F16];
+        return bp__native_prepare(host, &choice, &o->problem.of.gemm, prepared);
+    }
+    bp_verdict verdict = {.struct_size = sizeof verdict};
+    bp_provider_native.accept(instance, &o->problem, &verdict);
+    assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
+    assert_true(verdict.threads >= 1 && verdict.threads <= p->threads);
+    assert_true(verdict.cost_ns > 0 && isfinite(verdict.cost_ns));
+    return bp_provider_native.plan(instance, &o->problem, &verdict, prepared);
+}
+
+bp_status run_product(const operands *o, const product *p, void *c) {
+    bp_prepared *prepared;
+    bp_status status = prepare(o, p, &prepared);
+    if (status != BP_OK) {
+        return status;
+    }
+    const bp_scalar scalars[2] = {p->alpha, p->beta};
+    status = prepared->run(prepared, o->first[0], o->first[1], c ? c : o->first[2], scalars);
+    prepared->destroy(prepared);
+    return status;
+}
+
+typedef long double complex wide;
+
+static wide value_at(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
+    bp_dtype dtype = (bp_dtype)o->problem.dtype;
+    const void *at = element(o, operand, item, i, j);
+    return get_part(dtype, at, 0) + (parts_of(dtype) == 2 ? get_part(dtype, at, 1) * (wide)I : 0);
+}
+
+static wide factor_of(bp_scalar s, bp_dtype dtype) {
+    return s.re + (parts_of(dtype) == 2 ? s.im * (wide)I : 0);
+}
+
+/* Unit roundoff of the sums, and of the result. */
+static long double roundoff(bp_dtype dtype, bool result) {
+    switch (dtype) {
+    case BP_F16:
+        return result ? 0x1p-11L : 0x1p-24L;
+    case BP_BF16:
+        return result ? 0x1p-8L : 0x1p-24L;
+    case BP_F32:
+    case BP_C64:
+        return 0x1p-24L;
+    default:
+        return 0x1p-53L;
+    }
+}
+
+/* |error| <= gamma(k + 3) * (|alpha| |A| |B| + |beta| |C|), with gamma(n) = n u / (1 - n u) and u doubled where
+ * products are not fused or complex (three roundings to a product rather than one), and one more rounding of the
+ * result. */
+static void compare(const product *p, const operands *o, const operands *before, int64_t item, int64_t i, int64_t j) {
+    const wide alpha = factor_of(p->alpha, p->dtype), beta = factor_of(p->beta, p->dtype);
+    wide sum = 0;
+    long double size = 0;
+    for (int64_t l = 0; l < p->k; l++) {
+        wide a = value_at(o, 0, item, i, l), b = value_at(o, 1, item, l, j);
+        a = p->conjugate_a ? conjl(a) : a;
+        b = p->conjugate_b ? conjl(b) : b;
+        sum += a * b;
+        size += cabsl(a) * cabsl(b);
+    }
+    const wide old = beta == 0 ? 0 : value_at(before, 2, item, i, j);
+    const wide expected = alpha * sum + beta * old;
+    const long double nu = (long double)(p->k + 3) * (parts_of(p->dtype) == 2 ? 4 : 2) * roundoff(p->dtype, false);
+    const long double bound = nu / (1 - nu) * (cabsl(alpha) * size + cabsl(beta) * cabsl(old)) +
+                              roundoff(p->dtype, true) * cabsl(expected) + (p->dtype == BP_F16 ? 0x1p-25L : 0x1p-133L);
+    const wide got = value_at(o, 2, item, i, j);
+    const bool equal = p->whole_numbers ? got == expected : cabsl(got - expected) <= bound;
+    if (!equal) {
+        print_message(
+            "%s %s, %lldx%lldx%lld item %lld, layouts %d %d %d, conj %d %d, alpha %g%+gi beta %g%+gi, threads "
+            "%d: (%lld, %lld) is %.17Lg%+.17Lgi, not %.17Lg%+.17Lgi\n",
+            kernels_name(p->set),
+            p->dtype == BP_F16    ? "f16"
+            : p->dtype == BP_BF16 ? "bf16"
+            : p->dtype == BP_F32  ? "f32"
+            : p->dtype == BP_F64  ? "f64"
+            : p->dtype == BP_C64  ? "c64"
+                                  : "c128",
+            (long long)p->m, (long long)p->n, (long long)p->k, (long long)item, p->a, p->b, p->c, p->conjugate_a,
+            p->conjugate_b, p->alpha.re, p->alpha.im, p->beta.re, p->beta.im, p->threads, (long long)i, (long long)j,
+            creall(got), cimagl(got), creall(expected), cimagl(expected));
+        fail();
+    }
+}
+
+/* What is no element of C keeps its bytes: puts the old elements back, after which all must be as before. */
+static void check_surroundings(const product *p, operands *o, const operands *before) {
+    size_t size = p->dtype == BP_C128 ? 16 : p->dtype == BP_F64 || p->dtype == BP_C64 ? 8 : p->dtype == BP_F32 ? 4 : 2;
+    for (int64_t item = 0; item < p->batch; item++) {
+        for (int64_t i = 0; i < p->m; i++) {
+            for (int64_t j = 0; j < p->n; j++) {
+                memcpy(element(o, 2, item, i, j), element(before, 2, item, i, j), size);
+            }
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_memory_equal(o->memory[i], before->memory[i], o->bytes[i]);
+    }
+}
+
+void check_product(const product *p) {
+    operands o, before;
+    make_operands(&o, p);
+    make_operands(&before, p);
+    assert_int_equal(run_product(&o, p, NULL), BP_OK);
+    /* Of a large C, a sample: its corners, edges and some of the rest. */
+    const int64_t step_i = p->m * p->k > 20000 ? p->m / 16 + 1 : 1, step_j = p->n * p->k > 20000 ? p->n / 16 + 1 : 1;
+    for (int64_t item = 0; item < p->batch; item++) {
+        for (int64_t i = 0; i < p->m; i += i + step_i < p->m || i == p->m - 1 ? step_i : p->m - 1 - i) {
+            for (int64_t j = 0; j < p->n; j += j + step_j < p->n || j == p->n - 1 ? step_j : p->n - 1 - j) {
+                compare(p, &o, &before, item, i, j);
+            }
+        }
+    }
+    check_surroundings(p, &o, &before);
+    free_operands(&o);
+    free_operands(&before);
+}

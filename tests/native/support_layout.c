@@ -1,0 +1,183 @@
+/* support_layout.c - operands in all layouts, and elements of all types. */
+#include "native.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int parts_of(bp_dtype dtype) {
+    return dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
+}
+
+/* 16-bit floats by arithmetic on values, unlike the library, which works on bits. */
+static double decode(uint16_t bits, int exponent_bits, int mantissa_bits) {
+    int bias = (1 << (exponent_bits - 1)) - 1, exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1);
+    double mantissa = bits & ((1 << mantissa_bits) - 1), sign = bits >> 15 ? -1 : 1;
+    if (exponent == (1 << exponent_bits) - 1) {
+        return mantissa != 0 ? NAN : sign * INFINITY;
+    }
+    return sign * (exponent == 0 ? ldexp(mantissa, 1 - bias - mantissa_bits)
+                                 : ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits));
+}
+
+static uint16_t encode(double value, int exponent_bits, int mantissa_bits) {
+    int bias = (1 << (exponent_bits - 1)) - 1, exponent;
+    uint16_t sign = signbit(value) ? 0x8000 : 0, infinity = (uint16_t)(((1 << exponent_bits) - 1) << mantissa_bits);
+    if (isnan(value)) {
+        return (uint16_t)(sign | infinity | 1 << (mantissa_bits - 1));
+    }
+    frexp(value, &exponent);
+    int unit = (exponent - 1 < 1 - bias ? 1 - bias : exponent - 1) - mantissa_bits;
+    double scaled = isinf(value) ? INFINITY : nearbyint(ldexp(fabs(value), -unit));
+    double rounded = ldexp(scaled, unit);
+    if (rounded >= ldexp(1, bias + 1)) {
+        return (uint16_t)(sign | infinity);
+    }
+    if (rounded < ldexp(1, 1 - bias)) {
+        return (uint16_t)(sign | (uint16_t)scaled);
+    }
+    frexp(rounded, &exponent);
+    double mantissa = ldexp(rounded, mantissa_bits - exponent + 1) - (1 << mantissa_bits);
+    return (uint16_t)(sign | (exponent - 1 + bias) << mantissa_bits | (int)mantissa);
+}
+
+double get_part(bp_dtype dtype, const void *at, int part) {
+    switch (dtype) {
+    case BP_F16:
+        return decode(*(const uint16_t *)at, 5, 10);
+    case BP_BF16:
+        return decode(*(const uint16_t *)at, 8, 7);
+    case BP_F32:
+    case BP_C64:
+        return ((const float *)at)[part];
+    default:
+        return ((const double *)at)[part];
+    }
+}
+
+void set_part(bp_dtype dtype, void *at, int part, double value) {
+    switch (dtype) {
+    case BP_F16:
+        *(uint16_t *)at = encode(value, 5, 10);
+        break;
+    case BP_BF16:
+        *(uint16_t *)at = encode(value, 8, 7);
+        break;
+    case BP_F32:
+    case BP_C64:
+        ((float *)at)[part] = (float)value;
+        break;
+    default:
+        ((double *)at)[part] = value;
+    }
+}
+
+static size_t size_of(bp_dtype dtype) {
+    static const size_t size[] = {
+        [BP_F16] = 2, [BP_BF16] = 2, [BP_F32] = 4, [BP_F64] = 8, [BP_C64] = 8, [BP_C128] = 16};
+    return size[dtype];
+}
+
+static void strides_of(layout how, int64_t rows, int64_t columns, int64_t *row, int64_t *column) {
+    switch (how) {
+    case ROWS:
+        *row = columns, *column = 1;
+        break;
+    case COLUMNS:
+        *row = 1, *column = rows;
+        break;
+    case PADDED:
+        *row = columns + 3, *column = 1;
+        break;
+    case SPREAD:
+        *row = 2 * columns + 1, *column = 2;
+        break;
+    case BACKWARD:
+        *row = -columns - 1, *column = -1;
+        break;
+    default:
+        *row = 0, *column = 1;
+        break;
+    }
+}
+
+/* Elements from the lowest to the highest address, and the place of (0, 0) among them. */
+static int64_t span_of(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t *origin) {
+    if (rows == 0 || columns == 0) {
+        *origin = 0;
+        return 0;
+    }
+    int64_t low = 0, high = 0;
+    int64_t ends[2] = {(rows - 1) * row, (columns - 1) * column};
+    for (int i = 0; i < 2; i++) {
+        *(ends[i] < 0 ? &low : &high) += ends[i];
+    }
+    *origin = -low;
+    return high - low + 1;
+}
+
+static double next_number(unsigned *seed, bool whole) {
+    *seed = *seed * 1664525u + 1013904223u;
+    int high = (int)(*seed >> 16);
+    return whole ? high % 7 - 3 : (high - 32768) / 32768.0;
+}
+
+static bp_factor class_of(bp_scalar factor, bool any) {
+    if (any || factor.im != 0 || (factor.re != 0 && factor.re != 1)) {
+        return BP_FACTOR_ANY;
+    }
+    return factor.re == 0 ? BP_FACTOR_ZERO : BP_FACTOR_ONE;
+}
+
+void *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
+    const bp_gemm_problem *g = &o->problem.of.gemm;
+    const int64_t row[] = {g->a_row, g->b_row, g->c_row}, column[] = {g->a_column, g->b_column, g->c_column};
+    const int64_t step[] = {g->batch_a[0], g->batch_b[0], g->batch_c[0]};
+    return o->first[operand] + (item * step[operand] + i * row[operand] + j * column[operand]) *
+                                   (int64_t)size_of((bp_dtype)o->problem.dtype);
+}
+
+void make_operands(operands *o, const product *p) {
+    memset(o, 0, sizeof *o);
+    o->problem.struct_size = sizeof o->problem;
+    o->problem.op = BP_OP_GEMM;
+    o->problem.dtype = p->dtype;
+    o->problem.policy.threads = p->threads;
+    o->problem.policy.capability = (uint8_t)(p->set == KERNELS_WIDE ? KERNELS_AVX2 : p->set);
+    bp_gemm_problem *g = &o->problem.of.gemm;
+    g->m = p->m, g->n = p->n, g->k = p->k;
+    g->conjugate_a = p->conjugate_a, g->conjugate_b = p->conjugate_b;
+    g->alpha = (uint8_t)class_of(p->alpha, p->any_factors), g->beta = (uint8_t)class_of(p->beta, p->any_factors);
+    strides_of(p->a, p->m, p->k, &g->a_row, &g->a_column);
+    strides_of(p->b, p->k, p->n, &g->b_row, &g->b_column);
+    strides_of(p->c, p->m, p->n, &g->c_row, &g->c_column);
+    g->batch = p->batch;
+    g->batch_ndim = p->batch == 1 ? 0 : 1;
+    g->batch_shape[0] = p->batch == 1 ? 0 : p->batch;
+    const int64_t rows[] = {p->m, p->k, p->m}, columns[] = {p->k, p->n, p->n};
+    const int64_t row[] = {g->a_row, g->b_row, g->c_row}, column[] = {g->a_column, g->b_column, g->c_column};
+    int64_t *const step[] = {g->batch_a, g->batch_b, g->batch_c};
+    unsigned seed = p->seed + 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t origin, span = span_of(rows[i], columns[i], row[i], column[i], &origin);
+        int64_t items = i == 1 && p->share_b ? 1 : p->batch;
+        *step[i] = items == 1 ? 0 : span;
+        size_t size = size_of(p->dtype);
+        o->bytes[i] = (size_t)(span * items) * size;
+        o->memory[i] = malloc(o->bytes[i] > 0 ? o->bytes[i] : 1);
+        assert_non_null(o->memory[i]);
+        o->first[i] = (char *)o->memory[i] + (size_t)origin * size;
+        for (int64_t e = 0; e < span * items; e++) {
+            for (int part = 0; part < parts_of(p->dtype); part++) {
+                set_part(p->dtype, (char *)o->memory[i] + (size_t)e * size, part, next_number(&seed, p->whole_numbers));
+            }
+        }
+    }
+}
+
+void free_operands(operands *o) {
+    for (int i = 0; i < 3; i++) {
+        free(o->memory[i]);
+    }
+}
