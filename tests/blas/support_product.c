@@ -201,6 +201,11 @@ static void discard(trial *t) {
     free(t->before);
 }
 
+/* At least the absolute value, at most half as large again; much faster than hypotenuses. */
+static long double size_of_value(wide value) {
+    return fabsl(creall(value)) + fabsl(cimagl(value));
+}
+
 static wide conjugated(wide value, bool conjugate) {
     return conjugate ? conjl(value) : value;
 }
@@ -208,26 +213,30 @@ static wide conjugated(wide value, bool conjugate) {
 /* Checks one element and marks it in the old block as seen, so that what is left must be unchanged. */
 static void check_element(const test_product *p, trial *t, int64_t i, int64_t j, int64_t x, int64_t y) {
     int64_t size = size_of(p->dtype);
+    const char *at = address(&t->c, size, i, j, x, y);
+    char *old = t->before + (at - t->c.block);
+    if (p->m * p->n * p->k > 100000 && (i * p->n + j) % 37 != 0) { /* large ones by samples */
+        memcpy(old, at, (size_t)size);
+        return;
+    }
     wide sum = 0;
     long double magnitude = 0;
     for (int64_t l = 0; l < p->k; l++) {
         wide a = conjugated(load(p->dtype, address(&t->a, size, i, l, x, y)), p->conjugate_a);
         wide b = conjugated(load(p->dtype, address(&t->b, size, l, j, x, y)), p->conjugate_b);
         sum += a * b;
-        magnitude += cabsl(a) * cabsl(b);
+        magnitude += size_of_value(a) * size_of_value(b);
     }
     wide alpha = t->scalars[0].re + 1.0iL * t->scalars[0].im, beta = t->scalars[1].re + 1.0iL * t->scalars[1].im;
-    const char *at = address(&t->c, size, i, j, x, y);
-    char *old = t->before + (at - t->c.block);
     wide expected = p->alpha == 0 ? 0 : alpha * sum;
-    magnitude *= cabsl(alpha);
+    magnitude *= size_of_value(alpha);
     if (p->beta != 0) {
         wide c = load(p->dtype, old);
         expected += beta * c;
-        magnitude += cabsl(beta) * cabsl(c);
+        magnitude += size_of_value(beta) * size_of_value(c);
     }
     long double unit = is_wide(p->dtype) ? 0x1p-53L : 0x1p-24L;
-    long double bound = (long double)(p->k + 4) * unit * magnitude * (is_complex(p->dtype) ? 3 : 1);
+    long double bound = (long double)(p->k + 4) * unit * magnitude * (is_complex(p->dtype) ? 2 : 1);
     wide got = load(p->dtype, at);
     if (!(cabsl(got - expected) <= bound)) {
         fail_msg("%s %ldx%ldx%ld layouts %d %d %d conjugates %d %d alpha %g beta %g batch %ldx%ld, element (%ld,%ld) "

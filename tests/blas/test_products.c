@@ -4,8 +4,11 @@
 
 #include "backplane/tensor.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+static const bp_library_info *library_of_the_moment;
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 
 /* Runs `visit` for every library; all stay open side by side. */
@@ -140,12 +143,67 @@ static void test_sizes_and_threads(void **state) {
     for_each_library(visit_sizes);
 }
 
+/* Where a verdict promises it, one NaN or infinity beside nothing but zeros reaches every element that it is part of.
+ */
+static void check_poison(void *instance, test_product p, bool in_b, double poison) {
+    static double a[64 * 64 * 2], b[64 * 64 * 2], c[64 * 64 * 2];
+    bp_problem problem = test_problem(&p);
+    bp_verdict verdict = {.struct_size = sizeof verdict};
+    bp_prepared *prepared;
+    bp_provider_blas.accept(instance, &problem, &verdict);
+    if (!(verdict.notes & BP_NOTE_PROPAGATES_NAN)) {
+        return;
+    }
+    const bp_gemm_problem *g = &problem.of.gemm;
+    bool is_wide = p.dtype == BP_F64 || p.dtype == BP_C128;
+    int64_t parts = p.dtype == BP_C64 || p.dtype == BP_C128 ? 2 : 1, l = p.k / 2, i = p.m / 2, j = p.n / 2;
+    int64_t at = (in_b ? l * g->b_row + j * g->b_column : i * g->a_row + l * g->a_column) * parts;
+    memset(a, 0, sizeof a);
+    memset(b, 0, sizeof b);
+    memset(c, 0, sizeof c);
+    if (is_wide) {
+        (in_b ? b : a)[at] = poison;
+    } else {
+        ((float *)(in_b ? b : a))[at] = (float)poison;
+    }
+    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
+    assert_int_equal(prepared->run(prepared, a, b, c, NULL), BP_OK);
+    prepared->destroy(prepared);
+    for (int64_t x = 0; x < (in_b ? p.m : p.n); x++) {
+        int64_t element = (in_b ? x * g->c_row + j * g->c_column : i * g->c_row + x * g->c_column) * parts;
+        if (!isnan(is_wide ? c[element] : (double)((float *)c)[element])) {
+            fail_msg("%s: %s %ldx%ldx%ld layouts %d %d %d: %g in %s was lost", library_of_the_moment->id,
+                     bp_dtype_name(p.dtype), (long)p.m, (long)p.n, (long)p.k, (int)p.a, (int)p.b, (int)p.c, poison,
+                     in_b ? "B" : "A");
+        }
+    }
+}
+
+static void visit_poison(void *instance, const bp_library_info *library) {
+    static const int64_t sizes[] = {1, 2, 7, 33, 64};
+    library_of_the_moment = library;
+    for (int i = 0; i < 5 * 5 * 5 * 4 * 8; i++) {
+        test_product p = {
+            .dtype = dtypes[i / 125 % 4], .m = sizes[i % 5], .n = sizes[i / 5 % 5], .k = sizes[i / 25 % 5]};
+        p.alpha = 1;
+        p.threads = 1;
+        p.a = i / 500 & 1 ? TEST_COLUMNS : TEST_ROWS;
+        p.b = i / 500 & 2 ? TEST_COLUMNS : TEST_ROWS;
+        p.c = i / 500 & 4 ? TEST_COLUMNS : TEST_ROWS;
+        check_poison(instance, p, i % 2, i % 3 ? (double)NAN : (double)INFINITY);
+        check_poison(instance, p, i % 2 == 0, i % 3 ? (double)NAN : (double)INFINITY);
+    }
+}
+
+static void test_poison(void **state) {
+    (void)state;
+    for_each_library(visit_poison);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_sizes_and_threads),
+        cmocka_unit_test(test_layouts),           cmocka_unit_test(test_factors), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_sizes_and_threads), cmocka_unit_test(test_poison),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }

@@ -29,12 +29,12 @@ static const bp__blas_family families[] = {
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(4000)},
     {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
-     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(500, 0)},
+     .repeats = true, .speed = BLIS_SPEED(500, 0)},
     /* The pthread build makes its threads anew in every call; gemv is never threaded. */
     {.family = "blis", .threading = "pthread", .setter = BP__BLAS_SET_BLIS, .survives_fork = true,
-     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(560, 62000)},
+     .repeats = true, .speed = BLIS_SPEED(560, 62000)},
     {.family = "blis", .threading = ANY_THREADING, .setter = BP__BLAS_SET_BLIS,
-     .repeats = true, .gemm_nan = true, .speed = BLIS_SPEED(1050, 1500)},
+     .repeats = true, .speed = BLIS_SPEED(1050, 1500)},
     /* MKL promises equal bits only for operands aligned alike to 64 bytes, which problems do not tell, and in its CBWR
      * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
     {.family = "mkl", .threading = ANY_THREADING, .setter = BP__BLAS_SET_MKL,

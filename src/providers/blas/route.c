@@ -123,7 +123,7 @@ static double burden(const bp__blas_route *route) {
     const bp__blas_matrix *all[] = {&route->first, &route->second, &route->c};
     for (int i = 0; i < 3; i++) {
         if (all[i]->packs) {
-            sum += (double)all[i]->rows * (double)all[i]->columns;
+            sum += (double)all[i]->rows * (double)all[i]->columns * (i == 2 ? 2 : 1); /* C goes out and in */
         }
     }
     return sum + (route->first.rows == 1 && route->first.transform == 'N' ? (double)route->k : 0);

@@ -1,0 +1,257 @@
+/* test_threads.c - thread counts: set, read back, put back; plans run by several threads at once; the same bits again.
+ */
+#include "blas/support_blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In a process of its own for each library, so that none sees what another has set. */
+static void in_own_process(void (*check)(void *instance, const bp_library_info *row)) {
+    int count;
+    const bp_library_info **rows = test_libraries(&count);
+    if (count == 0) {
+        print_message("skipped: no BLAS library is installed\n");
+        skip();
+    }
+    for (int i = 0; i < count; i++) {
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            void *instance;
+            alarm(120);
+            assert_int_equal(bp_provider_blas.open(test_host(), rows[i], &instance), BP_OK);
+            check(instance, rows[i]);
+            bp_provider_blas.close(instance);
+            fflush(NULL);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (status != 0) {
+            fail_msg("%s: see above (wait status %d)", rows[i]->id, status);
+        }
+    }
+}
+
+static bool one_thread(const bp_library_info *row) {
+    return strcmp(row->threading, "serial") == 0;
+}
+
+static void check_slot(void *instance, const bp_library_info *row) {
+    int got = -1;
+    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK); /* not loaded: nothing to read */
+    assert_int_equal(got, 0);
+    assert_int_equal(bp_provider_blas.threads(instance, -1, &got), BP_E_ARGUMENT);
+    assert_int_equal(bp_provider_blas.threads(instance, 1, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_provider_blas.threads(instance, 1, &got), BP_OK);
+    assert_int_equal(got, 1);
+    bp_status status = bp_provider_blas.threads(instance, 2, &got);
+    if (one_thread(row)) {
+        assert_int_equal(status, BP_E_UNSUPPORTED);
+        assert_int_equal(got, 1);
+        return;
+    }
+    assert_int_equal(status, BP_OK);
+    assert_int_equal(got, 2);
+    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK);
+    assert_int_equal(got, 2);
+}
+
+static void test_slot(void **state) {
+    (void)state;
+    in_own_process(check_slot);
+}
+
+/* A count that belongs to the calling thread is as before after a call; one of the process is the plan's. */
+static void check_after_run(void *instance, const bp_library_info *row) {
+    if (one_thread(row)) {
+        return;
+    }
+    int got;
+    assert_int_equal(bp_provider_blas.threads(instance, 3, &got), BP_OK);
+    assert_int_equal(got, 3);
+    bp_verdict verdict;
+    test_product p = {.dtype = BP_F32, .m = 300, .n = 300, .k = 300, .alpha = 1, .threads = 2};
+    assert_true(test_run_product(instance, &p, &verdict));
+    assert_int_equal(verdict.threads, 2);
+    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK);
+    bool of_thread = strcmp(row->family, "mkl") == 0 ||
+                     (strcmp(row->family, "openblas") == 0 && strcmp(row->threading, "pthread") != 0);
+    assert_int_equal(got, of_thread ? 3 : 2);
+    p.m = p.n = p.k = 4; /* too small for the library to use threads: nothing is switched */
+    assert_int_equal(bp_provider_blas.threads(instance, 3, &got), BP_OK);
+    assert_true(test_run_product(instance, &p, &verdict));
+    assert_int_equal(verdict.threads, 1);
+    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK);
+    assert_int_equal(got, strcmp(row->family, "blis") == 0 ? 1 : 3);
+}
+
+static void test_after_run(void **state) {
+    (void)state;
+    in_own_process(check_after_run);
+}
+
+/* More threads than the library grants: one warning, and the truth afterwards. */
+static void check_too_many(void *instance, const bp_library_info *row) {
+    test_product p = {.dtype = BP_F32, .m = 2000, .n = 2000, .k = 2000, .alpha = 1, .threads = 4000};
+    bp_problem problem = test_problem(&p);
+    if (strcmp(row->family, "openblas") != 0 || strcmp(row->threading, "pthread") != 0) {
+        return; /* the others grant any count, and would try to start so many */
+    }
+    bp_verdict verdict = {.struct_size = sizeof verdict};
+    bp_provider_blas.accept(instance, &problem, &verdict);
+    assert_int_equal(verdict.threads, 4000);
+    for (int i = 0; i < 2; i++) {
+        bp_prepared *prepared;
+        assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
+        prepared->destroy(prepared);
+        assert_int_equal(test_warnings, 1);
+        assert_non_null(strstr(test_warning, row->id));
+    }
+    bp_provider_blas.accept(instance, &problem, &verdict);
+    assert_in_range(verdict.threads, 2, 3999);
+}
+
+static void test_too_many(void **state) {
+    (void)state;
+    in_own_process(check_too_many);
+}
+
+/* ---- One plan, many threads ---- */
+
+typedef struct work {
+    void *instance;
+    int threads;
+    bool ok;
+} work;
+
+static void *multiply_often(void *argument) {
+    work *w = argument;
+    static const int64_t sizes[] = {3, 40, 90, 130};
+    w->ok = true;
+    for (int i = 0; i < 24 && w->ok; i++) {
+        bp_verdict verdict;
+        test_product p = {
+            .dtype = i % 2 ? BP_F64 : BP_C64, .m = sizes[i % 4], .n = sizes[i / 4 % 4], .k = 50, .alpha = 1};
+        p.threads = w->threads;
+        p.beta = i % 3;
+        p.c = i % 5 == 0 ? TEST_GENERAL : TEST_ROWS;
+        p.deterministic = i % 7 == 0 ? 1 : 0;
+        w->ok = test_run_product(w->instance, &p, &verdict) || p.deterministic;
+    }
+    return NULL;
+}
+
+static void check_many(void *instance, const bp_library_info *row) {
+    work works[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        works[i] = (work){instance, 1 + i % 3, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, multiply_often, &works[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        if (!works[i].ok) {
+            fail_msg("%s: refused", row->id);
+        }
+    }
+}
+
+static void test_many_threads(void **state) {
+    (void)state;
+    in_own_process(check_many);
+}
+
+/* ---- The same bits ---- */
+
+#define BITS (64 << 10)
+
+static void check_bits(void *instance, const bp_library_info *row) {
+    static const int64_t shapes[][3] = {{61, 67, 300}, {1, 300, 500}, {300, 1, 500},
+                                        {1, 1, 5000},  {5, 7, 11},    {120, 110, 1}};
+    static char first[BITS], again[BITS];
+    for (int i = 0; i < 6 * 4 * 2; i++) {
+        test_product p = {.dtype = (bp_dtype)(BP_F32 + i / 6 % 4), .m = shapes[i % 6][0], .n = shapes[i % 6][1]};
+        p.k = shapes[i % 6][2];
+        p.alpha = 1;
+        p.a = i & 1 ? TEST_ROWS : TEST_COLUMNS;
+        p.b = i & 2 ? TEST_ROWS : TEST_COLUMNS;
+        p.deterministic = 1 + i / 24;
+        p.threads = 2;
+        bp_problem problem = test_problem(&p);
+        bp_verdict verdict = {.struct_size = sizeof verdict};
+        bp_provider_blas.accept(instance, &problem, &verdict);
+        if (verdict.reason == BP_REASON_DETERMINISM) {
+            assert_string_equal(row->family, "mkl");
+            continue;
+        }
+        assert_true(verdict.notes & (p.deterministic == 2 ? BP_NOTE_SAME_THREADS : BP_NOTE_SAME_RUN));
+        size_t size = test_bits_of_product(instance, &p, 11, first, BITS);
+        for (int round = 1; round < 8; round++) {
+            p.shift = (size_t)round * (p.dtype == BP_F64 || p.dtype == BP_C128 ? 8 : 4); /* wherever operands lie */
+            p.threads = p.deterministic == 2 ? round : 2;
+            assert_int_equal(test_bits_of_product(instance, &p, 11, again, BITS), size);
+            if (memcmp(first, again, size) != 0) {
+                fail_msg("%s: %s %ldx%ldx%ld gives other bits at offset %zu", row->id, bp_dtype_name(p.dtype),
+                         (long)p.m, (long)p.n, (long)p.k, p.shift);
+            }
+        }
+    }
+}
+
+static void test_same_bits(void **state) {
+    (void)state;
+    in_own_process(check_bits);
+}
+
+/* ---- One OpenMP runtime ---- */
+
+static bool loaded(const char *soname) {
+    void *handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    return handle && dlclose(handle) == 0;
+}
+
+/* MKL joins the OpenMP runtime that the process has, and is then judged by that one. */
+static void check_mkl_layer(void *instance, const bp_library_info *row) {
+    if (strcmp(row->family, "mkl") != 0) {
+        return;
+    }
+    if (!dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL)) {
+        print_message("not checked: no libgomp is installed\n");
+        return;
+    }
+    bp_verdict verdict;
+    test_product p = {.dtype = BP_F64, .m = 200, .n = 200, .k = 200, .alpha = 1, .threads = 2};
+    assert_true(test_run_product(instance, &p, &verdict));
+    assert_int_equal(verdict.threads, 2);
+    assert_false(loaded("libiomp5.so"));
+    pid_t child = fork();
+    if (child == 0) {
+        bp_problem problem = test_problem(&p);
+        verdict = (bp_verdict){.struct_size = sizeof verdict};
+        bp_provider_blas.accept(instance, &problem, &verdict);
+        _exit(verdict.reason == BP_REASON_FORKED ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void test_mkl_layer(void **state) {
+    (void)state;
+    in_own_process(check_mkl_layer);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slot),         cmocka_unit_test(test_after_run), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_mkl_layer),
+    };
+    return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
