@@ -24,7 +24,7 @@
 /* What the first published interface had; later minors only append. */
 #define SMALLEST_DESCRIPTOR (offsetof(bp_provider, threads) + sizeof(((bp_provider *)0)->threads))
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t bp__modules_mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool ready;
 static bp__module *entries;
 static int entry_count;
@@ -320,12 +320,12 @@ static bp_status load_all(void) {
 bp_status bp__modules(const bp__module **modules, int *count) {
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&ready, memory_order_acquire)) {
-        pthread_mutex_lock(&mutex);
+        pthread_mutex_lock(&bp__modules_mutex);
         if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
             status = load_all();
             atomic_store_explicit(&ready, status == BP_OK, memory_order_release);
         }
-        pthread_mutex_unlock(&mutex);
+        pthread_mutex_unlock(&bp__modules_mutex);
     }
     *modules = status == BP_OK ? entries : NULL;
     *count = status == BP_OK ? entry_count : 0;
@@ -333,8 +333,8 @@ bp_status bp__modules(const bp__module **modules, int *count) {
 }
 
 void bp__modules_reset(void) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&bp__modules_mutex);
     atomic_store_explicit(&ready, false, memory_order_relaxed);
     forget();
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&bp__modules_mutex);
 }

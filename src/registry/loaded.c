@@ -1,0 +1,126 @@
+/* loaded.c - bp_loaded_at: which math libraries and thread runtimes this process has loaded, whoever loaded them.
+ *
+ * They are told by the same table and the same look at their files as the libraries on disk, so that one library has
+ * one name everywhere. Nothing is opened with the loader. What was found is kept until the process loads or unloads
+ * something, because a look at a large file takes milliseconds.
+ */
+#include "registry/facts.h"
+#include "registry/modules.h"
+
+#include "machine/internal.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct known_object {
+    const char *path; /* interned, as the family is */
+    const char *kind;
+    const char *family;
+} known_object;
+
+pthread_mutex_t bp__loaded_mutex = PTHREAD_MUTEX_INITIALIZER;
+static known_object *objects;
+static int object_count;
+static uint64_t list_seen; /* of the objects that the process had loaded then; 0 for none */
+
+/* The kinds in the order in which they name an object that is several. */
+static const struct {
+    unsigned kinds;
+    const char *name;
+} kind_names[] = {
+    {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BLAS | BP_LIB_CBLAS, "blas"}, {BP_LIB_LAPACK, "lapack"}, {BP_LIB_DNN, "dnn"},
+    {BP_LIB_FFT, "fft"},
+};
+
+/* BP_OK and no kind for an object that is of no interest here. TBB is a runtime that libraries bring along, not one to
+ * choose: the table of families has no row for it. */
+static bp_status identify(const char *path, known_object *object) {
+    bp__elf elf;
+    const char *why;
+    bp__facts facts;
+    bp_status status = BP_OK;
+    *object = (known_object){.path = bp__intern(path)};
+    if (!object->path) {
+        return BP_E_NO_MEMORY;
+    }
+    if (!bp__elf_open(&elf, path, &why)) {
+        return BP_OK;
+    }
+    if (bp__elf_defines(&elf, "TBB_runtime_interface_version")) {
+        object->kind = object->family = "tbb";
+    } else if ((status = bp__identify(&elf, path, &facts)) == BP_OK) {
+        object->family = facts.family;
+        for (int i = 0; i < BP__COUNT(kind_names) && !object->kind; i++) {
+            object->kind = (unsigned)facts.kinds & kind_names[i].kinds ? kind_names[i].name : NULL;
+        }
+    }
+    bp__elf_close(&elf);
+    return status;
+}
+
+static bool hash_object(void *user, const char *path, uintptr_t base) {
+    uint64_t *hash = user;
+    uint64_t parts[3] = {*hash, base, bp__hash(path, strlen(path))};
+    *hash = bp__hash(parts, sizeof parts);
+    return true;
+}
+
+static bool add_object(void *user, const char *path, uintptr_t base) {
+    bool *complete = user;
+    (void)base;
+    known_object object;
+    *complete = identify(path, &object) == BP_OK;
+    if (!*complete || !object.kind) {
+        return *complete;
+    }
+    known_object *larger = bp__realloc(objects, (size_t)(object_count + 1) * sizeof *larger);
+    if (larger) {
+        objects = larger;
+        objects[object_count++] = object;
+    }
+    *complete = larger != NULL;
+    return *complete;
+}
+
+static void forget(void) {
+    bp__free(objects);
+    objects = NULL;
+    object_count = 0;
+    list_seen = 0;
+}
+
+static void refresh(void) {
+    uint64_t list = 1;
+    bp__loaded_visit(hash_object, &list);
+    if (list != list_seen) {
+        forget();
+        bool complete = true;
+        bp__loaded_visit(add_object, &complete);
+        list_seen = complete ? list : 0;
+    }
+}
+
+int bp_loaded_at(int index, bp_loaded_object *object) {
+    if (index < 0 || !object || object->struct_size != sizeof *object) {
+        return 0;
+    }
+    bp__held_error held;
+    bp__error_hold(&held); /* an object that cannot be read is passed over */
+    pthread_mutex_lock(&bp__loaded_mutex);
+    refresh();
+    bool found = index < object_count;
+    if (found) {
+        bp__copy_text(object->path, sizeof object->path, objects[index].path);
+        bp__copy_text(object->kind, sizeof object->kind, objects[index].kind);
+        bp__copy_text(object->family, sizeof object->family, objects[index].family);
+    }
+    pthread_mutex_unlock(&bp__loaded_mutex);
+    bp__error_return(&held);
+    return found;
+}
+
+void bp__loaded_reset(void) {
+    pthread_mutex_lock(&bp__loaded_mutex);
+    forget();
+    pthread_mutex_unlock(&bp__loaded_mutex);
+}
