@@ -65,8 +65,8 @@ void bp__call_enter(bp__call_scope *node, const bp_options *options);
 void bp__call_leave(bp__call_scope *node);
 
 /* A check that needs knowledge of another room (hardware, ...): registered once at start, called before a value of any
- * layer but the default is accepted. Returns BP_OK or a failure with its sentence. Reads no setting. When the layers have
- * been read already, what they say is checked now. */
+ * layer but the default is accepted. Returns BP_OK or a failure with its sentence. Reads no setting; words
+ * come in the table's spelling. When the layers have been read already, what they say is checked now. */
 typedef bp_status (*bp__setting_check)(bp_setting_id id, bp__value value, const char *text);
 void bp__setting_set_check(bp_setting_id id, bp__setting_check check);
 

@@ -110,6 +110,7 @@ bp_status bp_save(const char *name, const char *value) {
     if (value) {
         BP__TRY(bp__value_parse((bp_setting_id)id, value, strlen(value), &ignored));
     }
+    BP__TRY(bp__settings_ready()); /* while the file is as this process found it */
     BP__TRY(bp_user_file(&path));
     return save_to(path, name, value);
 }

@@ -117,7 +117,8 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
         }
         parsed = (bp__value)(uintptr_t)kept;
     }
-    BP__TRY(bp__value_check(id, parsed, copy));
+    bool spelled_freely = row->info.type == BP_SETTING_WORD || row->info.type == BP_SETTING_BOOL;
+    BP__TRY(bp__value_check(id, parsed, spelled_freely ? bp__value_text(id, parsed) : copy));
     *value = parsed;
     return BP_OK;
 }

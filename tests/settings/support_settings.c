@@ -1,0 +1,165 @@
+/* support_settings.c - see support_settings.h. */
+#include "settings/support_settings.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char system_path[96], user_path[96];
+static char folder[64];
+
+static void clear_variables(void) {
+    const bp_setting_info *row;
+    for (int i = 0; (row = bp_setting_at(i)) != NULL; i++) {
+        unsetenv(row->environment);
+        if (*row->alias) {
+            unsetenv(row->alias);
+        }
+    }
+}
+
+void forget_everything(void) {
+    bp__settings_reset();
+    bp__warning_reset();
+    bp__intern_reset();
+    bp__error_reset();
+}
+
+int enter_world(void **state) {
+    (void)state;
+    umask(022);
+    strcpy(folder, "/tmp/backplane-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(system_path, sizeof system_path, "%s/system.conf", folder);
+    snprintf(user_path, sizeof user_path, "%s/backplane/backplane.conf", folder);
+    bp__system_file = system_path;
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    clear_variables();
+    forget_everything();
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
+    (void)facts;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+int leave_world(void **state) {
+    (void)state;
+    clear_variables();
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(bp__settings_held(), 0);
+    forget_everything();
+    assert_int_equal(bp__live_blocks(), 0);
+    assert_null(bp__settings_thread.top);
+    return 0;
+}
+
+void write_bytes(const char *path, const void *bytes, size_t size) {
+    assert_int_equal(bp__file_replace(path, bytes, size), BP_OK);
+}
+
+void write_file(const char *path, const char *text) {
+    write_bytes(path, text, strlen(text));
+}
+
+char *file_text(const char *path) {
+    char *bytes;
+    size_t size;
+    assert_int_equal(bp__file_read(path, 1 << 21, &bytes, &size), BP_OK);
+    char *copy = strdup(bytes);
+    bp__free(bytes);
+    return copy;
+}
+
+void assert_setting(const char *name, const char *value, bp_layer layer, const char *where) {
+    const char *got, *got_where;
+    bp_layer got_layer;
+    assert_int_equal(bp_get(name, &got, &got_layer, &got_where), BP_OK);
+    if (strcmp(got, value) != 0 || got_layer != layer || strcmp(got_where, where) != 0) {
+        fail_msg("%s is '%s' (%s, '%s') instead of '%s' (%s, '%s')", name, got, bp_layer_name(got_layer), got_where,
+                 value, bp_layer_name(layer), where);
+    }
+}
+
+int problem_count(void) {
+    int count = 0;
+    while (bp_problem_at(count)) {
+        count++;
+    }
+    return count;
+}
+
+/* Words: the first and the last that are not the default. */
+static void sample_words(const bp__setting_row *row, sample *out) {
+    for (int i = 0; i < row->word_count; i++) {
+        if (strcmp(row->words[i], row->info.fallback) != 0) {
+            strcpy(*out->one ? out->two : out->one, row->words[i]);
+        }
+    }
+}
+
+sample sample_of(const bp_setting_info *info) {
+    const bp__setting_row *row = bp__row((bp_setting_id)bp_setting_find(info->name));
+    sample out = {"", "", "no such value"};
+    switch (info->type) {
+    case BP_SETTING_BOOL:
+        strcpy(out.one, strcmp(info->fallback, "true") == 0 ? "false" : "true");
+        strcpy(out.two, info->fallback);
+        break;
+    case BP_SETTING_INT:
+        snprintf(out.one, sizeof out.one, "%lld", (long long)row->least + 1);
+        snprintf(out.two, sizeof out.two, "%lld", (long long)row->most);
+        snprintf(out.bad, sizeof out.bad, "%lld", (long long)row->most + 1);
+        break;
+    case BP_SETTING_WORD:
+        sample_words(row, &out);
+        break;
+    case BP_SETTING_TEXT:
+        strcpy(out.one, "/some/where");
+        strcpy(out.two, "else=x y");
+        strcpy(out.bad, "bell\a");
+        break;
+    }
+    return out;
+}
+
+static atomic_int left;
+static bool only_one;
+
+void allow_allocations(int n, bool once) {
+    atomic_store(&left, n);
+    only_one = once;
+}
+
+static bool may_allocate(void) {
+    int number = atomic_fetch_sub(&left, 1);
+    return only_one ? number != 0 : number > 0;
+}
+
+static void *allocate(void *user, size_t size) {
+    (void)user;
+    return may_allocate() ? malloc(size) : NULL;
+}
+
+static void *reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    return may_allocate() ? realloc(old, size) : NULL;
+}
+
+static void release(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+void failing_allocator(int n, bool once) {
+    const bp_allocator allocator = {allocate, reallocate, release, NULL};
+    allow_allocations(n, once);
+    assert_int_equal(bp_set_allocator(&allocator), BP_OK);
+}
+
+void calm_allocator(void) {
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}

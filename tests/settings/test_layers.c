@@ -1,0 +1,189 @@
+/* test_layers.c - files and environment: every grammar mistake is a problem with its place, none stops the program. */
+#include "settings/support_settings.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void assert_problem(int index, const char *place, const char *what) {
+    const char *problem = bp_problem_at(index);
+    assert_non_null(problem);
+    assert_contains(problem, place);
+    assert_contains(problem, what);
+}
+
+static void good_lines_are_read(void **state) {
+    (void)state;
+    write_file(user_path, "\xEF\xBB\xBF# a comment, with = and \" in it\r\n"
+                          "\r\n"
+                          "  num_threads=3\r\n"
+                          "\tblas.preferred = \"a # \\\"b\\\\\"  # why\r\n"
+                          "dispatch.exclude = blis, netlib# no commas here\n"
+                          "dispatch.fallback = \"allow\"\n"
+                          "registry.library_path =\n"
+                          "verbose = 2");
+    assert_int_equal(bp_get_num_threads(), 3);
+    assert_string_equal(bp_get_blas_preferred(), "a # \"b\\");
+    assert_string_equal(bp_get_dispatch_exclude(), "blis, netlib");
+    assert_string_equal(bp_get_dispatch_fallback(), "allow");
+    char place[128];
+    snprintf(place, sizeof place, "%s:7", user_path);
+    assert_setting("registry.library_path", "", BP_LAYER_USER_FILE, place);
+    assert_int_equal(bp_get_verbose(), 2);
+    assert_int_equal(problem_count(), 0);
+}
+
+static void bad_lines_are_left_out(void **state) {
+    (void)state;
+    static char text[8192] = "num_threads\n"
+                             "= 3\n"
+                             "verbose = \"1\n"
+                             "verbose = \"1\" 2\n"
+                             "verbose = \"\\n\"\n"
+                             "num_treads = 4\n"
+                             "verbose = 1\n"
+                             "verbose = 2\n"
+                             "[section]\n"
+                             "verbose # = 1\n"
+                             "trace = ";
+    memset(text + strlen(text), 'x', 4096);
+    strcat(text, "\nblas.preferred = mkl");
+    write_file(user_path, text);
+    char places[13][128];
+    for (int line = 1; line < 13; line++) {
+        snprintf(places[line], sizeof places[line], "%s:%d:", user_path, line);
+    }
+    assert_string_equal(bp_get_blas_preferred(), "mkl");
+    assert_int_equal(bp_get_verbose(), 2);
+    assert_problem(0, places[1], "'=' and a value are missing");
+    assert_problem(1, places[2], "name is missing");
+    assert_problem(2, places[3], "not closed");
+    assert_problem(3, places[4], "after the closing quote");
+    assert_problem(4, places[5], "backslash");
+    assert_problem(5, places[6], "did you mean 'num_threads'");
+    assert_problem(6, places[8], "second time");
+    assert_problem(7, places[9], "'=' and a value are missing");
+    assert_problem(8, places[10], "'=' and a value are missing");
+    assert_problem(9, places[11], "4095");
+    assert_int_equal(problem_count(), 10);
+}
+
+static void hostile_bytes_are_problems(void **state) {
+    (void)state;
+    static const char bytes[] = "verbose\0 = 1\n\0\0\0\nblas.preferred = a\0b\nnum_threads = 1\0\n\xFF\xFE=\x1b[2J\n"
+                                "trace=\rx\nverbose=1";
+    write_bytes(user_path, bytes, sizeof bytes - 1);
+    assert_int_equal(bp_get_verbose(), 1);
+    assert_int_equal(bp_get_num_threads(), 0);
+    assert_string_equal(bp_get_blas_preferred(), "");
+    assert_string_equal(bp_get_trace(), "x"); /* a carriage return is a blank */
+    assert_int_equal(problem_count(), 5);
+    for (int i = 0; bp_problem_at(i); i++) {
+        for (const char *each = bp_problem_at(i); *each; each++) {
+            assert_in_range(*each, 0x20, 0x7E);
+        }
+    }
+}
+
+static void problems_are_counted_out(void **state) {
+    (void)state;
+    bp__text text = {0};
+    for (int i = 0; i < 2000; i++) {
+        bp__text_addf(&text, "line %d\n", i);
+    }
+    write_file(user_path, bp__text_get(&text));
+    bp__text_free(&text);
+    assert_int_equal(problem_count(), 64);
+    assert_string_equal(bp_problem_at(63), "more problems are not listed");
+}
+
+static void files_must_be_small_regular_and_trusted(void **state) {
+    (void)state;
+    write_file(user_path, "verbose = 1\n");
+    chmod(user_path, 0666);
+    assert_int_equal(bp_get_verbose(), 0);
+    assert_problem(0, "left out", user_path);
+    assert_problem(0, "everyone", user_path);
+    assert_int_equal(problem_count(), 1);
+
+    forget_everything();
+    static char large[BP__LARGEST_FILE + 2];
+    memset(large, '\n', sizeof large);
+    memcpy(large, "verbose = 1", 11);
+    chmod(user_path, 0644);
+    write_bytes(user_path, large, BP__LARGEST_FILE + 1);
+    assert_int_equal(bp_get_verbose(), 0);
+    assert_problem(0, "left out", "larger than");
+
+    forget_everything();
+    write_bytes(user_path, large, BP__LARGEST_FILE);
+    assert_int_equal(bp_get_verbose(), 1);
+    assert_int_equal(problem_count(), 0);
+
+    forget_everything();
+    unlink(user_path);
+    assert_int_equal(mkdir(user_path, 0755), 0);
+    assert_int_equal(bp_get_verbose(), 0);
+    assert_problem(0, "left out", "not a regular file");
+    rmdir(user_path);
+}
+
+static void unknown_variables_are_problems(void **state) {
+    (void)state;
+    setenv("BACKPLANE_NUM_THREAD", "3", 1);
+    assert_int_equal(bp_get_num_threads(), 0);
+    assert_int_equal(problem_count(), 1);
+    assert_problem(0, "BACKPLANE_NUM_THREAD:", "did you mean 'BACKPLANE_NUM_THREADS'");
+    unsetenv("BACKPLANE_NUM_THREAD");
+    forget_everything();
+    setenv("BACKPLANE_CACHE_DIRS", "", 1);
+    assert_problem(0, "BACKPLANE_CACHE_DIRS:", "'BACKPLANE_CACHE_DIR'"); /* aliases are suggested too */
+    unsetenv("BACKPLANE_CACHE_DIRS");
+}
+
+static void aliases_count_when_the_rule_is_silent(void **state) {
+    (void)state;
+    setenv("BACKPLANE_LIBRARY_PATH", "/alias", 1);
+    setenv("BACKPLANE_REGISTRY_LIBRARY_PATH", "", 1);
+    assert_setting("registry.library_path", "/alias", BP_LAYER_ENVIRONMENT, "BACKPLANE_LIBRARY_PATH");
+    forget_everything();
+    setenv("BACKPLANE_REGISTRY_LIBRARY_PATH", "/rule", 1);
+    assert_setting("registry.library_path", "/rule", BP_LAYER_ENVIRONMENT, "BACKPLANE_REGISTRY_LIBRARY_PATH");
+    assert_int_equal(problem_count(), 0);
+}
+
+static void homes_are_found(void **state) {
+    (void)state;
+    const char *path, *same;
+    assert_int_equal(bp_user_file(&path), BP_OK);
+    assert_string_equal(path, user_path);
+    assert_int_equal(bp_user_file(&same), BP_OK);
+    assert_ptr_equal(path, same);
+    setenv("XDG_CONFIG_HOME", "relative", 1);
+    setenv("HOME", "/home/of", 1);
+    assert_int_equal(bp_user_file(&path), BP_OK);
+    assert_string_equal(path, "/home/of/.config/backplane/backplane.conf");
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("HOME", "", 1);
+    assert_int_equal(bp_user_file(&path), BP_E_NOT_FOUND);
+    assert_null(path);
+    assert_int_equal(bp_save("verbose", "1"), BP_E_NOT_FOUND);
+    assert_int_equal(problem_count(), 0); /* no home is no problem */
+    static char endless[8000];
+    memset(endless, '/', sizeof endless - 1);
+    setenv("HOME", endless, 1);
+    assert_int_equal(bp_user_file(&path), BP_E_NOT_FOUND);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(good_lines_are_read, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(bad_lines_are_left_out, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(hostile_bytes_are_problems, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(problems_are_counted_out, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(files_must_be_small_regular_and_trusted, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(unknown_variables_are_problems, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(aliases_count_when_the_rule_is_silent, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(homes_are_found, enter_world, leave_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

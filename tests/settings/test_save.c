@@ -1,0 +1,115 @@
+/* test_save.c - the user file after bp_save: one line changed, everything else as it was. */
+#include "settings/support_settings.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void assert_file(const char *expected) {
+    char *text = file_text(user_path);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* From one text of the file to another by one call. */
+static void assert_save(const char *before, const char *name, const char *value, const char *after) {
+    write_file(user_path, before);
+    assert_int_equal(bp_save(name, value), BP_OK);
+    assert_file(after);
+}
+
+static void the_file_is_made(void **state) {
+    (void)state;
+    assert_int_equal(bp_save("verbose", NULL), BP_OK);
+    assert_int_equal(access(user_path, F_OK), -1);
+    assert_int_equal(bp_save("verbose", "2"), BP_OK);
+    assert_file("verbose = 2\n");
+    assert_int_equal(bp_get_verbose(), 0); /* this process goes on as it was, */
+    forget_everything();
+    assert_int_equal(bp_get_verbose(), 2);                     /* the next one reads it */
+    assert_int_equal(bp_save("registry.cache", "off"), BP_OK); /* what programs cannot set can be kept */
+    assert_file("verbose = 2\nregistry.cache = off\n");
+}
+
+static void other_lines_stay(void **state) {
+    (void)state;
+    const char *before = "# mine\n\n  verbose = 1  # loud\nnonsense \" here\nnum_threads=2";
+    assert_save(before, "verbose", "2", "# mine\n\n  verbose = 2  # loud\nnonsense \" here\nnum_threads=2");
+    assert_save(before, "verbose", NULL, "# mine\n\nnonsense \" here\nnum_threads=2");
+    assert_save(before, "num_threads", "4", "# mine\n\n  verbose = 1  # loud\nnonsense \" here\nnum_threads=4");
+    assert_save(before, "trace", "t", "# mine\n\n  verbose = 1  # loud\nnonsense \" here\nnum_threads=2\ntrace = t\n");
+    assert_save(before, "trace", NULL, before);
+    assert_save("verbose=1\nnum_threads=1\nverbose=2 # b\n", "verbose", "0", "verbose=0\nnum_threads=1\n");
+    assert_save("verbose=1\nnum_threads=1\nverbose=2 # b\n", "verbose", NULL, "num_threads=1\n");
+    assert_save("verbose=\"1\"# x\n", "verbose", "0", "verbose=0# x\n");
+    assert_save("#verbose=1\n", "verbose", "2", "#verbose=1\nverbose = 2\n");
+}
+
+static void line_ends_and_marks_stay(void **state) {
+    (void)state;
+    assert_save("\xEF\xBB\xBF"
+                "verbose = 1\r\ntrace =\r\n",
+                "verbose", "2",
+                "\xEF\xBB\xBF"
+                "verbose = 2\r\ntrace =\r\n");
+    assert_save("\xEF\xBB\xBF"
+                "verbose = 1\r\ntrace = \r\n",
+                "trace", "x",
+                "\xEF\xBB\xBF"
+                "verbose = 1\r\ntrace =x \r\n");
+    assert_save("\xEF\xBB\xBF"
+                "verbose = 1\r\ntrace = x\r\n",
+                "verbose", NULL,
+                "\xEF\xBB\xBF"
+                "trace = x\r\n");
+    assert_save("verbose = 1\r\n", "verbose", "2", "verbose = 2\r\n");
+}
+
+static void unreadable_lines_are_replaced(void **state) {
+    (void)state;
+    assert_save("verbose = \"1 # x\nnum_threads=1\n", "verbose", "2", "verbose = 2\nnum_threads=1\n");
+    assert_save("verbose # x\r\nnum_threads=1\n", "verbose", "2", "verbose = 2\r\nnum_threads=1\n");
+    assert_save("verbose\n", "verbose", NULL, "");
+}
+
+/* Whatever a value looks like, it comes back. */
+static void values_come_back(void **state) {
+    (void)state;
+    static char endless[4096];
+    memset(endless, '"', sizeof endless - 1);
+    const char *const values[] = {"plain",       "",      " edges ", "a#b",   "\"quoted\"",
+                                  "back\\slash", "x\\\"", "a,b",     "a = b", "\xC3\xA4\xFF",
+                                  "\\",          "\"",    "#",       " ",     endless};
+    for (int i = 0; i < BP__COUNT(values); i++) {
+        assert_int_equal(bp_save("blas.preferred", values[i]), BP_OK);
+        forget_everything();
+        assert_string_equal(bp_get_blas_preferred(), values[i]);
+        assert_int_equal(problem_count(), 0);
+    }
+}
+
+static void failures_leave_the_file_alone(void **state) {
+    (void)state;
+    write_file(user_path, "verbose = 1\n");
+    assert_int_equal(bp_save("verbose", "3"), BP_E_BAD_VALUE);
+    assert_int_equal(bp_save("verbos", "1"), BP_E_UNKNOWN_NAME);
+    chmod(user_path, 0666);
+    assert_int_equal(bp_save("verbose", "2"), BP_E_UNTRUSTED); /* it would not be read either */
+    chmod(user_path, 0644);
+    assert_file("verbose = 1\n");
+    static char large[BP__LARGEST_FILE + 1];
+    memset(large, '#', sizeof large);
+    write_bytes(user_path, large, sizeof large);
+    assert_int_equal(bp_save("verbose", "2"), BP_E_OVERFLOW);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_file_is_made, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(other_lines_stay, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(line_ends_and_marks_stay, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(unreadable_lines_are_replaced, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(values_come_back, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(failures_leave_the_file_alone, enter_world, leave_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* test_table.c - every row of the table, through every layer: what holds for one setting holds for all. */
+#include "settings/support_settings.h"
+
+#define EACH_ROW(row)                                                                                                  \
+    const bp_setting_info *row = bp_setting_at(0);                                                                     \
+    row;                                                                                                               \
+    row = next_row(row)
+
+static const bp_setting_info *next_row(const bp_setting_info *row) {
+    return bp_setting_at(bp_setting_find(row->name) + 1);
+}
+
+static bool by_program(const bp_setting_info *row) {
+    return (row->flags & (BP_SETTING_STARTUP | BP_SETTING_READ_ONLY)) == 0;
+}
+
+static void rows_are_well_made(void **state) {
+    (void)state;
+    int count = 0;
+    for (EACH_ROW(row)) {
+        const bp__setting_row *full = bp__row((bp_setting_id)count);
+        bp__value value;
+        assert_int_equal(bp_setting_find(row->name), count++);
+        assert_true(*row->help && *row->affects);
+        assert_null(strpbrk(row->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ- =#\","));
+        assert_int_equal(strncmp(row->environment, "BACKPLANE_", 10), 0);
+        assert_null(strpbrk(row->environment, "abcdefghijklmnopqrstuvwxyz."));
+        assert_int_equal(strlen(row->environment), 10 + strlen(row->name));
+        assert_int_equal(bp__value_parse((bp_setting_id)(count - 1), row->fallback, strlen(row->fallback), &value),
+                         BP_OK);
+        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), value), row->fallback);
+        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), full->fallback), row->fallback);
+        assert_true(full->fallback != BP__UNREAD);
+        assert_true(row->type != BP_SETTING_INT || (full->least < full->most && full->least > INT64_MIN + 1));
+        assert_true(row->type != BP_SETTING_WORD || (full->word_count > 1 && full->word_count < BP__MOST_WORDS));
+        assert_true((row->type == BP_SETTING_WORD) == (strchr(row->allowed, '|') != NULL));
+    }
+    assert_int_equal(count, BP_SETTING_COUNT);
+    assert_null(bp_setting_at(-1));
+    assert_null(bp_setting_at(BP_SETTING_COUNT));
+}
+
+static void variables_are_unique(void **state) {
+    (void)state;
+    for (EACH_ROW(a)) {
+        for (EACH_ROW(b)) {
+            assert_true(a == b || strcmp(a->environment, b->environment) != 0);
+            assert_true(a == b || strcmp(a->name, b->name) != 0);
+            assert_true(!*a->alias || strcmp(a->alias, b->environment) != 0);
+            assert_true(a == b || !*a->alias || strcmp(a->alias, b->alias) != 0);
+        }
+    }
+}
+
+static void defaults_show(void **state) {
+    (void)state;
+    for (EACH_ROW(row)) {
+        const char *value, *where;
+        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_int_equal(bp_get_layer(row->name, BP_LAYER_DEFAULT, &value, &where), BP_OK);
+        assert_string_equal(value, row->fallback);
+        for (int layer = BP_LAYER_DEFAULT + 1; layer < BP_LAYER_COUNT; layer++) {
+            assert_int_equal(bp_get_layer(row->name, (bp_layer)layer, &value, &where), BP_OK);
+            assert_null(value);
+            assert_string_equal(where, "");
+        }
+    }
+    assert_int_equal(problem_count(), 0);
+}
+
+static void programs_set_and_unset(void **state) {
+    (void)state;
+    for (EACH_ROW(row)) {
+        sample values = sample_of(row);
+        if (!by_program(row)) {
+            assert_int_equal(bp_set(row->name, values.one), BP_E_READ_ONLY);
+            assert_contains(bp_last_error(), *row->alias ? row->alias : row->environment);
+            assert_int_equal(bp_unset(row->name), BP_E_READ_ONLY);
+            assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+            continue;
+        }
+        uint64_t epoch = bp__settings_epoch();
+        assert_int_equal(bp_set(row->name, values.one), BP_OK);
+        assert_setting(row->name, values.one, BP_LAYER_PROCESS, "");
+        assert_true(bp__settings_epoch() != epoch && bp__settings_epoch() != 0);
+        epoch = bp__settings_epoch();
+        assert_int_equal(bp_set(row->name, values.one), BP_OK);
+        assert_true(bp__settings_epoch() == epoch); /* nothing changed */
+        assert_int_equal(bp_set(row->name, values.two), BP_OK);
+        assert_setting(row->name, values.two, BP_LAYER_PROCESS, "");
+        assert_int_equal(bp_set(row->name, values.bad), BP_E_BAD_VALUE);
+        assert_contains(bp_last_error(), row->name);
+        assert_setting(row->name, values.two, BP_LAYER_PROCESS, "");
+        assert_int_equal(bp_unset(row->name), BP_OK);
+        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_int_equal(bp_unset(row->name), BP_OK);
+    }
+}
+
+/* Each layer over the one below, up to the process, and down again. */
+static void layers_cover_each_other(void **state) {
+    (void)state;
+    for (EACH_ROW(row)) {
+        sample values = sample_of(row);
+        char text[128], place[160];
+        forget_everything();
+        snprintf(text, sizeof text, "# first\n%s = %s\n", row->name, values.one);
+        write_file(system_path, text);
+        snprintf(place, sizeof place, "%s:2", system_path);
+        assert_setting(row->name, values.one, BP_LAYER_SYSTEM_FILE, place);
+        forget_everything();
+        snprintf(text, sizeof text, "%s = %s # why\n", row->name, values.two);
+        write_file(user_path, text);
+        snprintf(place, sizeof place, "%s:1", user_path);
+        assert_setting(row->name, values.two, BP_LAYER_USER_FILE, place);
+        if (*row->alias) {
+            forget_everything();
+            setenv(row->alias, values.two, 1);
+            assert_setting(row->name, values.two, BP_LAYER_ENVIRONMENT, row->alias);
+        }
+        forget_everything();
+        setenv(row->environment, values.one, 1);
+        assert_setting(row->name, values.one, BP_LAYER_ENVIRONMENT, row->environment);
+        const char *value;
+        assert_int_equal(bp_get_layer(row->name, BP_LAYER_USER_FILE, &value, NULL), BP_OK);
+        assert_string_equal(value, values.two);
+        assert_int_equal(bp_get_layer(row->name, BP_LAYER_SYSTEM_FILE, &value, NULL), BP_OK);
+        assert_string_equal(value, values.one);
+        if (by_program(row)) {
+            assert_int_equal(bp_set(row->name, values.two), BP_OK);
+            assert_setting(row->name, values.two, BP_LAYER_PROCESS, "");
+            assert_int_equal(bp_unset(row->name), BP_OK);
+            assert_setting(row->name, values.one, BP_LAYER_ENVIRONMENT, row->environment);
+        }
+        assert_int_equal(problem_count(), 0);
+        unsetenv(row->environment);
+        unsetenv(*row->alias ? row->alias : row->environment);
+        write_file(system_path, "");
+        write_file(user_path, "");
+    }
+}
+
+static void bad_values_below_become_problems(void **state) {
+    (void)state;
+    for (EACH_ROW(row)) {
+        sample values = sample_of(row);
+        char text[128];
+        snprintf(text, sizeof text, "%s = %s\n", row->name, values.bad);
+        write_file(user_path, text);
+        setenv(row->environment, values.bad, 1);
+        forget_everything();
+        bp__fail(BP_E_IO, "from before");
+        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_int_equal(problem_count(), 2);
+        assert_contains(bp_problem_at(0), user_path);
+        assert_contains(bp_problem_at(0), row->name);
+        assert_contains(bp_problem_at(1), row->environment);
+        assert_string_equal(bp_last_error(), "from before"); /* reading layers is no failing call */
+        assert_int_equal(bp_last_status(), BP_E_IO);
+        unsetenv(row->environment);
+    }
+}
+
+static void scopes_cover_the_process(void **state) {
+    (void)state;
+    for (EACH_ROW(row)) {
+        sample values = sample_of(row);
+        char one[64], two[64], bad[64];
+        bp_scope *outer = NULL, *inner = (bp_scope *)1;
+        snprintf(one, sizeof one, "%s=\"%s\"", row->name, values.one);
+        snprintf(two, sizeof two, "%s = %s", row->name, values.two);
+        snprintf(bad, sizeof bad, "%s=%s", row->name, values.bad);
+        if (!by_program(row)) {
+            assert_int_equal(bp_scope_enter(&inner, one), BP_E_READ_ONLY);
+            assert_null(inner);
+            continue;
+        }
+        uint64_t epoch = bp__settings_epoch();
+        assert_int_equal(bp_scope_enter(&outer, one), BP_OK);
+        assert_setting(row->name, values.one, BP_LAYER_SCOPE, one);
+        uint64_t outer_epoch = bp__settings_epoch();
+        assert_true(outer_epoch != epoch);
+        assert_int_equal(bp_scope_enter(&inner, bad), BP_E_BAD_VALUE);
+        assert_null(inner);
+        assert_int_equal(bp_scope_enter(&inner, two), BP_OK);
+        assert_setting(row->name, values.two, BP_LAYER_SCOPE, two);
+        assert_int_equal(bp_set(row->name, values.one), BP_OK);
+        assert_setting(row->name, values.two, BP_LAYER_SCOPE, two);
+        assert_int_equal(bp_unset(row->name), BP_OK);
+        assert_int_equal(bp_scope_leave(&inner), BP_OK);
+        assert_null(inner);
+        assert_setting(row->name, values.one, BP_LAYER_SCOPE, one);
+        assert_int_equal(bp_scope_leave(&outer), BP_OK);
+        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+    }
+}
+
+/* The typed functions agree with the functions by name, row by row. */
+static bool same_as_text(int value, const char *text) {
+    return strcmp(value ? "true" : "false", text) == 0;
+}
+
+static void typed_functions_agree(void **state) {
+    (void)state;
+    const char *text;
+#define AGREES_BOOL(id) assert_true(same_as_text(bp_get_##id(), text))
+#define AGREES_INT(id) assert_int_equal(bp_get_##id(), strtoll(text, NULL, 10))
+#define AGREES_WORD(id) assert_string_equal(bp_get_##id(), text)
+#define AGREES_TEXT(id) assert_string_equal(bp_get_##id(), text)
+#define SET_BOOL(id) bp_set_##id(strcmp(values.one, "true") == 0)
+#define SET_INT(id) bp_set_##id(strtoll(values.one, NULL, 10))
+#define SET_WORD(id) bp_set_##id(values.one)
+#define SET_TEXT(id) bp_set_##id(values.one)
+#define NULL_BOOL(id) BP_E_ARGUMENT
+#define NULL_INT(id) BP_E_ARGUMENT
+#define NULL_WORD(id) bp_set_##id(NULL)
+#define NULL_TEXT(id) bp_set_##id(NULL)
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+    {                                                                                                                  \
+        sample values = sample_of(bp_setting_at(BP_SET_##id));                                                         \
+        bp_get(name, &text, NULL, NULL);                                                                               \
+        AGREES_##type(id);                                                                                             \
+        bool writable = by_program(bp_setting_at(BP_SET_##id));                                                        \
+        assert_int_equal(SET_##type(id), writable ? BP_OK : BP_E_READ_ONLY);                                           \
+        assert_int_equal(NULL_##type(id), BP_E_ARGUMENT);                                                              \
+        bp_get(name, &text, NULL, NULL);                                                                               \
+        assert_string_equal(text, writable ? values.one : fallback);                                                   \
+        AGREES_##type(id);                                                                                             \
+    }
+    BP_SETTINGS_MAP(X)
+#undef X
+    assert_int_equal(bp_set_num_threads(-1), BP_E_BAD_VALUE);
+    assert_int_equal(bp_set_num_threads(INT64_MIN), BP_E_BAD_VALUE);
+    assert_int_equal(bp_set_num_threads(INT64_MAX), BP_E_BAD_VALUE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_are_well_made, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(variables_are_unique, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(defaults_show, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(programs_set_and_unset, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(layers_cover_each_other, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(bad_values_below_become_problems, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(scopes_cover_the_process, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(typed_functions_agree, enter_world, leave_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* test_threads.c - threads with scopes of their own while the process's values change; meant for TSan above all. */
+#include "settings/support_settings.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, ROUNDS = 400 };
+
+static const bp_options *shared;
+
+static void *scope_again_and_again(void *user) {
+    int number = *(int *)user;
+    char outer_text[64], inner_text[64], name[16];
+    snprintf(outer_text, sizeof outer_text, "num_threads=%d, blas.preferred=lib%d", number, number);
+    snprintf(inner_text, sizeof inner_text, "num_threads=%d", number + 100);
+    snprintf(name, sizeof name, "lib%d", number);
+    for (int i = 0; i < ROUNDS; i++) {
+        bp_scope *outer, *inner, *by_options;
+        assert_int_equal(bp_scope_enter(&outer, outer_text), BP_OK);
+        assert_int_equal(bp_get_num_threads(), number);
+        assert_int_equal(bp_scope_enter(&inner, inner_text), BP_OK);
+        assert_int_equal(bp_scope_enter_options(&by_options, shared), BP_OK);
+        assert_int_equal(bp_get_num_threads(), number + 100);
+        assert_string_equal(bp_get_blas_preferred(), name);
+        assert_string_equal(bp_get_dispatch_fallback(), "strict");
+        assert_int_equal(bp_scope_leave(i % 2 ? &inner : &outer), BP_OK);
+        assert_int_equal(bp_get_num_threads(), i % 2 ? number : number + 100);
+        assert_int_equal(bp_scope_leave(i % 2 ? &outer : &inner), BP_OK);
+        assert_int_equal(bp_scope_leave(&by_options), BP_OK);
+        assert_in_range(bp_get_verbose(), 0, 2);
+        const char *value, *where;
+        bp_layer layer;
+        assert_int_equal(bp_get("deterministic", &value, &layer, &where), BP_OK);
+        assert_true((strcmp(value, "off") == 0) == (layer == BP_LAYER_DEFAULT)); /* value and layer belong together */
+        bp_problem_at(0);
+    }
+    return NULL;
+}
+
+/* A reader that keeps what it read for as long as the epoch stays must end with what is true. */
+static void *follow_by_epoch(void *user) {
+    uint64_t epoch = 0;
+    int64_t verbose = -1;
+    while (!atomic_load((atomic_bool *)user)) {
+        uint64_t now = bp__settings_epoch();
+        if (now != epoch) {
+            verbose = bp_get_verbose();
+            epoch = now;
+        }
+    }
+    if (bp__settings_epoch() != epoch) {
+        verbose = bp_get_verbose();
+    }
+    assert_int_equal(verbose, bp_get_verbose());
+    return NULL;
+}
+
+static void scopes_and_process_values_do_not_mix(void **state) {
+    (void)state;
+    pthread_t threads[THREADS], follower;
+    int numbers[THREADS];
+    atomic_bool done = false;
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, "dispatch.fallback=strict"), BP_OK);
+    shared = options;
+    forget_everything(); /* so that the threads race for reading the layers too */
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i + 1;
+        assert_int_equal(pthread_create(&threads[i], NULL, scope_again_and_again, &numbers[i]), 0);
+    }
+    assert_int_equal(pthread_create(&follower, NULL, follow_by_epoch, &done), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(bp_set_verbose(i % 3), BP_OK);
+        assert_int_equal(i % 2 ? bp_set("deterministic", "run") : bp_unset("deterministic"), BP_OK);
+        assert_int_equal(bp_get_num_threads(), 0); /* no scope of another thread */
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    atomic_store(&done, true);
+    pthread_join(follower, NULL);
+    bp_options_free(options);
+}
+
+static void a_forked_child_can_set(void **state) {
+    (void)state;
+    bp_scope *scope;
+    assert_int_equal(bp_scope_enter(&scope, "num_threads=2"), BP_OK);
+    bp__settings_fork_lock();
+    bp__base_fork_lock();
+    pid_t child = fork();
+    bp__base_fork_unlock();
+    bp__settings_fork_unlock();
+    if (child == 0) {
+        bool good = bp_set_verbose(2) == BP_OK && bp_get_verbose() == 2 && bp_get_num_threads() == 2 &&
+                    bp_scope_leave(&scope) == BP_OK && bp_get_num_threads() == 0;
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(scopes_and_process_values_do_not_mix, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(a_forked_child_can_set, enter_world, leave_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
