@@ -1,25 +1,14 @@
 /* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a reset. */
 #include "registry/generation.h"
+#include "registry/modules.h"
 
 #include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bp__generation *newest;
 
-/* In a child of fork, the thread that held the mutex does not exist. What it was making is lost, the list is whole. */
-static void renew_mutex(void) {
-    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    memcpy(&mutex, &fresh, sizeof mutex);
-}
-
-static void watch_fork(void) {
-    pthread_atfork(NULL, NULL, renew_mutex);
-}
-
 void bp__registry_lock(void) {
-    pthread_once(&once, watch_fork);
     pthread_mutex_lock(&mutex);
 }
 
@@ -65,6 +54,7 @@ const bp_library_info *bp__library_lookup(const char *name) {
 
 void bp__registry_reset(void) {
     bp__modules_reset();
+    bp__loaded_reset();
     bp__registry_lock();
     while (newest) {
         bp__generation *older = newest->older;

@@ -11,6 +11,34 @@
 
 enum { MATRIX_KINDS = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK };
 
+/* Adds each line of a list; false when out of memory. */
+static bool add_lines(const char **lines, const char *more) {
+    char line[PATH_MAX];
+    while (*more) {
+        size_t length = strcspn(more, "\n");
+        if (length < sizeof line) {
+            memcpy(line, more, length);
+            line[length] = 0;
+            if (!bp__lines_add(lines, line)) {
+                return false;
+            }
+        }
+        more += length;
+        more += *more == '\n';
+    }
+    return true;
+}
+
+static void merge(bp__search *search, bp__file *first, bp__file *copy) {
+    copy->same_as = first;
+    first->loaded = first->loaded || copy->loaded;
+    first->asked_for = first->asked_for || copy->asked_for;
+    if (!bp__lines_add(&first->aliases, copy->path) || !add_lines(&first->aliases, copy->aliases) ||
+        !add_lines(&first->loader_names, copy->loader_names)) {
+        search->no_memory = true;
+    }
+}
+
 void bp__merge_copies(bp__search *search) {
     for (int i = 1; i < search->file_count; i++) {
         bp__file *copy = &search->files[i];
@@ -18,11 +46,7 @@ void bp__merge_copies(bp__search *search) {
             bp__file *first = &search->files[j];
             if (!first->same_as && first->key.size == copy->key.size &&
                 strcmp(first->facts.likeness, copy->facts.likeness) == 0) {
-                copy->same_as = first;
-                first->loaded = first->loaded || copy->loaded;
-                if (!bp__lines_add(&first->aliases, copy->path)) {
-                    search->no_memory = true;
-                }
+                merge(search, first, copy);
                 break;
             }
         }

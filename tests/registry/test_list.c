@@ -1,0 +1,343 @@
+/* test_list.c - the list as a whole: copies and links, trust, ids and lookups, absent names, refresh, and opening. */
+#include "registry/support_registry.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *folder;
+
+static int make(void **state) {
+    (void)state;
+    folder = make_folder();
+    char path[4096];
+    snprintf(path, sizeof path, "%s", folder);
+    folder = strdup(path); /* outlives the texts that a reset frees */
+    return 0;
+}
+
+static int forget(void **state) {
+    (void)state;
+    forget_folder(folder);
+    free((void *)(uintptr_t)folder);
+    return bp_reset() != BP_OK || bp__live_blocks() != 0;
+}
+
+static const char *in_folder(const char *name) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *double_name, const char *name) {
+    char from[4096], to[4096];
+    snprintf(from, sizeof from, "%s/%s/lib%s.so", DOUBLES, double_name, double_name);
+    snprintf(to, sizeof to, "%s/%s", folder, name);
+    copy_file(from, to);
+}
+
+static void test_links_and_copies_are_one_row(void **state) {
+    (void)state;
+    put("plain", "libplain.so.1.2");
+    put("plain", "copy.so");
+    assert_int_equal(symlink("libplain.so.1.2", in_folder("libplain.so")), 0);
+    char twin[4096];
+    snprintf(twin, sizeof twin, "%s", in_folder("twin.so"));
+    assert_int_equal(link(in_folder("libplain.so.1.2"), twin), 0);
+    restart(folder, NULL);
+    bp_library_info row = only_row();
+    int lines = 1;
+    for (const char *c = row.aliases; *c; c++) {
+        lines += *c == '\n';
+    }
+    assert_int_equal(lines, 3);
+    assert_non_null(strstr(row.aliases, "/libplain.so"));
+    assert_int_equal(bp_library_find(in_folder("libplain.so"), &row), BP_OK);
+    assert_int_equal(bp_library_find(twin, &row), BP_OK);
+}
+
+static void test_a_path_twice_is_searched_once(void **state) {
+    (void)state;
+    char list[8192];
+    const char *place, *outcome;
+    put("plain", "libplain.so");
+    snprintf(list, sizeof list, "%s:%s/.:/nonexistent::%s/libplain.so", folder, folder, folder);
+    restart(list, NULL);
+    only_row();
+    assert_int_equal(bp_search_place_at(0, &place, &outcome), 1);
+    assert_string_equal(place, folder);
+    assert_string_equal(outcome, "1 library");
+    assert_int_equal(bp_search_place_at(1, &place, &outcome), 1);
+    assert_string_equal(outcome, "searched already");
+    assert_int_equal(bp_search_place_at(2, &place, &outcome), 1);
+    assert_string_equal(outcome, "no such folder");
+    assert_int_equal(bp_search_place_at(3, &place, &outcome), 1);
+    assert_string_equal(outcome, "1 library");
+    assert_int_equal(bp_search_place_at(4, &place, &outcome), 0);
+    assert_int_equal(bp_search_place_at(-1, &place, &outcome), 0);
+}
+
+static void test_world_writable_is_refused(void **state) {
+    (void)state;
+    void *handle = &handle;
+    put("print", "libprint.so");
+    assert_int_equal(chmod(in_folder("libprint.so"), 0777), 0);
+    restart(folder, NULL);
+    bp_library_info row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_UNTRUSTED);
+    assert_string_equal(row.id, "untrusted");
+    assert_int_equal(row.kinds, 0);
+    assert_non_null(strstr(row.reason, "everyone can write to it"));
+    assert_int_equal(bp__library_open(bp__library_lookup("untrusted"), &handle), BP_E_UNTRUSTED);
+    assert_null(handle);
+}
+
+static void test_foreign_owner_is_refused(void **state) {
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root can give a file to another user\n");
+        skip();
+    }
+    put("plain", "libplain.so");
+    assert_int_equal(chown(in_folder("libplain.so"), 12345, 12345), 0);
+    restart(folder, NULL);
+    bp_library_info row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_UNTRUSTED);
+    assert_non_null(strstr(row.reason, "belongs to user 12345"));
+}
+
+static void test_writable_folder_is_refused(void **state) {
+    (void)state;
+    put("plain", "libplain.so");
+    assert_int_equal(chmod(folder, 0777), 0);
+    restart(folder, NULL);
+    assert_int_equal(only_row().state, BP_LIBRARY_UNTRUSTED);
+}
+
+static void test_junk_is_left_out(void **state) {
+    (void)state;
+    FILE *file = fopen(in_folder("libtext.so"), "w");
+    assert_non_null(file);
+    fputs("INPUT(libblas.so.3)\n", file);
+    fclose(file);
+    file = fopen(in_folder("libempty.so"), "w");
+    fclose(file);
+    assert_int_equal(mkfifo(in_folder("libpipe.so"), 0600), 0);
+    assert_int_equal(mkdir(in_folder("libfolder.so"), 0700), 0);
+    assert_int_equal(symlink("nowhere", in_folder("libgone.so")), 0);
+    put("plain", "libplain.so");
+    put("plain", "plain.so.debug");
+    restart(folder, NULL);
+    assert_non_null(strstr(only_row().path, "/libplain.so"));
+}
+
+static void test_ids_and_order(void **state) {
+    (void)state;
+    static const char *const expected[] = {"openblas", "blas", "blas-serial", "blas64", "blas64-serial", "blas-serial-2", "native"};
+    int count = 0;
+    put("marked", "z.so");
+    put("plain", "b.so");
+    put("f2c", "a.so");
+    put("wide", "c.so");
+    put("suffixed", "d.so");
+    put("crash", "0.so");
+    for (int round = 0; round < 2; round++) {
+        restart(folder, NULL);
+        assert_int_equal(bp_library_count(&count), BP_OK);
+        assert_int_equal(count, BP__COUNT(expected));
+        for (int i = 0; i < count; i++) {
+            bp_library_info row = {.struct_size = sizeof row};
+            assert_int_equal(bp_library_at(i, &row), BP_OK);
+            assert_string_equal(row.id, expected[i]);
+            assert_int_equal(bp_library_find(row.id, &row), BP_OK);
+            assert_string_equal(row.id, expected[i]);
+        }
+    }
+    bp_library_info row = {.struct_size = sizeof row};
+    assert_int_equal(bp_library_find("unknown", &row), BP_OK); /* the family: its best member */
+    assert_string_equal(row.id, "blas");
+    assert_int_equal(bp_library_find("libwide.so", &row), BP_OK); /* the SONAME */
+    assert_string_equal(row.id, "blas64");
+}
+
+static void test_absent_names_places_reasons_and_package(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    put("crash", "libcrash.so");
+    char list[8192];
+    snprintf(list, sizeof list, "%s:/nonexistent", folder);
+    restart(list, NULL);
+    assert_int_equal(bp_library_find("openblas-openmp", &row), BP_E_NOT_FOUND);
+    const char *sentence = bp_last_error();
+    assert_non_null(strstr(sentence, "no library 'openblas-openmp' was found"));
+    assert_non_null(strstr(sentence, "libopenblas0-pthread"));
+    assert_non_null(strstr(sentence, folder));
+    assert_non_null(strstr(sentence, "/nonexistent (no such folder)"));
+    assert_int_equal(bp_library_find("libcrash2", &row), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "'blas' is broken"));
+    assert_non_null(strstr(bp_last_error(), "SIGILL in probe"));
+    assert_int_equal(bp_library_find("blass", &row), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "did you mean 'blas'"));
+    restart(NULL, NULL);
+    assert_int_equal(bp_library_find("mkl", &row), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "registry.system is false"));
+}
+
+static void test_arguments(void **state) {
+    (void)state;
+    int count;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(NULL, NULL);
+    assert_int_equal(bp_library_count(NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(bp_library_at(-1, &row), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_at(1, &row), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_at(0, NULL), BP_E_ARGUMENT);
+    row.struct_size = 8;
+    assert_int_equal(bp_library_at(0, &row), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_find(NULL, &row), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_find("", &row), BP_E_ARGUMENT);
+    row.struct_size = sizeof row;
+    assert_int_equal(bp_library_find("native", &row), BP_OK);
+    assert_int_equal(row.kinds, BP_LIB_BUILTIN);
+    for (bp_library_state at = BP_LIBRARY_OK; at <= BP_LIBRARY_UNPROBED; at++) {
+        assert_string_not_equal(bp_library_state_name(at), "?");
+    }
+    assert_string_equal(bp_library_state_name((bp_library_state)77), "?");
+}
+
+static void test_refresh_keeps_old_rows(void **state) {
+    (void)state;
+    const bp_library_info **before, **after;
+    int count;
+    put("plain", "libplain.so");
+    restart(folder, NULL);
+    assert_int_equal(bp__libraries(&before, &count), BP_OK);
+    assert_int_equal(count, 2);
+    put("wide", "libwide.so");
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_int_equal(bp__libraries(&after, &count), BP_OK);
+    assert_int_equal(count, 3);
+    assert_ptr_not_equal(before, after);
+    assert_string_equal(before[0]->id, "blas");
+}
+
+static void test_open(void **state) {
+    (void)state;
+    void *handle = NULL, *again = NULL;
+    put("plain", "libplain.so");
+    restart(folder, NULL);
+    const bp_library_info *row = bp__library_lookup("blas");
+    assert_non_null(row);
+    assert_false(bp__library_is_open(row));
+    assert_int_equal(bp__library_open(row, &handle), BP_OK);
+    assert_non_null(dlsym(handle, "dgemm_"));
+    assert_null(dlsym(RTLD_DEFAULT, "cblas_dgemm")); /* nobody else sees its names */
+    assert_true(bp__library_is_open(row));
+    assert_int_equal(bp__library_open(row, &again), BP_OK);
+    assert_ptr_equal(handle, again);
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_int_equal(bp__library_lookup("blas")->loaded, 1);
+}
+
+static void test_open_refuses(void **state) {
+    (void)state;
+    void *handle = &handle;
+    put("crash", "libcrash.so");
+    put("plain", "libplain.so");
+    restart(folder, NULL);
+    assert_int_equal(bp__library_open(bp__library_lookup("native"), &handle), BP_E_UNSUPPORTED);
+    assert_int_equal(bp__library_open(bp__library_lookup("blas-serial"), &handle), BP_E_BROKEN);
+    assert_non_null(strstr(bp_last_error(), "SIGILL in probe"));
+    assert_null(handle);
+    const bp_library_info *row = bp__library_lookup("blas");
+    remove(row->path);
+    put("f2c", "libplain.so");
+    assert_int_equal(bp__library_open(row, &handle), BP_E_LOAD);
+    assert_non_null(strstr(bp_last_error(), "was replaced since it was listed"));
+    assert_int_equal(chmod(row->path, 0666), 0);
+    assert_int_equal(bp__library_open(row, &handle), BP_E_UNTRUSTED);
+    remove(row->path);
+    assert_int_not_equal(bp__library_open(row, &handle), BP_OK);
+    assert_null(handle);
+}
+
+static void *list_and_find(void *user) {
+    bp_library_info row = {.struct_size = sizeof row};
+    int count, *failures = user;
+    for (int i = 0; i < 20; i++) {
+        *failures += bp_library_count(&count) != BP_OK || bp_library_find("blas", &row) != BP_OK ||
+                     bp_library_at(count - 1, &row) != BP_OK;
+        *failures += i % 10 == 0 && bp_libraries_refresh(0) != BP_OK;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    int failures[4] = {0};
+    char cache[4096];
+    put("plain", "libplain.so");
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    restart(folder, cache);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, list_and_find, &failures[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(failures[i], 0);
+    }
+}
+
+static void test_this_machine(void **state) {
+    (void)state;
+    int count = 0, usable = 0;
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+    restart(NULL, NULL);
+    unsetenv("BACKPLANE_REGISTRY_SYSTEM");
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int i = 0; i < count; i++) {
+        bp_library_info row = {.struct_size = sizeof row};
+        assert_int_equal(bp_library_at(i, &row), BP_OK);
+        assert_true(row.state == BP_LIBRARY_OK || *row.reason);
+        assert_true(*row.id && *row.family);
+        if (row.state == BP_LIBRARY_OK && row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
+            usable++;
+            assert_true(row.int_bits == 32 || row.int_bits == 64);
+            assert_true(row.path[0] == '/');
+        }
+        for (int j = 0; j < i; j++) {
+            bp_library_info other = {.struct_size = sizeof other};
+            assert_int_equal(bp_library_at(j, &other), BP_OK);
+            assert_string_not_equal(row.id, other.id);
+        }
+    }
+    if (usable == 0) {
+        print_message("skipped: no BLAS is installed here\n");
+        skip();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_links_and_copies_are_one_row, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_path_twice_is_searched_once, make, forget),
+        cmocka_unit_test_setup_teardown(test_world_writable_is_refused, make, forget),
+        cmocka_unit_test_setup_teardown(test_foreign_owner_is_refused, make, forget),
+        cmocka_unit_test_setup_teardown(test_writable_folder_is_refused, make, forget),
+        cmocka_unit_test_setup_teardown(test_junk_is_left_out, make, forget),
+        cmocka_unit_test_setup_teardown(test_ids_and_order, make, forget),
+        cmocka_unit_test_setup_teardown(test_absent_names_places_reasons_and_package, make, forget),
+        cmocka_unit_test_setup_teardown(test_arguments, make, forget),
+        cmocka_unit_test_setup_teardown(test_refresh_keeps_old_rows, make, forget),
+        cmocka_unit_test_setup_teardown(test_open, make, forget),
+        cmocka_unit_test_setup_teardown(test_open_refuses, make, forget),
+        cmocka_unit_test_setup_teardown(test_threads, make, forget),
+        cmocka_unit_test_setup_teardown(test_this_machine, make, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
