@@ -4,8 +4,6 @@
  * load a library; when two threads make the same plan at once, the second one's is thrown away. */
 #include "dispatch/internal.h"
 
-#include "machine/internal.h"
-
 #include <string.h>
 
 pthread_mutex_t bp__cache_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +27,7 @@ static struct {
 static atomic_uint_least32_t generation = 1;
 
 uint32_t bp__generation(void) {
-    return atomic_load_explicit(&generation, memory_order_acquire) + *bp__fork_count();
+    return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
 void bp__generation_next(void) {

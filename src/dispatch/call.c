@@ -118,34 +118,37 @@ void bp__hot_describe(bp_plan *plan) {
     }
 }
 
-static inline uint64_t *key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {
+/* Type, device, rank, and whether there are strides, in one word. */
+static inline uint64_t head_word(const DLTensor *t) {
+    return (uint64_t)t->dtype.code | (uint64_t)t->dtype.bits << 8 | (uint64_t)t->dtype.lanes << 16 |
+           (uint64_t)(t->device.device_type & 0x7fff) << 32 | (uint64_t)(t->strides != NULL) << 47 |
+           (uint64_t)(uint32_t)t->ndim << 48;
+}
+
+static uint64_t *key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {
     uint32_t rank = (uint32_t)t->ndim;
-    if (BP__UNLIKELY(rank > BP_MAX_NDIM || (size_t)(end - w) < 2 + 2 * (size_t)rank || (rank > 0 && !t->shape))) {
+    if (rank > BP_MAX_NDIM || (size_t)(end - w) < 1 + 2 * (size_t)rank || (rank > 0 && !t->shape)) {
         return NULL;
     }
-    const int64_t *shape = t->shape;
-    const int64_t *strides = t->strides;
-    *w++ = (uint64_t)t->dtype.code | (uint64_t)t->dtype.bits << 8 | (uint64_t)t->dtype.lanes << 16 |
-           (uint64_t)(t->device.device_type & 0xffff) << 32 | (uint64_t)(strides != NULL) << 48 | (uint64_t)rank << 56;
-    if (strides) {
-        for (uint32_t i = 0; i < rank; i++) {
-            w[0] = (uint64_t)shape[i];
-            w[1] = (uint64_t)strides[i];
-            w += 2;
-        }
-    } else {
-        for (uint32_t i = 0; i < rank; i++) {
-            *w++ = (uint64_t)shape[i];
-        }
+    *w++ = head_word(t);
+    for (uint32_t i = 0; i < rank; i++) {
+        *w++ = (uint64_t)t->shape[i];
+    }
+    for (uint32_t i = 0; i < rank && t->strides; i++) {
+        *w++ = (uint64_t)t->strides[i];
     }
     return w;
+}
+
+static inline uint64_t tag_word(uint64_t tag) {
+    return tag | (uint64_t)bp__thread.policy << 32;
 }
 
 static bool make_key(bp__call *call, uint64_t tag) {
     uint64_t *w = call->key.words;
     const uint64_t *end = w + BP__KEY_WORDS;
     call->key.count = 0;
-    *w++ = tag | (uint64_t)bp__thread.policy << 32;
+    *w++ = tag_word(tag);
     *w++ = bp__generation();
     for (int i = 0; i < BP__OPERANDS; i++) {
         w = key_tensor(w, end, call->tensors[i]);
@@ -155,6 +158,29 @@ static bool make_key(bp__call *call, uint64_t tag) {
     }
     call->key.count = (int)(w - call->key.words);
     return true;
+}
+
+/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The head
+ * word holds the whole rank, so a match means that shape and strides are there and no longer than in the key. */
+static inline bool is_call(const bp__call_key *key, const bp__call *call, uint64_t tag) {
+    const uint64_t *w = key->words;
+    uint64_t differs = (w[0] ^ tag_word(tag)) | (w[1] ^ bp__generation());
+    w += 2;
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        const DLTensor *t = call->tensors[i];
+        differs |= *w++ ^ head_word(t);
+        if (differs) {
+            return false;
+        }
+        int32_t rank = t->ndim;
+        for (int32_t d = 0; d < rank; d++) {
+            differs |= *w++ ^ (uint64_t)t->shape[d];
+        }
+        for (int32_t d = 0; t->strides && d < rank; d++) {
+            differs |= *w++ ^ (uint64_t)t->strides[d];
+        }
+    }
+    return differs == 0;
 }
 
 static uint64_t hash_key(const bp__call_key *key) {
@@ -193,6 +219,21 @@ static inline bool addresses_good(const bp__call *call, const slot *s) {
     return good;
 }
 
+/* A call that is not the last one again. Leaves its key in the call, for remember(). */
+__attribute__((noinline)) static const bp_plan *find_in_slots(bp__call *call, uint64_t tag) {
+    bp__hot *hot = bp__thread.hot;
+    if (!make_key(call, tag) || !hot || bp__thread.policy == 0) {
+        return NULL;
+    }
+    uint64_t hash = hash_key(&call->key);
+    slot *s = &hot->slots[hash & (SLOTS - 1)];
+    if (!s->plan || s->hash != hash || !same_key(&s->key, &call->key)) {
+        return NULL;
+    }
+    hot->last = s;
+    return addresses_good(call, s) ? s->plan : NULL;
+}
+
 const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
     uint64_t epoch = bp__settings_epoch();
     if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
@@ -205,19 +246,12 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
         }
     }
     bp__hot *hot = bp__thread.hot;
-    if (!make_key(call, tag) || BP__UNLIKELY(!hot || bp__thread.policy == 0)) {
-        return NULL;
-    }
-    slot *s = hot->last;
-    if (BP__UNLIKELY(!s->plan || !same_key(&s->key, &call->key))) {
-        uint64_t hash = hash_key(&call->key);
-        s = &hot->slots[hash & (SLOTS - 1)];
-        if (!s->plan || s->hash != hash || !same_key(&s->key, &call->key)) {
-            return NULL;
+    if (BP__LIKELY(hot && hot->last->plan && is_call(&hot->last->key, call, tag))) {
+        if (BP__LIKELY(addresses_good(call, hot->last))) {
+            return hot->last->plan;
         }
-        hot->last = s;
     }
-    return BP__LIKELY(addresses_good(call, s)) ? s->plan : NULL;
+    return find_in_slots(call, tag);
 }
 
 static inline void count_run(const bp_plan *plan) {
@@ -298,6 +332,7 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
                          bp__candidate_id(second->candidate));
             }
             status = run_observed(call, second, true, scalars);
+            bp__hot_describe(second); /* no cache keeps it, and bp_last_plan must know what ran */
             bp_plan_release(second);
         }
     } else if (status == BP_OK) {

@@ -5,6 +5,7 @@
  * same file keep their candidate. */
 #include "dispatch/internal.h"
 
+#include "machine/internal.h"
 #include "registry/internal.h"
 
 #include <string.h>
@@ -200,6 +201,10 @@ bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count)
 static bp_status threads_of(const bp__candidate *c, int *count) {
     if (!c->instance) {
         return bp__fail(c->status, "%s: %s", bp__candidate_id(c), c->refusal);
+    }
+    if (!c->library) {
+        *count = bp__pool_threads(); /* a provider without a library runs on our pool */
+        return BP_OK;
     }
     if (!c->provider->threads) {
         return bp__fail(BP_E_UNSUPPORTED, "provider '%s' has no threads of its own", c->provider->name);

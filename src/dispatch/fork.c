@@ -27,8 +27,14 @@ static void after(void) {
     }
 }
 
+/* Plans of before the fork are not found again: their libraries may not have survived it. */
+static void after_in_child(void) {
+    after();
+    bp__generation_next();
+}
+
 static void watch(void) {
-    pthread_atfork(before, after, after);
+    pthread_atfork(before, after, after_in_child);
 }
 
 void bp__fork_watch(void) {

@@ -58,6 +58,7 @@ static bp_status gemm_problem(bp_problem *problem, const bp__request *r, const D
     transformed(&right, b, r->transform_b);
     bp__matrix_from(&result, c);
     BP__TRY(check_sizes(&left, &right, &result));
+    BP__TRY(bp__gemm_check_memory(a, b, c, "c"));
     problem->of.gemm.conjugate_a = conjugates(r->transform_a, a);
     problem->of.gemm.conjugate_b = conjugates(r->transform_b, b);
     problem->of.gemm.alpha = (uint8_t)bp__factor(r->alpha, 1.0, is_complex(a));

@@ -24,9 +24,11 @@ void bp__matrix_transpose(bp__matrix *matrix);
  * BP_MAX_BATCH_NDIM remain. Sizes that multiply beyond int64 are BP_E_OVERFLOW. */
 bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c);
 
-/* What both operations check before anything else: three valid tensors of one accepted dtype, output apart from the inputs
- * and from itself. */
+/* What both operations check before anything else: three valid tensors of one accepted dtype. */
 bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name, bool data_optional);
+
+/* And once the shapes are known to fit: an output apart from itself and, as far as there are addresses, from the inputs. */
+bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name);
 
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 

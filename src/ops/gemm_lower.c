@@ -52,12 +52,19 @@ bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c
         return bp__fail(BP_E_DTYPE, "a is %s, b is %s and %s is %s; all three must have the same type", bp_dtype_name(dtype),
                         bp_dtype_name(bp_dtype_from_dlpack(b->dtype)), c_name, bp_dtype_name(bp_dtype_from_dlpack(c->dtype)));
     }
+    return BP_OK;
+}
+
+bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name) {
     if (bp__tensor_self_overlaps(c)) {
         return bp__fail(BP_E_LAYOUT, "%s reaches the same memory by two different indices", c_name);
     }
-    if (!data_optional && (bp__tensor_overlap(c, a) || bp__tensor_overlap(c, b))) {
-        return bp__fail(BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own", c_name,
-                        bp__tensor_overlap(c, a) ? "a" : "b");
+    if (!c->data || bp__tensor_elements(c) == 0) {
+        return BP_OK;
+    }
+    bool with_a = a->data && bp__tensor_overlap(c, a);
+    if (with_a || (b->data && bp__tensor_overlap(c, b))) {
+        return bp__fail(BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own", c_name, with_a ? "a" : "b");
     }
     return BP_OK;
 }

@@ -122,6 +122,7 @@ static bp_status matmul_problem(bp_problem *problem, const bp__request *request,
     const DLTensor *out = tensors[2];
     BP__TRY(bp__gemm_check(a, b, out, "out", data_optional));
     BP__TRY(check_output_shape(a, b, out));
+    BP__TRY(bp__gemm_check_memory(a, b, out, "out"));
     bp__matrix left, right, result;
     matrix_of(&left, a, true);
     matrix_of(&right, b, false);
