@@ -109,7 +109,8 @@ int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words
     for (int next = 0; next < count;) {
         const char *word = words[next++];
         int code = CLI_OK;
-        if (only_operands || word[0] != '-' || !word[1]) {
+        bool negative = word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+        if (only_operands || negative || word[0] != '-' || !word[1]) {
             args->operands[args->count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;

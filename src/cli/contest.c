@@ -10,6 +10,10 @@
 #define SAMPLE_NS 2e5  /* a sample lasts at least this long */
 #define LIBRARY_NS 2e9 /* after this much time a library gets no more samples than it needs for a median */
 #define LEAST_SAMPLES 3
+#define TURNS 2 /* of each library, so that a disturbance of the machine does not hit all samples of one */
+
+/* Threads of other libraries keep a core busy after their last call, waiting for the next: libiomp5's for 200 ms. */
+#define PAUSE_NS 210000000L
 
 static double now_ns(void) {
     struct timespec time;
@@ -104,6 +108,7 @@ static int warm_up(contest *c, contender *one) {
     bp_plan_info plan = {.struct_size = sizeof plan};
     if (bp_last_plan(&plan) == BP_OK) {
         one->threads = plan.threads;
+        c->threaded |= plan.threads > 1;
         free(one->algorithm);
         one->algorithm = copy(plan.algorithm);
     }
@@ -118,7 +123,7 @@ static int warm_up(contest *c, contender *one) {
 
 static void take_sample(contest *c, contender *one) {
     double elapsed;
-    if (!one->accepted || (one->spent > LIBRARY_NS && one->samples >= LEAST_SAMPLES)) {
+    if (one->spent > LIBRARY_NS && one->samples >= LEAST_SAMPLES) {
         return;
     }
     bp_status status = call(c, one, one->calls, &elapsed);
@@ -128,6 +133,21 @@ static void take_sample(contest *c, contender *one) {
     }
     one->spent += elapsed;
     one->times[one->samples++] = elapsed / one->calls;
+}
+
+/* A library's turn: quiet first, its own threads awake again, then its share of the samples. */
+static void take_turn(contest *c, contender *one, int until) {
+    double elapsed;
+    if (c->threaded) {
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    bp_status status = call(c, one, 1, &elapsed);
+    if (status != BP_OK) {
+        drop_out(one, status);
+    }
+    for (int i = one->samples; one->accepted && i < until; i++) {
+        take_sample(c, one);
+    }
 }
 
 static int ascending(const void *left, const void *right) {
@@ -157,9 +177,11 @@ int contest_run(contest *c, const cli_args *args, int repeat) {
     for (int i = 0; code == CLI_OK && i < c->count; i++) {
         code = c->contenders[i].accepted ? warm_up(c, &c->contenders[i]) : CLI_OK;
     }
-    for (int round = 0; code == CLI_OK && round < repeat; round++) {
+    for (int turn = 1; code == CLI_OK && turn <= TURNS; turn++) {
         for (int i = 0; i < c->count; i++) {
-            take_sample(c, &c->contenders[i]);
+            if (c->contenders[i].accepted) {
+                take_turn(c, &c->contenders[i], (repeat * turn + TURNS - 1) / TURNS);
+            }
         }
     }
     for (int i = 0; code == CLI_OK && i < c->count; i++) {

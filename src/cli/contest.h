@@ -28,6 +28,7 @@ typedef struct contest {
     contender *contenders;
     int count;
     int repeat;
+    bool threaded; /* some library uses more than one thread */
     double bound;
 } contest;
 

@@ -144,39 +144,36 @@ static bool first_of_soname(const doctor *d, int index) {
     return true;
 }
 
-static void report_shadowed(doctor *d, const char *soname, const char *paths, int count) {
-    char real[PATH_MAX];
-    const char *why;
-    if (!doctor_loader_takes(soname, real, sizeof real, &why)) {
-        doctor_find(d, SEVERITY_NOTE, NULL, "%s exists %d times, and the loader would take none of them by name: %s",
-                    soname, count, paths);
-        return;
+static void report_shadowed(doctor *d, const char *soname, int count) {
+    char real[PATH_MAX] = "";
+    const char *why = "";
+    bool taken = doctor_loader_takes(soname, real, sizeof real, &why), forced = strcmp(why, "LD_LIBRARY_PATH") == 0;
+    char *hidden = NULL;
+    for (int i = 0; i < d->row_count; i++) {
+        if (strcmp(d->rows[i].soname, soname) == 0 && strcmp(d->rows[i].path, real) != 0) {
+            hidden = doctor_enumerate(hidden, d->rows[i].path);
+        }
     }
-    bool forced = strcmp(why, "LD_LIBRARY_PATH") == 0;
-    doctor_find(d, forced ? SEVERITY_WARNING : SEVERITY_NOTE,
-                forced ? cli_format("take its folder out of LD_LIBRARY_PATH, unless this is meant.") : NULL,
-                "%s exists %d times; programs that are linked with it get %s (by %s), others lie hidden: %s", soname,
-                count, real, why, paths);
+    if (taken) {
+        doctor_find(d, forced ? SEVERITY_WARNING : SEVERITY_NOTE,
+                    forced ? cli_format("take its folder out of LD_LIBRARY_PATH, unless this is meant.") : NULL,
+                    "programs that are linked with %s get %s (by %s), which hides %s", soname, real, why, hidden);
+    } else {
+        doctor_find(d, SEVERITY_NOTE, NULL, "%s exists %d times, and by its name the loader would find none: %s",
+                    soname, count, hidden);
+    }
+    free(hidden);
 }
 
 void doctor_shadowed(doctor *d) {
     for (int i = 0; i < d->row_count; i++) {
-        const char *soname = d->rows[i].soname;
-        if (!soname[0] || !first_of_soname(d, i)) {
-            continue;
-        }
         int count = 0;
-        char *paths = NULL;
         for (int j = i; j < d->row_count; j++) {
-            if (strcmp(d->rows[j].soname, soname) == 0) {
-                count++;
-                paths = doctor_enumerate(paths, d->rows[j].path);
-            }
+            count += strcmp(d->rows[j].soname, d->rows[i].soname) == 0;
         }
-        if (count > 1) {
-            report_shadowed(d, soname, paths, count);
+        if (count > 1 && d->rows[i].soname[0] && first_of_soname(d, i)) {
+            report_shadowed(d, d->rows[i].soname, count);
         }
-        free(paths);
     }
 }
 

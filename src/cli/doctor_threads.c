@@ -108,7 +108,7 @@ void doctor_pools(doctor *d) {
                 "programs that are linked with libblas.so.3 get %s (%s), which has a thread pool of its own: called "
                 "from an OpenMP "
                 "program, two pools fight for the cores",
-                row->id, path);
+                row->family, path);
 }
 
 /* Variables that say how many threads a library may start. */

@@ -28,7 +28,7 @@ static void print_table(const contest *c) {
 static void print_notes(const contest *c) {
     char text[768];
     snprintf(text, sizeof text,
-             "%s. TIME: median of at most %d samples, taken in turn; SPREAD: of their middle half. ERROR: largest "
+             "%s. TIME: median of at most %d samples in two turns; SPREAD: of their middle half. ERROR: largest "
              "|C - reference| / (|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice "
              "float64's precision. A correct sum stays below %.1e here.",
              bp_explanation_problem(c->explanation), c->repeat, (long long)c->reference.count,

@@ -44,10 +44,10 @@ void cli_verb_help(const cli_verb *verb) {
 
 static void print_all(void) {
     const cli_verb *verb;
-    printf("Every math library of this machine behind one interface: find, choose, run, explain.\n\n");
-    cli_say(CLI_STRONG, "Usage\n");
-    printf("  backplane VERB [options] ...    backplane VERB --help\n\n");
-    cli_say(CLI_STRONG, "Verbs\n");
+    cli_paragraph(0, "Every math library of this machine behind one interface: find, choose, run, explain.");
+    cli_say(CLI_STRONG, "\nUsage\n");
+    printf("  backplane VERB [options] ...    backplane VERB --help\n");
+    cli_say(CLI_STRONG, "\nVerbs\n");
     for (int i = 0; (verb = cli_verb_at(i)); i++) {
         printf("  %-10s ", verb->name);
         cli_paragraph(13, verb->summary);

@@ -40,6 +40,8 @@ static cli_style state_style(bp_library_state state) {
 
 static void add_row(cli_table *table, const bp_library_info *row) {
     char *offers = kinds_text(row->kinds);
+    /* That OpenMP runtimes have no one to ask is not news. */
+    bool tell = row->reason[0] && !(row->state == BP_LIBRARY_UNPROBED && (row->kinds & BP_LIB_OPENMP));
     cli_cell(table, CLI_STRONG, "%s", row->id);
     cli_cell(table, CLI_PLAIN, "%s", known(row->version));
     cli_cell(table, CLI_PLAIN, "%s", offers);
@@ -47,8 +49,8 @@ static void add_row(cli_table *table, const bp_library_info *row) {
     cli_cell(table, CLI_PLAIN, "%s", known(row->threading));
     cli_cell(table, CLI_PLAIN, "%s", known(row->kernels));
     cli_cell(table, state_style(row->state), "%s", bp_library_state_name(row->state));
-    cli_cell(table, CLI_PLAIN, "%s%s%s", row->path[0] ? row->path : "(built in)", row->reason[0] ? ": " : "",
-             row->reason);
+    cli_cell(table, CLI_PLAIN, "%s%s%s", row->path[0] ? row->path : "(built in)", tell ? ": " : "",
+             tell ? row->reason : "");
     free(offers);
 }
 

@@ -29,7 +29,8 @@ static int set(const cli_args *args) {
         status = bp_user_file(&path);
     }
     if (status != BP_OK) {
-        return cli_fail_status(status);
+        /* What is not found or not trusted here is a folder of the file's path, not a library. */
+        return cli_exit_of(status) == CLI_LIBRARY ? cli_fail(CLI_IO, "%s", bp_last_error()) : cli_fail_status(status);
     }
     if (unset) {
         cli_say(CLI_PLAIN, "%s is no longer set in %s\n", row.info->name, path);

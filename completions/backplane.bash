@@ -1,0 +1,50 @@
+# Completion of the command `backplane` for bash. A test compares its verbs and options with `backplane help --json`.
+
+_backplane_settings() {
+    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+# The options of a verb.
+_backplane_options() {
+    case $1 in
+        list) echo "--all --probe --json" ;;
+        doctor | get | version | help) echo "--json" ;;
+        settings) echo "--changed --json" ;;
+        set) echo "--unset" ;;
+        explain) echo "--set --trans-a --trans-b --conj-a --conj-b --alpha --beta --json" ;;
+        eval) echo "--output --set --explain --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b" ;;
+        compare) echo "--repeat --set --bf16 --json" ;;
+    esac
+}
+
+_backplane() {
+    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        offers="list doctor settings get set explain eval compare version help --help --version"
+    elif [[ $before == --set || ($before == -s && $verb != set) ]]; then
+        compopt -o nospace 2>/dev/null
+        offers=$(_backplane_settings | sed 's/$/=/')
+    elif [[ $before == --output || $before == -o ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    elif [[ $word == -* ]]; then
+        offers="$(_backplane_options "$verb") --help"
+    else
+        case $verb:$COMP_CWORD in
+            get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
+            explain:2 | eval:2) offers="matmul gemm" ;;
+            compare:2) offers="matmul" ;;
+            explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
+            help:2) offers="list doctor settings get set explain eval compare version help" ;;
+            eval:* | compare:*)
+                mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
+                compopt -o plusdirs 2>/dev/null
+                return
+                ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$offers" -- "$word")
+}
+
+complete -F _backplane backplane

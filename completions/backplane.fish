@@ -1,0 +1,50 @@
+# Completion of the command `backplane` for fish. A test compares its verbs and options with `backplane help --json`.
+
+function __backplane_settings
+    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
+end
+
+function __backplane_assignments
+    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 "=" }'
+end
+
+function __backplane_verb
+    test (count (commandline -opc)) -eq 1
+end
+
+set -l using __fish_seen_subcommand_from
+
+complete -c backplane -f
+complete -c backplane -n __backplane_verb -a list -d 'Show the math libraries of this machine'
+complete -c backplane -n __backplane_verb -a doctor -d 'Look for conflicts, slow kernels and missing pieces'
+complete -c backplane -n __backplane_verb -a settings -d 'Show every setting'
+complete -c backplane -n __backplane_verb -a get -d 'Show one setting'
+complete -c backplane -n __backplane_verb -a set -d 'Store a setting'
+complete -c backplane -n __backplane_verb -a explain -d 'Show which library would run a product, and why'
+complete -c backplane -n __backplane_verb -a eval -d 'Multiply arrays in .npy files'
+complete -c backplane -n __backplane_verb -a compare -d 'Run one product on every library'
+complete -c backplane -n __backplane_verb -a version -d 'Show the version'
+complete -c backplane -n __backplane_verb -a help -d 'Show help'
+complete -c backplane -s h -l help -d 'Show help'
+
+complete -c backplane -n "$using list doctor settings get explain compare version help" -l json -d 'Write JSON'
+complete -c backplane -n "$using list" -s a -l all -d 'Show every file and fact'
+complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
+complete -c backplane -n "$using settings" -l changed -d 'Show only what differs from its default'
+complete -c backplane -n "$using set" -s u -l unset -d 'Take the setting out again'
+complete -c backplane -n "$using get set" -a '(__backplane_settings)'
+complete -c backplane -n "$using explain eval compare" -s s -l set -x -a '(__backplane_assignments)' -d 'Use this setting'
+complete -c backplane -n "$using explain eval" -a 'matmul gemm'
+complete -c backplane -n "$using compare" -a matmul
+complete -c backplane -n "$using explain" -a 'f16 bf16 f32 f64 c64 c128'
+complete -c backplane -n "$using explain eval" -l alpha -x -d 'Factor of the product'
+complete -c backplane -n "$using explain eval" -l beta -x -d 'Factor of the old C'
+complete -c backplane -n "$using explain eval" -l trans-a -d 'Transpose A'
+complete -c backplane -n "$using explain eval" -l trans-b -d 'Transpose B'
+complete -c backplane -n "$using explain eval" -l conj-a -d 'Conjugate A'
+complete -c backplane -n "$using explain eval" -l conj-b -d 'Conjugate B'
+complete -c backplane -n "$using eval" -s o -l output -r -F -d 'File to write'
+complete -c backplane -n "$using eval" -s e -l explain -d 'Show every candidate'
+complete -c backplane -n "$using eval compare" -l bf16 -d 'Read V2 as bfloat16'
+complete -c backplane -n "$using eval compare" -F
+complete -c backplane -n "$using compare" -s n -l repeat -x -d 'Samples per library'

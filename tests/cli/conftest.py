@@ -1,0 +1,58 @@
+"""Drives the command as a user does. NumPy is the independent reference.
+
+BACKPLANE_BUILD names the build folder (default: build). Every test has its own configuration folder; probe results of
+libraries are kept for the session, so that only the first use of the library list pays for probing.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build"))
+COMMAND = BUILD / "backplane"
+
+# What would change the answers and is not part of a test.
+FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "XDG_CONFIG", "NO_COLOR", "LD_LIBRARY_PATH")
+
+
+class Done:
+    """What a run of the command left behind."""
+
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout.decode(errors="replace")
+        self.bytes = process.stdout
+        self.err = process.stderr.decode(errors="replace")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"exit {self.code}\n{self.out}\n{self.err}"
+
+
+@pytest.fixture(scope="session")
+def probe_cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("probes")
+
+
+@pytest.fixture
+def environment(tmp_path, probe_cache):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache))
+    return kept
+
+
+@pytest.fixture
+def backplane(tmp_path, environment):
+    def run(*words, env=None, data=None, cwd=tmp_path, command=COMMAND):
+        words = [str(command), *map(str, words)]
+        changed = {**environment, **(env or {})}
+        return Done(subprocess.run(words, capture_output=True, input=data or b"", cwd=cwd, env=changed, timeout=120))
+
+    return run

@@ -1,0 +1,57 @@
+"""explain: the choice without data, and the same as a call makes."""
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["matmul", "f32", "512x512", "512x512"],
+        ["matmul", "float64", "64", "64"],
+        ["matmul", "c64", "8x64x32", "32x16"],
+        ["matmul", "f64", "100x100", "100x100", "--trans-a", "--trans-b"],
+        ["matmul", "bf16", "0x5", "5x3"],
+        ["gemm", "f64", "30x20", "30x40", "--trans-a"],
+        ["gemm", "c128", "20x30", "40x30", "--trans-b", "--conj-b", "--alpha", "2,1", "--beta", "1"],
+    ],
+)
+def test_text_and_json(backplane, words):
+    text, facts = backplane("explain", *words), backplane("explain", *words, "--json")
+    assert text.code == facts.code == 0, (text, facts)
+    facts = facts.json
+    chosen = [c for c in facts["candidates"] if c["chosen"]]
+    assert len(chosen) == 1 and chosen[0]["library"] == facts["chosen"] and chosen[0]["accepted"]
+    assert facts["decision"] and facts["decision"] in text.out and facts["problem"] in text.out
+    assert any(c["library"] == "native" for c in facts["candidates"])
+
+
+def test_preference_decides(backplane):
+    facts = backplane("explain", "matmul", "f32", "64x64", "64x64", "--set", "blas.preferred=native", "--json").json
+    assert facts["chosen"] == "native" and "preferred" in facts["decision"]
+
+
+def test_exclusion_is_shown(backplane):
+    facts = backplane("explain", "matmul", "f32", "64x64", "64x64", "--set", "dispatch.exclude=native", "--json").json
+    native = next(c for c in facts["candidates"] if c["library"] == "native")
+    assert not native["accepted"] and native["reason"] == "EXCLUDED"
+
+
+def test_nothing_left(backplane):
+    """Every candidate refuses: the page says so, and the exit code too."""
+    ids = {c["library"] for c in backplane("explain", "matmul", "f32", "8x8", "8x8", "--json").json["candidates"]}
+    done = backplane("explain", "matmul", "f32", "8x8", "8x8", "--set", "dispatch.exclude=" + ",".join(ids))
+    assert done.code == 4 and "none" in done.out
+
+
+@pytest.mark.parametrize("words", [["matmul", "f32", "2x3", "4x5"], ["gemm", "f32", "2x3", "2x3"], ["gemm", "f32", "4", "4"], ["matmul", "i32", "2x2", "2x2"]])
+def test_problems_that_are_none(backplane, words):
+    done = backplane("explain", *words)
+    assert done.code == 3 and done.out == "" and done.err.count("\n") == 1
+
+
+def test_eval_does_what_explain_says(backplane, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((40, 40), "f4"))
+    chosen = backplane("explain", "matmul", "f32", "40x40", "40x40", "--json").json["chosen"]
+    done = backplane("eval", "matmul", "a.npy", "a.npy", "-o", "out.npy")
+    assert f", by {chosen} " in done.out

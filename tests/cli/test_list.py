@@ -1,0 +1,143 @@
+"""list and doctor: the table, the JSON beside it, and the findings that a test can provoke."""
+
+import pytest
+
+
+def test_list_table_and_json_agree(backplane):
+    text, facts = backplane("list"), backplane("list", "--json")
+    assert text.code == facts.code == 0
+    facts = facts.json
+    assert text.out.split("\n")[0].split() == ["ID", "VERSION", "OFFERS", "INT", "THREADING", "KERNELS", "STATE", "PATH"]
+    for row in facts["libraries"]:
+        assert any(line.startswith(row["id"] + " ") for line in text.out.splitlines()) == (row["state"] != "facade")
+        assert row["state"] in ("ok", "facade", "broken", "untrusted", "unprobed")
+        assert row["path"] or "builtin" in row["kinds"]
+    assert len({row["id"] for row in facts["libraries"]}) == len(facts["libraries"])
+    assert any(p["name"] == "native" and p["status"] == "OK" for p in facts["providers"])
+    assert facts["searched"] and facts["problems"] == []
+
+
+def test_list_all_shows_everything(backplane):
+    everything, facts = backplane("list", "--all"), backplane("list", "--json").json
+    assert everything.code == 0
+    for row in facts["libraries"]:
+        assert row["path"] in everything.out and row["build_id"] in everything.out
+        assert all(alias in everything.out for alias in row["aliases"])
+    assert all(place["place"] in everything.out for place in facts["searched"])
+
+
+def test_list_probe(backplane):
+    assert backplane("list", "--probe", "--json").json["libraries"]
+
+
+def test_list_shows_problems(backplane):
+    assert len(backplane("list", "--json", env={"BACKPLANE_NUM_THREADS": "x"}).json["problems"]) == 1
+
+
+def test_list_without_any_library(backplane):
+    done = backplane("list", "--json", env={"BACKPLANE_REGISTRY_SYSTEM": "false"})
+    assert done.code == 0
+    assert [row["id"] for row in done.json["libraries"] if "blas" in row["kinds"]] in ([], ["native"])
+
+
+# ---- doctor ----
+
+
+def findings(backplane, **environment):
+    done = backplane("doctor", "--json", env=environment)
+    found = done.json["findings"]
+    worst = max(["ok", "note", "warning", "error"].index(f["severity"]) for f in found)
+    assert done.code == (1 if worst > 1 else 0)
+    return found
+
+
+def of(found, check):
+    return [f for f in found if f["check"] == check and f["severity"] != "ok"]
+
+
+def test_every_check_speaks(backplane):
+    names = {f["check"] for f in findings(backplane)}
+    assert names == {"configuration", "missing", "broken", "providers", "shadowed", "alternatives", "kernels", "kernel variables",
+                     "openmp", "pools", "thread limits"}
+
+
+def test_text_and_json_agree(backplane):
+    text, found = backplane("doctor"), findings(backplane)
+    assert sum(line.split()[0] in ("ok", "note", "warning", "error") and not line.startswith(" ") for line in text.out.splitlines()) == len(found)
+    for f in found:
+        assert f["finding"] in text.out and f["advice"] in text.out
+
+
+def test_no_fast_blas(backplane):
+    found = of(findings(backplane, BACKPLANE_REGISTRY_SYSTEM="false"), "missing")
+    assert any("no optimised BLAS" in f["finding"] and "install" in f["advice"] for f in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "severity"),
+    [
+        ("OPENBLAS_CORETYPE", "Prescott", "warning"),
+        ("OPENBLAS_L2_SIZE", "512", "warning"),
+        ("BLIS_ARCH_TYPE", "generic", "warning"),
+        ("BLIS_ARCH_TYPE", "5", "warning"),
+        ("MKL_ENABLE_INSTRUCTIONS", "SSE4_2", "warning"),
+        ("MKL_DEBUG_CPU_TYPE", "5", "warning"),
+        ("ATEN_CPU_CAPABILITY", "default", "warning"),
+        ("OPENBLAS_CORETYPE", "Unheard", "note"),
+    ],
+)
+def test_variables_that_slow_kernels(backplane, name, value, severity):
+    if backplane("version", "--json").json["cpu_hardware_capability"] not in ("AVX2", "AVX512"):
+        pytest.skip("needs a processor with AVX2, whose kernels a variable can take away")
+    assert of(findings(backplane), "kernel variables") == []
+    found = of(findings(backplane, **{name: value}), "kernel variables")
+    assert any(f["severity"] == severity and f"{name}={value}" in f["finding"] for f in found)
+
+
+def test_stale_coretype_shows_in_the_kernels_too(backplane, tmp_path):
+    """The probe of a library runs under the same variables as the user's program."""
+    facts = backplane("version", "--json").json
+    rows = backplane("list", "--json").json["libraries"]
+    if facts["cpu_hardware_capability"] == "DEFAULT" or not any(r["family"] == "openblas" and r["state"] == "ok" for r in rows):
+        pytest.skip("needs OpenBLAS and a processor with AVX2")
+    found = of(findings(backplane, OPENBLAS_CORETYPE="Prescott", BACKPLANE_CACHE_DIR=str(tmp_path / "fresh")), "kernels")
+    assert any("openblas" in f["finding"] and "Prescott" in f["finding"] and "OPENBLAS_CORETYPE" in f["advice"] for f in found)
+
+
+def test_thread_variables(backplane):
+    cpus = backplane("version", "--json").json["usable_cpus"]
+    found = of(findings(backplane, OMP_NUM_THREADS=str(cpus + 1)), "thread limits")
+    assert any(f["severity"] == "warning" and "OMP_NUM_THREADS" in f["finding"] for f in found)
+    if cpus > 1:
+        found = of(findings(backplane, OPENBLAS_NUM_THREADS="1"), "thread limits")
+        assert any(f["severity"] == "note" and "OPENBLAS_NUM_THREADS" in f["finding"] for f in found)
+
+
+def test_duplicate_runtimes_allowed_by_variable(backplane):
+    assert any("KMP_DUPLICATE_LIB_OK" in f["finding"] for f in of(findings(backplane, KMP_DUPLICATE_LIB_OK="TRUE"), "openmp"))
+
+
+def test_bad_configuration(backplane):
+    found = of(findings(backplane, BACKPLANE_NUM_THREADS="many"), "configuration")
+    assert len(found) == 1 and found[0]["severity"] == "warning" and "BACKPLANE_NUM_THREADS" in found[0]["finding"]
+    assert backplane("doctor", env={"BACKPLANE_NUM_THREADS": "many"}).err == ""
+
+
+def test_cache_that_cannot_be_kept(backplane, tmp_path):
+    (tmp_path / "file").write_text("")
+    found = of(findings(backplane, BACKPLANE_CACHE_DIR=str(tmp_path / "file" / "below")), "missing")
+    assert any("probe results" in f["finding"] for f in found)
+
+
+def test_a_folder_that_shadows(backplane, tmp_path):
+    """A copy in front of the system's library, by LD_LIBRARY_PATH."""
+    import shutil
+
+    rows = backplane("list", "--json").json["libraries"]
+    row = next((r for r in rows if r["soname"] and r["state"] == "ok" and r["family"] in ("openblas", "blis", "netlib")), None)
+    if row is None:
+        pytest.skip("needs an OpenBLAS, BLIS or netlib to copy")
+    (tmp_path / "front").mkdir()
+    shutil.copy(row["path"], tmp_path / "front" / row["soname"])
+    found = of(findings(backplane, LD_LIBRARY_PATH=str(tmp_path / "front")), "shadowed")
+    assert any(f["severity"] == "warning" and row["soname"] in f["finding"] and str(tmp_path / "front") in f["finding"] for f in found)

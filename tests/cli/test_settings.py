@@ -1,0 +1,85 @@
+"""settings, get and set: values, layers, and the user's file."""
+
+
+def row(rows, name):
+    return next(r for r in rows if r["name"] == name)
+
+
+def test_defaults(backplane):
+    rows = backplane("settings", "--json").json
+    assert row(rows, "num_threads")["value"] == row(rows, "num_threads")["default"] == "0"
+    assert row(rows, "num_threads")["layer"] == "default"
+    assert row(rows, "dispatch.fallback")["allowed"] == "strict|warn|allow"
+    table = backplane("settings").out.splitlines()
+    assert table[0].split() == ["SETTING", "VALUE", "LAYER", "WHERE"]
+    assert [line.split()[0] for line in table[1:]] == [r["name"] for r in rows]
+
+
+def test_layers(backplane, tmp_path):
+    assert backplane("set", "num_threads", "3").code == 0
+    rows = backplane("settings", "--changed", "--json").json
+    assert row(rows, "num_threads")["layer"] == "user file" and "backplane.conf" in row(rows, "num_threads")["where"]
+    environment = {"BACKPLANE_NUM_THREADS": "2"}
+    rows = backplane("settings", "--changed", "--json", env=environment).json
+    assert row(rows, "num_threads")["value"] == "2" and row(rows, "num_threads")["layer"] == "environment"
+    assert row(rows, "num_threads")["where"] == "BACKPLANE_NUM_THREADS"
+
+
+def test_changed_leaves_defaults_out(backplane):
+    names = [r["name"] for r in backplane("settings", "--changed", "--json").json]
+    assert names == ["registry.cache_dir"]  # the tests' own
+    assert backplane("settings", "--changed").out.count("\n") == 2
+
+
+def test_get(backplane):
+    assert backplane("get", "dispatch.fallback").out == "warn\n"
+    facts = backplane("get", "dispatch.fallback", "--json").json
+    assert facts["value"] == "warn" and facts["type"] == "word" and facts["environment"] == "BACKPLANE_DISPATCH_FALLBACK"
+
+
+def test_set_checks_before_writing(backplane, tmp_path):
+    done = backplane("set", "num_threads", "-1")
+    assert done.code == 2 and "num_threads" in done.err
+    done = backplane("set", "dispatch.fallback", "sometimes")
+    assert done.code == 2 and "strict" in done.err and "allow" in done.err
+    assert not (tmp_path / "config").exists() or not list((tmp_path / "config").rglob("*.conf"))
+
+
+def test_value_with_a_dash(backplane):
+    assert backplane("set", "num_threads", "--", "-1").code == 2
+    assert backplane("set", "--", "blas.preferred", "-x-").code == 0
+    assert backplane("get", "blas.preferred").out == "-x-\n"
+
+
+def test_set_keeps_the_rest_of_the_file(backplane, tmp_path):
+    file = tmp_path / "config" / "backplane" / "backplane.conf"
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\nverbose = 0\n")
+    assert backplane("set", "num_threads", "2").code == 0
+    assert "# mine\n" in file.read_text() and "verbose = 0" in file.read_text()
+    assert backplane("get", "num_threads").out == "2\n"
+    done = backplane("set", "--unset", "num_threads")
+    assert done.code == 0 and str(file) in done.out
+    assert backplane("get", "num_threads").out == "0\n" and file.read_text() == "# mine\nverbose = 0\n"
+
+
+def test_startup_settings_can_be_stored(backplane):
+    assert backplane("set", "registry.probe_timeout", "4000").code == 0
+    assert backplane("get", "registry.probe_timeout").out == "4000\n"
+
+
+def test_set_says_what_hides_it(backplane):
+    done = backplane("set", "num_threads", "2", env={"BACKPLANE_NUM_THREADS": "1"})
+    assert done.code == 0 and "backplane: warning: " in done.err and "BACKPLANE_NUM_THREADS" in done.err
+    assert backplane("set", "num_threads", "2").err == ""
+
+
+def test_file_that_cannot_be_written(backplane, tmp_path):
+    (tmp_path / "config").write_text("a file where a folder should be")
+    done = backplane("set", "num_threads", "2")
+    assert done.code == 6 and done.out == ""
+
+
+def test_no_home(backplane):
+    done = backplane("set", "num_threads", "2", env={"XDG_CONFIG_HOME": "", "HOME": ""})
+    assert done.code != 0 and done.out == ""

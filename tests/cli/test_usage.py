@@ -1,0 +1,138 @@
+"""Verbs, options, help, exit codes and how errors look."""
+
+import subprocess
+
+import pytest
+
+from conftest import COMMAND
+
+VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "version", "help"]
+
+
+def test_no_words_show_help(backplane):
+    done = backplane()
+    assert done.code == 0 and done.err == ""
+    for verb in VERBS:
+        assert f"\n  {verb} " in done.out
+
+
+def test_verbs_are_these(backplane):
+    assert [verb["name"] for verb in backplane("help", "--json").json["verbs"]] == VERBS
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_each_verb(backplane, verb):
+    done = backplane(verb, "--help")
+    assert done.code == 0 and done.err == ""
+    assert f"backplane {verb} " in done.out
+    assert done.out == backplane("help", verb).out == backplane(verb, "-h").out
+    for option in next(v for v in backplane("help", "--json").json["verbs"] if v["name"] == verb)["options"]:
+        assert f"--{option['name']}" in done.out and option["help"].split()[0] in done.out
+
+
+def test_reading_verbs_take_json(backplane):
+    reading = {"list", "doctor", "settings", "get", "explain", "compare", "version", "help"}
+    verbs = backplane("help", "--json").json["verbs"]
+    assert {v["name"] for v in verbs if any(o["name"] == "json" for o in v["options"])} == reading
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["lisst"], "'list'"),
+        (["setings"], "'settings'"),
+        (["help", "docter"], "'doctor'"),
+        (["list", "--jsno"], "'json'"),
+        (["settings", "--change"], "'changed'"),
+        (["get", "num_thread"], "num_threads"),
+        (["get", "blas.prefered"], "blas.preferred"),
+        (["set", "dispatch.falback", "warn"], "dispatch.fallback"),
+        (["explain", "matmull", "f32", "2x2", "2x2"], "'matmul'"),
+        (["explain", "matmul", "f33", "2x2", "2x2"], "'f32'"),
+        (["explain", "matmul", "f32", "2x2", "2x2", "--set", "num_thread=1"], "num_threads"),
+    ],
+)
+def test_wrong_names_get_suggestions(backplane, words, hint):
+    done = backplane(*words)
+    assert done.code == 2, done
+    assert done.out == ""
+    assert hint in done.err and done.err.startswith("backplane: ") and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "extra"],
+        ["list", "--json=yes"],
+        ["list", "-z"],
+        ["get"],
+        ["get", "a", "b"],
+        ["set", "num_threads"],
+        ["set", "--unset", "num_threads", "3"],
+        ["eval", "matmul", "a.npy", "b.npy"],
+        ["eval", "matmul", "a.npy", "b.npy", "-o"],
+        ["eval", "matmul", "a.npy", "b.npy", "c.npy", "-o", "d.npy"],
+        ["eval", "matmul", "a.npy", "b.npy", "--alpha", "2", "-o", "d.npy"],
+        ["eval", "gemm", "a.npy", "b.npy", "--alpha", "two", "-o", "d.npy"],
+        ["eval", "gemm", "a.npy", "b.npy", "--alpha", "1,", "-o", "d.npy"],
+        ["eval", "gemm", "a.npy", "b.npy", "--beta", "2", "-o", "d.npy"],
+        ["eval", "matmul", "-", "-", "-o", "d.npy"],
+        ["compare", "gemm", "a.npy", "b.npy"],
+        ["compare", "matmul", "a.npy", "b.npy", "--repeat", "0"],
+        ["compare", "matmul", "a.npy", "b.npy", "--repeat", "x"],
+        ["explain", "matmul", "f32", "2x", "2x2"],
+        ["explain", "matmul", "f32", "x2", "2x2"],
+        ["explain", "matmul", "f32", "-2x2", "2x2"],
+        ["explain", "matmul", "f32", "99999999999999999999x2", "2x2"],
+        ["explain", "matmul", "f32", "2x2", "2x2", "--conj-a"],
+        ["explain", "matmul", "f32", "2x2", "2x2", "--set", "num_threads=-1"],
+    ],
+)
+def test_wrong_usage(backplane, tmp_path, words):
+    if "compare" in words or "eval" in words:
+        import numpy as np
+
+        np.save(tmp_path / "a.npy", np.ones((2, 2)))
+        np.save(tmp_path / "b.npy", np.ones((2, 2)))
+    done = backplane(*words)
+    assert done.code == 2, done
+    assert done.err.startswith(f"backplane: {words[0]}: ") and done.err.count("\n") == 1
+    assert not (tmp_path / "d.npy").exists()
+
+
+def test_double_dash_ends_options(backplane):
+    done = backplane("get", "--", "--json")
+    assert done.code == 2 and "--json" in done.err
+
+
+def test_version(backplane):
+    done = backplane("version")
+    facts = backplane("version", "--json").json
+    assert done.out.startswith(f"backplane {facts['version']}\n") and backplane("--version").out == done.out
+    assert facts["version"] == facts["header_version"]
+    assert facts["provider_abi"] == {"major": 1, "minor": 0}
+    assert f"provider ABI    {facts['provider_abi']['major']}.{facts['provider_abi']['minor']}" in done.out
+    assert facts["usable_cpus"] >= 1
+
+
+def test_full_output_is_an_error(environment):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([COMMAND, "settings"], stdout=full, stderr=subprocess.PIPE, env=environment, timeout=60)
+    assert done.returncode == 6
+    assert b"standard output" in done.stderr
+
+
+def test_hostile_words_do_not_steer_the_terminal(backplane):
+    done = backplane("get", "\033[31mred\x7f\xc2\x9b".encode("latin-1").decode("latin-1"))
+    assert done.code == 2 and "\033" not in done.err and "\x7f" not in done.err
+
+
+def test_problem_lines_are_reported_once(backplane, tmp_path):
+    folder = tmp_path / "config" / "backplane"
+    folder.mkdir(parents=True)
+    (folder / "backplane.conf").write_text("num_threads = many\nnonsense\nverbose = 0\n")
+    done = backplane("settings")
+    assert done.code == 0
+    lines = done.err.splitlines()
+    assert len(lines) == 2 and all(line.startswith("backplane: warning: ") for line in lines)
+    assert "backplane.conf" in done.err and backplane("list", "--help").err == ""
