@@ -1,0 +1,25 @@
+/* support_elf.h - makes small shared objects of any class and byte order in memory. */
+#ifndef SUPPORT_ELF_H
+#define SUPPORT_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct elf_recipe {
+    bool wide, big;
+    unsigned machine;
+    bool gnu_hash;  /* else the older table */
+    const char *soname, *runpath;
+    const char *needed[4];
+    const char *defined[8];  /* symbols; the first one is data that begins with `text` */
+    const char *imported[4];
+    const char *text;
+} elf_recipe;
+
+enum { ELF_ROOM = 4096 };
+
+/* Fills `bytes` (ELF_ROOM of them); the file is all of it. */
+void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]);
+
+#endif
