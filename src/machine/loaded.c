@@ -13,7 +13,6 @@ typedef struct object_list {
     uintptr_t *bases;
     int count;
     int capacity;
-    bool failed;
 } object_list;
 
 static bool grow(object_list *list) {
@@ -50,11 +49,14 @@ static int collect(struct dl_phdr_info *object, size_t size, void *user) {
     return list->paths.failed;
 }
 
-void bp__loaded_visit(bool (*visit)(void *user, const char *path, uintptr_t base), void *user) {
+bp_status bp__loaded_visit(bool (*visit)(void *user, const char *path, uintptr_t base), void *user) {
     object_list list = {0};
-    dl_iterate_phdr(collect, &list);
+    bp_status status = BP_OK;
+    if (dl_iterate_phdr(collect, &list) != 0) {
+        status = bp__fail_memory(list.paths.length, "the list of loaded objects");
+    }
     const char *path = bp__text_get(&list.paths);
-    for (int i = 0; i < list.count && !list.paths.failed; i++) {
+    for (int i = 0; i < list.count && status == BP_OK; i++) {
         if (!visit(user, path, list.bases[i])) {
             break;
         }
@@ -62,4 +64,5 @@ void bp__loaded_visit(bool (*visit)(void *user, const char *path, uintptr_t base
     }
     bp__text_free(&list.paths);
     bp__free(list.bases);
+    return status;
 }

@@ -91,12 +91,11 @@ static void forget(void) {
 
 static void refresh(void) {
     uint64_t list = 1;
-    bp__loaded_visit(hash_object, &list);
-    if (list != list_seen) {
+    bool complete = true;
+    if (bp__loaded_visit(hash_object, &list) != BP_OK || list != list_seen) {
         forget();
-        bool complete = true;
-        bp__loaded_visit(add_object, &complete);
-        list_seen = complete ? list : 0;
+        bool visited = bp__loaded_visit(add_object, &complete) == BP_OK;
+        list_seen = visited && complete ? list : 0;
     }
 }
 
