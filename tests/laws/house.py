@@ -40,7 +40,7 @@ def skip(reason):
 
 
 def skip_under_sanitizer(reason):
-    if os.environ.get("BACKPLANE_TEST_SANITIZE"):
+    if os.environ.get("TESTED_SANITIZERS"):
         skip(reason)
 
 
