@@ -1,0 +1,94 @@
+/* fuzz_environment.c - any bytes as the value of each setting's variable, and as a variable's name: accepted values come
+ * back the same when they are written out and read again. */
+#include "settings/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+    if (!holds) {
+        abort();
+    }
+}
+
+static void start_over(void) {
+    bp__settings_reset();
+    bp__intern_reset();
+    bp__error_reset();
+}
+
+static char *variables[BP_SETTING_COUNT];
+
+/* putenv, because setenv would keep every value it has ever seen. */
+static void set_all(const char *value) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const bp_setting_info *row = bp_setting_at(i);
+        size_t size = strlen(row->environment) + strlen(value) + 2;
+        variables[i] = malloc(size);
+        require(variables[i] && snprintf(variables[i], size, "%s=%s", row->environment, value) > 0);
+        require(putenv(variables[i]) == 0);
+        if (*row->alias) {
+            unsetenv(row->alias); /* what the tests' runner set */
+        }
+    }
+}
+
+static void unset_all(void) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        unsetenv(bp_setting_at(i)->environment);
+        free(variables[i]);
+    }
+}
+
+/* A variable that no setting reads, unless the name is that of one. The environment holds `variable` itself meanwhile. */
+static void read_with(char *variable) {
+    char *name = strndup(variable, strcspn(variable, "="));
+    require(name && putenv(variable) == 0);
+    bp_problem_at(0);
+    unsetenv(name);
+    free(name);
+    start_over();
+}
+
+/* Each setting either takes the value or is named by a problem. */
+static void look_at_all(const char *given) {
+    int accepted = 0, problems = 0;
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const char *value, *where;
+        bp_layer layer;
+        bp__value again;
+        require(bp_get(bp_setting_at(i)->name, &value, &layer, &where) == BP_OK);
+        accepted += layer == BP_LAYER_ENVIRONMENT;
+        require(bp__value_parse((bp_setting_id)i, value, strlen(value), &again) == BP_OK);
+        require(strcmp(bp__value_text((bp_setting_id)i, again), value) == 0);
+    }
+    while (bp_problem_at(problems)) {
+        problems++;
+    }
+    require(accepted + problems == (*given ? BP_SETTING_COUNT : 0));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = malloc(size + sizeof "BACKPLANE_=1");
+    require(text != NULL);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    static char no_home[] = "XDG_CONFIG_HOME=/nonexistent";
+    putenv(no_home);
+    bp__system_file = "/nonexistent";
+    start_over();
+    set_all(text);
+    look_at_all(text);
+    unset_all();
+    start_over();
+
+    memmove(text + 10, text, strlen(text) + 1);
+    memcpy(text, "BACKPLANE_", 10);
+    strcat(text, "=1");
+    read_with(text);
+    free(text);
+    return 0;
+}
