@@ -60,6 +60,8 @@ void make_operands(operands *o, const product *p);
 void free_operands(operands *o);
 /* Runs on memory of the operands; `c` NULL means their own C. */
 bp_status run_product(const operands *o, const product *p, void *c);
+/* What the verdict says. */
+int threads_planned(const operands *o, const product *p);
 /* Runs and compares with a sum in long double, within the bound of the type; checks the bytes around C. */
 void check_product(const product *p);
 

@@ -66,6 +66,14 @@ static bp_status prepare(const operands *o, const product *p, bp_prepared **prep
     return bp_provider_native.plan(instance, &o->problem, &verdict, prepared);
 }
 
+int threads_planned(const operands *o, const product *p) {
+    bp_problem problem = o->problem;
+    problem.policy.threads = p->threads;
+    bp_verdict verdict = {.struct_size = sizeof verdict};
+    bp_provider_native.accept((void *)(uintptr_t)test_host(), &problem, &verdict);
+    return verdict.threads;
+}
+
 bp_status run_product(const operands *o, const product *p, void *c) {
     bp_prepared *prepared;
     bp_status status = prepare(o, p, &prepared);
@@ -90,6 +98,42 @@ static wide factor_of(bp_scalar s, bp_dtype dtype) {
     return s.re + (parts_of(dtype) == 2 ? s.im * (wide)I : 0);
 }
 
+/* One row of A, or column of B, read once: parts and, for the bound, moduli. */
+typedef struct line {
+    double *part[2];
+    double *size;
+} line;
+
+static line read_line(const operands *o, const product *p, int operand, int64_t item, int64_t at) {
+    line x;
+    double *memory = malloc(sizeof *memory * (size_t)(3 * p->k + 1));
+    assert_non_null(memory);
+    x.part[0] = memory, x.part[1] = memory + p->k, x.size = memory + 2 * p->k;
+    const bool conjugate = operand == 0 ? p->conjugate_a : p->conjugate_b;
+    for (int64_t l = 0; l < p->k; l++) {
+        const void *e = operand == 0 ? element(o, 0, item, at, l) : element(o, 1, item, l, at);
+        x.part[0][l] = get_part(p->dtype, e, 0);
+        x.part[1][l] = parts_of(p->dtype) == 2 ? get_part(p->dtype, e, 1) * (conjugate ? -1 : 1) : 0;
+        x.size[l] = parts_of(p->dtype) == 2 ? hypot(x.part[0][l], x.part[1][l]) : fabs(x.part[0][l]);
+    }
+    return x;
+}
+
+/* The sum of products in long double, and the sum of their moduli. */
+static wide sum_of(const product *p, const line *a, const line *b, double *size) {
+    long double re = 0, im = 0;
+    *size = 0;
+    for (int64_t l = 0; l < p->k; l++) {
+        re += (long double)a->part[0][l] * b->part[0][l];
+        *size += a->size[l] * b->size[l];
+    }
+    for (int64_t l = 0; parts_of(p->dtype) == 2 && l < p->k; l++) {
+        re -= (long double)a->part[1][l] * b->part[1][l];
+        im += (long double)a->part[0][l] * b->part[1][l] + (long double)a->part[1][l] * b->part[0][l];
+    }
+    return re + im * (wide)I;
+}
+
 /* Unit roundoff of the sums, and of the result. */
 static long double roundoff(bp_dtype dtype, bool result) {
     switch (dtype) {
@@ -108,17 +152,11 @@ static long double roundoff(bp_dtype dtype, bool result) {
 /* |error| <= gamma(k + 3) * (|alpha| |A| |B| + |beta| |C|), with gamma(n) = n u / (1 - n u) and u doubled where
  * products are not fused or complex (three roundings to a product rather than one), and one more rounding of the
  * result. */
-static void compare(const product *p, const operands *o, const operands *before, int64_t item, int64_t i, int64_t j) {
+static void compare(const product *p, const operands *o, const operands *before, int64_t item, int64_t i, int64_t j,
+                    const line *a, const line *b) {
     const wide alpha = factor_of(p->alpha, p->dtype), beta = factor_of(p->beta, p->dtype);
-    wide sum = 0;
-    long double size = 0;
-    for (int64_t l = 0; l < p->k; l++) {
-        wide a = value_at(o, 0, item, i, l), b = value_at(o, 1, item, l, j);
-        a = p->conjugate_a ? conjl(a) : a;
-        b = p->conjugate_b ? conjl(b) : b;
-        sum += a * b;
-        size += cabsl(a) * cabsl(b);
-    }
+    double size;
+    const wide sum = sum_of(p, a, b, &size);
     const wide old = beta == 0 ? 0 : value_at(before, 2, item, i, j);
     const wide expected = alpha * sum + beta * old;
     const long double nu = (long double)(p->k + 3) * (parts_of(p->dtype) == 2 ? 4 : 2) * roundoff(p->dtype, false);
@@ -159,18 +197,27 @@ static void check_surroundings(const product *p, operands *o, const operands *be
     }
 }
 
+/* The next index of a sample, which ends with the last one. */
+static int64_t next_of(int64_t i, int64_t step, int64_t size) {
+    return i + step < size || i == size - 1 ? i + step : size - 1;
+}
+
 void check_product(const product *p) {
     operands o, before;
     make_operands(&o, p);
     make_operands(&before, p);
     assert_int_equal(run_product(&o, p, NULL), BP_OK);
     /* Of a large C, a sample: its corners, edges and some of the rest. */
-    const int64_t step_i = p->m * p->k > 20000 ? p->m / 16 + 1 : 1, step_j = p->n * p->k > 20000 ? p->n / 16 + 1 : 1;
+    const int64_t step_i = p->m > 24 ? p->m / 12 : 1, step_j = p->n > 24 ? p->n / 12 : 1;
     for (int64_t item = 0; item < p->batch; item++) {
-        for (int64_t i = 0; i < p->m; i += i + step_i < p->m || i == p->m - 1 ? step_i : p->m - 1 - i) {
-            for (int64_t j = 0; j < p->n; j += j + step_j < p->n || j == p->n - 1 ? step_j : p->n - 1 - j) {
-                compare(p, &o, &before, item, i, j);
+        for (int64_t j = 0; j < p->n; j = next_of(j, step_j, p->n)) {
+            line b = read_line(&o, p, 1, item, j);
+            for (int64_t i = 0; i < p->m; i = next_of(i, step_i, p->m)) {
+                line a = read_line(&o, p, 0, item, i);
+                compare(p, &o, &before, item, i, j, &a, &b);
+                free(a.part[0]);
             }
+            free(b.part[0]);
         }
     }
     check_surroundings(p, &o, &before);

@@ -42,12 +42,25 @@ static uint16_t encode(double value, int exponent_bits, int mantissa_bits) {
     return (uint16_t)(sign | (exponent - 1 + bias) << mantissa_bits | (int)mantissa);
 }
 
+/* All values of both 16-bit types. */
+static const double *decoded(bool brain) {
+    static double values[2][65536];
+    static bool ready;
+    if (!ready) {
+        for (int i = 0; i < 65536; i++) {
+            values[0][i] = decode((uint16_t)i, 5, 10);
+            values[1][i] = decode((uint16_t)i, 8, 7);
+        }
+        ready = true;
+    }
+    return values[brain];
+}
+
 double get_part(bp_dtype dtype, const void *at, int part) {
     switch (dtype) {
     case BP_F16:
-        return decode(*(const uint16_t *)at, 5, 10);
     case BP_BF16:
-        return decode(*(const uint16_t *)at, 8, 7);
+        return decoded(dtype == BP_BF16)[*(const uint16_t *)at];
     case BP_F32:
     case BP_C64:
         return ((const float *)at)[part];
@@ -117,10 +130,34 @@ static int64_t span_of(int64_t rows, int64_t columns, int64_t row, int64_t colum
     return high - low + 1;
 }
 
-static double next_number(unsigned *seed, bool whole) {
-    *seed = *seed * 1664525u + 1013904223u;
-    int high = (int)(*seed >> 16);
-    return whole ? high % 7 - 3 : (high - 32768) / 32768.0;
+/* Numbers in [-1, 1), or small whole ones, made once for each type and repeated: a prime number of them, so that no row
+ * of a matrix equals another. */
+#define NUMBERS 4099
+static const char *numbers_of(bp_dtype dtype, bool whole) {
+    static char *cache[2][BP_C128 + 1];
+    char **numbers = &cache[whole][dtype];
+    if (!*numbers) {
+        *numbers = malloc(NUMBERS * size_of(dtype));
+        assert_non_null(*numbers);
+        unsigned seed = 12345;
+        for (int i = 0; i < NUMBERS * parts_of(dtype); i++) {
+            seed = seed * 1664525u + 1013904223u;
+            int high = (int)(seed >> 16);
+            void *at = *numbers + (size_t)(i / parts_of(dtype)) * size_of(dtype);
+            set_part(dtype, at, i % parts_of(dtype), whole ? high % 7 - 3 : (high - 32768) / 32768.0);
+        }
+    }
+    return *numbers;
+}
+
+static void fill(void *memory, size_t count, bp_dtype dtype, unsigned seed, bool whole) {
+    const char *numbers = numbers_of(dtype, whole);
+    size_t size = size_of(dtype), from = seed * 2654435761u % NUMBERS;
+    for (size_t done = 0; done < count; from = 0) {
+        size_t piece = NUMBERS - from < count - done ? NUMBERS - from : count - done;
+        memcpy((char *)memory + done * size, numbers + from * size, piece * size);
+        done += piece;
+    }
 }
 
 static bp_factor class_of(bp_scalar factor, bool any) {
@@ -158,7 +195,6 @@ void make_operands(operands *o, const product *p) {
     const int64_t rows[] = {p->m, p->k, p->m}, columns[] = {p->k, p->n, p->n};
     const int64_t row[] = {g->a_row, g->b_row, g->c_row}, column[] = {g->a_column, g->b_column, g->c_column};
     int64_t *const step[] = {g->batch_a, g->batch_b, g->batch_c};
-    unsigned seed = p->seed + 1;
     for (int i = 0; i < 3; i++) {
         int64_t origin, span = span_of(rows[i], columns[i], row[i], column[i], &origin);
         int64_t items = i == 1 && p->share_b ? 1 : p->batch;
@@ -168,11 +204,7 @@ void make_operands(operands *o, const product *p) {
         o->memory[i] = malloc(o->bytes[i] > 0 ? o->bytes[i] : 1);
         assert_non_null(o->memory[i]);
         o->first[i] = (char *)o->memory[i] + (size_t)origin * size;
-        for (int64_t e = 0; e < span * items; e++) {
-            for (int part = 0; part < parts_of(p->dtype); part++) {
-                set_part(p->dtype, (char *)o->memory[i] + (size_t)e * size, part, next_number(&seed, p->whole_numbers));
-            }
-        }
+        fill(o->memory[i], (size_t)(span * items), p->dtype, p->seed + (unsigned)i, p->whole_numbers);
     }
 }
 

@@ -1,0 +1,380 @@
+/* test_pool.c - the thread pool and scratch memory: every task once, whoever calls from wherever, also after fork. */
+#include "machine/internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* cmake gives the sanitizer's name to the tests, so that this program knows when not to meddle with threads. */
+static bool under_tsan(void) {
+    const char *sanitizer = getenv("BACKPLANE_TEST_SANITIZE");
+    return sanitizer && strstr(sanitizer, "thread");
+}
+
+#define TASKS 1000
+typedef struct tally {
+    atomic_int ran[TASKS];
+    atomic_int running, most;
+    int nested_threads;
+} tally;
+
+static void count_task(void *context, int task) {
+    tally *t = context;
+    int running = atomic_fetch_add(&t->running, 1) + 1, most = atomic_load(&t->most);
+    while (running > most && !atomic_compare_exchange_weak(&t->most, &most, running)) {
+    }
+    atomic_fetch_add(&t->ran[task], 1);
+    atomic_fetch_sub(&t->running, 1);
+}
+
+static void expect_once(const tally *t, int count) {
+    for (int i = 0; i < TASKS; i++) {
+        assert_int_equal(atomic_load(&t->ran[i]), i < count);
+    }
+}
+
+static void test_each_task_runs_once(void **state) {
+    (void)state;
+    for (int threads = -1; threads <= 9; threads++) {
+        for (int count = 0; count <= TASKS; count = count * 3 + 1) {
+            tally t;
+            memset(&t, 0, sizeof t);
+            bp__parallel(threads, count, count_task, &t);
+            expect_once(&t, count);
+            assert_true(atomic_load(&t.most) <= (threads < 1 ? 1 : threads));
+        }
+    }
+}
+
+/* Two tasks that wait for each other end only if two threads run them. */
+static void meet(void *context, int task) {
+    atomic_int *arrived = context;
+    (void)task;
+    atomic_fetch_add(arrived, 1);
+    for (int i = 0; i < 20000 && atomic_load(arrived) < 2; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+}
+
+static void test_threads_are_real(void **state) {
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        atomic_int arrived = 0;
+        bp__parallel(2, 2, meet, &arrived);
+        assert_int_equal(atomic_load(&arrived), 2);
+        assert_true(bp__pool_threads() >= 2);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* long enough that workers sleep */
+    }
+}
+
+static void nested_task(void *context, int task) {
+    tally *t = context;
+    pthread_t caller = pthread_self();
+    tally inner;
+    memset(&inner, 0, sizeof inner);
+    bp__parallel(4, 50, count_task, &inner);
+    expect_once(&inner, 50);
+    assert_int_equal(atomic_load(&inner.most), 1);
+    assert_true(pthread_equal(caller, pthread_self()));
+    atomic_fetch_add(&t->ran[task], 1);
+}
+
+static void test_nested_calls_stay_alone(void **state) {
+    (void)state;
+    tally t;
+    memset(&t, 0, sizeof t);
+    bp__parallel(3, 20, nested_task, &t);
+    expect_once(&t, 20);
+    memset(&t, 0, sizeof t);
+    bp__parallel(1, 5, nested_task, &t);
+    expect_once(&t, 5);
+}
+
+static void *call_often(void *unused) {
+    (void)unused;
+    for (int round = 0; round < 200; round++) {
+        tally t;
+        memset(&t, 0, sizeof t);
+        bp__parallel(1 + round % 4, 100, count_task, &t);
+        for (int i = 0; i < 100; i++) {
+            if (atomic_load(&t.ran[i]) != 1) {
+                return (void *)1;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void test_many_callers(void **state) {
+    (void)state;
+    pthread_t callers[6];
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(pthread_create(&callers[i], NULL, call_often, NULL), 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        void *wrong;
+        pthread_join(callers[i], &wrong);
+        assert_null(wrong);
+    }
+}
+
+static void test_stops_and_starts_again(void **state) {
+    (void)state;
+    bp__pool_stop();
+    for (int round = 0; round < 5; round++) {
+        tally t;
+        memset(&t, 0, sizeof t);
+        bp__parallel(3, 64, count_task, &t);
+        expect_once(&t, 64);
+        assert_int_equal(bp__pool_threads(), 3);
+        bp__pool_stop();
+        assert_int_equal(bp__pool_threads(), 1);
+    }
+}
+
+static void note_mask(void *context, int task) {
+    (void)task;
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (sigismember(&mask, SIGUSR1) && sigismember(&mask, SIGINT)) {
+        atomic_fetch_add((atomic_int *)context, 1);
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+/* The caller's mask stays as it was, and no worker takes a signal. */
+static void test_workers_take_no_signals(void **state) {
+    (void)state;
+    atomic_int blocked = 0;
+    sigset_t mask;
+    bp__parallel(2, 20, note_mask, &blocked);
+    assert_true(atomic_load(&blocked) > 0 && atomic_load(&blocked) < 20);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    assert_false(sigismember(&mask, SIGUSR1));
+}
+
+/* Ends a child that hangs, as a failure of the test. */
+static int wait_for(pid_t child) {
+    for (int i = 0; i < 2000; i++) {
+        int status;
+        if (waitpid(child, &status, WNOHANG) == child) {
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return 2000;
+}
+
+static void test_fork(void **state) {
+    (void)state;
+    if (under_tsan()) {
+        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+        skip();
+    }
+    tally t;
+    memset(&t, 0, sizeof t);
+    bp__parallel(3, 100, count_task, &t);
+    void *scratch = bp__scratch(1000);
+    uint32_t forks = *bp__fork_count();
+    pid_t child = fork();
+    if (child == 0) {
+        int wrong = *bp__fork_count() != forks + 1;
+        wrong |= (bp__pool_threads() != 1) << 1;
+        memset(&t, 0, sizeof t);
+        bp__parallel(3, 100, count_task, &t);
+        for (int i = 0; i < 100; i++) {
+            wrong |= (atomic_load(&t.ran[i]) != 1) << 2;
+        }
+        wrong |= (bp__pool_threads() != 3) << 3;
+        wrong |= (bp__scratch(1000) != scratch) << 4;
+        _exit(wrong);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_int_equal(*bp__fork_count(), forks);
+    memset(&t, 0, sizeof t);
+    bp__parallel(3, 100, count_task, &t);
+    expect_once(&t, 100);
+}
+
+static atomic_bool keep_going;
+
+static void *keep_busy(void *unused) {
+    (void)unused;
+    while (atomic_load(&keep_going)) {
+        tally t;
+        memset(&t, 0, sizeof t);
+        bp__parallel(2, 8, count_task, &t);
+        bp__scratch((size_t)(1000 + rand() % 100000));
+    }
+    return NULL;
+}
+
+/* Whatever the other threads are in the middle of, a child can work. */
+static void test_fork_while_busy(void **state) {
+    (void)state;
+    if (under_tsan()) {
+        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+        skip();
+    }
+    atomic_store(&keep_going, true);
+    pthread_t busy[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&busy[i], NULL, keep_busy, NULL), 0);
+    }
+    for (int round = 0; round < 20; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            tally t;
+            memset(&t, 0, sizeof t);
+            bp__parallel(3, 100, count_task, &t);
+            int wrong = 0;
+            for (int i = 0; i < 100; i++) {
+                wrong |= atomic_load(&t.ran[i]) != 1;
+            }
+            wrong |= (bp__scratch(5000) == NULL) << 1;
+            _exit(wrong);
+        }
+        assert_int_equal(wait_for(child), 0);
+    }
+    atomic_store(&keep_going, false);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(busy[i], NULL);
+    }
+}
+
+static int executor_calls;
+static void backwards(void *user, int threads, int count, bp_task task, void *context) {
+    assert_string_equal(user, "user");
+    assert_int_equal(threads, 4);
+    executor_calls++;
+    for (int i = count - 1; i >= 0; i--) {
+        task(context, i);
+    }
+}
+
+static void test_executor(void **state) {
+    (void)state;
+    tally t;
+    memset(&t, 0, sizeof t);
+    assert_int_equal(bp__pool_set_executor(backwards, "user"), BP_OK);
+    bp__parallel(4, 30, count_task, &t);
+    expect_once(&t, 30);
+    assert_int_equal(executor_calls, 1);
+    memset(&t, 0, sizeof t);
+    bp__parallel(4, 10, nested_task, &t); /* calls from its tasks do not come back to it */
+    expect_once(&t, 10);
+    assert_int_equal(executor_calls, 2);
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
+    bp__parallel(4, 10, count_task, &t);
+    assert_int_equal(executor_calls, 2);
+}
+
+static void replace_executor(void *context, int task) {
+    (void)task;
+    if (bp__pool_set_executor(NULL, NULL) == BP_E_BUSY) {
+        atomic_fetch_add((atomic_int *)context, 1);
+    }
+}
+
+static void test_executor_refused_while_running(void **state) {
+    (void)state;
+    atomic_int refused = 0;
+    bp__parallel(2, 10, replace_executor, &refused);
+    assert_int_equal(atomic_load(&refused), 10);
+    assert_true(strlen(bp_last_error()) > 0);
+}
+
+static void *use_scratch(void *unused) {
+    (void)unused;
+    for (size_t size = 1; size < 1 << 20; size = size * 3 + 1) {
+        unsigned char *x = bp__scratch(size);
+        if (!x || (uintptr_t)x % 64 != 0) {
+            return (void *)1;
+        }
+        memset(x, 7, size);
+        if (bp__scratch(size / 2) != x) {
+            return (void *)1;
+        }
+    }
+    return NULL;
+}
+
+static void test_scratch(void **state) {
+    (void)state;
+    bp__pool_stop();
+    int64_t before = bp__live_blocks();
+    assert_null(use_scratch(NULL));
+    assert_int_equal(bp__live_blocks(), before + 1);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, use_scratch, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    assert_int_equal(bp__live_blocks(), before + 1);
+    bp__pool_stop(); /* gives the caller's back too */
+    assert_int_equal(bp__live_blocks(), before);
+    assert_non_null(bp__scratch(10));
+    bp__pool_stop();
+}
+
+static void *refuse(void *user, size_t size) {
+    (void)user, (void)size;
+    return NULL;
+}
+
+static void *refuse_again(void *user, void *old, size_t size) {
+    (void)user, (void)old, (void)size;
+    return NULL;
+}
+
+static void give_back(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+static void test_scratch_without_memory(void **state) {
+    (void)state;
+    bp__pool_stop();
+    const bp_allocator none = {.allocate = refuse, .reallocate = refuse_again, .release = give_back};
+    assert_int_equal(bp_set_allocator(&none), BP_OK);
+    assert_null(bp__scratch(100));
+    assert_null(bp__scratch(100));
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+    assert_non_null(bp__scratch(100));
+    bp__pool_stop();
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_task_runs_once),
+        cmocka_unit_test(test_threads_are_real),
+        cmocka_unit_test(test_nested_calls_stay_alone),
+        cmocka_unit_test(test_many_callers),
+        cmocka_unit_test(test_stops_and_starts_again),
+        cmocka_unit_test(test_workers_take_no_signals),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_fork_while_busy),
+        cmocka_unit_test(test_executor),
+        cmocka_unit_test(test_executor_refused_while_running),
+        cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_scratch_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
