@@ -61,8 +61,8 @@ static void files_are_replaced_whole(void **state) {
     assert_int_equal(bp__file_replace(in_folder("a"), "x", 1), BP_E_IO); /* a folder */
     assert_int_equal(bp__file_replace(in_folder("a/b/c.txt/d"), "x", 1), BP_E_NOT_FOUND);
     assert_int_equal(bp__file_replace("", "x", 1), BP_E_IO);
-    char names[128];
-    snprintf(names, sizeof names, "test \"$(ls -A %s/a/b | wc -l)\" = 1", folder);
+    char names[256];
+    snprintf(names, sizeof names, "test \"$(ls -A %s | wc -l) $(ls -A %s/a/b | wc -l)\" = '2 1'", folder, folder);
     assert_int_equal(system(names), 0); /* no temporary file stays */
 }
 

@@ -17,6 +17,7 @@ static void commas_and_brackets(void **state) {
     bp__json_bool(&json, NULL, true);
     bp__json_text(&json, NULL, NULL);
     bp__json_open(&json, NULL, '{');
+    bp__json_int(&json, "f", 1);
     bp__json_close(&json, '}');
     bp__json_open(&json, NULL, '{');
     bp__json_bool(&json, "d", false);
@@ -25,7 +26,7 @@ static void commas_and_brackets(void **state) {
     bp__json_text(&json, "e", "");
     bp__json_close(&json, '}');
     assert_string_equal(bp__text_get(&out),
-                        "{\"a\":-9223372036854775808,\"b\":[],\"c\":[true,null,{},{\"d\":false}],\"e\":\"\"}");
+                        "{\"a\":-9223372036854775808,\"b\":[],\"c\":[true,null,{\"f\":1},{\"d\":false}],\"e\":\"\"}");
     bp__text_free(&out);
 }
 

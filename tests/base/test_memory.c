@@ -51,6 +51,8 @@ static void a_failing_allocator_is_survived(void **state) {
     assert_null(bp__alloc_zero(1, 10));
     assert_null(bp__alloc_aligned(10));
     assert_null(bp__strdup("x"));
+    assert_null(bp__alloc(0));
+    assert_null(bp__realloc(kept, 0)); /* the host program's functions never see a size of zero */
     assert_null(bp__realloc(kept, 100));
     assert_string_equal(kept, "still");
     assert_int_equal(bp__live_blocks(), 1);

@@ -87,6 +87,7 @@ static void names_are_suggested(void **state) {
     assert_string_equal(bp__suggest("VREBOSE", name_at, names, buffer, sizeof buffer), "did you mean 'verbose'?");
     assert_string_equal(bp__suggest("preferred", name_at, names, buffer, sizeof buffer),
                         "did you mean 'blas.preferred'?");
+    assert_string_equal(bp__suggest("trcae", name_at, names, buffer, sizeof buffer), "did you mean 'trace'?");
     assert_string_equal(bp__suggest("xyzzy", name_at, names, buffer, sizeof buffer), "");
     assert_string_equal(bp__suggest("", name_at, names, buffer, sizeof buffer), "");
     assert_string_equal(bp__suggest("num_thread", name_at, names, tiny, sizeof tiny), "");

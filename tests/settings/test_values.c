@@ -104,6 +104,7 @@ static void texts_are_limited(void **state) {
     assert_int_equal(bp_set("blas.preferred", endless), BP_OK);
     assert_string_equal(bp_get_blas_preferred(), endless);
     endless[4095] = 'x';
+    endless[4096] = '\0';
     assert_int_equal(bp_set("blas.preferred", endless), BP_E_BAD_VALUE);
     assert_int_equal(bp_set("blas.preferred", "a\nb"), BP_E_BAD_VALUE);
     assert_contains(bp_last_error(), "a\\x0ab");
