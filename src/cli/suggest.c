@@ -1,15 +1,16 @@
 /* suggest.c - "did you mean": the known names that are closest to a wrong one. */
 #include "cli.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define LONGEST 48 /* longer words get no suggestion */
 
-/* Edits (insert, delete, replace, swap of neighbours) between two words; LONGEST when one is too long. */
+/* Edits (insert, delete, replace, swap of neighbours) between two words; INT_MAX when one is too long. */
 static int distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b);
     if (rows >= LONGEST || columns >= LONGEST) {
-        return LONGEST;
+        return INT_MAX;
     }
     int cost[LONGEST + 1][LONGEST + 1];
     for (size_t i = 0; i <= rows; i++) {

@@ -16,7 +16,19 @@ BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build"))
 COMMAND = BUILD / "backplane"
 
 # What would change the answers and is not part of a test.
-FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "XDG_CONFIG", "NO_COLOR", "LD_LIBRARY_PATH")
+FOREIGN = (
+    "BACKPLANE_",
+    "OPENBLAS_",
+    "GOTO_",
+    "BLIS_",
+    "MKL_",
+    "OMP_",
+    "KMP_",
+    "ATEN_",
+    "XDG_CONFIG",
+    "NO_COLOR",
+    "LD_LIBRARY_PATH",
+)
 
 
 class Done:

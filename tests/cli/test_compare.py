@@ -6,10 +6,13 @@ import pytest
 
 @pytest.fixture
 def compared(backplane, tmp_path):
-    def run(a, b, *words):
+    def run(a, b, *words, threads=1):
+        """On one thread there is no pause between libraries."""
         np.save(tmp_path / "a.npy", a)
         np.save(tmp_path / "b.npy", b)
-        return backplane("compare", "matmul", "a.npy", "b.npy", "--repeat", "3", *words)
+        return backplane(
+            "compare", "matmul", "a.npy", "b.npy", "--repeat", "3", "--set", f"num_threads={threads}", *words
+        )
 
     return run
 
@@ -17,7 +20,11 @@ def compared(backplane, tmp_path):
 def random(dtype, *shape):
     rng = np.random.default_rng(3)
     values = rng.standard_normal(shape)
-    return (values + 1j * rng.standard_normal(shape)).astype(dtype) if np.dtype(dtype).kind == "c" else values.astype(dtype)
+    return (
+        (values + 1j * rng.standard_normal(shape)).astype(dtype)
+        if np.dtype(dtype).kind == "c"
+        else values.astype(dtype)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
@@ -28,7 +35,10 @@ def test_table_and_json(compared, dtype):
     facts = done.json
     rows = facts["libraries"]
     assert facts["elements"] == facts["elements_checked"] == 800
-    assert sum(row["chosen"] for row in rows) == 1 and next(row for row in rows if row["chosen"])["why"] == facts["decision"]
+    assert (
+        sum(row["chosen"] for row in rows) == 1
+        and next(row for row in rows if row["chosen"])["why"] == facts["decision"]
+    )
     native = next(row for row in rows if row["library"] == "native")
     assert native["ran"]
     for row in rows:
@@ -40,7 +50,17 @@ def test_table_and_json(compared, dtype):
             assert row["time_ns"] is None and row["why"].startswith(("refused", "failed"))
     text = compared(a, b)
     assert text.code == 0
-    assert text.out.split("\n")[0].split() == ["LIBRARY", "VERSION", "ALGORITHM", "THREADS", "TIME", "SPREAD", "ERROR", "CHOSEN", "WHY"]
+    assert text.out.split("\n")[0].split() == [
+        "LIBRARY",
+        "VERSION",
+        "ALGORITHM",
+        "THREADS",
+        "TIME",
+        "SPREAD",
+        "ERROR",
+        "CHOSEN",
+        "WHY",
+    ]
     for row in rows:
         assert any(line.startswith(row["library"] + " ") for line in text.out.splitlines())
 
@@ -54,7 +74,8 @@ def test_error_is_what_numpy_would_say(compared):
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [((7,), (7,)), ((7,), (7, 3)), ((2, 7), (7,)), ((4, 1, 2, 7), (3, 7, 2)), ((0, 5), (5, 2)), ((3, 0), (0, 2))]
+    ("left", "right"),
+    [((7,), (7,)), ((7,), (7, 3)), ((2, 7), (7,)), ((4, 1, 2, 7), (3, 7, 2)), ((0, 5), (5, 2)), ((3, 0), (0, 2))],
 )
 def test_shapes(compared, left, right):
     done = compared(random("f8", *left), random("f8", *right), "--json")
@@ -72,19 +93,23 @@ def test_special_values_are_not_errors(compared):
 
 def test_sampled_when_large(compared):
     a = random("f4", 600, 600)
-    facts = compared(a, a, "--set", "dispatch.exclude=netlib", "--json").json
+    facts = compared(a, a, "--set", "dispatch.exclude=netlib", "--json", threads=0).json
     assert 0 < facts["elements_checked"] < facts["elements"] == 360000
 
 
 def test_settings_apply(compared):
     a = random("f8", 64, 64)
-    facts = compared(a, a, "--set", "num_threads=1", "--set", "dispatch.exclude=native", "--json").json
+    facts = compared(a, a, "--set", "dispatch.exclude=native", "--json").json
     native = next(row for row in facts["libraries"] if row["library"] == "native")
     assert not native["ran"] and "refused" in native["why"]
     assert all(row["threads"] == 1 for row in facts["libraries"] if row["ran"])
 
 
 def test_inputs_that_do_not_fit(compared):
-    for a, b in [(np.ones((2, 3)), np.ones((4, 5))), (np.ones((2, 2), "i4"), np.ones((2, 2), "i4")), (np.ones(()), np.ones(()))]:
+    for a, b in [
+        (np.ones((2, 3)), np.ones((4, 5))),
+        (np.ones((2, 2), "i4"), np.ones((2, 2), "i4")),
+        (np.ones(()), np.ones(())),
+    ]:
         done = compared(a, b)
         assert done.code == 3 and done.out == "", done

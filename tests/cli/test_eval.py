@@ -30,7 +30,11 @@ def usable(backplane):
 def random(dtype, *shape):
     rng = np.random.default_rng(7)
     values = rng.standard_normal(shape)
-    return (values + 1j * rng.standard_normal(shape)).astype(dtype) if np.dtype(dtype).kind == "c" else values.astype(dtype)
+    return (
+        (values + 1j * rng.standard_normal(shape)).astype(dtype)
+        if np.dtype(dtype).kind == "c"
+        else values.astype(dtype)
+    )
 
 
 TOLERANCE = {"f4": 1e-5, "f8": 1e-13, "c8": 1e-5, "c16": 1e-13, "f2": 2e-3}
@@ -44,8 +48,18 @@ def test_results_on_every_library(backplane, arrays, tmp_path, dtype, shapes):
     wanted = a.astype(wide) @ b.astype(wide)
     ran = 0
     for library in ["native", *usable(backplane)]:
-        done = backplane("eval", "matmul", "a.npy", "b.npy", "-o", "out.npy", "--set", f"blas.preferred={library}",
-                         "--set", "dispatch.fallback=strict")
+        done = backplane(
+            "eval",
+            "matmul",
+            "a.npy",
+            "b.npy",
+            "-o",
+            "out.npy",
+            "--set",
+            f"blas.preferred={library}",
+            "--set",
+            "dispatch.fallback=strict",
+        )
         if done.code == 4:
             assert dtype == "f2" and library != "native", done  # BLAS has no f16
             continue
@@ -58,7 +72,9 @@ def test_results_on_every_library(backplane, arrays, tmp_path, dtype, shapes):
     assert ran > 0
 
 
-@pytest.mark.parametrize("words", [[], ["--trans-a"], ["--trans-b"], ["--trans-a", "--trans-b"], ["--conj-a"], ["--trans-b", "--conj-b"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--trans-a"], ["--trans-b"], ["--trans-a", "--trans-b"], ["--conj-a"], ["--trans-b", "--conj-b"]]
+)
 @pytest.mark.parametrize("old", [False, True])
 def test_gemm(backplane, arrays, tmp_path, words, old):
     def op(x, name):
@@ -88,7 +104,11 @@ def test_gemm_adds_to_c_unless_told_otherwise(backplane, arrays, tmp_path):
 
 def test_shapes_that_do_not_fit(backplane, arrays, tmp_path):
     arrays(np.ones((2, 3)), np.ones((4, 5)), np.ones((9, 9)))
-    for words in (["matmul", "a.npy", "b.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy", "a.npy", "c.npy", "--trans-b"]):
+    for words in (
+        ["matmul", "a.npy", "b.npy"],
+        ["gemm", "a.npy", "b.npy"],
+        ["gemm", "a.npy", "a.npy", "c.npy", "--trans-b"],
+    ):
         done = backplane("eval", *words, "-o", "out.npy")
         assert done.code == 3 and done.err.count("\n") == 1 and not (tmp_path / "out.npy").exists(), done
 
@@ -129,7 +149,13 @@ def test_explain_beside_the_result(backplane, arrays):
 def test_more_than_memory(arrays, environment, tmp_path):
     arrays(np.ones((300000, 1)), np.ones((1, 300000)))
     limit = 4 << 30
-    done = subprocess.run([COMMAND, "eval", "matmul", "a.npy", "b.npy", "-o", "out.npy"], cwd=tmp_path, capture_output=True,
-                          env=environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), timeout=60)
+    done = subprocess.run(
+        [COMMAND, "eval", "matmul", "a.npy", "b.npy", "-o", "out.npy"],
+        cwd=tmp_path,
+        capture_output=True,
+        env=environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        timeout=60,
+    )
     assert done.returncode == 5, done
     assert b"memory" in done.stderr and not (tmp_path / "out.npy").exists()

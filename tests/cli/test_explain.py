@@ -44,7 +44,15 @@ def test_nothing_left(backplane):
     assert done.code == 4 and "none" in done.out
 
 
-@pytest.mark.parametrize("words", [["matmul", "f32", "2x3", "4x5"], ["gemm", "f32", "2x3", "2x3"], ["gemm", "f32", "4", "4"], ["matmul", "i32", "2x2", "2x2"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["matmul", "f32", "2x3", "4x5"],
+        ["gemm", "f32", "2x3", "2x3"],
+        ["gemm", "f32", "4", "4"],
+        ["matmul", "i32", "2x2", "2x2"],
+    ],
+)
 def test_problems_that_are_none(backplane, words):
     done = backplane("explain", *words)
     assert done.code == 3 and done.out == "" and done.err.count("\n") == 1

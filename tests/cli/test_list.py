@@ -7,7 +7,16 @@ def test_list_table_and_json_agree(backplane):
     text, facts = backplane("list"), backplane("list", "--json")
     assert text.code == facts.code == 0
     facts = facts.json
-    assert text.out.split("\n")[0].split() == ["ID", "VERSION", "OFFERS", "INT", "THREADING", "KERNELS", "STATE", "PATH"]
+    assert text.out.split("\n")[0].split() == [
+        "ID",
+        "VERSION",
+        "OFFERS",
+        "INT",
+        "THREADING",
+        "KERNELS",
+        "STATE",
+        "PATH",
+    ]
     for row in facts["libraries"]:
         assert any(line.startswith(row["id"] + " ") for line in text.out.splitlines()) == (row["state"] != "facade")
         assert row["state"] in ("ok", "facade", "broken", "untrusted", "unprobed")
@@ -57,13 +66,27 @@ def of(found, check):
 
 def test_every_check_speaks(backplane):
     names = {f["check"] for f in findings(backplane)}
-    assert names == {"configuration", "missing", "broken", "providers", "shadowed", "alternatives", "kernels", "kernel variables",
-                     "openmp", "pools", "thread limits"}
+    assert names == {
+        "configuration",
+        "missing",
+        "broken",
+        "providers",
+        "shadowed",
+        "alternatives",
+        "kernels",
+        "kernel variables",
+        "openmp",
+        "pools",
+        "thread limits",
+    }
 
 
 def test_text_and_json_agree(backplane):
     text, found = backplane("doctor"), findings(backplane)
-    assert sum(line.split()[0] in ("ok", "note", "warning", "error") and not line.startswith(" ") for line in text.out.splitlines()) == len(found)
+    assert sum(
+        line.split()[0] in ("ok", "note", "warning", "error") and not line.startswith(" ")
+        for line in text.out.splitlines()
+    ) == len(found)
     for f in found:
         assert f["finding"] in text.out and f["advice"] in text.out
 
@@ -98,10 +121,16 @@ def test_stale_coretype_shows_in_the_kernels_too(backplane, tmp_path):
     """The probe of a library runs under the same variables as the user's program."""
     facts = backplane("version", "--json").json
     rows = backplane("list", "--json").json["libraries"]
-    if facts["cpu_hardware_capability"] == "DEFAULT" or not any(r["family"] == "openblas" and r["state"] == "ok" for r in rows):
+    if facts["cpu_hardware_capability"] == "DEFAULT" or not any(
+        r["family"] == "openblas" and r["state"] == "ok" for r in rows
+    ):
         pytest.skip("needs OpenBLAS and a processor with AVX2")
-    found = of(findings(backplane, OPENBLAS_CORETYPE="Prescott", BACKPLANE_CACHE_DIR=str(tmp_path / "fresh")), "kernels")
-    assert any("openblas" in f["finding"] and "Prescott" in f["finding"] and "OPENBLAS_CORETYPE" in f["advice"] for f in found)
+    found = of(
+        findings(backplane, OPENBLAS_CORETYPE="Prescott", BACKPLANE_CACHE_DIR=str(tmp_path / "fresh")), "kernels"
+    )
+    assert any(
+        "openblas" in f["finding"] and "Prescott" in f["finding"] and "OPENBLAS_CORETYPE" in f["advice"] for f in found
+    )
 
 
 def test_thread_variables(backplane):
@@ -114,7 +143,9 @@ def test_thread_variables(backplane):
 
 
 def test_duplicate_runtimes_allowed_by_variable(backplane):
-    assert any("KMP_DUPLICATE_LIB_OK" in f["finding"] for f in of(findings(backplane, KMP_DUPLICATE_LIB_OK="TRUE"), "openmp"))
+    assert any(
+        "KMP_DUPLICATE_LIB_OK" in f["finding"] for f in of(findings(backplane, KMP_DUPLICATE_LIB_OK="TRUE"), "openmp")
+    )
 
 
 def test_bad_configuration(backplane):
@@ -134,10 +165,15 @@ def test_a_folder_that_shadows(backplane, tmp_path):
     import shutil
 
     rows = backplane("list", "--json").json["libraries"]
-    row = next((r for r in rows if r["soname"] and r["state"] == "ok" and r["family"] in ("openblas", "blis", "netlib")), None)
+    row = next(
+        (r for r in rows if r["soname"] and r["state"] == "ok" and r["family"] in ("openblas", "blis", "netlib")), None
+    )
     if row is None:
         pytest.skip("needs an OpenBLAS, BLIS or netlib to copy")
     (tmp_path / "front").mkdir()
     shutil.copy(row["path"], tmp_path / "front" / row["soname"])
     found = of(findings(backplane, LD_LIBRARY_PATH=str(tmp_path / "front")), "shadowed")
-    assert any(f["severity"] == "warning" and row["soname"] in f["finding"] and str(tmp_path / "front") in f["finding"] for f in found)
+    assert any(
+        f["severity"] == "warning" and row["soname"] in f["finding"] and str(tmp_path / "front") in f["finding"]
+        for f in found
+    )

@@ -87,7 +87,15 @@ def test_versions(evaluate, tmp_path, version):
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [((5,), (5,)), ((5,), (5, 3)), ((2, 5), (5,)), ((4, 1, 2, 5), (3, 5, 2)), ((0, 5), (5, 2)), ((3, 0), (0, 2)), ((1, 1), (1, 1))],
+    [
+        ((5,), (5,)),
+        ((5,), (5, 3)),
+        ((2, 5), (5,)),
+        ((4, 1, 2, 5), (3, 5, 2)),
+        ((0, 5), (5, 2)),
+        ((3, 0), (0, 2)),
+        ((1, 1), (1, 1)),
+    ],
 )
 def test_shapes(evaluate, tmp_path, left, right):
     a, b = numbers("f4", *left), numbers("f4", *right)
@@ -134,8 +142,6 @@ def test_python_2_header(evaluate, tmp_path):
     (tmp_path / "a.npy").write_bytes(data)
     save(tmp_path / "b.npy", np.eye(2))
     np.testing.assert_array_equal(evaluate(), np.arange(4.0).reshape(2, 2).T)
-
-
 
 
 def test_bf16(backplane, tmp_path):
@@ -209,7 +215,9 @@ def test_bad_descriptions(refused, text):
         refused(header(text, version) + b"12345678")
 
 
-@pytest.mark.parametrize("shape", ["99999999999999999999,", "4611686018427387904, 4", "9223372036854775807,", "1000000000, 1000000000", "3,"])
+@pytest.mark.parametrize(
+    "shape", ["99999999999999999999,", "4611686018427387904, 4", "9223372036854775807,", "1000000000, 1000000000", "3,"]
+)
 def test_more_declared_than_there_is(refused, shape):
     refused(header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({shape})}}") + b"12345678" * 2)
 
@@ -219,7 +227,13 @@ def test_long_headers_are_refused_before_reading(refused):
 
 
 def test_not_npy_at_all(refused):
-    for data in [b"PK\x03\x04" + b"x" * 100, b"x", b"\x93NUMPX\x01\x00", b"\x93NUMPY\x04\x00v\x00" + b" " * 200, b"\x93NUMPY\x01\x01v\x00" + b" " * 200]:
+    for data in [
+        b"PK\x03\x04" + b"x" * 100,
+        b"x",
+        b"\x93NUMPX\x01\x00",
+        b"\x93NUMPY\x04\x00v\x00" + b" " * 200,
+        b"\x93NUMPY\x01\x01v\x00" + b" " * 200,
+    ]:
         refused(data)
 
 

@@ -63,11 +63,15 @@ def test_completions_know_every_verb_and_option(facts, file):
         for option in verb["options"]:
             assert re.search(rf"(--|-l )'?{option['name']}\b", text), (verb["name"], option["name"])
     known = {option["name"] for verb in facts["verbs"] for option in verb["options"]} | {"help", "version"}
-    named = set(re.findall(r"(?<![\w-])--([a-z][a-z0-9-]+)", text)) | set(re.findall(r"^complete .*-l ([a-z][a-z0-9-]+)", text, re.M))
+    named = set(re.findall(r"(?<![\w-])--([a-z][a-z0-9-]+)", text)) | set(
+        re.findall(r"^complete .*-l ([a-z][a-z0-9-]+)", text, re.M)
+    )
     assert named <= known, named - known
 
 
-@pytest.mark.parametrize(("shell", "file"), [("bash", "backplane.bash"), ("zsh", "_backplane"), ("fish", "backplane.fish")])
+@pytest.mark.parametrize(
+    ("shell", "file"), [("bash", "backplane.bash"), ("zsh", "_backplane"), ("fish", "backplane.fish")]
+)
 def test_completions_are_valid(shell, file):
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")

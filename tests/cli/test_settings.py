@@ -34,7 +34,9 @@ def test_changed_leaves_defaults_out(backplane):
 def test_get(backplane):
     assert backplane("get", "dispatch.fallback").out == "warn\n"
     facts = backplane("get", "dispatch.fallback", "--json").json
-    assert facts["value"] == "warn" and facts["type"] == "word" and facts["environment"] == "BACKPLANE_DISPATCH_FALLBACK"
+    assert (
+        facts["value"] == "warn" and facts["type"] == "word" and facts["environment"] == "BACKPLANE_DISPATCH_FALLBACK"
+    )
 
 
 def test_set_checks_before_writing(backplane, tmp_path):

@@ -17,8 +17,13 @@ def on_terminal(environment, *words, columns=80, **changed):
     import termios
 
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([COMMAND, *words], stdout=side, stderr=side, stdin=subprocess.DEVNULL,
-                               env={**environment, "TERM": "xterm", **changed})
+    process = subprocess.Popen(
+        [COMMAND, *words],
+        stdout=side,
+        stderr=side,
+        stdin=subprocess.DEVNULL,
+        env={**environment, "TERM": "xterm", **changed},
+    )
     os.close(side)
     shown = b""
     while True:

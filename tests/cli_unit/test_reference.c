@@ -1,0 +1,138 @@
+/* test_reference.c - the reference that compare judges by must itself be beyond float64, and must see what is wrong. */
+#include "reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+static reference made;
+
+static void make(bp_dtype dtype, void *a, void *b, void *out, int64_t m, int64_t k, int64_t n, bp_view views[3]) {
+    assert_int_equal(bp_view_matrix(&views[0], a, dtype, m, k), BP_OK);
+    assert_int_equal(bp_view_matrix(&views[1], b, dtype, k, n), BP_OK);
+    assert_int_equal(bp_view_matrix(&views[2], out, dtype, m, n), BP_OK);
+    assert_int_equal(reference_make(&made, &views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
+}
+
+/* A sum that float64 gets wrong in every order: 1e16 + 1 - 1e16, and products whose rounding errors matter. */
+static void cancels(void **state) {
+    (void)state;
+    double a[] = {1e16, 1, -1e16, 1 + 0x1p-30}, b[] = {1, 1, 1, 1 - 0x1p-30}, out[1] = {0};
+    bp_view views[3];
+    make(BP_F64, a, b, out, 1, 4, 1, views);
+    assert_true(made.values[0].re == 2 - 0x1p-60);
+    reference_free(&made);
+}
+
+static void multiplies_complex(void **state) {
+    (void)state;
+    double a[] = {1, 2, 3, -1}, b[] = {5, -1, 2, 4}, out[2]; /* (1+2i)(5-i) + (3-i)(2+4i) */
+    bp_view views[3];
+    make(BP_C128, a, b, out, 1, 2, 1, views);
+    assert_true(made.values[0].re == 7 + 10 && made.values[0].im == 9 + 10);
+    out[0] = 17;
+    out[1] = 19;
+    double error;
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    assert_true(error == 0);
+    out[1] = 20;
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    assert_true(error > reference_bound(&made, BP_C128));
+    reference_free(&made);
+}
+
+static double error_of(float value) {
+    float a[] = {1, 2}, b[] = {3, 4}, out[1] = {value};
+    bp_view views[3];
+    double error;
+    make(BP_F32, a, b, out, 1, 2, 1, views);
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    reference_free(&made);
+    return error;
+}
+
+static void judges(void **state) {
+    (void)state;
+    assert_true(error_of(11) == 0);
+    assert_true(error_of(11.0F + 0x1p-20F) > 0 && error_of(11.0F + 0x1p-20F) < 1e-6);
+    assert_true(error_of(12) > 0.09 && error_of(12) < 0.1);
+    assert_true(isinf(error_of(NAN)) && isinf(error_of(INFINITY)));
+}
+
+/* Infinities and what a type cannot hold are right where the reference has them too. */
+static void takes_what_cannot_be_held(void **state) {
+    (void)state;
+    float a[] = {3e38F, 3e38F}, b[] = {1, 1}, out[1] = {INFINITY};
+    bp_view views[3];
+    double error;
+    make(BP_F32, a, b, out, 1, 2, 1, views);
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    assert_true(error == 0);
+    out[0] = 3e38F;
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    assert_true(isinf(error));
+    reference_free(&made);
+}
+
+/* Elements that are checked are spread over the whole result, each at its right place. */
+static void samples(void **state) {
+    (void)state;
+    enum { SIZE = 300 };
+    static float a[SIZE * SIZE], b[SIZE * SIZE], out[SIZE * SIZE];
+    for (int i = 0; i < SIZE; i++) {
+        for (int j = 0; j < SIZE; j++) {
+            a[i * SIZE + j] = i == j;
+            b[i * SIZE + j] = out[i * SIZE + j] = (float)(i * SIZE + j);
+        }
+    }
+    bp_view views[3];
+    double error;
+    make(BP_F32, a, b, out, SIZE, SIZE, SIZE, views);
+    assert_true(made.total == SIZE * SIZE);
+    assert_int_equal(reference_error(&made, &views[2].tensor, &error), BP_OK);
+    assert_true(error == 0);
+    for (int64_t i = 0; i < made.count; i++) {
+        assert_true(made.values[i].re == (double)made.values[i].index);
+    }
+    reference_free(&made);
+}
+
+/* Broadcast batches: (2,1,2,2) @ (3,2,2). */
+static void follows_batches(void **state) {
+    (void)state;
+    double a[8], b[12], out[24];
+    for (int i = 0; i < 12; i++) {
+        b[i] = i + 1;
+        a[i % 8] = i % 8 - 3;
+    }
+    const int64_t shape_a[] = {2, 1, 2, 2}, shape_b[] = {3, 2, 2}, shape_out[] = {2, 3, 2, 2};
+    bp_view va, vb, vout;
+    bp_view_init(&va, a, BP_F64, 4, shape_a, NULL);
+    bp_view_init(&vb, b, BP_F64, 3, shape_b, NULL);
+    bp_view_init(&vout, out, BP_F64, 4, shape_out, NULL);
+    assert_int_equal(reference_make(&made, &va.tensor, &vb.tensor, &vout.tensor), BP_OK);
+    assert_true(made.count == 24);
+    for (int x = 0; x < 24; x++) {
+        int batch_a = x / 12, batch_b = x / 4 % 3, row = x / 2 % 2, column = x % 2;
+        double wanted = 0;
+        for (int p = 0; p < 2; p++) {
+            wanted += a[batch_a * 4 + row * 2 + p] * b[batch_b * 4 + p * 2 + column];
+        }
+        assert_true(made.values[x].re == wanted);
+    }
+    reference_free(&made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cancels), cmocka_unit_test(multiplies_complex),
+        cmocka_unit_test(judges),  cmocka_unit_test(takes_what_cannot_be_held),
+        cmocka_unit_test(samples), cmocka_unit_test(follows_batches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
