@@ -9,7 +9,7 @@ static const char *const intro =
     "<!-- Made from include/backplane/settings_table.h by tools/settings_page.c; change it there. -->\n"
     "\n"
     "Every switch of the library. `backplane settings` prints them with the value in force and the layer that set it;\n"
-    "`backplane get NAME` and `backplane set NAME=VALUE` read and keep one. In C: `bp_get`, `bp_set`, and a typed pair "
+    "`backplane get NAME` and `backplane set NAME VALUE` read and keep one. In C: `bp_get`, `bp_set`, and a typed pair "
     "such as\n"
     "`bp_get_num_threads()` and `bp_set_num_threads(4)` for each row.\n"
     "\n"
