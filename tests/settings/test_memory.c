@@ -81,7 +81,6 @@ static void assert_nothing_changed(void) {
     assert_int_equal(bp_get_num_threads(), 5);
     assert_int_equal(bp_get_verbose(), 1);
     assert_string_equal(bp_get_blas_preferred(), "");
-    assert_int_equal(problem_count(), 2);
     assert_null(bp__settings_thread.top);
     char *text = file_text(user_path);
     assert_string_equal(text, file_before);
@@ -107,6 +106,7 @@ static bool survives(int call, int n, bool once, bool layers_read) {
     assert_true(status == BP_OK || bp_last_status() == BP_E_NO_MEMORY);
     assert_true(*bp_last_error() || status == BP_OK);
     assert_int_equal(bp__settings_held(), 0);
+    assert_int_equal(problem_count(), 2); /* a file that there was no memory for is not one to leave out */
     if (status != BP_OK) {
         assert_nothing_changed();
     }
