@@ -37,6 +37,18 @@ add_library(blas_double_forward SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/forward
 target_link_libraries(blas_double_forward PRIVATE blas_double_marked)
 set_target_properties(blas_double_forward PROPERTIES OUTPUT_NAME forward BUILD_RPATH "$ORIGIN"
     LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/marked)
+# Two OpenMP runtimes, and a library that needs one of them.
+function(add_runtime_double name)
+    add_library(blas_double_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/runtime.c)
+    target_compile_definitions(blas_double_${name} PRIVATE ${ARGN})
+    set_target_properties(blas_double_${name} PROPERTIES OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/openmp)
+    set(doubles ${doubles} blas_double_${name} PARENT_SCOPE)
+endfunction()
+add_runtime_double(gomp)
+add_runtime_double(omp DOUBLE_LIBOMP)
+add_blas_double(openmp ${narrow} ${both})
+target_link_libraries(blas_double_openmp PRIVATE -Wl,--no-as-needed blas_double_gomp)
+set_target_properties(blas_double_openmp PROPERTIES BUILD_RPATH "$ORIGIN")
 # A library that counts on another one which nobody has.
 add_library(blas_double_orphan SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/forward.c)
 target_link_options(blas_double_orphan PRIVATE -Wl,--unresolved-symbols=ignore-all)

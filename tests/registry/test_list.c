@@ -264,6 +264,28 @@ static void test_open_refuses(void **state) {
     assert_null(handle);
 }
 
+static void test_second_openmp_runtime_is_warned_of(void **state) {
+    (void)state;
+    void *handle;
+    char warning[1024];
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(DOUBLES "/openmp", NULL);
+    assert_int_equal(bp_library_find("blas", &row), BP_OK);
+    assert_string_equal(row.threading, "libgomp");
+    assert_int_equal(bp_library_find("libomp", &row), BP_OK);
+    assert_int_equal(row.kinds, BP_LIB_OPENMP);
+    assert_int_equal(row.state, BP_LIBRARY_UNPROBED);
+    assert_non_null(dlopen(row.path, RTLD_NOW | RTLD_LOCAL));
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+    assert_int_equal(bp__library_open(bp__library_lookup("blas"), &handle), BP_OK);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
+    assert_non_null(strstr(warning, "second OpenMP runtime, libgomp, beside "));
+    assert_non_null(strstr(warning, "/libomp.so"));
+    assert_int_equal(bp_reset(), BP_OK); /* with its own runtime there already, there is nothing to say */
+    assert_int_equal(bp__library_open(bp__library_lookup("blas"), &handle), BP_OK);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+}
+
 static void *list_and_find(void *user) {
     bp_library_info row = {.struct_size = sizeof row};
     int count, *failures = user;
@@ -336,6 +358,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refresh_keeps_old_rows, make, forget),
         cmocka_unit_test_setup_teardown(test_open, make, forget),
         cmocka_unit_test_setup_teardown(test_open_refuses, make, forget),
+        cmocka_unit_test_setup_teardown(test_second_openmp_runtime_is_warned_of, make, forget),
         cmocka_unit_test_setup_teardown(test_threads, make, forget),
         cmocka_unit_test_setup_teardown(test_this_machine, make, forget),
     };

@@ -70,10 +70,14 @@ void *own_symbol(const subject *library, const char *name) {
 
 /* No core files, no life after the parent's, no files of the parent, and nothing printed on its terminal. */
 static int isolate(void) {
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_FSIZE, &some);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < 5; i++) {
+        signal(fatal[i], SIG_DFL); /* sanitizers handle them, and would hide how the library ended */
+    }
     long most = sysconf(_SC_OPEN_MAX);
     for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
         close(file);
