@@ -125,13 +125,17 @@ int64_t bp__cgroup_cpus(const char *root) {
     return least;
 }
 
+int bp__count_usable(const char *root) {
+    int count = affinity_cpus();
+    int64_t quota = bp__cgroup_cpus(root);
+    return quota > 0 && quota < count ? (int)quota : count;
+}
+
 int bp__usable_cpus(void) {
-    static _Atomic int known;
+    static _Atomic int known; /* several threads may find the same answer at once */
     int count = atomic_load_explicit(&known, memory_order_relaxed);
     if (count == 0) {
-        count = affinity_cpus();
-        int64_t quota = bp__cgroup_cpus("");
-        count = quota > 0 && quota < count ? (int)quota : count;
+        count = bp__count_usable("");
         atomic_store_explicit(&known, count, memory_order_relaxed);
     }
     return count;

@@ -8,4 +8,7 @@
  * stands before /proc and /sys. */
 int64_t bp__cgroup_cpus(const char *root);
 
+/* bp__usable_cpus() without its memory. */
+int bp__count_usable(const char *root);
+
 #endif

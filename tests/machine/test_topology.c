@@ -128,6 +128,16 @@ static void test_cgroup_v2(void **state) {
     assert_true(bp__cgroup_cpus(root) > 0);
 }
 
+static void test_quota_limits_affinity(void **state) {
+    (void)state;
+    int free_of_quota = bp__count_usable("/nonexistent");
+    put("proc/self/cgroup", "0::/\n");
+    put("sys/fs/cgroup/cpu.max", "100000 100000\n");
+    assert_int_equal(bp__count_usable(root), 1);
+    put("sys/fs/cgroup/cpu.max", "1000000000 1000\n");
+    assert_int_equal(bp__count_usable(root), free_of_quota);
+}
+
 static void test_cgroup_v1(void **state) {
     (void)state;
     put("proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/box\n1:name=systemd:/y\nnonsense\n");
@@ -244,6 +254,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_sysfs, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_sysfs_that_says_nothing, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_cgroup_v2, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_quota_limits_affinity, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_cgroup_v1, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_fields, make_root, remove_root),
         cmocka_unit_test(test_hwloc_and_sysfs_agree),
