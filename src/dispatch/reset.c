@@ -3,8 +3,13 @@
 
 #include "machine/internal.h"
 #include "registry/internal.h"
+#include "settings/internal.h"
 
 bp_status bp_reset(void) {
+    int64_t settings = bp__settings_held();
+    if (settings > 0) {
+        return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first", (long long)settings);
+    }
     bp__hot_reset();
     bp__cache_reset();
     int held = bp__plans_alive();

@@ -105,6 +105,15 @@ static void clearing_leaves_held_plans_alone(void **state) {
     assert_int_equal(bp_reset(), BP_OK);
 }
 
+static void held_options_keep_a_reset_away(void **state) {
+    (void)state;
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, "blas.preferred=native"), BP_OK);
+    assert_int_equal(bp_reset(), BP_E_BUSY);
+    bp_options_free(options);
+    assert_int_equal(bp_reset(), BP_OK);
+}
+
 static void calls_are_counted(void **state) {
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -171,6 +180,7 @@ int main(void) {
         cmocka_unit_test_setup(use_moves_to_the_front, reset),
         cmocka_unit_test_setup(size_zero_keeps_nothing, reset),
         cmocka_unit_test_setup(clearing_leaves_held_plans_alone, reset),
+        cmocka_unit_test_setup(held_options_keep_a_reset_away, reset),
         cmocka_unit_test_setup(calls_are_counted, reset),
         cmocka_unit_test_setup(many_problems_share_the_short_list, reset),
         cmocka_unit_test_setup(a_child_of_fork_starts_with_an_empty_cache, reset),
