@@ -11,7 +11,8 @@ build: build/CMakeCache.txt ## build everything into build/
 	@cmake --build build -j $(JOBS)
 
 run: bootstrap ## install what is needed, build, list the libraries and multiply the example matrices on each
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build/CMakeCache.txt
+	@cmake --build build -j $(JOBS) --target runtime
 	@tools/run.sh
 
 test: bootstrap ## install what is needed, build, and run all tests
@@ -58,7 +59,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 build/CMakeCache.txt:
-	@cmake --preset release $(GENERATOR)
+	@cmake --preset release $(GENERATOR) --log-level=WARNING
 
 build-%/CMakeCache.txt:
-	@cmake --preset $* $(GENERATOR)
+	@cmake --preset $* $(GENERATOR) --log-level=WARNING

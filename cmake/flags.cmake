@@ -2,7 +2,8 @@
 
 add_library(backplane_flags INTERFACE)
 target_compile_options(backplane_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
-    -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing)
+    -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing
+    -Wno-psabi) # vectors are passed between static functions only
 # Defined empty, so that a file which defines it for itself, as most style guides ask, does not redefine it.
 target_compile_definitions(backplane_flags INTERFACE _GNU_SOURCE=)
 if(BACKPLANE_WERROR)
