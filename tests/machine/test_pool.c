@@ -283,7 +283,7 @@ static void test_executor(void **state) {
 
 static void replace_executor(void *context, int task) {
     (void)task;
-    if (bp__pool_set_executor(NULL, NULL) == BP_E_BUSY) {
+    if (bp__pool_set_executor(NULL, NULL) == BP_E_BUSY && bp_last_error()[0]) {
         atomic_fetch_add((atomic_int *)context, 1);
     }
 }
@@ -293,7 +293,6 @@ static void test_executor_refused_while_running(void **state) {
     atomic_int refused = 0;
     bp__parallel(2, 10, replace_executor, &refused);
     assert_int_equal(atomic_load(&refused), 10);
-    assert_true(strlen(bp_last_error()) > 0);
 }
 
 static void *use_scratch(void *unused) {

@@ -4,6 +4,7 @@ add_library(native_wide OBJECT ${wide_source})
 target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
     ${CMAKE_SOURCE_DIR}/src/providers/native)
 target_link_libraries(native_wide PRIVATE backplane_flags)
+target_compile_options(native_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_source})
 foreach(source ${sources})
     get_filename_component(program ${source} NAME_WE)

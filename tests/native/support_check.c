@@ -202,7 +202,17 @@ static int64_t next_of(int64_t i, int64_t step, int64_t size) {
     return i + step < size || i == size - 1 ? i + step : size - 1;
 }
 
+/* Instrumented code takes ten times as long: there, one product of four will do. */
+static bool left_out(void) {
+    static int count;
+    const char *sanitizer = getenv("BACKPLANE_TEST_SANITIZE");
+    return sanitizer && sanitizer[0] && count++ % 4 != 0;
+}
+
 void check_product(const product *p) {
+    if (left_out()) {
+        return;
+    }
     operands o, before;
     make_operands(&o, p);
     make_operands(&before, p);
