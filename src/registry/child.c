@@ -103,13 +103,14 @@ static bool make_pipe(int ends[2]) {
     return false;
 }
 
-/* Own process group, so that what the library starts can be ended with it; default signals; nothing to read or print on. */
+/* Own process group, so that what the library starts can be ended with it; default signals; no terminal. */
 static int spawn(const char *helper, const bp__facts *facts, const char *path, int report, pid_t *process) {
     extern char **environ;
     char kinds[24];
     snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
-    const char *words[] = {helper,       path,  facts->base, facts->prefix, facts->suffix, facts->cblas_suffix, kinds,
-                           bp__deepbind() ? "1" : "0", NULL};
+    const char *words[] = {
+        helper, path, facts->base, facts->prefix, facts->suffix, facts->cblas_suffix, kinds, bp__deepbind() ? "1" : "0",
+        NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -166,12 +167,13 @@ static bool start(child *slot, bp__file *file, const char *helper) {
     return true;
 }
 
-/* Waits for the child and says how it ended. A host program that collects all children itself may have been faster: then
- * the report alone decides. */
+/* Waits for the child and says how it ended. A host program that collects all children itself may have been faster:
+ * then the report alone decides. */
 static const char *end_of(child *slot, bool hung, char *buffer, size_t size) {
     int state = 0;
     pid_t got;
-    kill(-slot->process, SIGKILL); /* also what the library has started and left behind; a child that ended keeps its state */
+    /* Also what the library has started and left behind. A child that has ended keeps its state. */
+    kill(-slot->process, SIGKILL);
     do {
         got = waitpid(slot->process, &state, 0);
     } while (got < 0 && errno == EINTR);

@@ -14,10 +14,10 @@
 
 /* Variables that choose kernels, layers or files in one of the libraries, or in the loader. */
 static const char *const variables[] = {
-    "OPENBLAS_CORETYPE",   "OPENBLAS_NUM_THREADS",  "BLIS_ARCH_TYPE",       "BLIS_NUM_THREADS", "MKL_ENABLE_INSTRUCTIONS",
-    "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER",   "MKL_CBWR",             "MKL_DEBUG_CPU_TYPE", "FLEXIBLAS",
-    "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA",      "ARMPL_CORE_TYPE",      "LD_LIBRARY_PATH",  "LD_PRELOAD",
-    "GLIBC_TUNABLES",      "OMP_NUM_THREADS",
+    "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
+    "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
+    "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LD_LIBRARY_PATH",
+    "LD_PRELOAD",          "GLIBC_TUNABLES",
 };
 
 static void add_processor(bp__text *text) {
@@ -27,7 +27,7 @@ static void add_processor(bp__text *text) {
         unsigned a = 0, b = 0, c = 0, d = 0;
         __get_cpuid_count(leaves[i], 0, &a, &b, &c, &d);
         if (leaves[i] == 1) {
-            b = 0; /* holds the number of the processor that runs this line */
+            b = 0;            /* holds the number of the processor that runs this line */
             c &= ~(1u << 27); /* and whether the system has switched a feature on for it */
         }
         bp__text_addf(text, "%x,%x,%x,%x\n", a, b, c, leaves[i] == 7 ? 0 : d);

@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* A number that changes with our version, the processor, and the variables that steer libraries and the loader; *loader is
- * the time at which the loader's cache was changed last. */
+/* A number that changes with our version, the processor, and the variables that steer libraries and the loader; *loader
+ * is the time at which the loader's cache was changed last. */
 uint64_t bp__probe_context(int64_t *loader);
 
 /* Whether the file still carries that build-id; files of no interest (family "") are not opened for it. */

@@ -104,8 +104,8 @@ static bool read_header(bp__elf *elf, const char **why) {
         return false;
     }
     const unsigned char *own = __ehdr_start.e_ident;
-    elf->usable = id[EI_CLASS] == own[EI_CLASS] && id[EI_DATA] == own[EI_DATA] &&
-                  number_at(elf, 18, 2) == __ehdr_start.e_machine;
+    elf->usable =
+        id[EI_CLASS] == own[EI_CLASS] && id[EI_DATA] == own[EI_DATA] && number_at(elf, 18, 2) == __ehdr_start.e_machine;
     return true;
 }
 
@@ -192,20 +192,37 @@ static bool read_dynamic(bp__elf *elf, uint64_t at, uint64_t size, const char **
             break;
         }
         switch (tag) {
-        case DT_STRTAB: strings = value; break;
-        case DT_STRSZ: strings_size = value; break;
-        case DT_SYMTAB: symbols = value; break;
-        case DT_GNU_HASH: gnu = value; break;
-        case DT_HASH: sysv = value; break;
-        case DT_SONAME: soname = value; break;
-        case DT_RPATH: rpath = value; break;
-        case DT_RUNPATH: runpath = value; break;
+        case DT_STRTAB:
+            strings = value;
+            break;
+        case DT_STRSZ:
+            strings_size = value;
+            break;
+        case DT_SYMTAB:
+            symbols = value;
+            break;
+        case DT_GNU_HASH:
+            gnu = value;
+            break;
+        case DT_HASH:
+            sysv = value;
+            break;
+        case DT_SONAME:
+            soname = value;
+            break;
+        case DT_RPATH:
+            rpath = value;
+            break;
+        case DT_RUNPATH:
+            runpath = value;
+            break;
         case DT_NEEDED:
             if (needed_count < BP__ELF_MAX_NEEDED) {
                 needed[needed_count++] = value;
             }
             break;
-        default: break;
+        default:
+            break;
         }
     }
     elf->strings = offset_of(elf, strings, &room);
@@ -298,7 +315,8 @@ static bool symbol_at(const bp__elf *elf, uint64_t index, symbol *out) {
 }
 
 static bool is_definition(const symbol *s) {
-    return s->section != SHN_UNDEF && (s->binding == STB_GLOBAL || s->binding == STB_WEAK || s->binding == STB_GNU_UNIQUE);
+    return s->section != SHN_UNDEF &&
+           (s->binding == STB_GLOBAL || s->binding == STB_WEAK || s->binding == STB_GNU_UNIQUE);
 }
 
 /* Looks a definition up through the GNU hash table, as the loader would. */
@@ -324,7 +342,8 @@ static bool find_gnu(const bp__elf *elf, const char *name, symbol *out) {
         if (!inside(elf, at, 4)) {
             return false;
         }
-        if ((entry | 1) == (hash | 1) && symbol_at(elf, index, out) && strcmp(out->name, name) == 0 && is_definition(out)) {
+        if ((entry | 1) == (hash | 1) && symbol_at(elf, index, out) && strcmp(out->name, name) == 0 &&
+            is_definition(out)) {
             return true;
         }
         if (entry & 1) {
@@ -377,7 +396,8 @@ bool bp__elf_text_at(const bp__elf *elf, const char *name, char *buffer, size_t 
     uint64_t at = offset_of(elf, found.value, &room);
     room = room < found.size ? room : found.size;
     size_t length = 0;
-    while (at && length < room && length + 1 < size && elf->bytes[at + length] >= ' ' && elf->bytes[at + length] <= '~') {
+    while (at && length < room && length + 1 < size && elf->bytes[at + length] >= ' ' &&
+           elf->bytes[at + length] <= '~') {
         buffer[length] = (char)elf->bytes[at + length];
         length++;
     }

@@ -1,4 +1,5 @@
-/* elf.h - facts of a shared object, read from its file without loading it. Serves identification and the probe's choice.
+/* elf.h - facts of a shared object, read from its file without loading it. Serves identification and the probe's
+ * choice.
  *
  * The bytes may be hostile: every offset, count and string is checked against the file's size before it is used.
  * 32-bit and 64-bit files of either byte order are read; `usable` tells whether this process could load the file.
@@ -20,8 +21,8 @@ typedef struct bp__elf_segment {
 typedef struct bp__elf {
     const unsigned char *bytes;
     size_t size;
-    bool wide; /* ELF64 */
-    bool big;  /* big endian */
+    bool wide;   /* ELF64 */
+    bool big;    /* big endian */
     bool usable; /* class, byte order and machine are those of the running program */
     bp__elf_segment load[BP__ELF_MAX_SEGMENTS];
     int load_count;
@@ -31,7 +32,7 @@ typedef struct bp__elf {
     uint64_t symbol_count;
     uint64_t gnu_hash; /* file offsets, 0 when absent */
     uint64_t sysv_hash;
-    const char *soname; /* "" when absent */
+    const char *soname;  /* "" when absent */
     const char *runpath; /* RUNPATH, or else RPATH; "" when absent */
     const char *needed[BP__ELF_MAX_NEEDED];
     int needed_count;

@@ -85,9 +85,9 @@ static bool parse_int(int64_t *slot, const char *value) {
 bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
 #define PARSE_TEXT(field) return bp__facts_set(&facts->field, value);
 #define PARSE_INT(field) return parse_int(&facts->field, value);
-#define X(type, field)             \
-    if (strcmp(name, #field) == 0) { \
-        PARSE_##type(field)        \
+#define X(type, field)                                                                                                 \
+    if (strcmp(name, #field) == 0) {                                                                                   \
+        PARSE_##type(field)                                                                                            \
     }
     BP__FACT_MAP(X)
 #undef X

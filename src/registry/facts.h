@@ -12,7 +12,7 @@
 
 /* How the probe of a file ended. */
 typedef enum bp__outcome {
-    BP__OUTCOME_NONE,    /* not probed, or no need to */
+    BP__OUTCOME_NONE, /* not probed, or no need to */
     BP__OUTCOME_OK,
     BP__OUTCOME_BROKEN,  /* crashed, hung, or computed wrongly: true as long as the file is the same */
     BP__OUTCOME_NO_LOAD, /* the loader refused it: true as long as the other libraries are the same too */
@@ -20,32 +20,32 @@ typedef enum bp__outcome {
 } bp__outcome;
 
 /* The one list of facts: TYPE, name. The struct, the store's lines and the probe's report derive from it. */
-#define BP__FACT_MAP(X)                                                                                    \
-    X(TEXT, family)         /* "" for a file that is of no interest */                                     \
-    X(TEXT, base)           /* what the row's id begins with */                                            \
-    X(INT, kinds)                                                                                          \
-    X(INT, flags)           /* BP__FAMILY_ flags */                                                        \
-    X(TEXT, soname)                                                                                        \
-    X(TEXT, build_id)                                                                                      \
-    X(TEXT, likeness)       /* equal in copies of one file: the build-id, or a hash of the symbols */      \
-    X(TEXT, needed)         /* newline-separated */                                                        \
-    X(TEXT, runpath)                                                                                       \
-    X(TEXT, prefix)                                                                                        \
-    X(TEXT, suffix)                                                                                        \
-    X(TEXT, cblas_suffix)                                                                                  \
-    X(INT, marked)          /* symbols of the family's own interface show, not only those of the BLAS */     \
-    X(TEXT, threading)                                                                                     \
-    X(TEXT, learned)                                                                                       \
-    X(INT, outcome)         /* from here on: what the probe learned */                                     \
-    X(TEXT, reason)                                                                                        \
-    X(TEXT, version)                                                                                       \
-    X(TEXT, kernels)                                                                                       \
-    X(INT, int_bits)                                                                                       \
-    X(TEXT, complex_return)                                                                                \
-    X(INT, f2c)                                                                                            \
-    X(TEXT, thread_scope)                                                                                  \
-    X(TEXT, runtimes)       /* OpenMP and TBB runtimes that came with it, space-separated */               \
-    X(TEXT, probed)         /* how each of these facts was learned */
+#define BP__FACT_MAP(X)                                                                                                \
+    X(TEXT, family) /* "" for a file that is of no interest */                                                         \
+    X(TEXT, base)   /* what the row's id begins with */                                                                \
+    X(INT, kinds)                                                                                                      \
+    X(INT, flags) /* BP__FAMILY_ flags */                                                                              \
+    X(TEXT, soname)                                                                                                    \
+    X(TEXT, build_id)                                                                                                  \
+    X(TEXT, likeness) /* equal in copies of one file: the build-id, or a hash of the symbols */                        \
+    X(TEXT, needed)   /* newline-separated */                                                                          \
+    X(TEXT, runpath)                                                                                                   \
+    X(TEXT, prefix)                                                                                                    \
+    X(TEXT, suffix)                                                                                                    \
+    X(TEXT, cblas_suffix)                                                                                              \
+    X(INT, marked) /* symbols of the family's own interface show, not only those of the BLAS */                        \
+    X(TEXT, threading)                                                                                                 \
+    X(TEXT, learned)                                                                                                   \
+    X(INT, outcome) /* from here on: what the probe learned */                                                         \
+    X(TEXT, reason)                                                                                                    \
+    X(TEXT, version)                                                                                                   \
+    X(TEXT, kernels)                                                                                                   \
+    X(INT, int_bits)                                                                                                   \
+    X(TEXT, complex_return)                                                                                            \
+    X(INT, f2c)                                                                                                        \
+    X(TEXT, thread_scope)                                                                                              \
+    X(TEXT, runtimes) /* OpenMP and TBB runtimes that came with it, space-separated */                                 \
+    X(TEXT, probed)   /* how each of these facts was learned */
 
 typedef struct bp__facts {
 #define BP__FIELD_TEXT const char *
@@ -68,8 +68,8 @@ bool bp__facts_learn(const char **slot, const char *topic, const char *how);
 /* The same for each entry of another such list. */
 bool bp__facts_learn_all(const char **slot, const char *list);
 
-/* One fact by name: from text that somebody else wrote (the store, the probe). Unknown names are passed over, so that an older
- * store can be read; false when the value is not one, or when out of memory. */
+/* One fact by name: from text that somebody else wrote (the store, the probe). Unknown names are passed over, so that
+ * an older store can be read; false when the value is not one, or when out of memory. */
 bool bp__facts_parse(bp__facts *facts, const char *name, const char *value);
 
 /* Identifies a file from its ELF facts. BP_OK with family "" when it is of no interest; BP_E_NO_MEMORY. */

@@ -7,6 +7,21 @@ const char *const bp__affix_prefixes[] = {"", "scipy_", NULL};
 const char *const bp__affix_fortran[] = {"_", "", "64_", "_64_", "_64", "64", "__", NULL};
 const char *const bp__affix_c[] = {"", "64_", "_64", "64", "_64_", NULL};
 
+/* FFTW comes once for each precision, and its threads in a file of their own. */
+#define FFTW(stem, debian)                                                                                             \
+    {.name = "fftw",                                                                                                   \
+     .id = stem,                                                                                                       \
+     .markers = stem "_execute",                                                                                       \
+     .kinds = BP_LIB_FFT,                                                                                              \
+     .version = BP__ANSWER_DATA_WORD,                                                                                  \
+     .version_symbol = stem "_version",                                                                                \
+     .thread_scope = "process",                                                                                        \
+     .package = debian " (Debian), fftw (Fedora, conda)"},                                                             \
+    {                                                                                                                  \
+        .name = "fftw", .id = stem "-threads", .markers = stem "_init_threads", .kinds = BP_LIB_FFT,                   \
+        .thread_scope = "process", .package = debian " (Debian), fftw (Fedora, conda)"                                 \
+    }
+
 /* Fields that are left out are 0 and NULL: none. */
 const bp__family bp__families[] = {
     {.name = "openblas",
@@ -105,46 +120,10 @@ const bp__family bp__families[] = {
      .kinds = BP_LIB_FFT | BP_LIB_GPU,
      .flags = BP__FAMILY_GPU | BP__FAMILY_QUIET | BP__FAMILY_NAMED,
      .package = "libcufftw11 (Debian non-free)"},
-    {.name = "fftw",
-     .id = "fftw",
-     .markers = "fftw_execute",
-     .kinds = BP_LIB_FFT,
-     .version = BP__ANSWER_DATA_WORD,
-     .version_symbol = "fftw_version",
-     .thread_scope = "process",
-     .package = "libfftw3-double3 (Debian), fftw (Fedora, conda)"},
-    {.name = "fftw",
-     .id = "fftwf",
-     .markers = "fftwf_execute",
-     .kinds = BP_LIB_FFT,
-     .version = BP__ANSWER_DATA_WORD,
-     .version_symbol = "fftwf_version",
-     .thread_scope = "process",
-     .package = "libfftw3-single3 (Debian), fftw (Fedora, conda)"},
-    {.name = "fftw",
-     .id = "fftwl",
-     .markers = "fftwl_execute",
-     .kinds = BP_LIB_FFT,
-     .version = BP__ANSWER_DATA_WORD,
-     .version_symbol = "fftwl_version",
-     .thread_scope = "process",
-     .package = "libfftw3-long3 (Debian), fftw (Fedora)"},
-    {.name = "fftw",
-     .id = "fftwq",
-     .markers = "fftwq_execute",
-     .kinds = BP_LIB_FFT,
-     .version = BP__ANSWER_DATA_WORD,
-     .version_symbol = "fftwq_version",
-     .thread_scope = "process",
-     .package = "libfftw3-quad3 (Debian)"},
-    {.name = "fftw",
-     .id = "fftw-threads",
-     .markers = "fftw_init_threads fftwf_init_threads fftwl_init_threads fftwq_init_threads",
-     .kinds = BP_LIB_FFT,
-     .version = BP__ANSWER_DATA_WORD,
-     .version_symbol = "fftw_version",
-     .thread_scope = "process",
-     .package = "libfftw3-bin (Debian), fftw (Fedora, conda)"},
+    FFTW("fftw", "libfftw3-double3"),
+    FFTW("fftwf", "libfftw3-single3"),
+    FFTW("fftwl", "libfftw3-long3"),
+    FFTW("fftwq", "libfftw3-quad3"),
     {.name = "cufft",
      .id = "cufft",
      .markers = "cufftGetVersion",
@@ -190,7 +169,11 @@ const bp__family bp__families[] = {
      .flags = BP__FAMILY_QUIET,
      .thread_scope = "thread",
      .package = "libomp5 (Debian), libomp (Fedora), llvm-openmp (conda)"},
-    {.name = "unknown", .id = "blas", .markers = "blas lapack", .thread_scope = "unknown", .package = "libopenblas0 (Debian)"},
+    {.name = "unknown",
+     .id = "blas",
+     .markers = "blas lapack",
+     .thread_scope = "unknown",
+     .package = "libopenblas0 (Debian)"},
 };
 
 const int bp__family_count = (int)(sizeof bp__families / sizeof bp__families[0]);

@@ -59,7 +59,8 @@ static bp_status make_rows(bp__generation *generation) {
     return BP_OK;
 }
 
-/* After the probes: the runtime that really came along says more than NEEDED entries; a scope that could not be seen is the table's. */
+/* After the probes: the runtime that really came along says more than NEEDED entries; a scope that could not be seen is
+ * the table's. */
 static bool refine(bp__file *file) {
     bp__facts *facts = &file->facts;
     const bp__family *family = bp__family_with_id(facts->base);

@@ -8,8 +8,8 @@
 /* A file that becomes a row, with what relates it to other files. */
 typedef struct bp__row {
     bp__file *file;
-    bp__file *target;   /* of a facade: who does the work; else NULL */
-    const char *via;    /* the NEEDED name that leads there, or "" */
+    bp__file *target; /* of a facade: who does the work; else NULL */
+    const char *via;  /* the NEEDED name that leads there, or "" */
     bp_library_state state;
     const char *reason; /* interned */
     const char *id;     /* interned */

@@ -155,7 +155,8 @@ static bool set_version(const bp__elf *elf, const bp__family *family, const char
         char *number = text + strcspn(text, "-");
         number += *number == '-';
         number[strcspn(number, "-")] = 0;
-        return bp__facts_set(&facts->version, number) && bp__facts_learn(&facts->learned, "version", family->version_symbol);
+        return bp__facts_set(&facts->version, number) &&
+               bp__facts_learn(&facts->learned, "version", family->version_symbol);
     }
     if (family->flags & BP__FAMILY_NAMED && version_from_name(path, text, sizeof text)) {
         return bp__facts_set(&facts->version, text) && bp__facts_learn(&facts->learned, "version", "file name");
@@ -187,15 +188,16 @@ static bool set_affixes(const spelling *found, bp__facts *facts) {
         used = snprintf(how, sizeof how, "symbol %sdgemm%s", found->prefix, found->fortran);
     }
     if ((found->kinds & BP_LIB_CBLAS) && used >= 0 && (size_t)used < sizeof how) {
-        snprintf(how + used, sizeof how - (size_t)used, "%s%scblas_dgemm%s", used ? ", " : "symbol ", found->prefix, found->c);
+        snprintf(how + used, sizeof how - (size_t)used, "%s%scblas_dgemm%s", used ? ", " : "symbol ", found->prefix,
+                 found->c);
     }
     return bp__facts_set(&facts->prefix, found->prefix) && bp__facts_set(&facts->suffix, found->fortran) &&
            bp__facts_set(&facts->cblas_suffix, found->c) &&
            (how[0] == 0 || bp__facts_learn(&facts->learned, "suffix", how));
 }
 
-static bool describe(const bp__elf *elf, const char *path, const bp__family *family, const char *marker, const spelling *found,
-                     bp__facts *facts) {
+static bool describe(const bp__elf *elf, const char *path, const bp__family *family, const char *marker,
+                     const spelling *found, bp__facts *facts) {
     char how[128] = "";
     const char *threading = family->kinds & (BP_LIB_OPENMP | BP_LIB_GPU) ? "unknown" : threading_of(elf, how);
     facts->kinds = family->kinds & BP_LIB_GPU ? family->kinds : family->kinds | found->kinds;
@@ -206,8 +208,8 @@ static bool describe(const bp__elf *elf, const char *path, const bp__family *fam
     }
     return bp__facts_set(&facts->family, family->name) && bp__facts_set(&facts->base, family->id) &&
            bp__facts_set(&facts->soname, elf->soname) && bp__facts_set(&facts->runpath, elf->runpath) &&
-           set_needed(elf, facts) && set_likeness(elf, facts) && bp__facts_learn(&facts->learned, "family", marker) && set_affixes(found, facts) &&
-           bp__facts_set(&facts->threading, threading) &&
+           set_needed(elf, facts) && set_likeness(elf, facts) && bp__facts_learn(&facts->learned, "family", marker) &&
+           set_affixes(found, facts) && bp__facts_set(&facts->threading, threading) &&
            (how[0] == 0 || bp__facts_learn(&facts->learned, "threading", how)) && set_version(elf, family, path, facts);
 }
 

@@ -12,7 +12,8 @@ bp_status bp__libraries(const bp_library_info ***rows, int *count);
 /* The row that `name` means (id, family, SONAME or path); NULL when there is none, without an error. */
 const bp_library_info *bp__library_lookup(const char *name);
 
-/* The sentence for an absent library: each place searched, reasons for near matches, the package that provides it. Returns BP_E_NOT_FOUND. */
+/* The sentence for an absent library: each place searched, reasons for near matches, the package that provides it.
+ * Returns BP_E_NOT_FOUND. */
 bp_status bp__library_absent(const char *name);
 
 /* Opens a row under the house rules; see bp_host.open_library. *opened is stored per row. */

@@ -3,14 +3,15 @@
 
 #include <string.h>
 
-/* Both formats are a header, entries of fixed size, and a table of strings; numbers are in the machine's own byte order. */
+/* Both formats are a header, entries of fixed size, and a table of strings; numbers are in the machine's own byte
+ * order. */
 typedef struct layout {
     const char *magic;
     size_t magic_size;
     size_t count_at; /* all offsets are from the header's first byte */
     size_t header_size;
     size_t entry_size;
-    size_t name_at; /* in an entry; the path's offset follows the name's */
+    size_t name_at;             /* in an entry; the path's offset follows the name's */
     bool strings_after_entries; /* string offsets count from the end of the entries, not from the header */
 } layout;
 

@@ -1,4 +1,5 @@
-/* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a reset. */
+/* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a
+ * reset. */
 #include "registry/generation.h"
 #include "registry/modules.h"
 
@@ -72,7 +73,8 @@ static bp_status copy_info(const bp_library_info *row, bp_library_info *info) {
     }
     size_t size = info->struct_size;
     if (size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "info->struct_size is %zu; this version knows %zu (set it to sizeof before the call)", size,
+        return bp__fail(BP_E_ARGUMENT,
+                        "info->struct_size is %zu; this version knows %zu (set it to sizeof before the call)", size,
                         sizeof *info);
     }
     *info = *row;
@@ -101,7 +103,8 @@ bp_status bp_library_find(const char *name, bp_library_info *info) {
     const bp_library_info **rows;
     int count;
     if (!name || !*name) {
-        return bp__fail(BP_E_ARGUMENT, "name is %s; it must be an id, a family, a SONAME or a path", name ? "empty" : "NULL");
+        return bp__fail(BP_E_ARGUMENT, "name is %s; it must be an id, a family, a SONAME or a path",
+                        name ? "empty" : "NULL");
     }
     BP__TRY(bp__libraries(&rows, &count));
     const bp_library_info *row = bp__library_lookup(name);
@@ -131,8 +134,11 @@ int bp_search_place_at(int index, const char **place, const char **outcome) {
 
 const char *bp_library_state_name(bp_library_state state) {
     static const char *const names[] = {
-        [BP_LIBRARY_OK] = "ok",           [BP_LIBRARY_FACADE] = "facade",     [BP_LIBRARY_BROKEN] = "broken",
-        [BP_LIBRARY_UNTRUSTED] = "untrusted", [BP_LIBRARY_UNPROBED] = "unprobed",
+        [BP_LIBRARY_OK] = "ok",
+        [BP_LIBRARY_FACADE] = "facade",
+        [BP_LIBRARY_BROKEN] = "broken",
+        [BP_LIBRARY_UNTRUSTED] = "untrusted",
+        [BP_LIBRARY_UNPROBED] = "unprobed",
     };
     return (size_t)state < sizeof names / sizeof *names ? names[state] : "?";
 }

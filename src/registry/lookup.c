@@ -90,7 +90,8 @@ bp_status bp__library_absent(const char *name) {
         bp__text_add(&text, "; a folder of your own is searched when BACKPLANE_LIBRARY_PATH names it");
         add_near_matches(&text, now, name);
         add_places(&text, &now->search);
-        status = text.failed ? bp__fail_memory(text.length, "a sentence") : bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text));
+        status = text.failed ? bp__fail_memory(text.length, "a sentence")
+                             : bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text));
         bp__text_free(&text);
     }
     bp__registry_unlock();

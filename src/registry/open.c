@@ -1,7 +1,7 @@
 /* open.c - loads a library of the list into this process, under the house rules.
  *
- * By absolute path, its own symbols first (RTLD_DEEPBIND), invisible to others (RTLD_LOCAL), and for good: math libraries
- * leave threads and handlers behind that would not survive being unloaded.
+ * By absolute path, its own symbols first (RTLD_DEEPBIND), invisible to others (RTLD_LOCAL), and for good: math
+ * libraries leave threads and handlers behind that would not survive being unloaded.
  */
 #include "registry/child.h"
 #include "registry/generation.h"
@@ -83,7 +83,8 @@ static void warn_of_conflict(const bp_library_info *library) {
     conflict look = {.wanted = wanted};
     bp__loaded_visit(visit_loaded, &look);
     if (look.other[0] && !look.same) {
-        bp__warn("loading %s (%s) brings a second OpenMP runtime, %s, beside %s: both start threads of their own and share no "
+        bp__warn("loading %s (%s) brings a second OpenMP runtime, %s, beside %s: both start threads of their own and "
+                 "share no "
                  "settings; prefer a library with the same runtime or with plain threads",
                  library->id, library->path, wanted, look.other);
     }
@@ -104,13 +105,16 @@ static bp_status check_unchanged(const bp_library_info *library) {
     bp__elf elf;
     const char *why;
     if (!bp__elf_open(&elf, library->path, &why)) {
-        return bp__fail(BP_E_LOAD, "library '%s' (%s) is no longer what was listed: %s", library->id, library->path, why);
+        return bp__fail(BP_E_LOAD, "library '%s' (%s) is no longer what was listed: %s", library->id, library->path,
+                        why);
     }
     bool same = strcmp(elf.build_id, library->build_id) == 0;
     bp__elf_close(&elf);
-    return same ? BP_OK
-                : bp__fail(BP_E_LOAD, "library '%s' (%s) was replaced since it was listed; bp_libraries_refresh() looks at it anew",
-                           library->id, library->path);
+    return same
+               ? BP_OK
+               : bp__fail(BP_E_LOAD,
+                          "library '%s' (%s) was replaced since it was listed; bp_libraries_refresh() looks at it anew",
+                          library->id, library->path);
 }
 
 /* With another file of the same SONAME in the process, the loader may answer with that one. */
@@ -126,8 +130,8 @@ static bp_status check_origin(const bp_library_info *library, void *handle) {
         stat(where.dli_fname, &found) != 0 || (asked.st_ino == found.st_ino && asked.st_dev == found.st_dev)) {
         return BP_OK;
     }
-    return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s is that of %s", library->id, library->path, name,
-                    where.dli_fname);
+    return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s is that of %s", library->id, library->path,
+                    name, where.dli_fname);
 }
 
 static bp_status open_file(const bp_library_info *library, void **handle) {

@@ -32,17 +32,34 @@
 
 /* Folders of the system; those with variants of a library in folders of their own are read one level deeper. */
 static const char *const system_folders[] = {
-    "/usr/local/lib/" TRIPLET, "/usr/local/lib64", "/usr/local/lib", "/usr/lib/" TRIPLET, "/lib/" TRIPLET,
-    "/usr/lib64",              "/lib64",           "/usr/lib",       "/lib",
+    "/usr/local/lib/" TRIPLET,
+    "/usr/local/lib64",
+    "/usr/local/lib",
+    "/usr/lib/" TRIPLET,
+    "/lib/" TRIPLET,
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
 };
 
 /* Patterns of folders where vendors install. */
 static const char *const vendor_patterns[] = {
-    "/opt/intel/oneapi/mkl/latest/lib",     "/opt/intel/oneapi/mkl/latest/lib/intel64", "/opt/intel/oneapi/dnnl/latest/lib",
-    "/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/mkl/lib/intel64",               "/usr/local/cuda*/lib64",
-    "/usr/local/cuda*/targets/*/lib",       "/opt/AMD/aocl/*/*/lib",                    "/opt/arm/armpl*/lib",
-    "/opt/nvidia/nvpl*/lib",                "/opt/nvidia/hpc_sdk/*/*/math_libs/lib64",  "/opt/OpenBLAS/lib",
-    "/usr/lib/llvm-*/lib",                  "/opt/homebrew/opt/openblas/lib",           "/home/linuxbrew/.linuxbrew/lib",
+    "/opt/intel/oneapi/mkl/latest/lib",
+    "/opt/intel/oneapi/mkl/latest/lib/intel64",
+    "/opt/intel/oneapi/dnnl/latest/lib",
+    "/opt/intel/oneapi/compiler/latest/lib",
+    "/opt/intel/mkl/lib/intel64",
+    "/usr/local/cuda*/lib64",
+    "/usr/local/cuda*/targets/*/lib",
+    "/opt/AMD/aocl/*/*/lib",
+    "/opt/arm/armpl*/lib",
+    "/opt/nvidia/nvpl*/lib",
+    "/opt/nvidia/hpc_sdk/*/*/math_libs/lib64",
+    "/opt/OpenBLAS/lib",
+    "/usr/lib/llvm-*/lib",
+    "/opt/homebrew/opt/openblas/lib",
+    "/home/linuxbrew/.linuxbrew/lib",
 };
 
 /* Folders with shared libraries below the root of a Python environment. */

@@ -1,7 +1,8 @@
 /* relations.c - files that are not libraries in their own right: copies of another file, and facades.
  *
- * Distributions ship libblas.so.3 and liblapack.so.3 once per implementation, so that a symbolic link can choose between
- * them. Some hold nothing but forwards to the real library beside them; listing both would offer the same code twice.
+ * Distributions ship libblas.so.3 and liblapack.so.3 once per implementation, so that a symbolic link can choose
+ * between them. Some hold nothing but forwards to the real library beside them; listing both would offer the same code
+ * twice.
  */
 #include "registry/generation.h"
 

@@ -1,12 +1,13 @@
-/* report.c - from the lines that a probe wrote to facts and to the one sentence that says what is wrong with a library. */
+/* report.c - from the lines that a probe wrote to facts and to the one sentence that says what is wrong with a library.
+ */
 #include "registry/child.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Facts that a report may set; all others are the parent's own. */
-static const char *const reported[] = {"version", "kernels", "int_bits", "complex_return", "f2c", "thread_scope", "threading",
-                                       "runtimes"};
+static const char *const reported[] = {"version", "kernels",      "int_bits",  "complex_return",
+                                       "f2c",     "thread_scope", "threading", "runtimes"};
 
 typedef struct summary {
     const char *step;

@@ -1,8 +1,9 @@
 /* rows.c - from files to the rows that users see: state and reason, order, ids, and the public struct.
  *
  * Ids are the same in each run on an unchanged machine. They are given in list order: a row takes the shortest that is
- * free of  <family>  (with "64" behind it for 64-bit integers, "scipy-" before it for SciPy's wheels, "-lapack" for a LAPACK
- * alone),  <that>-<threading>,  <that>-<threading>-2, -3, ... A facade is  <id of the library it forwards to>-<its SONAME's stem>.
+ * free of  <family>  (with "64" behind it for 64-bit integers, "scipy-" before it for SciPy's wheels, "-lapack" for a
+ * LAPACK alone),  <that>-<threading>,  <that>-<threading>-2, -3, ... A facade is  <id of the library it forwards
+ * to>-<its SONAME's stem>.
  */
 #include "registry/generation.h"
 
@@ -23,7 +24,8 @@ static bool set_facade(bp__row *row) {
     if (*row->via) {
         snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", row->via, row->target->path);
     } else {
-        snprintf(reason, sizeof reason, "holds the same library as %s beside it, with fewer of its names visible; that one is used",
+        snprintf(reason, sizeof reason,
+                 "holds the same library as %s beside it, with fewer of its names visible; that one is used",
                  row->target->path);
     }
     return set_state(row, BP_LIBRARY_FACADE, reason);
@@ -83,8 +85,11 @@ static int threading_rank(const bp__row *row) {
 }
 
 static int state_rank(const bp__row *row) {
-    static const int ranks[] = {[BP_LIBRARY_OK] = 0, [BP_LIBRARY_UNPROBED] = 1, [BP_LIBRARY_BROKEN] = 2,
-                                [BP_LIBRARY_FACADE] = 3, [BP_LIBRARY_UNTRUSTED] = 4};
+    static const int ranks[] = {[BP_LIBRARY_OK] = 0,
+                                [BP_LIBRARY_UNPROBED] = 1,
+                                [BP_LIBRARY_BROKEN] = 2,
+                                [BP_LIBRARY_FACADE] = 3,
+                                [BP_LIBRARY_UNTRUSTED] = 4};
     return ranks[row->state];
 }
 
@@ -147,7 +152,8 @@ static bool name_row(const bp__generation *generation, bp__row *row) {
     }
     make_base(generation, row, base, sizeof base);
     snprintf(id, sizeof id, "%s", base);
-    bool plain = *threading == 0 || strcmp(threading, "unknown") == 0 || row->file->facts.kinds & BP_LIB_OPENMP || row->target;
+    bool plain =
+        *threading == 0 || strcmp(threading, "unknown") == 0 || row->file->facts.kinds & BP_LIB_OPENMP || row->target;
     if (is_taken(generation, id) && !plain) {
         snprintf(id, sizeof id, "%s-%s", base, threading);
         snprintf(base, sizeof base, "%.250s", id);

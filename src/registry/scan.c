@@ -1,4 +1,5 @@
-/* scan.c - turns places into a list of files: folders are read, names filtered, and paths to one file brought together. */
+/* scan.c - turns places into a list of files: folders are read, names filtered, and paths to one file brought together.
+ */
 #include "registry/scan.h"
 
 #include <dirent.h>
@@ -10,7 +11,7 @@
 #include <strings.h>
 
 /* Folders of a system hold thousands of files; only those whose name speaks of mathematics are looked into. */
-static const char *const telling_parts[] = {"blas", "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
+static const char *const telling_parts[] = {"blas",  "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
                                             "atlas", "blis",   "armpl", "nvpl", "essl", "flexi"};
 
 bool bp__name_tells(const char *name) {
@@ -174,7 +175,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The entries of a folder that could matter, sorted so that lists are the same in each run. A folder's name ends with '/'. */
+/* The entries of a folder that could matter, sorted so that lists are the same in each run. A folder's name ends with
+ * '/'. */
 static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool flavours, int *count) {
     char **names = NULL;
     int room = 0;

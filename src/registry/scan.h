@@ -9,11 +9,11 @@ typedef struct bp__file {
     const char *path;    /* the real one */
     const char *aliases; /* newline-separated */
     bp__file_key key;
-    bool asked_for;      /* reached through registry.library_path: looked into whatever its name */
+    bool asked_for;           /* reached through registry.library_path: looked into whatever its name */
     const char *loader_names; /* newline-separated: the names by which the loader's cache knows it */
-    bool loaded;         /* by this process */
+    bool loaded;              /* by this process */
     struct bp__file *same_as; /* the file of the list that this one is a copy of, or NULL */
-    bool stored;         /* facts came from the store */
+    bool stored;              /* facts came from the store */
     bp_status trust;
     const char *trust_reason;
     bp__facts facts;
@@ -55,7 +55,8 @@ void bp__place_begin(bp__search *search, const char *name);
 void bp__place_problem(bp__search *search, const char *problem);
 /* The file found or met again; NULL when there is none, or when out of memory. Valid until the next call. */
 bp__file *bp__scan_file(bp__search *search, const char *path, bool asked_for);
-/* Reads one folder, and with `flavours` also its folders with telling names (openblas-pthread/). Returns what was wrong, or "". */
+/* Reads one folder, and with `flavours` also its folders with telling names (openblas-pthread/). Returns what was
+ * wrong, or "". */
 const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for, bool flavours);
 
 /* Walks every place in order (places.c). */

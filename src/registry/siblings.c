@@ -8,7 +8,8 @@
 
 enum { MOST_SIBLINGS = 32, MOST_DEPTH = 6 };
 
-/* The file beside `path` that the loader's message says is missing ("libtbb.so.12: cannot open shared object file: ..."). */
+/* The file beside `path` that the loader's message says is missing ("libtbb.so.12: cannot open shared object file:
+ * ..."). */
 static bool find_sibling(const char *path, const char *message, char sibling[PATH_MAX]) {
     const char *slash = strrchr(path, '/');
     size_t name = strcspn(message, ":/ ");
@@ -19,7 +20,8 @@ static bool find_sibling(const char *path, const char *message, char sibling[PAT
     return length > 0 && length < PATH_MAX && strcmp(sibling, path) != 0 && bp__file_trusted(sibling) == BP_OK;
 }
 
-static void *open_at_depth(const char *path, int flags, void (*used)(const char *), char *error, size_t size, int depth) {
+static void *open_at_depth(const char *path, int flags, void (*used)(const char *), char *error, size_t size,
+                           int depth) {
     char sibling[PATH_MAX], ignored[512];
     for (int i = 0; i < MOST_SIBLINGS; i++) {
         void *handle = dlopen(path, flags);

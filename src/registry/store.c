@@ -2,8 +2,8 @@
  *
  * The file is lines of text. After a first line with the format's number, each entry is
  *     file DEVICE INODE SIZE MODIFIED CHANGED CONTEXT LOADER HASH PATH
- * and one line "\tname value" for each fact that is not empty; "\\" and "\n" stand for a backslash and a line end. HASH is that of
- * the fact lines: an entry that was damaged is passed over.
+ * and one line "\tname value" for each fact that is not empty; "\\" and "\n" stand for a backslash and a line end. HASH
+ * is that of the fact lines: an entry that was damaged is passed over.
  */
 #include "registry/store.h"
 
@@ -83,7 +83,8 @@ static int count_entries(const char *text) {
 bp_status bp__store_parse(bp__store *store, char *text) {
     size_t head = sizeof first_line - 1;
     if (strncmp(text, first_line, head) != 0) {
-        return bp__fail(BP_E_FORMAT, "the stored probe results begin with another line than '%.*s'", (int)head - 1, first_line);
+        return bp__fail(BP_E_FORMAT, "the stored probe results begin with another line than '%.*s'", (int)head - 1,
+                        first_line);
     }
     int room = count_entries(text + head - 1);
     if (room == 0) {
@@ -239,7 +240,9 @@ static void add_escaped(bp__text *text, const char *value) {
 }
 
 static void add_head(bp__text *text, const struct bp__store_entry *entry) {
-    bp__text_addf(text, "file %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIx64 " %" PRId64 " %" PRIx64 " %s\n",
+    bp__text_addf(text,
+                  "file %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIx64 " %" PRId64 " %" PRIx64
+                  " %s\n",
                   entry->key.device, entry->key.inode, entry->key.size, entry->key.modified_ns, entry->key.changed_ns,
                   entry->context, entry->loader, entry->hash, entry->path);
     bp__text_add_n(text, entry->facts, entry->length);
@@ -247,15 +250,15 @@ static void add_head(bp__text *text, const struct bp__store_entry *entry) {
 
 static void add_file(bp__text *text, const bp__store *store, const bp__file *file) {
     bp__text facts = {0};
-#define ADD_TEXT(name)                           \
-    if (*file->facts.name) {                     \
-        bp__text_add(&facts, "\t" #name " ");    \
-        add_escaped(&facts, file->facts.name);   \
-        bp__text_add(&facts, "\n");              \
+#define ADD_TEXT(name)                                                                                                 \
+    if (*file->facts.name) {                                                                                           \
+        bp__text_add(&facts, "\t" #name " ");                                                                          \
+        add_escaped(&facts, file->facts.name);                                                                         \
+        bp__text_add(&facts, "\n");                                                                                    \
     }
-#define ADD_INT(name)                                                      \
-    if (file->facts.name != 0) {                                           \
-        bp__text_addf(&facts, "\t" #name " %" PRId64 "\n", file->facts.name); \
+#define ADD_INT(name)                                                                                                  \
+    if (file->facts.name != 0) {                                                                                       \
+        bp__text_addf(&facts, "\t" #name " %" PRId64 "\n", file->facts.name);                                          \
     }
 #define X(type, name) ADD_##type(name)
     BP__FACT_MAP(X)
@@ -305,9 +308,9 @@ static bp_status write_store(const bp__store *store, const bp__search *search) {
                 add_head(&text, entry);
             }
         }
-        status = text.failed             ? bp__fail_memory(text.length, "stored probe results")
+        status = text.failed                 ? bp__fail_memory(text.length, "stored probe results")
                  : text.length >= MOST_BYTES ? BP_OK
-                                         : bp__file_replace(store->path, bp__text_get(&text), text.length);
+                                             : bp__file_replace(store->path, bp__text_get(&text), text.length);
     }
     bp__text_free(&text);
     bp__store_close(&latest);

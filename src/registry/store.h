@@ -21,7 +21,8 @@ void bp__store_close(bp__store *store);
 /* Takes what is known of an unchanged file into file->facts; sets file->stored. BP_E_NO_MEMORY. */
 bp_status bp__store_get(const bp__store *store, bp__file *file);
 
-/* Writes what is known of these files, keeping entries of others while they fit. Nothing when the store is off or read-only. */
+/* Writes what is known of these files, keeping entries of others while they fit. Nothing when the store is off or
+ * read-only. */
 bp_status bp__store_save(const bp__store *store, const bp__search *search);
 
 /* Reads entries from text (NUL at the end), which is changed and may be hostile. BP_E_NO_MEMORY, BP_E_FORMAT. */

@@ -9,10 +9,10 @@
 typedef struct elf_recipe {
     bool wide, big;
     unsigned machine;
-    bool gnu_hash;  /* else the older table */
+    bool gnu_hash; /* else the older table */
     const char *soname, *runpath;
     const char *needed[4];
-    const char *defined[8];  /* symbols; the first one is data that begins with `text` */
+    const char *defined[8]; /* symbols; the first one is data that begins with `text` */
     const char *imported[4];
     const char *text;
 } elf_recipe;

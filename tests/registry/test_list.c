@@ -127,14 +127,15 @@ static void test_junk_is_left_out(void **state) {
     assert_int_equal(mkdir(in_folder("libfolder.so"), 0700), 0);
     assert_int_equal(symlink("nowhere", in_folder("libgone.so")), 0);
     put("plain", "libplain.so");
-    put("plain", "plain.so.debug");
+    put("wide", "plain.so.debug");
     restart(folder, NULL);
     assert_non_null(strstr(only_row().path, "/libplain.so"));
 }
 
 static void test_ids_and_order(void **state) {
     (void)state;
-    static const char *const expected[] = {"openblas", "blas", "blas-serial", "blas64", "blas64-serial", "blas-serial-2", "native"};
+    static const char *const expected[] = {"openblas",      "blas",          "blas-serial", "blas64",
+                                           "blas64-serial", "blas-serial-2", "native"};
     int count = 0;
     put("marked", "z.so");
     put("plain", "b.so");

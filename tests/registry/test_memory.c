@@ -1,4 +1,5 @@
-/* test_memory.c - every allocation of the registry fails once: the call says so, nothing leaks, and the next one works. */
+/* test_memory.c - every allocation of the registry fails once: the call says so, nothing leaks, and the next one works.
+ */
 #include "registry/support_registry.h"
 
 static int64_t left = -1; /* allocations that still succeed; -1: all */

@@ -1,4 +1,5 @@
-/* test_store.c - stored probe results: hits, misses for every part of the key, damage, modes, and what must not be kept. */
+/* test_store.c - stored probe results: hits, misses for every part of the key, damage, modes, and what must not be
+ * kept. */
 #include "registry/support_registry.h"
 
 #include <fcntl.h>
@@ -76,7 +77,8 @@ static void test_each_part_of_the_key(void **state) {
     assert_int_equal(was_probed(), 1);
 }
 
-/* Another library written into the same file, with its old size and times: only the change time and the build-id tell. */
+/* Another library written into the same file, with its old size and times: only the change time and the build-id tell.
+ */
 static void test_content_replaced_in_place(void **state) {
     (void)state;
     struct stat facts;

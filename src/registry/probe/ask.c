@@ -1,4 +1,5 @@
-/* ask.c - questions about a library's identity: version, kernel set, thread settings, and the runtimes that came with it. */
+/* ask.c - questions about a library's identity: version, kernel set, thread settings, and the runtimes that came with
+ * it. */
 #include "registry/probe/probe.h"
 
 #include <link.h>
@@ -47,7 +48,8 @@ static void ask_version(const subject *library) {
     switch (family->version) {
     case BP__ANSWER_TEXT:
     case BP__ANSWER_SECOND_WORD:
-        report_text_version(family->version_symbol, ((text_function *)address)(), family->version == BP__ANSWER_SECOND_WORD);
+        report_text_version(family->version_symbol, ((text_function *)address)(),
+                            family->version == BP__ANSWER_SECOND_WORD);
         return;
     case BP__ANSWER_INTS:
         ((void (*)(int *, int *, int *))address)(&numbers[0], &numbers[1], &numbers[2]);
@@ -62,7 +64,7 @@ static void ask_version(const subject *library) {
         memcpy(numbers, ((const int *(*)(void))address)(), 3 * sizeof *numbers);
         break;
     case BP__ANSWER_NUMBER:
-        report_packed(family->version_symbol, (int64_t)((size_t (*)(void))address)());
+        report_packed(family->version_symbol, (int64_t)((size_t(*)(void))address)());
         return;
     case BP__ANSWER_NUMBER_OUT:
         if (((int (*)(int *))address)(numbers) == 0) {
@@ -84,8 +86,9 @@ static void ask_version(const subject *library) {
 }
 
 static void ask_kernels(const subject *library) {
-    static const char *const branches[] = {"",      "",    "",     "compatible", "sse2",  "sse3",      "ssse3",     "sse4.1",
-                                           "sse4.2", "avx", "avx2", "avx512-mic", "avx512", "avx512-mic", "avx512"};
+    static const char *const branches[] = {"",     "",           "",       "compatible", "sse2",
+                                           "sse3", "ssse3",      "sse4.1", "sse4.2",     "avx",
+                                           "avx2", "avx512-mic", "avx512", "avx512-mic", "avx512"};
     const bp__family *family = library->family;
     void *address = family->kernels_symbol ? own_symbol(library, family->kernels_symbol) : NULL;
     const char *name = NULL;

@@ -1,7 +1,7 @@
 /* conventions.c - how a library takes integers and returns numbers, tried with calls that are harmless either way.
  *
- * Integers go by reference as 64-bit values below 2^31: on a little-endian machine a 32-bit library reads the same number from
- * their first half, so that every call here is right before the width is known.
+ * Integers go by reference as 64-bit values below 2^31: on a little-endian machine a 32-bit library reads the same
+ * number from their first half, so that every call here is right before the width is known.
  */
 #include "registry/probe/probe.h"
 
@@ -27,7 +27,7 @@ static bool width_by_isamax(const subject *library) {
     }
     address = c_routine(library, "cblas_isamax");
     if ((library->kinds & BP_LIB_CBLAS) && address) {
-        int found = (int)((size_t (*)(int64_t, const float *, int64_t))address)(length, x, step);
+        int found = (int)((size_t(*)(int64_t, const float *, int64_t))address)(length, x, step);
         if (found == 1 || found == 0) {
             report_width(found == 1 ? 32 : 64, "cblas_isamax with a length that differs by width");
             return true;
@@ -63,8 +63,8 @@ void ask_width_of_lapack(const subject *library) {
         return;
     }
     report_width(64, "dpotrf with an order that differs by width");
-    ((void (*)(const char *, const int64_t *, double *, const int64_t *, int64_t *, size_t))address)("U", &order, a, &leading,
-                                                                                                   &info, 1);
+    ((void (*)(const char *, const int64_t *, double *, const int64_t *, int64_t *, size_t))address)(
+        "U", &order, a, &leading, &info, 1);
     if (a[0] == 2) {
         report("int_bits", "32");
     }
@@ -86,8 +86,8 @@ static void ask_complex_return(const subject *library) {
     if (result == expected) {
         report("complex_return", "hidden argument");
     } else {
-        result = ((double complex(*)(const int64_t *, const double complex *, const int64_t *, const double complex *,
-                                     const int64_t *))address)(&length, x, &step, y, &step);
+        result = ((double complex (*)(const int64_t *, const double complex *, const int64_t *, const double complex *,
+                                      const int64_t *))address)(&length, x, &step, y, &step);
         report("complex_return", result == expected ? "register" : "unknown");
     }
     report_how("complex_return", "zdotc called both ways");
@@ -101,13 +101,13 @@ static void ask_float_return(const subject *library) {
     if (!address) {
         return;
     }
-    float narrow = ((float (*)(const int64_t *, const float *, const int64_t *, const float *, const int64_t *))address)(
-        &length, x, &step, y, &step);
+    float narrow = ((float (*)(const int64_t *, const float *, const int64_t *, const float *,
+                               const int64_t *))address)(&length, x, &step, y, &step);
     if (narrow == 3.5F) {
         report("f2c", "0");
     } else {
-        double wide = ((double (*)(const int64_t *, const float *, const int64_t *, const float *, const int64_t *))address)(
-            &length, x, &step, y, &step);
+        double wide = ((double (*)(const int64_t *, const float *, const int64_t *, const float *,
+                                   const int64_t *))address)(&length, x, &step, y, &step);
         if (wide != 3.5) {
             report("wrong", "sdot");
             return;

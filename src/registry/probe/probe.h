@@ -31,7 +31,8 @@ void report_how(const char *name, const char *how);
 void *fortran_routine(const subject *library, const char *stem);
 void *c_routine(const subject *library, const char *stem);
 
-/* The address of a symbol of the library's own interface, with any of the affixes that libraries use; NULL when absent. */
+/* The address of a symbol of the library's own interface, with any of the affixes that libraries use; NULL when absent.
+ */
 void *own_symbol(const subject *library, const char *name);
 
 void ask_version_and_kernels(const subject *library);

@@ -55,7 +55,8 @@ static double complex get(const number_type *type, const matrix *of, int64_t ind
 }
 
 /* Element (i, j) of op(X), X being column-major with a leading dimension. */
-static double complex element(const number_type *type, const matrix *of, char op, int64_t leading, int64_t i, int64_t j) {
+static double complex element(const number_type *type, const matrix *of, char op, int64_t leading, int64_t i,
+                              int64_t j) {
     double complex value = get(type, of, op == 'N' ? i + j * leading : j + i * leading);
     return op == 'C' ? conj(value) : value;
 }
@@ -69,40 +70,41 @@ static void fill(const number_type *type, matrix *of, unsigned seed) {
 }
 
 typedef void fortran_gemm(const char *, const char *, const int64_t *, const int64_t *, const int64_t *, const void *,
-                          const void *, const int64_t *, const void *, const int64_t *, const void *, void *, const int64_t *,
-                          size_t, size_t);
-typedef void c_sgemm(int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t, float,
-                     void *, int64_t);
-typedef void c_dgemm(int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t, double,
-                     void *, int64_t);
-typedef void c_zgemm(int, int, int, int64_t, int64_t, int64_t, const void *, const void *, int64_t, const void *, int64_t,
-                     const void *, void *, int64_t);
+                          const void *, const int64_t *, const void *, const int64_t *, const void *, void *,
+                          const int64_t *, size_t, size_t);
+typedef void c_sgemm(int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t,
+                     float, void *, int64_t);
+typedef void c_dgemm(int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t,
+                     double, void *, int64_t);
+typedef void c_zgemm(int, int, int, int64_t, int64_t, int64_t, const void *, const void *, int64_t, const void *,
+                     int64_t, const void *, void *, int64_t);
 
 static void call_fortran(void *address, const product *p, const matrix *a, int64_t lda, const matrix *b, int64_t ldb,
                          matrix *c, int64_t ldc) {
     matrix factors[2];
     put(&p->type, &factors[0], 0, p->alpha);
     put(&p->type, &factors[1], 0, p->beta);
-    ((fortran_gemm *)address)(&p->op_a, &p->op_b, &p->m, &p->n, &p->k, &factors[0], a, &lda, b, &ldb, &factors[1], c, &ldc, 1,
-                              1);
+    ((fortran_gemm *)address)(&p->op_a, &p->op_b, &p->m, &p->n, &p->k, &factors[0], a, &lda, b, &ldb, &factors[1], c,
+                              &ldc, 1, 1);
 }
 
 static int c_word(char op) {
     return op == 'N' ? 111 : op == 'T' ? 112 : 113; /* CblasNoTrans, CblasTrans, CblasConjTrans */
 }
 
-static void call_c(void *address, const product *p, const matrix *a, int64_t lda, const matrix *b, int64_t ldb, matrix *c,
-                   int64_t ldc) {
+static void call_c(void *address, const product *p, const matrix *a, int64_t lda, const matrix *b, int64_t ldb,
+                   matrix *c, int64_t ldc) {
     enum { COLUMN_MAJOR = 102 };
     int op_a = c_word(p->op_a), op_b = c_word(p->op_b);
     if (p->type.is_complex) {
         matrix factors[2];
         put(&p->type, &factors[0], 0, p->alpha);
         put(&p->type, &factors[1], 0, p->beta);
-        ((c_zgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, &factors[0], a, lda, b, ldb, &factors[1], c, ldc);
-    } else if (p->type.is_double) {
-        ((c_dgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, creal(p->alpha), a, lda, b, ldb, creal(p->beta), c,
+        ((c_zgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, &factors[0], a, lda, b, ldb, &factors[1], c,
                              ldc);
+    } else if (p->type.is_double) {
+        ((c_dgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, creal(p->alpha), a, lda, b, ldb,
+                             creal(p->beta), c, ldc);
     } else {
         ((c_sgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, (float)creal(p->alpha), a, lda, b, ldb,
                              (float)creal(p->beta), c, ldc);

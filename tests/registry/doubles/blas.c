@@ -1,4 +1,5 @@
-/* blas.c - a tiny BLAS that plays every kind of library that the registry must tell apart; see local.cmake for the casts.
+/* blas.c - a tiny BLAS that plays every kind of library that the registry must tell apart; see local.cmake for the
+ * casts.
  *
  *   DOUBLE_INTEGER      int32_t or int64_t
  *   DOUBLE_SUFFIX       what follows a Fortran name: _ or 64_
@@ -41,52 +42,54 @@ __attribute__((constructor)) static void load(void) {
 #endif
 
 /* The product of one type, its Fortran interface and its C interface; SCALAR is how C passes a factor. */
-#define PRODUCT(letter, type, CONJ)                                                                                       \
-    static void letter##_product(int op_a, int op_b, integer m, integer n, integer k, type alpha, const type *a,          \
-                                 integer lda, const type *b, integer ldb, type beta, type *c, integer ldc) {              \
-        DOUBLE_CALL;                                                                                                      \
-        for (integer j = 0; j < n; j++) {                                                                                 \
-            for (integer i = 0; i < m; i++) {                                                                             \
-                type sum = 0;                                                                                             \
-                for (integer l = 0; l < k; l++) {                                                                         \
-                    type x = op_a == 'N' ? a[i + l * lda] : a[l + i * lda];                                               \
-                    type y = op_b == 'N' ? b[l + j * ldb] : b[j + l * ldb];                                               \
-                    sum += (op_a == 'C' ? CONJ(x) : x) * (op_b == 'C' ? CONJ(y) : y);                                     \
-                }                                                                                                         \
-                type *to = &c[i + j * ldc];                                                                               \
-                *to = beta == 0 ? alpha * sum : alpha * sum + beta * *to;                                                 \
-            }                                                                                                             \
-        }                                                                                                                 \
-        if (WRONG(m, n, k)) {                                                                                             \
-            c[(m - 1) + (n - 1) * ldc] += 1;                                                                              \
-        }                                                                                                                 \
+#define PRODUCT(letter, type, CONJ)                                                                                    \
+    static void letter##_product(int op_a, int op_b, integer m, integer n, integer k, type alpha, const type *a,       \
+                                 integer lda, const type *b, integer ldb, type beta, type *c, integer ldc) {           \
+        DOUBLE_CALL;                                                                                                   \
+        for (integer j = 0; j < n; j++) {                                                                              \
+            for (integer i = 0; i < m; i++) {                                                                          \
+                type sum = 0;                                                                                          \
+                for (integer l = 0; l < k; l++) {                                                                      \
+                    type x = op_a == 'N' ? a[i + l * lda] : a[l + i * lda];                                            \
+                    type y = op_b == 'N' ? b[l + j * ldb] : b[j + l * ldb];                                            \
+                    sum += (op_a == 'C' ? CONJ(x) : x) * (op_b == 'C' ? CONJ(y) : y);                                  \
+                }                                                                                                      \
+                type *to = &c[i + j * ldc];                                                                            \
+                *to = beta == 0 ? alpha * sum : alpha * sum + beta * *to;                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (WRONG(m, n, k)) {                                                                                          \
+            c[(m - 1) + (n - 1) * ldc] += 1;                                                                           \
+        }                                                                                                              \
     }
 
-#define FORTRAN_PRODUCT(letter, type)                                                                                     \
-    EXPORT void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n,             \
-                                      const integer *k, const type *alpha, const type *a, const integer *lda,            \
-                                      const type *b, const integer *ldb, const type *beta, type *c, const integer *ldc); \
-    void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n, const integer *k,  \
-                               const type *alpha, const type *a, const integer *lda, const type *b, const integer *ldb,   \
-                               const type *beta, type *c, const integer *ldc) {                                           \
-        letter##_product(*op_a, *op_b, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                             \
+#define FORTRAN_PRODUCT(letter, type)                                                                                  \
+    EXPORT void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n,          \
+                                      const integer *k, const type *alpha, const type *a, const integer *lda,          \
+                                      const type *b, const integer *ldb, const type *beta, type *c,                    \
+                                      const integer *ldc);                                                             \
+    void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n,                 \
+                               const integer *k, const type *alpha, const type *a, const integer *lda, const type *b,  \
+                               const integer *ldb, const type *beta, type *c, const integer *ldc) {                    \
+        letter##_product(*op_a, *op_b, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                          \
     }
 
 /* Row-major is the transposed product. */
-#define C_PRODUCT(letter, type, SCALAR, VALUE)                                                                            \
-    EXPORT void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,        \
-                                     const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,        \
-                                     integer ldc);                                                                        \
-    void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha, const type *a, \
-                              integer lda, const type *b, integer ldb, SCALAR beta, type *c, integer ldc) {               \
-        static const char words[] = "NTC";                                                                                \
-        if (order == 102) {                                                                                               \
-            letter##_product(words[op_a - 111], words[op_b - 111], m, n, k, VALUE(alpha), a, lda, b, ldb, VALUE(beta), c, \
-                             ldc);                                                                                        \
-        } else {                                                                                                          \
-            letter##_product(words[op_b - 111], words[op_a - 111], n, m, k, VALUE(alpha), b, ldb, a, lda, VALUE(beta), c, \
-                             ldc);                                                                                        \
-        }                                                                                                                 \
+#define C_PRODUCT(letter, type, SCALAR, VALUE)                                                                         \
+    EXPORT void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,     \
+                                     const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,     \
+                                     integer ldc);                                                                     \
+    void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,            \
+                              const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,            \
+                              integer ldc) {                                                                           \
+        static const char words[] = "NTC";                                                                             \
+        if (order == 102) {                                                                                            \
+            letter##_product(words[op_a - 111], words[op_b - 111], m, n, k, VALUE(alpha), a, lda, b, ldb, VALUE(beta), \
+                             c, ldc);                                                                                  \
+        } else {                                                                                                       \
+            letter##_product(words[op_b - 111], words[op_a - 111], n, m, k, VALUE(alpha), b, ldb, a, lda, VALUE(beta), \
+                             c, ldc);                                                                                  \
+        }                                                                                                              \
     }
 
 #define SELF(x) (x)
@@ -124,8 +127,10 @@ typedef double float_result;
 #else
 typedef float float_result;
 #endif
-EXPORT float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y, const integer *y_step);
-float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y, const integer *y_step) {
+EXPORT float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y,
+                                  const integer *y_step);
+float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y,
+                           const integer *y_step) {
     float sum = 0;
     for (integer i = 0; i < *n; i++) {
         sum += x[i * *x_step] * y[i * *y_step];
