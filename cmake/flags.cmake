@@ -42,3 +42,13 @@ function(add_instruction_set_flags)
         endif()
     endforeach()
 endfunction()
+
+# The kernels' templates unroll into thousands of instructions, and clang takes many minutes to instrument those. They are
+# no fuzz target; the asan preset runs them instrumented.
+function(leave_kernels_uninstrumented)
+    foreach(source ${ARGN})
+        if(BACKPLANE_FUZZ AND source MATCHES "/native/kernel_[a-z0-9]*\\.c$")
+            set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all -O1)
+        endif()
+    endforeach()
+endfunction()
