@@ -119,8 +119,8 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, const bp__native_view *t, co
         VECTOR v_re[MV], v_im[MV];
         UNROLL
         for (int i = 0; i < mv; i++) {
-            v_re[i] = NAME(load)(v + 2 * i * VL);
-            v_im[i] = NAME(load)(v + (2 * i + 1) * VL);
+            v_re[i] = NAME(load)(v + i * VL);
+            v_im[i] = NAME(load)(v + (mv + i) * VL);
         }
         UNROLL
         for (int j = 0; j < nr; j++) {
@@ -175,34 +175,46 @@ static void NAME(block)(const bp__native_view *b) {
     }
 }
 
+/* One vector of rows into a panel of `width` rows. Parts of contiguous k are transposed like real numbers, 2*k of them.
+ */
+INLINE void NAME(pack_rows)(REAL *to, int width, const REAL *from, int64_t across, int64_t along, int rows, int64_t k) {
+    int64_t l = 0;
+    if (along == 1) {
+        l = JOIN(transpose, PARTS(pack_v))(to, width, from, 2 * across, rows, 2 * k) / 2;
+    }
+    for (; l < k; l++) {
+        const REAL *x = from + 2 * l * along;
+        REAL *re = to + 2 * l * width, *im = re + width;
+        if (across == 1 && rows == VL) {
+            VECTOR x_re, x_im;
+            NAME(split)(x, &x_re, &x_im);
+            NAME(store)(re, x_re);
+            NAME(store)(im, x_im);
+            continue;
+        }
+        for (int lane = 0; lane < VL; lane++) {
+            re[lane] = lane < rows ? x[2 * lane * across] : 0;
+            im[lane] = lane < rows ? x[2 * lane * across + 1] : 0;
+        }
+    }
+}
+
 static void NAME(pack_v)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
                          bool conjugate) {
     REAL *to = panels;
-    const REAL sign = conjugate ? -1 : 1;
     for (int64_t p = 0; p < count;) {
-        const int mv = NAME(vectors)(count - p);
+        const int mv = NAME(vectors)(count - p), width = mv * VL;
         for (int i = 0; i < mv; i++, p += VL) {
             const int rows = count - p < VL ? (int)(count - p) : VL;
-            const REAL *from = (const REAL *)source + 2 * p * across;
-            REAL *vector = to + 2 * i * VL;
-            for (int64_t l = 0; l < k; l++, vector += 2 * mv * VL, from += 2 * along) {
-                if (across == 1 && rows == VL) {
-                    VECTOR re, im;
-                    NAME(split)(from, &re, &im);
-                    NAME(store)(vector, re);
-                    NAME(store)(vector + VL, im * PARTS(splat)(sign));
-                    continue;
-                }
-                for (int lane = 0; lane < rows; lane++) {
-                    vector[lane] = from[2 * lane * across];
-                    vector[VL + lane] = sign * from[2 * lane * across + 1];
-                }
-                for (int lane = rows; lane < VL; lane++) {
-                    vector[lane] = vector[VL + lane] = 0;
-                }
+            NAME(pack_rows)(to + i * VL, width, (const REAL *)source + 2 * p * across, across, along, rows, k);
+        }
+        for (int64_t l = 0; conjugate && l < k; l++) {
+            REAL *im = to + (2 * l + 1) * width;
+            for (int i = 0; i < width; i++) {
+                im[i] = -im[i];
             }
         }
-        to += 2 * mv * VL * k;
+        to += 2 * width * k;
     }
 }
 

@@ -28,16 +28,63 @@ static void NAME(small)(const bp__native_view *whole, void *scratch) {
 /* V is split once; then C is written column by column, as memory likes it. */
 static void NAME(outer)(const bp__native_view *w, void *scratch) {
     NAME(pack_v)(scratch, w->v, w->v_p, w->v_k, w->p, 1, w->v_conjugate);
-    bp__native_view t = *w;
     for (int64_t q = 0; q < w->q; q++) {
-        const REAL *s = (const REAL *)w->s + 2 * q * w->s_q;
+        const REAL *s = (const REAL *)w->s + 2 * q * w->s_q, *v = scratch;
         REAL *c = (REAL *)w->c + 2 * q * w->c_q;
-        for (int64_t p = 0; p < w->p; p += VL) {
-            const int rows = w->p - p < VL ? (int)(w->p - p) : VL;
-            NAME(tile)(1, 1, false, &t, (const REAL *)scratch + 2 * p, s, c + 2 * p * w->c_p, rows);
+        for (int64_t p = 0; p < w->p;) {
+            const int mv = NAME(vectors)(w->p - p);
+            const int rows = w->p - p < mv * VL ? (int)(w->p - p) : mv * VL;
+            NAME(tiles)[1][mv - 1][0](w, v, s, c + 2 * p * w->c_p, rows);
+            v += 2 * mv * VL;
+            p += rows;
         }
     }
 }
+
+/* A slice of C whose sums stay in the first-level cache while V streams by. */
+#define SLICE ((int)(4096 / sizeof(REAL)))
+
+/* sum += v[0..rows) * x, with parts of the sum apart; `sign` is -1 for a conjugated v. */
+INLINE void NAME(gather)(REAL *sum_re, REAL *sum_im, const REAL *v, const REAL *x, REAL sign, int rows) {
+    const VECTOR x_re = PARTS(splat)(x[0]), x_im = PARTS(splat)(x[1]), signs = PARTS(splat)(sign);
+    int i = 0;
+    for (; i + VL <= rows; i += VL) {
+        VECTOR re = NAME(load)(sum_re + i), im = NAME(load)(sum_im + i), v_re, v_im;
+        NAME(split)(v + 2 * i, &v_re, &v_im);
+        v_im *= signs;
+        re = PARTS(madd)(v_re, x_re, re);
+        im = PARTS(madd)(v_re, x_im, im);
+        NAME(store)(sum_re + i, PARTS(msub)(v_im, x_im, re));
+        NAME(store)(sum_im + i, PARTS(madd)(v_im, x_re, im));
+    }
+    for (; i < rows; i++) {
+        const REAL v_re = v[2 * i], v_im = sign * v[2 * i + 1];
+        sum_re[i] = NAME(scalar_msub)(v_im, x[1], PARTS(scalar_madd)(v_re, x[0], sum_re[i]));
+        sum_im[i] = PARTS(scalar_madd)(v_im, x[0], PARTS(scalar_madd)(v_re, x[1], sum_im[i]));
+    }
+}
+
+static void NAME(gemv)(const bp__native_view *w, void *scratch) {
+    (void)scratch;
+    static const double one[2] = {1, 0};
+    const REAL sign = w->v_conjugate ? -1 : 1;
+    for (int64_t p = 0; p < w->p; p += SLICE) {
+        const int rows = w->p - p < SLICE ? (int)(w->p - p) : SLICE;
+        for (int64_t first = 0; first < w->k; first += K_BLOCK) {
+            REAL re[SLICE], im[SLICE];
+            memset(re, 0, (size_t)rows * sizeof(REAL));
+            memset(im, 0, (size_t)rows * sizeof(REAL));
+            for (int64_t k = first; k < w->k && k < first + K_BLOCK; k++) {
+                NAME(gather)
+                (re, im, (const REAL *)w->v + 2 * (p + k * w->v_k), (const REAL *)w->s + 2 * k * w->s_k, sign, rows);
+            }
+            for (int i = 0; i < rows; i++) {
+                NAME(update)((REAL *)w->c + 2 * (p + i) * w->c_p, re[i], im[i], w->alpha, first == 0 ? w->beta : one);
+            }
+        }
+    }
+}
+#undef SLICE
 
 /* Element l goes to lane l mod (2 * VL), whatever the strides. */
 static void NAME(dot)(const bp__native_view *w, void *scratch) {
