@@ -1,10 +1,6 @@
 /* support_libraries.c - the BLAS libraries of this machine, as the registry lists them. */
 #include "blas/support_blas.h"
 
-#include <glob.h>
-#include <stdlib.h>
-#include <string.h>
-
 bp_library_info test_row(const char *family, const char *threading) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
                              .id = family,
@@ -27,44 +23,26 @@ bp_library_info test_row(const char *family, const char *threading) {
                              .learned = ""};
 }
 
-#define MOST 16
+#define MOST 32
 
-static bp_library_info rows[MOST];
-static const bp_library_info *list[MOST];
-static int found;
-
-static void add(const char *pattern, const char *id, const char *family, const char *threading, int int_bits,
-                const char *prefix, const char *suffix) {
-    glob_t paths;
-    if (found < MOST && glob(pattern, 0, NULL, &paths) == 0) {
-        rows[found] = test_row(family, threading);
-        rows[found].id = id;
-        rows[found].path = realpath(paths.gl_pathv[0], NULL);
-        rows[found].int_bits = int_bits;
-        rows[found].prefix = prefix;
-        rows[found].suffix = suffix;
-        list[found] = &rows[found];
-        found++;
-        globfree(&paths);
-    }
+/* A library that is known to be broken, or that forwards to another one of the list, is never opened by the provider.
+ */
+static bool is_candidate(const bp_library_info *row) {
+    return (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) && row->state == BP_LIBRARY_OK;
 }
 
 const bp_library_info **test_libraries(int *count) {
-    if (found == 0) {
-        add("/usr/lib/*/openblas-pthread/libopenblas.so.0", "openblas", "openblas", "pthread", 32, "", "_");
-        add("/usr/lib/*/openblas-openmp/libopenblas.so.0", "openblas-openmp", "openblas", "libgomp", 32, "", "_");
-        add("/usr/lib/*/openblas64-pthread/libopenblas64.so.0", "openblas64", "openblas", "pthread", 64, "", "_");
-        add("/usr/lib/*/blis-pthread/libblis.so.4", "blis-pthread", "blis", "pthread", 32, "", "_");
-        add("/usr/lib/*/blis-openmp/libblis.so.4", "blis", "blis", "libgomp", 32, "", "_");
-        add("/usr/lib/*/blas/libblas.so.3", "netlib", "netlib", "serial", 32, "", "_");
-        const char *venv = getenv("VIRTUAL_ENV");
-        if (venv) {
-            char path[4096];
-            strcat(strcpy(path, venv), "/lib/libmkl_rt.so.*");
-            add(path, "mkl", "mkl", "libiomp5", 32, "", "_");
-            add(path, "mkl-64", "mkl", "libiomp5", 64, "", "_64_");
-            strcat(strcpy(path, venv), "/lib/python3*/site-packages/numpy.libs/libscipy_openblas64_-*.so");
-            add(path, "openblas-numpy", "openblas", "pthread", 64, "scipy_", "_64_");
+    static bp_library_info rows[MOST];
+    static const bp_library_info *list[MOST];
+    static int found;
+    int all = 0;
+    if (found == 0 && bp_library_count(&all) == BP_OK) {
+        for (int i = 0; i < all && found < MOST; i++) {
+            rows[found].struct_size = sizeof rows[found];
+            if (bp_library_at(i, &rows[found]) == BP_OK && is_candidate(&rows[found])) {
+                list[found] = &rows[found];
+                found++;
+            }
         }
     }
     *count = found;

@@ -137,6 +137,22 @@ static void test_determinism(void **state) {
             }
         }
     }
+    /* The same bits on any number of threads: on one, and product by product. */
+    test_product p = square(BP_F64, 1024, 2);
+    p.deterministic = 2;
+    assert_int_equal(judge("openblas", "pthread", &p).threads, 1);
+    p.batch[1] = 3;
+    p.broadcast_b = true;
+    bp_library_info row = test_row("netlib", "serial");
+    bp_problem problem = test_problem(&p);
+    problem.of.gemm.batch_a[0] = problem.of.gemm.batch_c[0] = 1024 * 1024;
+    bp_verdict verdict = judge_row(&row, &problem);
+    assert_string_equal(verdict.algorithm, "gemm per product");
+    assert_true(verdict.notes & BP_NOTE_SAME_THREADS);
+    problem.policy.deterministic = 1;
+    verdict = judge_row(&row, &problem);
+    assert_string_equal(verdict.algorithm, "gemm over the batch");
+    assert_false(verdict.notes & BP_NOTE_SAME_THREADS);
     /* Where nobody asks, a count that another thread of the program may change promises nothing ... */
     bp_reason reason;
     assert_int_equal(promise("openblas", "pthread", 500, 2, 0, &reason), 0);

@@ -158,7 +158,10 @@ struct bp__blas_plan {
 typedef bp_status (*bp__blas_run)(const bp_prepared *, const void *, const void *, void *, const bp_scalar *);
 void bp__blas_thunk(bp__blas_kind kind, bp_dtype dtype, int int_bits, bool c, bp__blas_call *call, bp__blas_run *run);
 
-/* Whether a plan's run must be the general one. */
+/* One product with fixed factors and no copies, with a thread count to be settled. */
+bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const void *b, void *c,
+                               const bp_scalar *scalars);
+/* Everything. */
 bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
                                const bp_scalar *scalars);
 bp_status bp__blas_run_scale(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars);

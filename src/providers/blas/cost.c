@@ -35,7 +35,8 @@ static double gemv_work(const bp__blas_instance *instance, const bp__blas_route 
     int64_t cache = instance->host->machine.l3_bytes;
     double elements = count(&route->first);
     double bytes = elements * (double)route->element;
-    double work = elements * wide * speed->gemv_element[precision(route)];
+    int64_t columns = route->first.transform == 'N' ? route->k : route->m;
+    double work = elements * wide * speed->gemv_element[precision(route)] + (double)columns * speed->gemv_column;
     double stream = bytes > (double)(cache > 0 ? cache : CACHE_BYTES) ? bytes * MEMORY_BYTE : 0;
     return work > stream ? work : stream;
 }

@@ -25,6 +25,7 @@ typedef struct bp__blas_speed {
     double c_element[2];    /* per element of C, whatever k is: loading, scaling and storing it */
     double pack_element[2]; /* per element of A and B: the copy that the library makes for its kernels */
     double gemv_element[2]; /* per element of the matrix of a gemv that lies in the cache */
+    double gemv_column;     /* per column of that matrix as it lies, however short */
     double start;           /* of a second thread and of joining it */
 } bp__blas_speed;
 

@@ -147,9 +147,9 @@ static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
     fix_arguments(plan, instance->library->int_bits);
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, instance->library->int_bits, c, &plan->call, &run);
-    bool plain =
-        route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settles && !plan->marks;
-    plan->prepared.run = plain ? run : bp__blas_run_general;
+    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->locks;
+    bool plain = single && !plan->settles && !plan->marks;
+    plan->prepared.run = plain ? run : single && plan->settles ? bp__blas_run_settled : bp__blas_run_general;
     return BP_OK;
 }
 

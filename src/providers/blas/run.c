@@ -103,6 +103,22 @@ static void note_threads(const bp__blas_plan *p) {
     }
 }
 
+bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const void *b, void *c,
+                               const bp_scalar *scalars) {
+    const bp__blas_plan *p = (const bp__blas_plan *)self;
+    (void)scalars;
+    if (bp__blas_forked(p->instance)) {
+        return bp__blas_fail_forked(p->instance);
+    }
+    if (p->marks) {
+        note_threads(p);
+    }
+    int before = bp__blas_threads_begin(p->instance, p->threads);
+    p->call(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);
+    bp__blas_threads_end(p->instance, p->threads, before);
+    return BP_OK;
+}
+
 bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
                                const bp_scalar *scalars) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
