@@ -114,7 +114,9 @@ void cli_paragraph(int indent, const char *text) {
 
 static void complain(const char *kind, const char *text) {
     fflush(stdout);
-    fprintf(stderr, "backplane: %s: ", kind);
+    fputs("backplane: ", stderr);
+    cli_print(stderr, kind);
+    fputs(": ", stderr);
     cli_print(stderr, text);
     fputc('\n', stderr);
 }

@@ -1,11 +1,13 @@
 """Verbs, options, help, exit codes and how errors look."""
 
+import os
 import subprocess
 
 import pytest
 
 from conftest import COMMAND
 
+HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
 VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "version", "help"]
 
 
@@ -123,8 +125,19 @@ def test_full_output_is_an_error(environment):
 
 
 def test_hostile_words_do_not_steer_the_terminal(backplane):
-    done = backplane("get", "\033[31mred\x7f\xc2\x9b".encode("latin-1").decode("latin-1"))
-    assert done.code == 2 and "\033" not in done.err and "\x7f" not in done.err
+    for words in (["get", HOSTILE], ["explain", "matmul", HOSTILE, "2x2", "2x2"], [HOSTILE], ["list", "--" + HOSTILE]):
+        done = backplane(*words)
+        assert done.code == 2 and "red" in done.err
+        assert "\033" not in done.err and "\x7f" not in done.err and "\x9b" not in done.err
+
+
+def test_json_escapes(backplane):
+    """What a variable may hold comes out as the same text; bytes that are no UTF-8 are replaced."""
+    text = 'a"b\\c/\u00e9\u20ac\U0001f600'
+    assert backplane("get", "blas.preferred", "--json", env={"BACKPLANE_BLAS_PREFERRED": text}).json["value"] == text
+    broken = b"x\xffy\xc0\x80z\xed\xa0\x80"
+    done = backplane("get", "blas.preferred", "--json", env={"BACKPLANE_BLAS_PREFERRED": os.fsdecode(broken)})
+    assert done.json["value"] == "x\ufffdy\ufffd\ufffdz\ufffd\ufffd\ufffd"
 
 
 def test_problem_lines_are_reported_once(backplane, tmp_path):
