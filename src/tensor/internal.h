@@ -19,8 +19,9 @@ bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *l
  * "out") goes into the sentence. */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
 
+/* The address of the first element. As a number, since an offset from outside may lead anywhere until it is checked. */
 static inline char *bp__tensor_data(const DLTensor *tensor) {
-    return tensor->data ? (char *)tensor->data + tensor->byte_offset : (char *)0;
+    return tensor->data ? (char *)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) : (char *)0;
 }
 
 /* Stride of a dimension in elements, also where strides is NULL. Sizes of 0 count as 1 in compact strides. */
