@@ -43,20 +43,20 @@ bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *l
     *low = 0;
     *high = 0;
     BP__TRY(check_count(tensor, name, item, &empty));
-    if (empty) {
-        return BP_OK;
-    }
     int64_t strides[BP_MAX_NDIM];
     bp__tensor_strides(tensor, strides);
     *high = (int64_t)item;
     bool fits = true;
     for (int i = 0; i < tensor->ndim && fits; i++) {
-        fits = tensor->shape[i] == 1 || extend(tensor->shape[i], strides[i], (int64_t)item, low, high);
+        fits = tensor->shape[i] <= 1 || extend(tensor->shape[i], strides[i], (int64_t)item, low, high);
     }
     if (!fits) {
         char text[256];
         return bp__fail(BP_E_OVERFLOW, "tensor '%s' (%s) spans more bytes than an address space has", name,
                         bp__tensor_text(tensor, text, sizeof text));
+    }
+    if (empty) { /* it spans nothing, but its strides may be computed with all the same */
+        *low = *high = 0;
     }
     return BP_OK;
 }

@@ -75,6 +75,8 @@ static void test_views(void **state) {
         BP_E_OVERFLOW);
     assert_int_equal(bp_view_init(&view, data, BP_F32, 1, (int64_t[]){1}, (int64_t[]){INT64_MIN}), BP_OK);
     assert_int_equal(bp_view_init(&view, data, BP_I8, 1, (int64_t[]){INT64_C(1) << 60}, (int64_t[]){0}), BP_OK);
+    assert_int_equal(bp_view_init(&view, data, BP_F32, 2, (int64_t[]){0, 3}, (int64_t[]){1, INT64_MAX}), BP_E_OVERFLOW);
+    assert_int_equal(bp_view_init(&view, data, BP_F32, 2, (int64_t[]){0, 3}, (int64_t[]){INT64_MIN, 1}), BP_OK);
     assert_int_equal(bp_view_init(&view, data, BP_I8, 1, (int64_t[]){INT64_C(1) << 61}, (int64_t[]){0}), BP_E_OVERFLOW);
     int64_t many[BP_MAX_NDIM];
     for (int i = 0; i < BP_MAX_NDIM; i++) {
