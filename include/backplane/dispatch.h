@@ -113,12 +113,13 @@ BP_API const char *bp_notes_text(uint32_t notes, char *buffer, size_t size);
 /* ---- Threads of the libraries --------------------------------------------------------------------------------------*/
 
 /* The thread count in force in a library that is loaded by us (id from the library list, "native" for our pool); 0 when
- * it cannot be known. Errors: BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
+ * it cannot be known. Counts that a call sets for its own time (OpenMP's) have been given back when it returns. Errors: BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
 BP_API bp_status bp_library_threads(const char *id, int *count);
 
 /* Runs the library's pool on another executor: `parallel` has bp_host's contract and must be thread-safe. NULL brings
- * our own pool back. Only while no operation runs. */
-BP_API bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context), void *user);
+ * our own pool back. Only while no operation runs: BP_E_BUSY otherwise. */
+BP_API bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context),
+                                 void *user);
 
 #ifdef __cplusplus
 }

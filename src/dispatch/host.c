@@ -62,3 +62,7 @@ const bp_host *bp__host(void) {
     pthread_mutex_unlock(&mutex);
     return &host;
 }
+
+bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context), void *user) {
+    return bp__pool_set_executor(parallel, user);
+}

@@ -1,5 +1,7 @@
-"""libbackplane.so exports exactly the names in symbols.txt. `make symbols` rewrites that list."""
+"""libbackplane.so exports exactly the names in symbols.txt, and every function that the public headers declare is among
+them. `make symbols` rewrites that list."""
 
+import re
 import sys
 
 import house
@@ -15,6 +17,10 @@ def main():
     pinned = set(PINNED.read_text().split())
     failures = [f"{name} is exported and not in symbols.txt" for name in sorted(exported - pinned)]
     failures += [f"{name} is in symbols.txt and not exported" for name in sorted(pinned - exported)]
+    for header in sorted((house.ROOT / "include/backplane").glob("*.h")):
+        for name in re.findall(r"^BP_API [^#(]*?\b(bp_[a-z0-9_]+)\(", header.read_text(), re.M):
+            if name not in exported:
+                failures.append(f"{name} is declared in {header.name} and not exported")
     house.finish(failures, len(pinned))
 
 
