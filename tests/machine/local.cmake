@@ -11,6 +11,6 @@ function(add_loaded_double name)
 endfunction()
 
 add_loaded_double(innocent-name GOMP_parallel omp_get_num_threads)
-add_loaded_double(libgomp-in-name-only hello)
+add_loaded_double(libblas-in-name-only hello)
 add_loaded_double(tbb-double TBB_runtime_interface_version)
 add_loaded_double(blas-double dgemm_ cblas_dgemm openblas_get_config)

@@ -29,7 +29,7 @@ static void test_doubles(void **state) {
         const char *file, *kind, *family;
     } doubles[] = {
         {"/innocent-name.so", "openmp", "libgomp"},
-        {"/libgomp-in-name-only.so", NULL, NULL},
+        {"/libblas-in-name-only.so", NULL, NULL},
         {"/tbb-double.so", "tbb", "tbb"},
         {"/blas-double.so", "blas", "openblas"},
     };

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -319,6 +320,35 @@ static void test_without_memory(void **state) {
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
+static void *ask(void *result) {
+    const bp__module *modules;
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    bp_loaded_object object = {.struct_size = sizeof object};
+    int *count = result;
+    bool fine = bp__modules(&modules, count) == BP_OK && bp_machine(&machine) == BP_OK;
+    bp_loaded_at(0, &object);
+    return fine && machine.usable_cpus > 0 && *bp_cpu_capability() ? result : NULL;
+}
+
+static void test_many_threads_ask_first(void **state) {
+    (void)state;
+    enum { THREADS = 6 };
+    pthread_t threads[THREADS];
+    int counts[THREADS];
+    make_folder("a");
+    copy_double("good", "a/good.so");
+    search(place("a"));
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &counts[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *fine;
+        assert_int_equal(pthread_join(threads[i], &fine), 0);
+        assert_non_null(fine);
+        assert_int_equal(counts[i], counts[0]);
+    }
+}
+
 static void test_installed_folder(void **state) {
     (void)state;
     search("");
@@ -346,6 +376,7 @@ int main(void) {
         ON_FILES(test_first_of_a_name_wins),
         ON_FILES(test_folders_that_cannot_be_read),
         ON_FILES(test_without_memory),
+        ON_FILES(test_many_threads_ask_first),
         ON_FILES(test_installed_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
