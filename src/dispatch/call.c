@@ -118,19 +118,24 @@ void bp__hot_describe(bp_plan *plan) {
     }
 }
 
-/* Type, device, rank, and whether there are strides, in one word. */
-static inline uint64_t head_word(const DLTensor *t) {
+/* Type and rank, every bit of them. */
+static inline uint64_t type_word(const DLTensor *t) {
     return (uint64_t)t->dtype.code | (uint64_t)t->dtype.bits << 8 | (uint64_t)t->dtype.lanes << 16 |
-           (uint64_t)(t->device.device_type & 0x7fff) << 32 | (uint64_t)(t->strides != NULL) << 47 |
-           (uint64_t)(uint32_t)t->ndim << 48;
+           (uint64_t)(uint32_t)t->ndim << 32;
+}
+
+/* The device, and whether shape and strides are there. */
+static inline uint64_t place_word(const DLTensor *t) {
+    return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 | (uint64_t)(t->strides != NULL) << 33;
 }
 
 static uint64_t *key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {
     uint32_t rank = (uint32_t)t->ndim;
-    if (rank > BP_MAX_NDIM || (size_t)(end - w) < 1 + 2 * (size_t)rank || (rank > 0 && !t->shape)) {
+    if (rank > BP_MAX_NDIM || (size_t)(end - w) < 2 + 2 * (size_t)rank || (rank > 0 && !t->shape)) {
         return NULL;
     }
-    *w++ = head_word(t);
+    *w++ = type_word(t);
+    *w++ = place_word(t);
     for (uint32_t i = 0; i < rank; i++) {
         *w++ = (uint64_t)t->shape[i];
     }
@@ -160,15 +165,16 @@ static bool make_key(bp__call *call, uint64_t tag) {
     return true;
 }
 
-/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The head
- * word holds the whole rank, so a match means that shape and strides are there and no longer than in the key. */
+/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The first
+ * two words of a tensor hold its whole rank and say which arrays it has, so where they match, the arrays may be read. */
 static inline bool is_call(const bp__call_key *key, const bp__call *call, uint64_t tag) {
     const uint64_t *w = key->words;
     uint64_t differs = (w[0] ^ tag_word(tag)) | (w[1] ^ bp__generation());
     w += 2;
     for (int i = 0; i < BP__OPERANDS; i++) {
         const DLTensor *t = call->tensors[i];
-        differs |= *w++ ^ head_word(t);
+        differs |= *w++ ^ type_word(t);
+        differs |= *w++ ^ place_word(t);
         if (differs) {
             return false;
         }

@@ -154,6 +154,17 @@ static void short_way_still_checks_addresses(void **state) {
     assert_non_null(strstr(bp_last_error(), "3 columns"));
     a.shape[1] = 4;
     assert_int_equal(bp_matmul(&a.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
+    memcpy(&a.tensor.device.device_type, &(uint32_t){0x8000 + kDLCPU}, sizeof a.tensor.device.device_type);
+    assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_E_DEVICE);
+    a.tensor.device.device_type = kDLCPU;
+    a.tensor.ndim = 0x10002;
+    assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_E_ARGUMENT);
+    a.tensor.ndim = 2;
+    a.tensor.shape = NULL;
+    assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_E_ARGUMENT);
+    a.tensor.shape = a.shape;
+    a.tensor.strides = NULL;
+    assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_OK);
     assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_OK);
 }
 
