@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-enum { BASE = 0x10000, NOTE = 256, STRINGS = 512, SYMBOLS = 1024, HASH = 1536, DYNAMIC = 2048, TEXT = 3072 };
+enum { BASE = 0x10000, NOTE = 256, SYMBOLS = 1024, HASH = 1536, DYNAMIC = 2048, TEXT = 3072, STRINGS = 3584 };
 
 typedef struct writer {
     const elf_recipe *recipe;
@@ -50,9 +50,9 @@ static void put_header(const writer *to) {
     put(to, recipe->wide ? 56 : 44, 2, 3);
     put_segment(to, 0, PT_LOAD, 0, ELF_ROOM);
     put_segment(to, 1, PT_DYNAMIC, DYNAMIC, 512);
-    put_segment(to, 2, PT_NOTE, NOTE, 20);
+    put_segment(to, 2, PT_NOTE, NOTE, 512);
     put(to, NOTE, 4, 4);
-    put(to, NOTE + 4, 4, 4);
+    put(to, NOTE + 4, 4, recipe->build_id_size ? recipe->build_id_size : 4);
     put(to, NOTE + 8, 4, NT_GNU_BUILD_ID);
     memcpy(to->bytes + NOTE + 12, "GNU\0\xde\xad\xbe\xef", 8);
 }
@@ -114,8 +114,14 @@ void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]) {
     for (int i = 0; i < 4 && recipe->needed[i]; i++) {
         add_dynamic(&to, &entry, DT_NEEDED, add_string(&to, recipe->needed[i]));
     }
-    add_dynamic(&to, &entry, DT_SONAME, add_string(&to, recipe->soname));
+    uint64_t soname = add_string(&to, recipe->soname);
     add_dynamic(&to, &entry, DT_RUNPATH, add_string(&to, recipe->runpath));
+    if (recipe->unterminated) {
+        soname = to.strings;
+        memset(bytes + STRINGS + soname, 'A', ELF_ROOM - STRINGS - soname);
+        to.strings = ELF_ROOM - STRINGS;
+    }
+    add_dynamic(&to, &entry, DT_SONAME, soname);
     add_dynamic(&to, &entry, DT_STRTAB, BASE + STRINGS);
     add_dynamic(&to, &entry, DT_STRSZ, to.strings);
     add_dynamic(&to, &entry, DT_SYMTAB, BASE + SYMBOLS);

@@ -15,6 +15,8 @@ typedef struct elf_recipe {
     const char *defined[8]; /* symbols; the first one is data that begins with `text` */
     const char *imported[4];
     const char *text;
+    unsigned build_id_size; /* 0: 4 bytes, deadbeef */
+    bool unterminated;      /* the string table ends within the SONAME, at the end of the file */
 } elf_recipe;
 
 enum { ELF_ROOM = 4096 };

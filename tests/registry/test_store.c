@@ -134,12 +134,16 @@ static void test_damage(void **state) {
 static void test_tampering_is_refused(void **state) {
     (void)state;
     char warning[512];
+    struct stat before, after;
     assert_int_equal(was_probed(), 1);
     assert_int_equal(chmod(store, 0666), 0);
+    assert_int_equal(stat(store, &before), 0);
     assert_int_equal(was_probed(), 1);
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
     assert_non_null(strstr(warning, "stored probe results are not used"));
-    assert_int_equal(was_probed(), 1); /* nor is anything written there */
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(stat(store, &after), 0); /* nor is anything written there */
+    assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(chmod(store, 0600), 0);
     assert_int_equal(was_probed(), 0);
 }
