@@ -2,8 +2,9 @@
  *
  *   grid [threads ...]      default: 1 and then all cores
  *
- * Per shape each library runs through a held plan of its own (blas.preferred with dispatch.fallback=strict) in turns with the plan that
- * dispatch chooses by itself. The last columns tell the ratio of ours to the best of all: 1.00 means that no library was faster. */
+ * Per shape each library runs through a held plan of its own (blas.preferred with dispatch.fallback=strict) in turns
+ * with the plan that dispatch chooses by itself. The last columns tell the ratio of ours to the best of all: 1.00 means
+ * that no library was faster. */
 #include "backplane.h"
 #include "timing.h"
 
@@ -23,11 +24,11 @@ static void run(void *context) {
 }
 
 static const int64_t shapes[][3] = {
-    {1, 1, 1},       {2, 2, 2},         {4, 4, 4},       {8, 8, 8},        {16, 16, 16},     {32, 32, 32},      {64, 64, 64},
-    {96, 96, 96},    {128, 128, 128},   {192, 192, 192}, {256, 256, 256},  {512, 512, 512},  {1024, 1024, 1024},
-    {1, 64, 64},     {1, 1000, 1000},   {1000, 1000, 1}, {64, 64, 1},      {1000, 1, 1000},  {100, 1, 100},     {1, 100000, 1},
-    {16, 1024, 1024}, {1024, 16, 1024}, {1024, 1024, 16}, {512, 8, 512},   {512, 512, 8},    {3, 1000, 3},      {1797, 64, 1797},
-    {64, 1797, 64},
+    {1, 1, 1},          {2, 2, 2},      {4, 4, 4},        {8, 8, 8},        {16, 16, 16},     {32, 32, 32},
+    {64, 64, 64},       {96, 96, 96},   {128, 128, 128},  {192, 192, 192},  {256, 256, 256},  {512, 512, 512},
+    {1024, 1024, 1024}, {1, 64, 64},    {1, 1000, 1000},  {1000, 1000, 1},  {64, 64, 1},      {1000, 1, 1000},
+    {100, 1, 100},      {1, 100000, 1}, {16, 1024, 1024}, {1024, 16, 1024}, {1024, 1024, 16}, {512, 8, 512},
+    {512, 512, 8},      {3, 1000, 3},   {1797, 64, 1797}, {64, 1797, 64},
 };
 
 static void *filled(bp_dtype dtype, size_t n) {
@@ -105,15 +106,16 @@ static double one_shape(bp_dtype dtype, const int64_t *shape, int threads) {
         jobs[i].c = c;
     }
     double work = (double)shape[0] * (double)shape[1] * (double)shape[2];
-    timing_race(list, count, work > 1e8 ? 7 : 21, 200e3);
+    timing_race(list, count, work > 1e8 ? 7 : 21, 200e3, threads);
     int best = 1;
     for (int i = 1; i < count; i++) {
         best = timing_median(&list[i]) < timing_median(&list[best]) ? i : best;
     }
     double ratio = count > 1 ? timing_median(&list[0]) / timing_median(&list[best]) : 1.0;
     printf("%-4s %5lldx%lldx%-5lld t%d  ours=%s %.0f [%.0f %.0f]  best=%s %.0f  ratio %.2f |", bp_dtype_name(dtype),
-           (long long)shape[0], (long long)shape[1], (long long)shape[2], threads, list[0].name, timing_median(&list[0]),
-           timing_quantile(&list[0], 0.25), timing_quantile(&list[0], 0.75), list[best].name, timing_median(&list[best]), ratio);
+           (long long)shape[0], (long long)shape[1], (long long)shape[2], threads, list[0].name,
+           timing_median(&list[0]), timing_quantile(&list[0], 0.25), timing_quantile(&list[0], 0.75), list[best].name,
+           timing_median(&list[best]), ratio);
     for (int i = 1; i < count; i++) {
         printf(" %s %.0f", list[i].name, timing_median(&list[i]));
     }
@@ -140,11 +142,13 @@ static void grid(int threads) {
             count++;
         }
     }
-    printf("%d thread(s): geometric mean of ours / best %.3f, worst %.2f, over %d shapes (times in ns, median; [quartiles])\n", threads,
-           exp(sum / count), worst, count);
+    printf("%d thread(s): geometric mean of ours / best %.3f, worst %.2f, over %d shapes (times in ns, median; "
+           "[quartiles])\n",
+           threads, exp(sum / count), worst, count);
 }
 
 int main(int argc, char **argv) {
+    setenv("KMP_BLOCKTIME", "20", 0); /* MKL's threads look for work for 200 ms otherwise: see timing_rest() */
     bp_machine_info machine = {.struct_size = sizeof machine};
     if (bp_machine(&machine) == BP_OK) {
         printf("%s, %s kernels, %d cores usable\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);

@@ -124,7 +124,7 @@ static void race(bp_dtype dtype, int m, int k, int n, int threads) {
     bp_plan_describe(j.plan, &info);
     contestant list[] = {{.run = run_library, .context = &j}, {.run = run_native, .context = &j}};
     const double work = 2.0 * m * k * n * (dtype == BP_C64 || dtype == BP_C128 ? 4 : 1);
-    timing_race(list, 2, work > 1e9 ? 15 : work > 1e8 ? 31 : 101, 200e3);
+    timing_race(list, 2, work > 1e9 ? 15 : work > 1e8 ? 31 : 101, 200e3, threads);
     const double theirs = timing_median(&list[0]), ours = timing_median(&list[1]);
     const double their_best = list[0].ns[0], our_best = list[1].ns[0];
     char shape[64];

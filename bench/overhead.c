@@ -2,17 +2,17 @@
  *
  *   overhead [library]      default: openblas
  *
- * f64 products of 2x2, 8x8 and 64x64 on one thread: cblas_dgemm of that library called directly, a held plan, and a warm one-shot
- * call. The plan may use another routine of the same library than cblas_dgemm (dgemm_), as it does for users. bench/overhead.py
- * runs this beside numpy.matmul and torch.matmul. */
+ * f64 products of 2x2, 8x8 and 64x64 on one thread: cblas_dgemm of that library called directly, a held plan, and a
+ * warm one-shot call. The plan may use another routine of the same library than cblas_dgemm (dgemm_), as it does for
+ * users. bench/overhead.py runs this beside numpy.matmul and torch.matmul. */
 #include "backplane.h"
 #include "timing.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-typedef void cblas_dgemm_function(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
-                                  const double *b, int ldb, double beta, double *c, int ldc);
+typedef void cblas_dgemm_function(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a,
+                                  int lda, const double *b, int ldb, double beta, double *c, int ldc);
 static cblas_dgemm_function *cblas_dgemm;
 static double memory[3][64 * 64];
 
@@ -73,18 +73,21 @@ static void prepare(job *j, int n) {
 int main(int argc, char **argv) {
     static const int sizes[] = {2, 8, 64};
     const char *name = argc > 1 ? argv[1] : "openblas";
-    if (bp_set_num_threads(1) != BP_OK || bp_set_blas_preferred(name) != BP_OK || bp_set_dispatch_fallback("strict") != BP_OK) {
+    if (bp_set_num_threads(1) != BP_OK || bp_set_blas_preferred(name) != BP_OK ||
+        bp_set_dispatch_fallback("strict") != BP_OK) {
         die("settings");
     }
     open_directly(name);
     timing_fill_f64(memory[0], 64 * 64);
     timing_fill_f64(memory[1], 64 * 64);
-    printf("%-6s %12s %12s %12s %14s %14s\n", "size", "cblas ns", "held ns", "one-shot ns", "held - cblas", "one-shot - cblas");
+    printf("%-6s %12s %12s %12s %14s %14s\n", "size", "cblas ns", "held ns", "one-shot ns", "held - cblas",
+           "one-shot - cblas");
     for (int i = 0; i < 3; i++) {
         job j;
         prepare(&j, sizes[i]);
-        contestant list[] = {{.run = direct, .context = &j}, {.run = held, .context = &j}, {.run = one_shot, .context = &j}};
-        timing_race(list, 3, 301, 100e3);
+        contestant list[] = {
+            {.run = direct, .context = &j}, {.run = held, .context = &j}, {.run = one_shot, .context = &j}};
+        timing_race(list, 3, 301, 100e3, 1);
         /* Pair by pair, because the clock drifts more between turns than these differences are wide. */
         contestant held_more = {.turns = 301};
         contestant shot_more = {.turns = 301};
@@ -93,9 +96,9 @@ int main(int argc, char **argv) {
             shot_more.ns[t] = list[2].ns[t] - list[0].ns[t];
         }
         printf("%-6d %12.1f %12.1f %12.1f %7.1f [%.1f %.1f] %7.1f [%.1f %.1f]\n", sizes[i], timing_median(&list[0]),
-               timing_median(&list[1]), timing_median(&list[2]), timing_median(&held_more), timing_quantile(&held_more, 0.25),
-               timing_quantile(&held_more, 0.75), timing_median(&shot_more), timing_quantile(&shot_more, 0.25),
-               timing_quantile(&shot_more, 0.75));
+               timing_median(&list[1]), timing_median(&list[2]), timing_median(&held_more),
+               timing_quantile(&held_more, 0.25), timing_quantile(&held_more, 0.75), timing_median(&shot_more),
+               timing_quantile(&shot_more, 0.25), timing_quantile(&shot_more, 0.75));
         bp_plan_release(j.plan);
     }
     return 0;

@@ -31,8 +31,8 @@ const volatile uint32_t *bp__fork_count(void);
 void *bp__scratch(size_t size);
 
 /* ---- Loaded objects (loaded.c) ---- */
-/* Calls `visit` for each object of the process with its path and load address; stops when it returns false. BP_E_NO_MEMORY
- * when there was none for the list: then nothing was visited. */
+/* Calls `visit` for each object of the process with its path and load address; stops when it returns false.
+ * BP_E_NO_MEMORY when there was none for the list: then nothing was visited. */
 bp_status bp__loaded_visit(bool (*visit)(void *user, const char *path, uintptr_t base), void *user);
 
 #endif

@@ -9,6 +9,7 @@
 #include "machine/pool.h"
 
 #include "machine/internal.h"
+#include "machine/placement.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -145,6 +146,7 @@ static void start_workers(int wanted) {
     if (started >= wanted) {
         return;
     }
+    bp__placement_start();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -168,6 +170,7 @@ static void publish(int helpers, int count, bp_task task, void *context) {
     uint32_t next_generation = generation(atomic_load(&pool.state)) + 1;
     atomic_store(&pool.state, (uint64_t)next_generation << 32 | (uint32_t)helpers);
     if (atomic_load(&pool.sleepers) > 0) {
+        bp__placement_avoid_caller(pool.thread, atomic_load(&pool.workers));
         pthread_mutex_lock(&mutex);
         for (int i = 0; i < helpers; i++) {
             pthread_cond_signal(&work);
@@ -277,6 +280,7 @@ void bp__pool_stop(void) {
     atomic_store(&pool.workers, 0);
     atomic_store(&pool.stopping, false);
     pool.limit = MAX_WORKERS;
+    bp__placement_stop();
     atomic_store(&pool.busy, false);
     bp__scratch_reset();
 }

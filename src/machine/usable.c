@@ -13,19 +13,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static int affinity_cpus(void) {
+cpu_set_t *bp__affinity(size_t *size) {
     enum { LARGEST_MASK = 1 << 18 };
     for (size_t bits = 1024; bits <= LARGEST_MASK; bits *= 4) { /* the kernel refuses masks shorter than its own */
-        size_t size = CPU_ALLOC_SIZE(bits);
-        cpu_set_t *set = bp__alloc_zero(1, size);
-        if (!set) {
-            break;
+        *size = CPU_ALLOC_SIZE(bits);
+        cpu_set_t *set = bp__alloc_zero(1, *size);
+        if (!set || sched_getaffinity(0, *size, set) == 0) {
+            return set;
         }
-        int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
         bp__free(set);
-        if (count > 0) {
-            return count;
-        }
+    }
+    return NULL;
+}
+
+static int affinity_cpus(void) {
+    size_t size;
+    cpu_set_t *set = bp__affinity(&size);
+    int count = set ? CPU_COUNT_S(size, set) : 0;
+    bp__free(set);
+    if (count > 0) {
+        return count;
     }
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;

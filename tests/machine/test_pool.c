@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 
 /* cmake gives the sanitizer's name to the tests, so that this program knows when not to meddle with threads. */
 static bool under_tsan(void) {
-    const char *sanitizer = getenv("BACKPLANE_TEST_SANITIZE");
+    const char *sanitizer = getenv("TESTED_SANITIZERS");
     return sanitizer && strstr(sanitizer, "thread");
 }
 
@@ -75,6 +76,60 @@ static void test_threads_are_real(void **state) {
         assert_true(bp__pool_threads() >= 2);
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* long enough that workers sleep */
     }
+}
+
+/* The threads of two tasks that wait for each other, and where those may run. */
+typedef struct meeting {
+    atomic_int arrived;
+    pthread_t caller;
+    cpu_set_t worker_may;
+} meeting;
+
+static void meet_and_tell(void *context, int task) {
+    meeting *m = context;
+    if (!pthread_equal(pthread_self(), m->caller)) {
+        assert_int_equal(sched_getaffinity(0, sizeof m->worker_may, &m->worker_may), 0);
+    }
+    meet(&m->arrived, task);
+}
+
+/* A worker woken on the core of its busy caller would get half of it, with another core idle. */
+static void test_woken_workers_avoid_the_caller(void **state) {
+    (void)state;
+    cpu_set_t all;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) {
+        print_message("skipped: this process has one core\n");
+        skip();
+    }
+    bp__pool_stop();
+    bp__parallel(2, 2, meet, &(atomic_int){0});
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all)) {
+            cpu_set_t one, expected = all;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            CPU_CLR(cpu, &expected);
+            assert_int_equal(sched_setaffinity(0, sizeof one, &one),
+                             0); /* the caller stays where the workers shall not be */
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+            meeting m = {.caller = pthread_self()};
+            bp__parallel(2, 2, meet_and_tell, &m);
+            assert_int_equal(atomic_load(&m.arrived), 2);
+            assert_true(CPU_EQUAL(&m.worker_may, &expected));
+        }
+    }
+    bp__pool_stop(); /* workers of a caller with one core have that one */
+    for (int round = 0; round < 2; round++) {
+        cpu_set_t mine;
+        meeting m = {.caller = pthread_self()};
+        bp__parallel(2, 2, meet_and_tell, &m);
+        assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+        assert_true(CPU_EQUAL(&m.worker_may, &mine));
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    bp__pool_stop();
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 static void nested_task(void *context, int task) {
@@ -364,6 +419,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_task_runs_once),
         cmocka_unit_test(test_threads_are_real),
+        cmocka_unit_test(test_woken_workers_avoid_the_caller),
         cmocka_unit_test(test_nested_calls_stay_alone),
         cmocka_unit_test(test_many_callers),
         cmocka_unit_test(test_stops_and_starts_again),

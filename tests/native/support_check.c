@@ -205,7 +205,7 @@ static int64_t next_of(int64_t i, int64_t step, int64_t size) {
 /* Instrumented code takes ten times as long: there, one product of four will do. */
 static bool left_out(void) {
     static int count;
-    const char *sanitizer = getenv("BACKPLANE_TEST_SANITIZE");
+    const char *sanitizer = getenv("TESTED_SANITIZERS");
     return sanitizer && sanitizer[0] && count++ % 4 != 0;
 }
 
