@@ -47,23 +47,22 @@ static inline void timing_calibrate(contestant *c, double ns) {
 }
 
 /* A library's threads go on looking for work when its call has ended, and take the other core from the next contestant:
- * OpenBLAS's for 2^26 cycles (20 ms at 3 GHz). A turn of several threads begins when they sleep, with a call that is
- * not timed. */
-static inline void timing_rest(contestant *c) {
-    nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
-    c->run(c->context);
+ * OpenBLAS's for 2^26 cycles (20 ms at 3 GHz). So a turn of several threads begins when they sleep. */
+static inline void timing_rest(int threads) {
+    if (threads > 1) {
+        nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
+    }
 }
 
-/* A B C A B C ... */
+/* A B C A B C ... Each turn begins with a call that is not timed: the one before has left other data in the caches. */
 static inline void timing_race(contestant *list, int count, int turns, double turn_ns, int threads) {
     for (int i = 0; i < count; i++) {
         timing_calibrate(&list[i], turn_ns);
     }
     for (int t = 0; t < turns && t < TIMING_MOST; t++) {
         for (int i = 0; i < count; i++) {
-            if (threads > 1) {
-                timing_rest(&list[i]);
-            }
+            timing_rest(threads);
+            list[i].run(list[i].context);
             list[i].ns[list[i].turns++] = timing_turn(&list[i], list[i].repeats);
         }
     }

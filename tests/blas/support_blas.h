@@ -29,6 +29,8 @@ const bp_host *test_host(void);
 /* ---- Libraries ---- */
 /* The BLAS libraries found on this machine; never NULL, count may be 0. */
 const bp_library_info **test_libraries(int *count);
+/* Opens the library, and makes its threads cheap to start, so that products which a test can afford run on several. */
+bp_status test_open(const bp_library_info *library, void **instance);
 /* A row with every text set, for judging without any library. */
 bp_library_info test_row(const char *family, const char *threading);
 

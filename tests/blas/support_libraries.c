@@ -1,6 +1,8 @@
 /* support_libraries.c - the BLAS libraries of this machine, as the registry lists them. */
 #include "blas/support_blas.h"
 
+#include <string.h>
+
 bp_library_info test_row(const char *family, const char *threading) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
                              .id = family,
@@ -47,4 +49,18 @@ const bp_library_info **test_libraries(int *count) {
     }
     *count = found;
     return list;
+}
+
+bp_status test_open(const bp_library_info *library, void **instance) {
+    static bp__blas_family rows[64];
+    static int count;
+    bp_status status = bp_provider_blas.open(test_host(), library, instance);
+    if (status == BP_OK && count < 64) {
+        bp__blas_instance *opened = *instance;
+        bp__blas_family *row = &rows[count++];
+        memcpy(row, opened->family, sizeof *row);
+        row->speed.start = 1000;
+        opened->family = row;
+    }
+    return status;
 }

@@ -175,9 +175,13 @@ static void test_threads(void **state) {
         assert_int_equal(threads_for(families[i][0], families[i][1], 1024, 2), 2);
         assert_int_equal(threads_for(families[i][0], families[i][1], 1024, 1), 1);
     }
-    /* Making threads for each call pays later. */
-    assert_int_equal(threads_for("blis", "pthread", 100, 2), 1);
-    assert_int_equal(threads_for("blis", "libgomp", 100, 2), 2);
+    /* Threads that wait for work pay early; threads that are made in each call, or sleep deeply, pay later. */
+    assert_int_equal(threads_for("openblas", "pthread", 100, 2), 2);
+    assert_int_equal(threads_for("mkl", "libiomp5", 100, 2), 2);
+    assert_int_equal(threads_for("blis", "pthread", 200, 2), 1);
+    assert_int_equal(threads_for("blis", "libgomp", 200, 2), 1);
+    assert_int_equal(threads_for("openblas", "libgomp", 200, 2), 1);
+    assert_int_equal(threads_for("odd", "libgomp", 128, 2), 1);
     assert_int_equal(threads_for("netlib", "serial", 1024, 8), 1);
     assert_int_equal(threads_for("odd", "pthread", 1024, 8), 0);
 }

@@ -25,7 +25,7 @@ static bool hold(held *h, const bp_library_info *row, int threads) {
     test_product p = {.dtype = BP_F64, .m = SIZE, .n = SIZE, .k = SIZE, .alpha = 1, .threads = threads};
     h->problem = test_problem(&p);
     h->verdict = (bp_verdict){.struct_size = sizeof h->verdict};
-    if (bp_provider_blas.open(test_host(), row, &h->instance) != BP_OK) {
+    if (test_open(row, &h->instance) != BP_OK) {
         return false;
     }
     bp_provider_blas.accept(h->instance, &h->problem, &h->verdict);

@@ -21,7 +21,7 @@ static void for_each_library(void (*visit)(void *instance, const bp_library_info
     }
     for (int i = 0; i < count; i++) {
         void *instance;
-        assert_int_equal(bp_provider_blas.open(test_host(), rows[i], &instance), BP_OK);
+        assert_int_equal(test_open(rows[i], &instance), BP_OK);
         visit(instance, rows[i]);
         bp_provider_blas.close(instance);
     }

@@ -25,7 +25,7 @@ static void in_own_process(void (*check)(void *instance, const bp_library_info *
         if (child == 0) {
             void *instance;
             alarm(120);
-            assert_int_equal(bp_provider_blas.open(test_host(), rows[i], &instance), BP_OK);
+            assert_int_equal(test_open(rows[i], &instance), BP_OK);
             check(instance, rows[i]);
             bp_provider_blas.close(instance);
             fflush(NULL);

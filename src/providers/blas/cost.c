@@ -6,8 +6,10 @@
  */
 #include "providers/blas/blas.h"
 
-#define COPY_ELEMENT 1.0      /* nanoseconds to copy an element of an operand to scratch memory */
-#define MEMORY_BYTE 0.06      /* nanoseconds to stream a byte from memory to one core */
+#define COPY_ELEMENT 1.0 /* nanoseconds to copy an element of an operand to scratch memory */
+#define MEMORY_BYTE 0.06 /* nanoseconds to stream a byte from memory to one core */
+#define VECTOR_BYTE                                                                                                    \
+    0.036 /* nanoseconds for a byte of the vectors of a gemv: what a scalar product spends its time on */
 #define CACHE_BYTES (8 << 20) /* where the machine does not say */
 
 static double count(const bp__blas_matrix *x) {
@@ -22,10 +24,21 @@ static int precision(const bp__blas_route *route) {
     return route->dtype == BP_F64 || route->dtype == BP_C128;
 }
 
+/* Kernels compute whole tiles, about 64 bytes by 4, however few rows and columns are wanted; plain loops do not. */
+static double whole_tiles(const bp__blas_family *family, const bp__blas_route *route) {
+    double rows = (double)route->m;
+    double columns = (double)route->n;
+    if (family->speed.plain > 0) {
+        return rows * columns;
+    }
+    double tile = 64.0 / (double)route->element;
+    return (rows < tile ? tile : rows) * (columns < 4 ? 4 : columns);
+}
+
 static double gemm_work(const bp__blas_instance *instance, const bp__blas_route *route, double wide) {
     const bp__blas_speed *speed = &instance->family->speed;
     int p = precision(route);
-    double operations = 2.0 * (double)route->m * (double)route->n * (double)route->k * wide * wide;
+    double operations = 2.0 * whole_tiles(instance->family, route) * (double)route->k * wide * wide;
     return operations / instance->peak[p] + count(&route->c) * wide * speed->c_element[p] +
            (count(&route->first) + count(&route->second)) * wide * speed->pack_element[p];
 }
@@ -36,7 +49,8 @@ static double gemv_work(const bp__blas_instance *instance, const bp__blas_route 
     double elements = count(&route->first);
     double bytes = elements * (double)route->element;
     int64_t columns = route->first.transform == 'N' ? route->k : route->m;
-    double work = elements * wide * speed->gemv_element[precision(route)] + (double)columns * speed->gemv_column;
+    double work = elements * wide * speed->gemv_element[precision(route)] + (double)columns * speed->gemv_column +
+                  ((double)route->m + (double)route->k) * (double)route->element * VECTOR_BYTE;
     double stream = bytes > (double)(cache > 0 ? cache : CACHE_BYTES) ? bytes * MEMORY_BYTE : 0;
     return work > stream ? work : stream;
 }

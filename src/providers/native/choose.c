@@ -100,15 +100,16 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (kernels->widen) {
         return BP__PATH_PACKED;
     }
+    const int64_t work = work_of(v);
+    const bool conjugates = kernels->complex && v->s_conjugate;
+    if (work <= TINY_WORK && !conjugates) {
+        return BP__PATH_TINY;
+    }
     if (v->p == 1 && v->q == 1) {
         return BP__PATH_DOT;
     }
-    if (kernels->complex && v->s_conjugate) {
+    if (conjugates) {
         return BP__PATH_PACKED;
-    }
-    const int64_t work = work_of(v);
-    if (work <= TINY_WORK) {
-        return BP__PATH_TINY;
     }
     if (v->k == 1) {
         return BP__PATH_OUTER;

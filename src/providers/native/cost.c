@@ -1,78 +1,82 @@
-/* cost.c - how long a product takes, roughly: rates measured with bench/native_gemm, so that a dispatcher can compare.
+/* cost.c - how long a product takes, roughly, so that a dispatcher can compare this provider with a library.
+ *
+ * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz; those of AVX-512 are twice AVX2's less a
+ * tenth. Other processors differ, but they differ for all libraries alike.
  */
 #include "choose.h"
 
-/* Multiply-adds per nanosecond of the inner tile at about 3 GHz, by instruction set and type. */
+/* Multiply-adds of elements per nanosecond in the inner tile, by instruction set and type. */
 static const double rate[3][BP__NATIVE_DTYPES] = {
-    [0] = {11, 11, 11, 5.5, 2.7, 1.3},
-    [1] = {46, 46, 46, 23, 11.5, 5.7},
-    [2] = {84, 84, 84, 42, 21, 10.5},
+    [0] = {10, 10, 10, 5, 2.5, 1.2},
+    [1] = {46, 46, 46, 23, 11.6, 5.8},
+    [2] = {83, 83, 83, 41, 21, 10.5},
 };
-/* A thread is called for each of these, the time that waking one may take. */
+
+/* Work that is worth a thread: what waking one takes, several times over. */
 #define GRAIN_NS 25000
 
-double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {
+static double whole(double x, double unit) {
+    return (double)(int64_t)((x + unit - 1) / unit) * unit;
+}
+
+/* Bytes per nanosecond from where the operands probably are. */
+static double bandwidth(const bp_host *host, double bytes, double in_cache) {
+    const double cache = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8e6;
+    return bytes < cache / 2 ? in_cache : 15;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* One product on one thread. */
+static double cost_of_one(const bp_host *host, double speed, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
     const double p = (double)v->p, q = (double)v->q, k = (double)v->k, element = (double)kernels->element;
-    const double speed = rate[set][dtype - BP_F16];
-    /* Lanes and columns that a tile pads are computed too. */
-    const double lanes = kernels->lanes;
-    const double rows = p + (lanes - 1) / 2, columns = q;
-    const double bytes = element * (p * k + q * k + 2 * p * q);
-    const double cache = (double)(host->machine.l3_bytes > 0 ? host->machine.l3_bytes : 8 << 20);
-    const double bandwidth = bytes < cache / 2 ? 25 : 12; /* bytes per nanosecond */
-    double compute = rows * columns * k / speed;
-    double overhead = 0, memory = 0;
+    const double bytes = element * (p * k + q * k + p * q);
+    /* Lanes that a tile pads are computed too. */
+    const double compute = whole(p, kernels->lanes) * q * k / speed;
+    const double tiles = whole(p, kernels->p_panel) / kernels->p_panel * whole(q, kernels->q_panel) / kernels->q_panel;
+    const double pack = kernels->widen ? 0.3 : 0.12;
     switch (choice->path) {
     case BP__PATH_NONE:
-        return 5;
+        return 0;
     case BP__PATH_SCALE:
-        memory = 2 * element * p * q / bandwidth;
-        compute = 0;
-        overhead = 10;
-        break;
+        return element * p * q / bandwidth(host, element * p * q, 20);
     case BP__PATH_TINY:
-        compute = p * q * (k + 2) * 0.5 * (kernels->complex ? 3 : 1);
-        overhead = 6;
-        break;
+        return p * q * (k + 1) * (kernels->complex ? 2 : 1);
     case BP__PATH_DOT:
-        compute = 2 * k / speed;
-        overhead = 15;
-        memory = bytes / bandwidth;
-        break;
+        return larger(3 * k / speed, bytes / bandwidth(host, bytes, 50));
     case BP__PATH_OUTER:
+        return larger(2 * compute, bytes / bandwidth(host, bytes, 40));
     case BP__PATH_GEMV:
-        overhead = 15;
-        compute *= 2;
-        memory = bytes / bandwidth;
-        break;
+        return larger(2 * compute, bytes / bandwidth(host, bytes, 50));
     case BP__PATH_SMALL:
-        overhead = 12 + 4 * (p / kernels->p_panel + 1) * (q / kernels->q_panel + 1);
-        memory = p * k * element / bandwidth;
-        compute *= 1.05 + (v->v_p != 1 ? 1.0 / (q + 1) : 0);
-        break;
+        /* One column does not fill the units: the chains of a single tile wait for each other. */
+        return larger(compute * (q < 2 ? 3 : 1) + (v->v_p != 1 ? p * k * pack * 3 : 0) + 2.5 * tiles,
+                      bytes / bandwidth(host, bytes, 24));
     case BP__PATH_PACKED:
-        overhead = 100;
-        memory = bytes / bandwidth;
-        compute = compute * 1.06 + (p * k + q * k) * 0.3 * (kernels->widen ? 2 : 1);
         break;
     }
-    return (double)batch * (overhead + (compute > memory ? compute : memory));
+    return 100 + larger(compute * (q < 2 ? 3 : 1.02) + (p * k + q * k) * pack, bytes / bandwidth(host, bytes, 24));
+}
+
+double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {
+    const double one = cost_of_one(host, rate[set][dtype - BP_F16], choice);
+    return 10 + (double)batch * (one + (batch > 1 ? 10 : 0));
 }
 
 double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns, int threads) {
     if (threads <= 1) {
         return alone_ns;
     }
-    /* Memory does not grow with the threads; half of them fill it. */
-    double gain = choice->path == BP__PATH_PACKED || choice->path == BP__PATH_SMALL ? 0.95 * threads
-                  : threads > 2                                                     ? 2
-                                                                                    : 1.5;
-    return alone_ns / gain + 2000;
+    /* Arithmetic grows with the threads; memory does not, and two of them fill it. */
+    const bool computes = choice->path == BP__PATH_PACKED || choice->path == BP__PATH_SMALL;
+    return alone_ns / (computes ? 0.95 * threads : 1.5) + 2000;
 }
 
 int bp__native_worth(double alone_ns, int most) {
-    double worth = 1 + alone_ns / GRAIN_NS;
+    const double worth = 1 + alone_ns / GRAIN_NS;
     return most < 1 ? 1 : worth < most ? (int)worth : most;
 }
