@@ -45,7 +45,7 @@ static const bp__blas_family families[] = {
      * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
     {.family = "mkl", .threading = ANY_THREADING, .setter = BP__BLAS_SET_MKL,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
-     .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 2500}},
+     .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true,
      .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0}},
     /* Nothing is promised for libraries that we have not seen. */

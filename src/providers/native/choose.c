@@ -8,6 +8,8 @@
 /* Multiplications up to which scalar loops win, and up to which packing S does not pay. */
 #define TINY_WORK 32
 #define SMALL_WORK (112 * 112 * 112)
+/* What half a second-level cache holds beside the columns of S that pass by. */
+#define NARROW_BYTES (128 << 10)
 
 static const bp__native_set *set_for(const bp_host *host, uint8_t capability, int *index) {
 #if defined(__x86_64__)
@@ -88,6 +90,12 @@ static int64_t work_of(const bp__native_view *v) {
     return work;
 }
 
+/* Whether V is a single panel as it lies and stays in the cache: every element of S is then used once, and packing it
+ * would double the work. */
+static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *v) {
+    return v->p <= kernels->p_panel && v->v_p == 1 && v->k <= NARROW_BYTES / (v->p * (int64_t)kernels->element);
+}
+
 static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
@@ -117,7 +125,7 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (v->q == 1 && v->v_p == 1 && kernels->gemv && v->p >= 4 * kernels->lanes) {
         return BP__PATH_GEMV;
     }
-    return v->q <= kernels->q_panel || work <= SMALL_WORK ? BP__PATH_SMALL : BP__PATH_PACKED;
+    return v->q <= kernels->q_panel || work <= SMALL_WORK || is_narrow(kernels, v) ? BP__PATH_SMALL : BP__PATH_PACKED;
 }
 
 /* Cuts each product into parts, rows first: a part has whole vectors, and enough of them that a thread is worth it. */

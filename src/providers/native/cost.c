@@ -38,7 +38,9 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     /* Lanes that a tile pads are computed too. */
     const double compute = whole(p, kernels->lanes) * q * k / speed;
     const double tiles = whole(p, kernels->p_panel) / kernels->p_panel * whole(q, kernels->q_panel) / kernels->q_panel;
-    const double pack = kernels->widen ? 0.3 : 0.12;
+    const double pack = kernels->widen ? 0.4 : 0.2;
+    /* One column, or one vector, does not fill the units: the chains of a tile wait for each other. */
+    const double chains = q < 2 ? 3 : p <= kernels->lanes && kernels->p_panel > kernels->lanes ? 1.8 : 1;
     switch (choice->path) {
     case BP__PATH_NONE:
         return 0;
@@ -53,13 +55,12 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     case BP__PATH_GEMV:
         return larger(2 * compute, bytes / bandwidth(host, bytes, 50));
     case BP__PATH_SMALL:
-        /* One column does not fill the units: the chains of a single tile wait for each other. */
-        return larger(compute * (q < 2 ? 3 : 1) + (v->v_p != 1 ? p * k * pack * 3 : 0) + 2.5 * tiles,
+        return larger(compute * chains + (v->v_p != 1 ? p * k * pack : 0) + 2.5 * tiles,
                       bytes / bandwidth(host, bytes, 24));
     case BP__PATH_PACKED:
         break;
     }
-    return 100 + larger(compute * (q < 2 ? 3 : 1.02) + (p * k + q * k) * pack, bytes / bandwidth(host, bytes, 24));
+    return 100 + larger(compute * chains * 1.02 + (p * k + q * k) * pack, bytes / bandwidth(host, bytes, 24));
 }
 
 double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {
