@@ -1,16 +1,16 @@
-/* test_allocation.c - every public call with its n-th allocation failing, for all n: the answer is BP_E_NO_MEMORY or success,
- * nothing leaks, and the library works afterwards. */
+/* test_allocation.c - every public call with its n-th allocation failing, for all n: the answer is BP_E_NO_MEMORY or
+ * success, nothing leaks, and the library works afterwards. */
 #include "backplane.h"
 
 #include "base/base.h"
 
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* How many allocations still succeed; negative: all. Pool threads allocate too. */
 static atomic_long left = -1;
@@ -49,6 +49,42 @@ static bp_status gemm_call(void) {
     return bp_gemm(BP_TRANSPOSE, BP_AS_IS, &two, &a.tensor, &b.tensor, &two, &c.tensor);
 }
 
+static bp_status gemm_plan(void) {
+    bp_plan *plan;
+    bp_status status = bp_gemm_plan(&plan, NULL, BP_TRANSPOSE, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
+    if (status == BP_OK) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        status = bp_plan_describe(plan, &info);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static bp_status gemm_explain(void) {
+    bp_explanation *e;
+    bp_status status = bp_gemm_explain(&e, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
+    if (status == BP_OK) {
+        bp_explanation_free(e);
+    }
+    return status;
+}
+
+static bp_status gemm_with(void) {
+    return bp_gemm_with(NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
+}
+
+/* Copies between layouts, and the shape of a result, which need no memory that could be missing. */
+static bp_status copy_and_shape(void) {
+    bp_view turned;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    bp_status status = bp_view_init(&turned, y, BP_F64, 2, (const int64_t[]){3, 3}, (const int64_t[]){1, 3});
+    if (status == BP_OK) {
+        status = bp_tensor_copy(&turned.tensor, &a.tensor);
+    }
+    return status == BP_OK ? bp_matmul_shape(&a.tensor, &b.tensor, &ndim, shape) : status;
+}
+
 static bp_status with_options(void) {
     bp_options *options;
     bp_status status = bp_options_new(&options, "num_threads=1, deterministic=run");
@@ -76,6 +112,11 @@ static bp_status explanation(void) {
     bp_explanation *e;
     bp_status status = bp_matmul_explain(&e, NULL, &a.tensor, &b.tensor, &c.tensor);
     if (status == BP_OK) {
+        bp_candidate_info candidate = {.struct_size = sizeof candidate};
+        status = bp_explanation_at(e, 0, &candidate) && *bp_explanation_text(e) && *bp_explanation_json(e) &&
+                         *bp_explanation_problem(e) && *bp_explanation_decision(e)
+                     ? BP_OK
+                     : BP_E_NO_MEMORY; /* texts that could not be made are empty */
         bp_explanation_free(e);
     }
     return status;
@@ -94,7 +135,32 @@ static bp_status scoped(void) {
 static bp_status libraries(void) {
     int count;
     bp_status status = bp_library_count(&count);
+    bp_library_info info = {.struct_size = sizeof info};
+    if (status == BP_OK) {
+        status = bp_library_at(0, &info);
+    }
     return status == BP_OK ? bp_libraries_refresh(0) : status;
+}
+
+/* Lists end early where there is no memory for them; what they do say must be whole. */
+static bp_status lists(void) {
+    bp_provider_info provider = {.struct_size = sizeof provider};
+    bp_loaded_object object = {.struct_size = sizeof object};
+    const char *place, *outcome;
+    int found = 0;
+    for (int i = 0; bp_provider_at(i, &provider); i++) {
+        found += provider.name[0] != '\0';
+    }
+    for (int i = 0; bp_loaded_at(i, &object); i++) {
+        assert_true(object.path[0] != '\0');
+    }
+    for (int i = 0; bp_search_place_at(i, &place, &outcome); i++) {
+        assert_true(place[0] != '\0' && outcome[0] != '\0');
+    }
+    for (int i = 0; bp_problem_at(i); i++) {
+        assert_true(bp_problem_at(i)[0] != '\0');
+    }
+    return found > 0 ? BP_OK : BP_E_NO_MEMORY;
 }
 
 static bp_status absent_library(void) {
@@ -139,14 +205,31 @@ static bp_status machine(void) {
     return bp_machine(&info);
 }
 
+static void in_order(void *user, int threads, int count, bp_task task, void *context) {
+    (void)user, (void)threads;
+    for (int i = 0; i < count; i++) {
+        task(context, i);
+    }
+}
+
+static bp_status executor(void) {
+    bp_status status = bp_set_executor(in_order, NULL);
+    bp_status ran = status == BP_OK ? one_shot() : status;
+    bp_set_executor(NULL, NULL);
+    return ran;
+}
+
 static const struct {
     const char *name;
     bp_status (*call)(void);
 } calls[] = {
-    {"one_shot", one_shot},   {"gemm", gemm_call},           {"with_options", with_options}, {"held_plan", held_plan},
-    {"explain", explanation}, {"scoped", scoped},            {"libraries", libraries},       {"absent", absent_library},
-    {"setting", setting},     {"new_tensor", new_tensor},    {"cache_walk", cache_walk},     {"threads", threads_of_native},
-    {"machine", machine},
+    {"one_shot", one_shot},     {"gemm", gemm_call},        {"with_options", with_options},
+    {"held_plan", held_plan},   {"explain", explanation},   {"scoped", scoped},
+    {"libraries", libraries},   {"absent", absent_library}, {"setting", setting},
+    {"new_tensor", new_tensor}, {"cache_walk", cache_walk}, {"threads", threads_of_native},
+    {"machine", machine},       {"gemm_plan", gemm_plan},   {"gemm_explain", gemm_explain},
+    {"gemm_with", gemm_with},   {"copy", copy_and_shape},   {"lists", lists},
+    {"executor", executor},
 };
 
 static void fail_each_allocation_of(int index) {
@@ -158,13 +241,15 @@ static void fail_each_allocation_of(int index) {
         bool ran_out = atomic_load(&left) == 0;
         atomic_store(&left, -1);
         if (status != BP_OK && status != BP_E_NO_MEMORY) {
-            fail_msg("%s with allocation %ld failing: %s (%s)", calls[index].name, n, bp_status_name(status), bp_last_error());
+            fail_msg("%s with allocation %ld failing: %s (%s)", calls[index].name, n, bp_status_name(status),
+                     bp_last_error());
         }
         successes += status == BP_OK && !ran_out;
         assert_int_equal(calls[index].call(), BP_OK);
         assert_int_equal(bp_reset(), BP_OK);
         if (bp__live_blocks() != 0) {
-            fail_msg("%s with allocation %ld failing leaks %lld blocks", calls[index].name, n, (long long)bp__live_blocks());
+            fail_msg("%s with allocation %ld failing leaks %lld blocks", calls[index].name, n,
+                     (long long)bp__live_blocks());
         }
     }
     assert_int_equal(successes, 2);
