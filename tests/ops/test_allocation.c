@@ -4,13 +4,14 @@
 
 #include "base/base.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* How many allocations still succeed; negative: all. Pool threads allocate too. */
 static atomic_long left = -1;
