@@ -47,13 +47,13 @@ typedef struct bp_plan_info {
     const char *library_path;
     const char *library_version;
     const char *algorithm;
-    const char *reason;    /* why this one: "preferred by blas.preferred (environment)", "lowest estimated time", ... */
-    uint32_t notes;        /* BP_NOTE_ mask */
+    const char *reason; /* why this one: "preferred by blas.preferred (environment)", "lowest estimated time", ... */
+    uint32_t notes;     /* BP_NOTE_ mask */
     int threads;
-    double cost_ns;        /* estimated */
-    int alignment;         /* bytes that every address must be a multiple of */
-    uint64_t runs;         /* times run by one-shot calls; counted without a lock, so that runs at the same moment may be missed */
-    char problem[256];     /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
+    double cost_ns;    /* estimated */
+    int alignment;     /* bytes that every address must be a multiple of */
+    uint64_t runs;     /* by one-shot calls; counted without a lock, so that runs at the same moment may be missed */
+    char problem[256]; /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
 } bp_plan_info;
 
 /* Strings live as long as the plan. Errors: BP_E_ARGUMENT. */
@@ -63,13 +63,13 @@ BP_API bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info);
  * The plan is kept alive for its strings until that thread's next bp_last_plan(). */
 BP_API bp_status bp_last_plan(bp_plan_info *info);
 
-/* ---- The process-wide plan cache (plan_cache.max_size) ------------------------------------------------------------ */
+/* ---- The process-wide plan cache (plan_cache.max_size) ---- */
 
 typedef struct bp_plan_cache_info {
     size_t struct_size;
     int64_t size;
     int64_t max_size;
-    uint64_t hits;   /* calls that found their plan here; a thread's own short list is not counted */
+    uint64_t hits; /* calls that found their plan here; a thread's own short list is not counted */
     uint64_t misses;
     uint64_t evictions;
 } bp_plan_cache_info;
@@ -80,7 +80,7 @@ BP_API bp_status bp_plan_cache_clear(void);
 /* Walks the plans, most recently used first: a new reference in *plan, to be released; BP_E_NOT_FOUND past the end. */
 BP_API bp_status bp_plan_cache_at(int index, bp_plan **plan);
 
-/* ---- Explain ------------------------------------------------------------------------------------------------------ */
+/* ---- Explain ---- */
 
 /* Every candidate for one call and its verdict, from the same list that the call itself would choose from. */
 typedef struct bp_explanation bp_explanation;
@@ -92,7 +92,7 @@ typedef struct bp_candidate_info {
     const char *version;
     int accepted;
     bp_reason reason;
-    const char *text;      /* why refused, or what is worth knowing */
+    const char *text; /* why refused, or what is worth knowing */
     const char *algorithm;
     uint32_t notes;
     int threads;
@@ -101,19 +101,20 @@ typedef struct bp_candidate_info {
 } bp_candidate_info;
 
 BP_API int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate_info *info);
-BP_API const char *bp_explanation_problem(const bp_explanation *explanation); /* the problem in words */
+BP_API const char *bp_explanation_problem(const bp_explanation *explanation);  /* the problem in words */
 BP_API const char *bp_explanation_decision(const bp_explanation *explanation); /* why the chosen one, or why none */
-BP_API const char *bp_explanation_text(const bp_explanation *explanation); /* a readable page */
+BP_API const char *bp_explanation_text(const bp_explanation *explanation);     /* a readable page */
 BP_API const char *bp_explanation_json(const bp_explanation *explanation);
 BP_API void bp_explanation_free(bp_explanation *explanation);
 
 /* "accumulates f32, same bits on any threads, packs A" into `buffer`; returns it. */
 BP_API const char *bp_notes_text(uint32_t notes, char *buffer, size_t size);
 
-/* ---- Threads of the libraries --------------------------------------------------------------------------------------*/
+/* ---- Threads of the libraries ---- */
 
 /* The thread count in force in a library that is loaded by us (id from the library list, "native" for our pool); 0 when
- * it cannot be known. Counts that a call sets for its own time (OpenMP's) have been given back when it returns. Errors: BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
+ * it cannot be known. Counts that a call sets for its own time (OpenMP's) have been given back when it returns. Errors:
+ * BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
 BP_API bp_status bp_library_threads(const char *id, int *count);
 
 /* Runs the library's pool on another executor: `parallel` has bp_host's contract and must be thread-safe. NULL brings

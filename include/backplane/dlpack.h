@@ -56,8 +56,8 @@ typedef enum {
 } DLDataTypeCode;
 
 typedef struct {
-    uint8_t code;  /* a DLDataTypeCode */
-    uint8_t bits;  /* of one element; a complex element counts both parts */
+    uint8_t code;   /* a DLDataTypeCode */
+    uint8_t bits;   /* of one element; a complex element counts both parts */
     uint16_t lanes; /* 1 for everything that Backplane takes */
 } DLDataType;
 

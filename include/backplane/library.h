@@ -1,8 +1,9 @@
 /* library.h - the math libraries of this machine: found, identified, probed and listed.
  *
- * The first call searches (loader cache, standard folders, LD_LIBRARY_PATH, BACKPLANE_LIBRARY_PATH, virtual environment,
- * conda prefix, loaded objects), reads ELF facts, and probes each library that it has not seen before in a child process.
- * Nothing is loaded into the calling process. Results are kept until bp_libraries_refresh(). Thread-safe.
+ * The first call searches (loader cache, standard folders, LD_LIBRARY_PATH, BACKPLANE_LIBRARY_PATH, virtual
+ * environment, conda prefix, loaded objects), reads ELF facts, and probes each library that it has not seen before in a
+ * child process. Nothing is loaded into the calling process. Results are kept until bp_libraries_refresh().
+ * Thread-safe.
  */
 #ifndef BACKPLANE_LIBRARY_H
 #define BACKPLANE_LIBRARY_H
@@ -14,8 +15,8 @@ extern "C" {
 #endif
 
 /* What a library offers; a mask. */
-#define BP_LIB_BLAS 1u   /* Fortran BLAS names */
-#define BP_LIB_CBLAS 2u  /* C BLAS names */
+#define BP_LIB_BLAS 1u  /* Fortran BLAS names */
+#define BP_LIB_CBLAS 2u /* C BLAS names */
 #define BP_LIB_LAPACK 4u
 #define BP_LIB_FFT 8u
 #define BP_LIB_DNN 16u
@@ -36,27 +37,27 @@ BP_API const char *bp_library_state_name(bp_library_state state);
 /* One row. Every string is "" when unknown, never NULL, and lives until bp_libraries_refresh() or bp_reset(). */
 typedef struct bp_library_info {
     size_t struct_size;
-    const char *id;         /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
-    const char *family;     /* "openblas", "blis", "mkl", "netlib", "atlas", "fftw", "onednn", "libgomp", ..., "unknown" */
-    unsigned kinds;         /* BP_LIB_ mask */
+    const char *id;     /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
+    const char *family; /* "openblas", "blis", "mkl", "netlib", "atlas", "fftw", "onednn", "libgomp", ..., "unknown" */
+    unsigned kinds;     /* BP_LIB_ mask */
     bp_library_state state;
-    const char *reason;     /* for a state other than OK: one sentence */
-    const char *path;       /* the real file */
-    const char *aliases;    /* other paths of the same file, newline-separated */
+    const char *reason;  /* for a state other than OK: one sentence */
+    const char *path;    /* the real file */
+    const char *aliases; /* other paths of the same file, newline-separated */
     const char *soname;
-    const char *build_id;   /* hexadecimal */
+    const char *build_id; /* hexadecimal */
     const char *version;
-    const char *kernels;    /* the kernel set it runs on this CPU: "Haswell", "zen3", "generic", ... */
-    int int_bits;           /* 32 or 64; 0 unknown */
-    const char *suffix;     /* what follows dgemm in the symbol: "_", "64_", "_64_", ... */
-    const char *prefix;     /* "scipy_" in SciPy's wheels */
+    const char *kernels;        /* the kernel set it runs on this CPU: "Haswell", "zen3", "generic", ... */
+    int int_bits;               /* 32 or 64; 0 unknown */
+    const char *suffix;         /* what follows dgemm in the symbol: "_", "64_", "_64_", ... */
+    const char *prefix;         /* "scipy_" in SciPy's wheels */
     const char *complex_return; /* "register", "hidden argument", "unknown" */
-    int f2c;                /* 1: float functions return double (f2c convention) */
-    const char *threading;  /* "serial", "pthread", "libgomp", "libomp", "libiomp5", "tbb", "unknown" */
-    const char *thread_scope; /* what its thread setter reaches: "thread", "process", "none", "unknown" */
-    int loaded;             /* this process had it loaded when the list was made */
-    const char *learned;    /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
-    double probe_ms;        /* time of the probe, 0 when it came from the store */
+    int f2c;                    /* 1: float functions return double (f2c convention) */
+    const char *threading;      /* "serial", "pthread", "libgomp", "libomp", "libiomp5", "tbb", "unknown" */
+    const char *thread_scope;   /* what its thread setter reaches: "thread", "process", "none", "unknown" */
+    int loaded;                 /* this process had it loaded when the list was made */
+    const char *learned; /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
+    double probe_ms;     /* time of the probe, 0 when it came from the store */
     const char *cblas_suffix; /* what follows cblas_dgemm in the symbol: "", "64_", "_64", ... */
 } bp_library_info;
 
@@ -72,7 +73,8 @@ BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
 /* Searches again; `probe_all` probes libraries anew whatever the store says. Libraries in use stay loaded. */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
-/* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past the end. */
+/* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past
+ * the end. */
 BP_API int bp_search_place_at(int index, const char **place, const char **outcome);
 
 #ifdef __cplusplus

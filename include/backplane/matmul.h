@@ -1,12 +1,14 @@
 /* matmul.h - matrix products.
  *
- * Element types: f16, bf16, f32, f64, c64, c128, the same for all tensors of a call. f16 and bf16 sum in f32 and round once at the
- * end, to nearest even. Any strides. Outputs are the caller's memory: written completely, or not touched when the call
- * fails before running. An output must not overlap an input or itself (BP_E_OVERLAP). All functions are thread-safe.
+ * Element types: f16, bf16, f32, f64, c64, c128, the same for all tensors of a call. f16 and bf16 sum in f32 and round
+ * once at the end, to nearest even. Any strides. Outputs are the caller's memory: written completely, or not touched
+ * when the call fails before running. An output must not overlap an input or itself (BP_E_OVERLAP). All functions are
+ * thread-safe.
  *
- * Errors of all: BP_E_ARGUMENT (NULL), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an output with a zero stride over a
- * size above 1, more than BP_MAX_BATCH_NDIM batch dimensions that do not merge), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE,
- * BP_E_FALLBACK, BP_E_NOT_FOUND (the preferred library is absent and dispatch.fallback is strict), BP_E_NO_MEMORY.
+ * Errors of all: BP_E_ARGUMENT (NULL), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an output with a zero stride
+ * over a size above 1, more than BP_MAX_BATCH_NDIM batch dimensions that do not merge), BP_E_OVERLAP, BP_E_OVERFLOW,
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND (the preferred library is absent and dispatch.fallback is strict),
+ * BP_E_NO_MEMORY.
  */
 #ifndef BACKPLANE_MATMUL_H
 #define BACKPLANE_MATMUL_H
@@ -29,15 +31,11 @@ BP_API bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, co
 BP_API bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 
 /* What bp_gemm does with a factor before multiplying. */
-typedef enum bp_transform {
-    BP_AS_IS,
-    BP_TRANSPOSE,
-    BP_CONJUGATE_TRANSPOSE,
-    BP_CONJUGATE
-} bp_transform;
+typedef enum bp_transform { BP_AS_IS, BP_TRANSPOSE, BP_CONJUGATE_TRANSPOSE, BP_CONJUGATE } bp_transform;
 
 /* c = alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides. All three have rank 2, or rank 2 plus batch
- * dimensions, where those of a and b broadcast to those of c. NULL alpha is 1, NULL beta is 0; with beta 0 the old c is not read. */
+ * dimensions, where those of a and b broadcast to those of c. NULL alpha is 1, NULL beta is 0; with beta 0 the old c is
+ * not read. */
 BP_API bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
                          const DLTensor *b, const bp_scalar *beta, DLTensor *c);
 
@@ -53,7 +51,8 @@ BP_API bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_tran
                               bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                               const bp_scalar *beta, const DLTensor *c);
 
-/* Every candidate for the call, and the choice. Data pointers may be NULL. Succeeds also where the call itself would find no candidate. */
+/* Every candidate for the call, and the choice. Data pointers may be NULL. Succeeds also where the call itself would
+ * find no candidate. */
 BP_API bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
                                    const DLTensor *b, const DLTensor *out);
 BP_API bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,

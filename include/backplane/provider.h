@@ -36,6 +36,7 @@ typedef enum bp_op {
 BP_API const char *bp_op_name(bp_op op);
 
 /* The one list of reasons in a verdict: number, NAME, text. */
+/* clang-format off */
 #define BP_REASON_MAP(X)                                                              \
     X(0, ACCEPTED, "accepted")                                                        \
     X(1, OP, "operation not offered")                                                 \
@@ -52,6 +53,7 @@ BP_API const char *bp_op_name(bp_op op);
     X(12, CAPABILITY, "needs instructions that this processor lacks")                 \
     X(13, LOAD, "library could not be loaded")                                        \
     X(14, OTHER, "refused")
+/* clang-format on */
 
 typedef enum bp_reason {
 #define X(number, name, text) BP_REASON_##name = number,
@@ -69,22 +71,18 @@ typedef struct bp_scalar {
 } bp_scalar;
 
 /* What a problem says of alpha and beta: enough to choose, without a plan for every value. */
-typedef enum bp_factor {
-    BP_FACTOR_ZERO,
-    BP_FACTOR_ONE,
-    BP_FACTOR_ANY
-} bp_factor;
+typedef enum bp_factor { BP_FACTOR_ZERO, BP_FACTOR_ONE, BP_FACTOR_ANY } bp_factor;
 
 #define BP_MAX_BATCH_NDIM 16
 
 /* The settings that take part in choosing, resolved for the calling thread. */
 typedef struct bp_policy {
-    int32_t threads;      /* most threads to use, at least 1 */
+    int32_t threads;       /* most threads to use, at least 1 */
     uint8_t deterministic; /* 0 off, 1 run, 2 threads */
-    uint8_t capability;   /* a bp_capability: highest instruction set for our own kernels */
-    uint8_t fallback;     /* 0 strict, 1 warn, 2 allow */
+    uint8_t capability;    /* a bp_capability: highest instruction set for our own kernels */
+    uint8_t fallback;      /* 0 strict, 1 warn, 2 allow */
     uint8_t reserved;
-    uint32_t preferred;   /* text handles, compared by the dispatcher only; 0 = none */
+    uint32_t preferred; /* text handles, compared by the dispatcher only; 0 = none */
     uint32_t exclude;
 } bp_policy;
 
@@ -108,10 +106,10 @@ typedef struct bp_gemm_problem {
     int64_t b_row, b_column;
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
-    uint8_t alpha, beta;     /* a bp_factor */
+    uint8_t alpha, beta; /* a bp_factor */
     uint8_t reserved[4];
-    int32_t batch_ndim;      /* merged as far as strides allow; 0 for a single product */
-    int64_t batch;           /* number of products; 1 for a single one */
+    int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
+    int64_t batch;                          /* number of products; 1 for a single one */
     int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* last one fastest */
     int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch, 0 where broadcast */
     int64_t batch_b[BP_MAX_BATCH_NDIM];
@@ -131,13 +129,13 @@ typedef struct bp_problem {
 } bp_problem;
 
 /* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. */
-#define BP_NOTE_ACCUMULATES_F32 1u       /* sums in f32 (f16, bf16, f32 input) */
+#define BP_NOTE_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
 #define BP_NOTE_ACCUMULATES_F64 2u
-#define BP_NOTE_SAME_RUN 4u              /* same bits again with the same number of threads */
-#define BP_NOTE_SAME_THREADS 8u          /* same bits with any number of threads and at any place in a batch */
-#define BP_NOTE_DOWN_CONVERTS 16u        /* rounds inputs to a shorter type first */
-#define BP_NOTE_PROPAGATES_NAN 32u       /* NaN and Inf in an input reach the result, also beside zeros */
-#define BP_NOTE_PACKS_A 256u             /* copies the operand into scratch memory first */
+#define BP_NOTE_SAME_RUN 4u        /* same bits again with the same number of threads */
+#define BP_NOTE_SAME_THREADS 8u    /* same bits with any number of threads and at any place in a batch */
+#define BP_NOTE_DOWN_CONVERTS 16u  /* rounds inputs to a shorter type first */
+#define BP_NOTE_PROPAGATES_NAN 32u /* NaN and Inf in an input reach the result, also beside zeros */
+#define BP_NOTE_PACKS_A 256u       /* copies the operand into scratch memory first */
 #define BP_NOTE_PACKS_B 512u
 #define BP_NOTE_PACKS_C 1024u
 
@@ -147,9 +145,9 @@ typedef struct bp_verdict {
     bp_reason reason;
     const char *algorithm; /* static text: "gemm", "gemv", "packed avx2", ... */
     uint32_t notes;
-    int32_t threads;       /* how many it will use */
-    double cost_ns;        /* estimate, for ordering; not a promise */
-    char text[192];        /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
+    int32_t threads; /* how many it will use */
+    double cost_ns;  /* estimate, for ordering; not a promise */
+    char text[192];  /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
 } bp_verdict;
 
 /* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. */
@@ -196,7 +194,7 @@ typedef struct bp_host {
 typedef struct bp_provider {
     uint32_t abi; /* BP_PROVIDER_ABI */
     uint32_t struct_size;
-    const char *name;        /* "native", "blas"; letters, digits, '-' */
+    const char *name; /* "native", "blas"; letters, digits, '-' */
     const char *version;
     const char *description; /* one line */
     unsigned library_kinds;  /* BP_LIB_ mask of the libraries that it drives; 0: needs none, gets one instance */
@@ -226,12 +224,12 @@ typedef struct bp_provider {
 #define BP__PROVIDER_LINKAGE extern
 #endif
 #ifdef BP_BUILTIN_PROVIDER
-#define BP_PROVIDER_DEFINE(name)                                \
-    BP__PROVIDER_LINKAGE const bp_provider bp_provider_##name; \
+#define BP_PROVIDER_DEFINE(name)                                                                                       \
+    BP__PROVIDER_LINKAGE const bp_provider bp_provider_##name;                                                         \
     const bp_provider bp_provider_##name
 #else
-#define BP_PROVIDER_DEFINE(name)                                     \
-    BP__PROVIDER_LINKAGE BP_API const bp_provider bp_provider_entry; \
+#define BP_PROVIDER_DEFINE(name)                                                                                       \
+    BP__PROVIDER_LINKAGE BP_API const bp_provider bp_provider_entry;                                                   \
     const bp_provider bp_provider_entry
 #endif
 

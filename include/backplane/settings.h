@@ -46,7 +46,7 @@ typedef enum bp_setting_id {
 #define X(id, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id,
     BP_SETTINGS_MAP(X)
 #undef X
-    BP_SETTING_COUNT
+        BP_SETTING_COUNT
 } bp_setting_id;
 
 #define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
@@ -79,7 +79,8 @@ BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, c
 BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where);
 
 /* Writes the process layer. The value is checked before anything changes. Errors: BP_E_UNKNOWN_NAME, BP_E_BAD_VALUE
- * (the sentence lists what is allowed), BP_E_READ_ONLY, BP_E_UNSUPPORTED (the hardware cannot do it), BP_E_NO_MEMORY. */
+ * (the sentence lists what is allowed), BP_E_READ_ONLY, BP_E_UNSUPPORTED (the hardware cannot do it), BP_E_NO_MEMORY.
+ */
 BP_API bp_status bp_set(const char *name, const char *value);
 
 /* Takes the process layer's value away again, so that the layers below show. */
@@ -90,8 +91,8 @@ BP_API bp_status bp_unset(const char *name);
 #define BP__C_INT int64_t
 #define BP__C_WORD const char *
 #define BP__C_TEXT const char *
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help) \
-    BP_API BP__C_##type bp_get_##id(void);                                \
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+    BP_API BP__C_##type bp_get_##id(void);                                                                             \
     BP_API bp_status bp_set_##id(BP__C_##type value);
 BP_SETTINGS_MAP(X)
 #undef X
@@ -105,7 +106,8 @@ BP_API void bp_options_free(bp_options *options);
 
 /* A scope changes settings for the calling thread until it is left. Scopes nest; leaving one restores exactly what was
  * stored, also when scopes are left out of order (generators do that). A scope must be left by the thread that entered
- * it (BP_E_SCOPE otherwise). On failure nothing is entered and *scope is NULL. bp_scope_leave(NULL pointer inside) is BP_OK. */
+ * it (BP_E_SCOPE otherwise). On failure nothing is entered and *scope is NULL. bp_scope_leave(NULL pointer inside) is
+ * BP_OK. */
 typedef struct bp_scope bp_scope;
 BP_API bp_status bp_scope_enter(bp_scope **scope, const char *text);
 BP_API bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options);

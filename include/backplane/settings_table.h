@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_SETTINGS_TABLE_H
 #define BACKPLANE_SETTINGS_TABLE_H
 
+/* clang-format off */
 #define BP_SETTINGS_MAP(X)                                                                                              \
     X(num_threads, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations",                         \
       "Threads that one call may use; 0 means every core this process may run on.")                                     \
@@ -40,5 +41,6 @@
       "1: one comma-separated line per call on standard error; 2: also each new plan's candidates.")                    \
     X(trace, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations",                                           \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")
+/* clang-format on */
 
 #endif

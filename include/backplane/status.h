@@ -15,6 +15,7 @@ extern "C" {
 
 /* The one list of status codes: number, NAME, text. The enum, the names, the texts, the command line's exit codes and
  * the reference page derive from it. Numbers are grouped by family with gaps, and a published number never changes. */
+/* clang-format off */
 #define BP_STATUS_MAP(X)                                                                   \
     X(0, OK, "success")                                                                    \
     /* The caller's arguments. */                                                          \
@@ -59,6 +60,7 @@ extern "C" {
     X(123, E_WRONG_RESULT, "library gave a wrong result")                                  \
     /* Ourselves. */                                                                       \
     X(200, E_INTERNAL, "internal error, please report it")
+/* clang-format on */
 
 typedef enum bp_status {
 #define X(number, name, text) BP_##name = number,

@@ -17,6 +17,7 @@ extern "C" {
 #define BP_MAX_NDIM 64
 
 /* The one list of element types: number, NAME, text, DLPack code, bits. */
+/* clang-format off */
 #define BP_DTYPE_MAP(X)                       \
     X(1, F16, "f16", kDLFloat, 16)            \
     X(2, BF16, "bf16", kDLBfloat, 16)         \
@@ -33,6 +34,7 @@ extern "C" {
     X(13, U32, "u32", kDLUInt, 32)            \
     X(14, U64, "u64", kDLUInt, 64)            \
     X(15, BOOL, "bool", kDLBool, 8)
+/* clang-format on */
 
 typedef enum bp_dtype {
     BP_DTYPE_NONE = 0, /* not one of ours */
@@ -77,7 +79,8 @@ BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64
 BP_API bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape);
 
 /* Copies src into dst: same shape, any strides, converting between floating types (f16, bf16, f32, f64), between
- * complex types, and from real to complex; rounding is to nearest, ties to even. dst must not overlap src (BP_E_OVERLAP). */
+ * complex types, and from real to complex; rounding is to nearest, ties to even. dst must not overlap src
+ * (BP_E_OVERLAP). */
 BP_API bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src);
 
 #ifdef __cplusplus

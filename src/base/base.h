@@ -37,27 +37,27 @@ void bp__error_hold(bp__held_error *held);
 void bp__error_return(const bp__held_error *held);
 
 /* Leaves a function with the failure that a callee has reported. */
-#define BP__TRY(expression)                                \
-    do {                                                   \
-        bp_status bp__try_status = (expression);           \
-        if (BP__UNLIKELY(bp__try_status != BP_OK)) {       \
-            return bp__try_status;                         \
-        }                                                  \
+#define BP__TRY(expression)                                                                                            \
+    do {                                                                                                               \
+        bp_status bp__try_status = (expression);                                                                       \
+        if (BP__UNLIKELY(bp__try_status != BP_OK)) {                                                                   \
+            return bp__try_status;                                                                                     \
+        }                                                                                                              \
     } while (0)
 
 /* ---- Memory (memory.c): all of the library's memory comes from here, so that an allocator given by the host program,
  * or a test that lets the n-th allocation fail, reaches every one. ---- */
-void *bp__alloc(size_t size);              /* uninitialised; NULL when there is none left */
+void *bp__alloc(size_t size);                    /* uninitialised; NULL when there is none left */
 void *bp__alloc_zero(size_t count, size_t size); /* checks the product for overflow */
-void *bp__realloc(void *block, size_t size); /* as realloc; the old block stays on failure */
-void bp__free(void *block);                /* NULL is fine */
-void *bp__alloc_aligned(size_t size);      /* to 64 bytes; bp__free_aligned gives it back */
+void *bp__realloc(void *block, size_t size);     /* as realloc; the old block stays on failure */
+void bp__free(void *block);                      /* NULL is fine */
+void *bp__alloc_aligned(size_t size);            /* to 64 bytes; bp__free_aligned gives it back */
 void bp__free_aligned(void *block);
 char *bp__strdup(const char *text);
-int64_t bp__live_blocks(void);             /* blocks handed out and not given back */
+int64_t bp__live_blocks(void); /* blocks handed out and not given back */
 
-/* ---- Text (text.c): a buffer that grows; after a failed allocation it keeps `failed` and ignores what follows, so that
- * callers check once, at the end. ---- */
+/* ---- Text (text.c): a buffer that grows; after a failed allocation it keeps `failed` and ignores what follows, so
+ * that callers check once, at the end. ---- */
 typedef struct bp__text {
     char *bytes; /* ends with NUL once anything was added; may be NULL before */
     size_t length;
@@ -70,14 +70,14 @@ void bp__text_addf(bp__text *text, const char *format, ...) BP_PRINTF(2, 3);
 const char *bp__text_get(const bp__text *text); /* "" when empty; never NULL */
 void bp__text_free(bp__text *text);
 
-bool bp__text_equal(const char *a, const char *b);        /* exact */
+bool bp__text_equal(const char *a, const char *b); /* exact */
 bool bp__text_starts(const char *text, const char *head);
-bool bp__parse_int(const char *text, int64_t *value);     /* whole text, decimal, optional sign, no spaces */
+bool bp__parse_int(const char *text, int64_t *value); /* whole text, decimal, optional sign, no spaces */
 /* Copies with certain NUL; returns false when it had to cut. */
 bool bp__copy_text(char *buffer, size_t size, const char *text);
 
-/* The names of a list closest to `wrong` (edit distance), as "did you mean 'a' or 'b'?" in buffer; "" when none is near.
- * `name_at` returns NULL past the end. */
+/* The names of a list closest to `wrong` (edit distance), as "did you mean 'a' or 'b'?" in buffer; "" when none is
+ * near. `name_at` returns NULL past the end. */
 const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, int index), void *user, char *buffer,
                         size_t size);
 
@@ -105,14 +105,15 @@ void bp__json_bool(bp__json *json, const char *key, bool value);
 bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *size);
 /* Writes to a temporary file in the same folder, syncs it, and renames it over `path`; makes missing folders (0700). */
 bp_status bp__file_replace(const char *path, const void *bytes, size_t size);
-/* BP_OK when only root and the calling user can change the file and each folder above it; BP_E_UNTRUSTED with the reason
- * otherwise, BP_E_NOT_FOUND when it is not there. A sticky world-writable folder (/tmp) does not disqualify what root or the user own below it. */
+/* BP_OK when only root and the calling user can change the file and each folder above it; BP_E_UNTRUSTED with the
+ * reason otherwise, BP_E_NOT_FOUND when it is not there. A sticky world-writable folder (/tmp) does not disqualify what
+ * root or the user own below it. */
 bp_status bp__file_trusted(const char *path);
 
 /* ---- Environment (environment.c): the one reader. Set-uid programs see nothing of it. ---- */
 const char *bp__env(const char *name); /* NULL when unset or empty */
-/* Calls `visit` for each variable whose name starts with `head`; the value may be empty, and a name longer than 255 bytes
- * arrives cut. Stops when it returns false. */
+/* Calls `visit` for each variable whose name starts with `head`; the value may be empty, and a name longer than 255
+ * bytes arrives cut. Stops when it returns false. */
 void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, const char *value), void *user);
 
 /* ---- Hash (hash.c) ---- */

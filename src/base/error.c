@@ -1,8 +1,9 @@
 /* error.c - the last failure of each thread: its status and the sentence that explains it.
  *
- * The library's thread-local storage must fit the little room that the loader keeps for libraries opened late, so a thread
- * holds short sentences in place and long ones on the heap. When the heap has nothing left, a long sentence is cut; the
- * status is never lost. All long sentences are in one list, so that bp_reset() can give back those of every thread.
+ * The library's thread-local storage must fit the little room that the loader keeps for libraries opened late, so a
+ * thread holds short sentences in place and long ones on the heap. When the heap has nothing left, a long sentence is
+ * cut; the status is never lost. All long sentences are in one list, so that bp_reset() can give back those of every
+ * thread.
  */
 #include "base/base.h"
 #include "base/locks.h"

@@ -106,8 +106,8 @@ static bp_status write_all(int file, const char *path, const char *bytes, size_t
     return fsync(file) == 0 ? BP_OK : fail_errno(path, "sync it");
 }
 
-/* The rename lasts through a power failure only once the folder is on disk. That some file systems cannot sync a folder is
- * no failure of ours. */
+/* The rename lasts through a power failure only once the folder is on disk. That some file systems cannot sync a folder
+ * is no failure of ours. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');

@@ -1,4 +1,5 @@
-/* json.c - JSON out, one value at a time. The writer keeps commas and escapes right; the caller keeps brackets in pairs. */
+/* json.c - JSON out, one value at a time. The writer keeps commas and escapes right; the caller keeps brackets in
+ * pairs. */
 #include "base/base.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@ void bp__json_begin(bp__json *json, bp__text *out) {
     *json = (bp__json){.out = out};
 }
 
-/* The length of the UTF-8 character at `at`, 0 when the bytes there are none (overlong forms, surrogates and values over
- * U+10FFFF included). Stops at the final NUL, which is no continuation byte. */
+/* The length of the UTF-8 character at `at`, 0 when the bytes there are none (overlong forms, surrogates and values
+ * over U+10FFFF included). Stops at the final NUL, which is no continuation byte. */
 static int character_length(const unsigned char *at) {
     if (at[0] < 0x80) {
         return 1;
@@ -98,7 +99,8 @@ void bp__json_int(bp__json *json, const char *key, int64_t value) {
     bp__text_addf(json->out, "%lld", (long long)value);
 }
 
-/* printf writes the decimal point of the host program's locale, which may be several bytes; JSON knows only the full stop. */
+/* printf writes the decimal point of the host program's locale, which may be several bytes; JSON knows only the full
+ * stop. */
 static void point_is_full_stop(char *number) {
     char *to = number;
     for (const char *from = number; *from; from++) {

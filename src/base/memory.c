@@ -1,7 +1,7 @@
 /* memory.c - the one door to memory, so that a host program's allocator, or a test's failing one, reaches every block.
  *
- * The number of live blocks doubles as the lock of the allocator: bp_set_allocator() swaps the count from 0 to CLOSED, and
- * an allocation that meets a closed count waits for the few instructions until it opens again.
+ * The number of live blocks doubles as the lock of the allocator: bp_set_allocator() swaps the count from 0 to CLOSED,
+ * and an allocation that meets a closed count waits for the few instructions until it opens again.
  */
 #include "base/base.h"
 

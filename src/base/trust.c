@@ -1,7 +1,7 @@
 /* trust.c - who else could change a file: asked before a file may steer the program or be loaded into it.
  *
- * The path is walked from the root, one name at a time and through each symbolic link, because whoever may write to any folder
- * on the way can put something else in the place of what comes after.
+ * The path is walked from the root, one name at a time and through each symbolic link, because whoever may write to any
+ * folder on the way can put something else in the place of what comes after.
  */
 #define _GNU_SOURCE
 #include "base/base.h"

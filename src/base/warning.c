@@ -1,4 +1,5 @@
-/* warning.c - things a user should know that are no errors. Each text is told once; without a handler the last ones are kept. */
+/* warning.c - things a user should know that are no errors. Each text is told once; without a handler the last ones are
+ * kept. */
 #include "backplane/settings.h"
 #include "base/base.h"
 #include "base/locks.h"
@@ -38,8 +39,8 @@ static bool grow_seen(void) {
     return true;
 }
 
-/* Tells whether the text is new, and remembers it. When nothing more can be remembered, every unknown text is new: a warning
- * told twice is better than one never told. */
+/* Tells whether the text is new, and remembers it. When nothing more can be remembered, every unknown text is new: a
+ * warning told twice is better than one never told. */
 static bool is_new(const char *text) {
     uint64_t hash = bp__hash(text, strlen(text));
     hash = hash ? hash : 1;

@@ -1,7 +1,7 @@
 /* cache.c - the process-wide plan cache: a hash table with a list by last use, bounded by plan_cache.max_size.
  *
- * It is asked when a thread's own short list (call.c) does not know a call. Plans are made outside the lock, because that may
- * load a library; when two threads make the same plan at once, the second one's is thrown away. */
+ * It is asked when a thread's own short list (call.c) does not know a call. Plans are made outside the lock, because
+ * that may load a library; when two threads make the same plan at once, the second one's is thrown away. */
 #include "dispatch/internal.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 pthread_mutex_t bp__cache_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct entry {
-    struct entry *chain;           /* same bucket */
-    struct entry *before, *after;  /* by last use: `before` was used more recently */
+    struct entry *chain;          /* same bucket */
+    struct entry *before, *after; /* by last use: `before` was used more recently */
     uint64_t hash;
     bp_plan *plan;
 } entry;

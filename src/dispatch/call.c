@@ -1,8 +1,9 @@
 /* call.c - the warm path of a one-shot call: from the caller's tensors to a plan without a lock or an allocation.
  *
- * Each thread keeps a short list of the calls that it made last. A call is told from another by a key of words: operation,
- * policy, generation, and each tensor's type, shape and strides. Everything that the checks of the long way look at, but the
- * addresses, is in the key, so equal keys need no second check; addresses are compared against each other on every call. */
+ * Each thread keeps a short list of the calls that it made last. A call is told from another by a key of words:
+ * operation, policy, generation, and each tensor's type, shape and strides. Everything that the checks of the long way
+ * look at, but the addresses, is in the key, so equal keys need no second check; addresses are compared against each
+ * other on every call. */
 #include "dispatch/internal.h"
 
 #include "tensor/internal.h"
@@ -13,7 +14,7 @@
 
 typedef struct slot {
     uint64_t hash;
-    bp_plan *plan; /* one reference; NULL: empty */
+    bp_plan *plan;                                 /* one reference; NULL: empty */
     int64_t low[BP__OPERANDS], high[BP__OPERANDS]; /* bytes spanned, relative to the first element */
     bp__call_key key;
 } slot;
@@ -126,7 +127,8 @@ static inline uint64_t type_word(const DLTensor *t) {
 
 /* The device, and whether shape and strides are there. */
 static inline uint64_t place_word(const DLTensor *t) {
-    return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 | (uint64_t)(t->strides != NULL) << 33;
+    return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 |
+           (uint64_t)(t->strides != NULL) << 33;
 }
 
 static uint64_t *key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {
@@ -165,8 +167,9 @@ static bool make_key(bp__call *call, uint64_t tag) {
     return true;
 }
 
-/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The first
- * two words of a tensor hold its whole rank and say which arrays it has, so where they match, the arrays may be read. */
+/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The
+ * first two words of a tensor hold its whole rank and say which arrays it has, so where they match, the arrays may be
+ * read. */
 static inline bool is_call(const bp__call_key *key, const bp__call *call, uint64_t tag) {
     const uint64_t *w = key->words;
     uint64_t differs = (w[0] ^ tag_word(tag)) | (w[1] ^ bp__generation());
@@ -208,7 +211,8 @@ static inline bool same_key(const bp__call_key *a, const bp__call_key *b) {
 
 static inline bool address_fits(const DLTensor *t, const slot *s, int i) {
     uintptr_t at = (uintptr_t)bp__tensor_data(t);
-    return t->data != NULL && (at & (uintptr_t)((t->dtype.code == kDLComplex ? t->dtype.bits / 16 : t->dtype.bits / 8) - 1)) == 0 &&
+    return t->data != NULL &&
+           (at & (uintptr_t)((t->dtype.code == kDLComplex ? t->dtype.bits / 16 : t->dtype.bits / 8) - 1)) == 0 &&
            s->high[i] > s->low[i];
 }
 
@@ -304,7 +308,8 @@ static void remember(const bp__call *call, bp_plan *plan) {
     hot->last = s;
 }
 
-/* A library that lacks scratch memory, or that a fork took away, is left for the next candidate; its output is untouched then. */
+/* A library that lacks scratch memory, or that a fork took away, is left for the next candidate; its output is
+ * untouched then. */
 static bool another_may_run(bp_status status) {
     return status == BP_E_NO_MEMORY || status == BP_E_FORKED || status == BP_E_UNSUPPORTED;
 }
@@ -312,8 +317,9 @@ static bool another_may_run(bp_status status) {
 static bp_status run_observed(const bp__call *call, const bp_plan *plan, bool fresh, const bp_scalar *scalars) {
     count_run(plan);
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
-    bp_status status = plan->prepared->run(plan->prepared, bp__tensor_data(call->tensors[0]),
-                                           bp__tensor_data(call->tensors[1]), bp__tensor_data(call->tensors[2]), scalars);
+    bp_status status =
+        plan->prepared->run(plan->prepared, bp__tensor_data(call->tensors[0]), bp__tensor_data(call->tensors[1]),
+                            bp__tensor_data(call->tensors[2]), scalars);
     if (bp__thread.observed) {
         bp__observe_call(plan, fresh, start, bp__now_ns(), status);
     }

@@ -1,8 +1,9 @@
-/* candidates.c - who may be asked: each provider that needs no library, and each provider with each library that it drives.
+/* candidates.c - who may be asked: each provider that needs no library, and each provider with each library that it
+ * drives.
  *
- * Our own providers come first in the list and need no search of the machine; libraries are looked for when a choice first
- * needs them. A candidate lives until bp_reset, since plans refer to it; when the library list is made anew, rows of the
- * same file keep their candidate. */
+ * Our own providers come first in the list and need no search of the machine; libraries are looked for when a choice
+ * first needs them. A candidate lives until bp_reset, since plans refer to it; when the library list is made anew, rows
+ * of the same file keep their candidate. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"
@@ -21,7 +22,7 @@ static struct {
     struct retired {
         struct retired *next;
         bp__candidate **list;
-    } *retired; /* choices of other threads may still read an older list */
+    } * retired; /* choices of other threads may still read an older list */
 } state;
 
 const char *bp__candidate_id(const bp__candidate *candidate) {
@@ -66,8 +67,9 @@ static bp__candidate *find_existing(const bp_provider *provider, const bp_librar
         if (c->provider != provider || !c->library != !library) {
             continue;
         }
-        if (!library || (bp__text_equal(c->library->path, library->path) && bp__text_equal(c->library->id, library->id) &&
-                         bp__text_equal(c->library->build_id, library->build_id) && c->library->state == library->state)) {
+        if (!library ||
+            (bp__text_equal(c->library->path, library->path) && bp__text_equal(c->library->id, library->id) &&
+             bp__text_equal(c->library->build_id, library->build_id) && c->library->state == library->state)) {
             return c;
         }
     }
@@ -87,7 +89,8 @@ static void open_instance(bp__candidate *c) {
     }
 }
 
-static bp_status add_candidate(bp__candidate **list, int *count, const bp_provider *provider, const bp_library_info *library) {
+static bp_status add_candidate(bp__candidate **list, int *count, const bp_provider *provider,
+                               const bp_library_info *library) {
     bp__candidate *c = find_existing(provider, library);
     if (!c) {
         c = bp__alloc_zero(1, sizeof *c);
@@ -113,8 +116,8 @@ static bool drives(const bp_provider *provider, const bp_library_info *row) {
     return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE;
 }
 
-static bp_status add_provider(bp__candidate **list, int *count, const bp_provider *provider, const bp_library_info **rows,
-                              int row_count) {
+static bp_status add_provider(bp__candidate **list, int *count, const bp_provider *provider,
+                              const bp_library_info **rows, int row_count) {
     if (provider->library_kinds == 0) {
         return add_candidate(list, count, provider, NULL);
     }

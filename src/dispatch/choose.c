@@ -121,7 +121,8 @@ static void say_none(bp__choice *choice, uint64_t skip) {
     for (int i = 0; i < choice->count; i++) {
         const bp_verdict *v = &choice->verdicts[i];
         bool failed = v->reason == BP_REASON_ACCEPTED && i < 64 && (skip >> i & 1);
-        bp__text_addf(&choice->decision, "%s%s: %s", i ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
+        bp__text_addf(&choice->decision, "%s%s: %s",
+                      i ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
                       failed ? "failed when tried" : said(v));
     }
 }

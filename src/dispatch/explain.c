@@ -140,7 +140,8 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_begin(&json, out);
     bp__json_open(&json, NULL, '{');
     bp__json_text(&json, "problem", e->problem);
-    bp__json_text(&json, "chosen", e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
+    bp__json_text(&json, "chosen",
+                  e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
     bp__json_text(&json, "status", bp_status_name(e->choice.status));
     bp__json_text(&json, "decision", bp_explanation_decision(e));
     bp__json_text(&json, "warning", e->choice.warning.length > 0 ? bp__text_get(&e->choice.warning) : NULL);

@@ -1,10 +1,12 @@
-/* fork.c - holds every mutex of the library while the process forks, so that the child finds none locked by a thread that it
- * does not have. Threads, pools and plans of before are another matter: see bp__generation() and the providers. */
+/* fork.c - holds every mutex of the library while the process forks, so that the child finds none locked by a thread
+ * that it does not have. Threads, pools and plans of before are another matter: see bp__generation() and the providers.
+ */
 #include "dispatch/internal.h"
 
 #include "registry/internal.h"
 
-/* From the room that locks first to the one that locks last: whoever holds one of these may wait for those below it only. */
+/* From the room that locks first to the one that locks last: whoever holds one of these may wait for those below it
+ * only. */
 static pthread_mutex_t *const mutexes[] = {
     &bp__candidates_mutex, &bp__cache_mutex, &bp__hot_mutex, &bp__plans_mutex, &bp__observe_mutex, &bp__policy_mutex,
 };

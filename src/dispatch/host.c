@@ -63,6 +63,7 @@ const bp_host *bp__host(void) {
     return &host;
 }
 
-bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context), void *user) {
+bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context),
+                          void *user) {
     return bp__pool_set_executor(parallel, user);
 }

@@ -1,8 +1,8 @@
 /* internal.h - between ops/ and dispatch/, and between the files of dispatch/.
  *
- * The way of a call: an operation keys its tensors (call.c looks the key up in the thread's short list). Where that misses,
- * the operation makes a problem, cache.c looks in the process-wide cache, and choose.c asks every candidate. One choice function
- * serves running, planning and explaining.
+ * The way of a call: an operation keys its tensors (call.c looks the key up in the thread's short list). Where that
+ * misses, the operation makes a problem, cache.c looks in the process-wide cache, and choose.c asks every candidate.
+ * One choice function serves running, planning and explaining.
  */
 #ifndef BP_DISPATCH_INTERNAL_H
 #define BP_DISPATCH_INTERNAL_H
@@ -26,7 +26,7 @@ typedef struct bp__candidate {
 /* The candidates of this moment. With `need_libraries` false the library list is not made, and only providers that need
  * none are returned, unless the list exists already. The array stays valid until bp_reset. */
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
-const char *bp__candidate_id(const bp__candidate *candidate);      /* library id or provider name */
+const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
 /* How well a name given by the user means this candidate: 0 not at all, 1 its family or provider, 2 exactly. */
 int bp__candidate_matches(const bp__candidate *candidate, const char *name);
@@ -37,7 +37,7 @@ void bp__candidates_reset(void);
 const bp_host *bp__host(void); /* host.c */
 
 /* ---- Policy (policy.c) ---- */
-void bp__policy_resolve(bp_policy *policy); /* from the calling thread's settings */
+void bp__policy_resolve(bp_policy *policy);   /* from the calling thread's settings */
 const char *bp__policy_text(uint32_t handle); /* the text behind preferred and exclude */
 void bp__policy_reset(void);
 
@@ -49,14 +49,14 @@ typedef struct bp__choice {
     int chosen; /* index into verdicts, -1: none */
     int count;
     bp__candidate **candidates;
-    bp_verdict *verdicts;  /* count of them */
-    bp_status status;      /* BP_OK, or why there is none */
-    bp__text decision;     /* the sentence for it */
-    bp__text warning;      /* empty, or the sentence of a fallback */
+    bp_verdict *verdicts; /* count of them */
+    bp_status status;     /* BP_OK, or why there is none */
+    bp__text decision;    /* the sentence for it */
+    bp__text warning;     /* empty, or the sentence of a fallback */
 } bp__choice;
 
-/* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails only
- * for lack of memory or when the library list cannot be made. */
+/* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails
+ * only for lack of memory or when the library list cannot be made. */
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all);
 void bp__choice_free(bp__choice *choice);
 
@@ -80,11 +80,12 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip
 void bp__plan_retain(bp_plan *plan);
 int bp__plans_alive(void);
 
-/* What the calling thread keeps between calls; small, so that it fits the static TLS of a process that opens us late. */
+/* What the calling thread keeps between calls; small, so that it fits the static TLS of a process that opens us late.
+ */
 typedef struct bp__thread_state {
-    uint64_t epoch;       /* of the settings that follow */
-    uint32_t policy;      /* number of the policy in force, for hot keys */
-    bool observed;        /* verbose or trace wants to see calls */
+    uint64_t epoch;  /* of the settings that follow */
+    uint32_t policy; /* number of the policy in force, for hot keys */
+    bool observed;   /* verbose or trace wants to see calls */
     uint64_t last_serial;
     struct bp__hot *hot;
 } bp__thread_state;
@@ -115,8 +116,8 @@ typedef struct bp__call {
     const DLTensor *tensors[BP__OPERANDS]; /* inputs, then the output */
 } bp__call;
 
-/* Looks in the thread's short list. `tag` is the operation with its transforms and factor classes. Returns the plan (borrowed)
- * when the call's tensors are known to be valid and do not overlap; NULL when the long way is needed. */
+/* Looks in the thread's short list. `tag` is the operation with its transforms and factor classes. Returns the plan
+ * (borrowed) when the call's tensors are known to be valid and do not overlap; NULL when the long way is needed. */
 const bp_plan *bp__call_find(bp__call *call, uint64_t tag);
 
 /* The long way: plan from the cache, run, remembered in the short list. The tensors have been checked. */
@@ -142,6 +143,7 @@ void bp__observe_reset(void);
 void bp__fork_watch(void);
 
 /* The mutexes of this room, for fork.c. */
-extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex, bp__observe_mutex;
+extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex,
+    bp__observe_mutex;
 
 #endif

@@ -1,7 +1,7 @@
 /* observe.c - what BACKPLANE_VERBOSE and BACKPLANE_TRACE show: a line per call, a trace event per call.
  *
- * The library is silent by law; these two settings are the user's explicit order to write, to standard error and to the named
- * file. Lines go out in one write each, so that threads do not mix theirs. */
+ * The library is silent by law; these two settings are the user's explicit order to write, to standard error and to the
+ * named file. Lines go out in one write each, so that threads do not mix theirs. */
 #include "dispatch/internal.h"
 
 #include <errno.h>
@@ -124,7 +124,8 @@ void bp__observe_plan(const bp__choice *choice, const bp_problem *problem) {
     for (int i = 0; i < choice->count; i++) {
         const bp_verdict *v = &choice->verdicts[i];
         bool accepted = v->reason == BP_REASON_ACCEPTED;
-        bp__text_addf(&text, "backplane,candidate,%s,%s,%s,%s,%s,%.3f us\n", words, bp__candidate_id(choice->candidates[i]),
+        bp__text_addf(&text, "backplane,candidate,%s,%s,%s,%s,%s,%.3f us\n", words,
+                      bp__candidate_id(choice->candidates[i]),
                       i == choice->chosen ? "chosen" : (accepted ? "accepted" : "refused"), v->algorithm,
                       accepted || v->text[0] ? v->text : bp_reason_text(v->reason), v->cost_ns / 1000.0);
     }

@@ -68,8 +68,10 @@ static bool worth_another(bp_status status) {
     case BP_E_BROKEN:
     case BP_E_SYMBOL:
     case BP_E_UNTRUSTED:
-    case BP_E_FORKED: return true;
-    default: return false;
+    case BP_E_FORKED:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -150,7 +152,8 @@ bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c
 
 bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     if (!plan || !info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL and info->struct_size must be %zu", sizeof *info);
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL and info->struct_size must be %zu",
+                        sizeof *info);
     }
     const bp_library_info *library = plan->candidate->library;
     info->operation = bp_op_name((bp_op)plan->problem.op);

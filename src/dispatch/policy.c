@@ -1,8 +1,9 @@
 /* policy.c - resolves the settings that take part in choosing, once per change, for the calling thread.
  *
- * Every call needs to know which policy is in force. Reading six settings would cost more than a small product, so a thread
- * keeps a small number that stands for the whole policy, and checks one epoch to know that the number still holds. Equal
- * policies get equal numbers, so that plans made under a scope are found again the next time that scope is entered. */
+ * Every call needs to know which policy is in force. Reading six settings would cost more than a small product, so a
+ * thread keeps a small number that stands for the whole policy, and checks one epoch to know that the number still
+ * holds. Equal policies get equal numbers, so that plans made under a scope are found again the next time that scope is
+ * entered. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"

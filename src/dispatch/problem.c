@@ -7,8 +7,9 @@
 
 const char *bp_op_name(bp_op op) {
     switch (op) {
-#define X(number, name, text) \
-    case BP_OP_##name: return text;
+#define X(number, name, text)                                                                                          \
+    case BP_OP_##name:                                                                                                 \
+        return text;
         BP_OP_MAP(X)
 #undef X
     }
@@ -17,8 +18,9 @@ const char *bp_op_name(bp_op op) {
 
 const char *bp_reason_name(bp_reason reason) {
     switch (reason) {
-#define X(number, name, text) \
-    case BP_REASON_##name: return #name;
+#define X(number, name, text)                                                                                          \
+    case BP_REASON_##name:                                                                                             \
+        return #name;
         BP_REASON_MAP(X)
 #undef X
     }
@@ -27,8 +29,9 @@ const char *bp_reason_name(bp_reason reason) {
 
 const char *bp_reason_text(bp_reason reason) {
     switch (reason) {
-#define X(number, name, text) \
-    case BP_REASON_##name: return text;
+#define X(number, name, text)                                                                                          \
+    case BP_REASON_##name:                                                                                             \
+        return text;
         BP_REASON_MAP(X)
 #undef X
     }
@@ -87,7 +90,8 @@ static void gemm_text(const bp_problem *problem, char *buffer, size_t size) {
         snprintf(batch, sizeof batch, "%" PRId64 " x ", g->batch);
     }
     static const char *const betas[] = {"", " + C", " + beta C"};
-    snprintf(buffer, size, "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
+    snprintf(buffer, size,
+             "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
              bp_dtype_name((bp_dtype)problem->dtype), batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
              order(g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
              order(g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
@@ -96,7 +100,9 @@ static void gemm_text(const bp_problem *problem, char *buffer, size_t size) {
 
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
     switch ((bp_op)problem->op) {
-    case BP_OP_GEMM: gemm_text(problem, buffer, size); return;
+    case BP_OP_GEMM:
+        gemm_text(problem, buffer, size);
+        return;
     }
     bp__copy_text(buffer, size, "?");
 }

@@ -8,7 +8,8 @@
 bp_status bp_reset(void) {
     int64_t settings = bp__settings_held();
     if (settings > 0) {
-        return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first", (long long)settings);
+        return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first",
+                        (long long)settings);
     }
     bp__hot_reset();
     bp__cache_reset();

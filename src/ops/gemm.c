@@ -13,11 +13,13 @@ static bool is_complex(const DLTensor *t) {
 
 static bp_status check_request(const bp__request *r, const DLTensor *const tensors[BP__OPERANDS]) {
     if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
-        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform", (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
+        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
+                        (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
     }
     for (int i = 0; i < BP__OPERANDS; i++) {
         if (tensors[i]->ndim < 2) {
-            return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i], tensors[i]->ndim);
+            return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i],
+                            tensors[i] -> ndim);
         }
     }
     return BP_OK;
@@ -36,12 +38,12 @@ static bool conjugates(bp_transform transform, const DLTensor *tensor) {
 
 static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
     if (a->columns != b->rows) {
-        return bp__fail(BP_E_SHAPE, "the inner sizes differ: op(a) has %" PRId64 " columns, op(b) has %" PRId64 " rows", a->columns,
-                        b->rows);
+        return bp__fail(BP_E_SHAPE, "the inner sizes differ: op(a) has %" PRId64 " columns, op(b) has %" PRId64 " rows",
+                        a->columns, b->rows);
     }
     if (c->rows != a->rows || c->columns != b->columns) {
-        return bp__fail(BP_E_SHAPE, "c is %" PRId64 "x%" PRId64 "; this product is %" PRId64 "x%" PRId64, c->rows, c->columns, a->rows,
-                        b->columns);
+        return bp__fail(BP_E_SHAPE, "c is %" PRId64 "x%" PRId64 "; this product is %" PRId64 "x%" PRId64, c->rows,
+                        c->columns, a->rows, b->columns);
     }
     return BP_OK;
 }
@@ -92,8 +94,9 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     return bp__request_run(&request, &call, scalars);
 }
 
-bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha,
-                       const DLTensor *a, const DLTensor *b, const bp_scalar *beta, DLTensor *c) {
+bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                       DLTensor *c) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
     bp_status status = bp_gemm(transform_a, transform_b, alpha, a, b, beta, c);
@@ -102,7 +105,8 @@ bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_t
 }
 
 bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
-                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta, const DLTensor *c) {
+                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                       const DLTensor *c) {
     bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
     return bp__request_plan(plan, options, &request, a, b, c);
 }

@@ -18,16 +18,18 @@ typedef struct bp__matrix {
 void bp__matrix_from(bp__matrix *matrix, const DLTensor *tensor);
 void bp__matrix_transpose(bp__matrix *matrix);
 
-/* Fills sizes, strides and batch of a zeroed problem. Inner sizes must fit already; the batch of a and b broadcasts to that of
- * c, which is the caller's claim and is checked here (BP_E_SHAPE). Batch dimensions are merged with each other, and into m or n
- * where strides allow: a product of a stack with one matrix is one larger product. BP_E_LAYOUT where more than
- * BP_MAX_BATCH_NDIM remain. Sizes that multiply beyond int64 are BP_E_OVERFLOW. */
+/* Fills sizes, strides and batch of a zeroed problem. Inner sizes must fit already; the batch of a and b broadcasts to
+ * that of c, which is the caller's claim and is checked here (BP_E_SHAPE). Batch dimensions are merged with each other,
+ * and into m or n where strides allow: a product of a stack with one matrix is one larger product. BP_E_LAYOUT where
+ * more than BP_MAX_BATCH_NDIM remain. Sizes that multiply beyond int64 are BP_E_OVERFLOW. */
 bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c);
 
 /* What both operations check before anything else: three valid tensors of one accepted dtype. */
-bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name, bool data_optional);
+bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
+                         bool data_optional);
 
-/* And once the shapes are known to fit: an output apart from itself and, as far as there are addresses, from the inputs. */
+/* And once the shapes are known to fit: an output apart from itself and, as far as there are addresses, from the
+ * inputs. */
 bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name);
 
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);

@@ -1,7 +1,8 @@
 /* gemm_lower.c - from tensors to the GEMM problem: batch broadcasting, merging of dimensions, canonical strides.
  *
- * Equal products should become equal problems however their tensors were written down, because problems are what plans are
- * kept under; and a stack of small products should become one large one where memory allows, because libraries are fast there. */
+ * Equal products should become equal problems however their tensors were written down, because problems are what plans
+ * are kept under; and a stack of small products should become one large one where memory allows, because libraries are
+ * fast there. */
 #include "ops/gemm.h"
 
 #include "tensor/internal.h"
@@ -40,17 +41,20 @@ bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex) {
     return re == 0.0 && im == 0.0 ? BP_FACTOR_ZERO : (re == 1.0 && im == 0.0 ? BP_FACTOR_ONE : BP_FACTOR_ANY);
 }
 
-bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name, bool data_optional) {
+bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
+                         bool data_optional) {
     BP__TRY(bp__tensor_check(a, "a", data_optional));
     BP__TRY(bp__tensor_check(b, "b", data_optional));
     BP__TRY(bp__tensor_check(c, c_name, data_optional));
     bp_dtype dtype = bp_dtype_from_dlpack(a->dtype);
     if (dtype < BP_F16 || dtype > BP_C128) {
-        return bp__fail(BP_E_DTYPE, "a is %s; matrix products take f16, bf16, f32, f64, c64 and c128", bp_dtype_name(dtype));
+        return bp__fail(BP_E_DTYPE, "a is %s; matrix products take f16, bf16, f32, f64, c64 and c128",
+                        bp_dtype_name(dtype));
     }
     if (bp_dtype_from_dlpack(b->dtype) != dtype || bp_dtype_from_dlpack(c->dtype) != dtype) {
-        return bp__fail(BP_E_DTYPE, "a is %s, b is %s and %s is %s; all three must have the same type", bp_dtype_name(dtype),
-                        bp_dtype_name(bp_dtype_from_dlpack(b->dtype)), c_name, bp_dtype_name(bp_dtype_from_dlpack(c->dtype)));
+        return bp__fail(BP_E_DTYPE, "a is %s, b is %s and %s is %s; all three must have the same type",
+                        bp_dtype_name(dtype), bp_dtype_name(bp_dtype_from_dlpack(b->dtype)), c_name,
+                        bp_dtype_name(bp_dtype_from_dlpack(c->dtype)));
     }
     return BP_OK;
 }
@@ -64,7 +68,8 @@ bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTe
     }
     bool with_a = a->data && bp__tensor_overlap(c, a);
     if (with_a || (b->data && bp__tensor_overlap(c, b))) {
-        return bp__fail(BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own", c_name, with_a ? "a" : "b");
+        return bp__fail(BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own", c_name,
+                        with_a ? "a" : "b");
     }
     return BP_OK;
 }
@@ -81,20 +86,24 @@ static int64_t broadcast_stride(const bp__matrix *x, int from_end) {
 
 static bp_status check_broadcast(const bp__matrix *x, const bp__matrix *c, const char *name) {
     if (x->batch_ndim > c->batch_ndim) {
-        return bp__fail(BP_E_SHAPE, "%s has %d batch dimensions, the output only %d", name, x->batch_ndim, c->batch_ndim);
+        return bp__fail(BP_E_SHAPE, "%s has %d batch dimensions, the output only %d", name, x->batch_ndim,
+                        c->batch_ndim);
     }
     for (int i = 1; i <= x->batch_ndim; i++) {
         int64_t size = x->batch_shape[x->batch_ndim - i];
         int64_t full = c->batch_shape[c->batch_ndim - i];
         if (size != full && size != 1) {
-            return bp__fail(BP_E_SHAPE, "batch dimension %d of %s has size %" PRId64 ", which does not broadcast to the output's %" PRId64,
+            return bp__fail(BP_E_SHAPE,
+                            "batch dimension %d of %s has size %" PRId64
+                            ", which does not broadcast to the output's %" PRId64,
                             x->batch_ndim - i, name, size, full);
         }
     }
     return BP_OK;
 }
 
-/* Batch dimensions, outermost first; those of size 1 say nothing. Neighbours that step evenly in all three become one. */
+/* Batch dimensions, outermost first; those of size 1 say nothing. Neighbours that step evenly in all three become one.
+ */
 static int merge_batch(dim *dims, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
     int count = 0;
     for (int from_end = c->batch_ndim; from_end >= 1; from_end--) {
@@ -162,7 +171,8 @@ bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__mat
     int count = merge_batch(dims, a, b, c);
     count = fold_batch(dims, count, g);
     if (count > BP_MAX_BATCH_NDIM) {
-        return bp__fail(BP_E_LAYOUT, "%d batch dimensions remain after merging; at most %d can be handled", count, BP_MAX_BATCH_NDIM);
+        return bp__fail(BP_E_LAYOUT, "%d batch dimensions remain after merging; at most %d can be handled", count,
+                        BP_MAX_BATCH_NDIM);
     }
     g->batch_ndim = count;
     for (int i = 0; i < count; i++) {

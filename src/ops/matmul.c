@@ -48,8 +48,10 @@ static bp_status batch_shape(const bp__matrix *a, const bp__matrix *b, int *ndim
         int64_t x = i <= a->batch_ndim ? a->batch_shape[a->batch_ndim - i] : 1;
         int64_t y = i <= b->batch_ndim ? b->batch_shape[b->batch_ndim - i] : 1;
         if (x != y && x != 1 && y != 1) {
-            return bp__fail(BP_E_SHAPE, "batch dimensions do not broadcast: a has %" PRId64 " where b has %" PRId64
-                            " (counted from the end: %d)", x, y, i + 2);
+            return bp__fail(BP_E_SHAPE,
+                            "batch dimensions do not broadcast: a has %" PRId64 " where b has %" PRId64
+                            " (counted from the end: %d)",
+                            x, y, i + 2);
         }
         shape[rank - i] = x == 1 ? y : x;
     }
@@ -66,8 +68,8 @@ static bp_status result_shape(const DLTensor *a, const DLTensor *b, int *ndim, i
     matrix_of(&left, a, true);
     matrix_of(&right, b, false);
     if (left.columns != right.rows) {
-        return bp__fail(BP_E_SHAPE, "the inner sizes differ: a has %" PRId64 " columns, b has %" PRId64 " rows", left.columns,
-                        right.rows);
+        return bp__fail(BP_E_SHAPE, "the inner sizes differ: a has %" PRId64 " columns, b has %" PRId64 " rows",
+                        left.columns, right.rows);
     }
     BP__TRY(batch_shape(&left, &right, ndim, shape));
     if (*ndim + 2 > BP_MAX_NDIM) {
@@ -105,7 +107,7 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     int64_t shape[BP_MAX_NDIM];
     int ndim;
     BP__TRY(result_shape(a, b, &ndim, shape));
-    if (out->ndim != ndim || memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0) {
+    if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];
         shape_text(ndim, shape, want, sizeof want);
         shape_text(out->ndim, out->shape, got, sizeof got);
@@ -114,8 +116,8 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     return BP_OK;
 }
 
-static bp_status matmul_problem(bp_problem *problem, const bp__request *request, const DLTensor *const tensors[BP__OPERANDS],
-                                bool data_optional) {
+static bp_status matmul_problem(bp_problem *problem, const bp__request *request,
+                                const DLTensor *const tensors[BP__OPERANDS], bool data_optional) {
     (void)request; /* matmul has nothing to ask for */
     const DLTensor *a = tensors[0];
     const DLTensor *b = tensors[1];
@@ -151,11 +153,12 @@ bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLT
     return status;
 }
 
-bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b, const DLTensor *out) {
+bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
+                         const DLTensor *out) {
     return bp__request_plan(plan, options, &matmul_request, a, b, out);
 }
 
-bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a, const DLTensor *b,
-                            const DLTensor *out) {
+bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
+                            const DLTensor *b, const DLTensor *out) {
     return bp__request_explain(explanation, options, &matmul_request, a, b, out);
 }

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static bp_status make_problem(bp_problem *problem, const bp__request *request, const DLTensor *const tensors[BP__OPERANDS],
-                              bool data_optional) {
+static bp_status make_problem(bp_problem *problem, const bp__request *request,
+                              const DLTensor *const tensors[BP__OPERANDS], bool data_optional) {
     memset(problem, 0, sizeof *problem);
     problem->struct_size = sizeof *problem;
     problem->op = BP_OP_GEMM;

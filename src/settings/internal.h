@@ -1,7 +1,8 @@
 /* internal.h - how the rest of the library reads settings, and what a reading costs.
  *
- * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list, a TEXT as the pointer of
- * an interned string. The effective process-wide value of each setting is one atomic; a thread with an open scope has an overlay.
+ * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list, a TEXT as the
+ * pointer of an interned string. The effective process-wide value of each setting is one atomic; a thread with an open
+ * scope has an overlay.
  */
 #ifndef BP_SETTINGS_INTERNAL_H
 #define BP_SETTINGS_INTERNAL_H
@@ -45,13 +46,13 @@ static inline const char *bp__setting_text(bp_setting_id id) {
     return (const char *)(uintptr_t)bp__setting(id);
 }
 
-/* The layer and place that the value in force comes from; both out pointers required. A scope's text lives as long as the
- * scope. */
+/* The layer and place that the value in force comes from; both out pointers required. A scope's text lives as long as
+ * the scope. */
 void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where);
 
-/* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread in
- * between (short of 2^32 changes of the process while the thread looked away). Leaving all scopes gives the number from
- * before them again, and so does entering the same options again. Never 0. */
+/* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread
+ * in between (short of 2^32 changes of the process while the thread looked away). Leaving all scopes gives the number
+ * from before them again, and so does entering the same options again. Never 0. */
 static inline uint64_t bp__settings_epoch(void) {
     uint32_t generation = atomic_load_explicit(&bp__settings_generation, memory_order_acquire);
     return (uint64_t)bp__settings_thread.state << 32 | generation;

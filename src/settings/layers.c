@@ -1,5 +1,5 @@
-/* layers.c - reads the layers below the program: system file, user file, environment. What is wrong there never stops the
- * program; it is left out and becomes a problem that bp_problem_at() tells. The only failure is a lack of memory.
+/* layers.c - reads the layers below the program: system file, user file, environment. What is wrong there never stops
+ * the program; it is left out and becomes a problem that bp_problem_at() tells. The only failure is a lack of memory.
  */
 #include "settings/parts.h"
 

@@ -1,8 +1,8 @@
 /* scope.c - settings for one thread, until they are left: a list with the innermost on top.
  *
- * What is in force is found by walking the list, so leaving a scope, in whatever order, restores exactly what the others
- * say. Only its own thread ever touches a list. Each different list that a thread can have has a number, its state; see
- * bp__settings_epoch.
+ * What is in force is found by walking the list, so leaving a scope, in whatever order, restores exactly what the
+ * others say. Only its own thread ever touches a list. Each different list that a thread can have has a number, its
+ * state; see bp__settings_epoch.
  */
 #include "settings/parts.h"
 
@@ -109,8 +109,8 @@ bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options) {
     return enter(scope, options, options->text, options->state);
 }
 
-/* The address is only compared, never followed, unless it is in the list: a scope of another thread, or one that a reset has
- * taken away, is an error and not a crash. */
+/* The address is only compared, never followed, unless it is in the list: a scope of another thread, or one that a
+ * reset has taken away, is an error and not a crash. */
 bp_status bp_scope_leave(bp_scope **scope) {
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of the pointer that was entered");

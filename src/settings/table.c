@@ -1,4 +1,5 @@
-/* table.c - the rows of settings_table.h as data, with what is worked out from them once: variables' names, ranges, words. */
+/* table.c - the rows of settings_table.h as data, with what is worked out from them once: variables' names, ranges,
+ * words. */
 #include "settings/parts.h"
 
 #include <stdio.h>

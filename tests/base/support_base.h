@@ -1,4 +1,5 @@
-/* support_base.h - what the tests of base/ share: cmocka with its includes, texts that contain, an allocator that fails. */
+/* support_base.h - what the tests of base/ share: cmocka with its includes, texts that contain, an allocator that
+ * fails. */
 #ifndef TESTS_BASE_SUPPORT_H
 #define TESTS_BASE_SUPPORT_H
 
@@ -22,8 +23,8 @@
         }                                                                                                              \
     } while (0)
 
-/* From now on the n-th allocation (0: the first) and all after it fail; calm_allocator() ends that. Only while the library
- * holds no memory. */
+/* From now on the n-th allocation (0: the first) and all after it fail; calm_allocator() ends that. Only while the
+ * library holds no memory. */
 void failing_allocator(int n);
 void calm_allocator(void);
 

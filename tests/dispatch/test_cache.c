@@ -1,4 +1,5 @@
-/* test_cache.c - the plan cache: bounded, least recently used thrown away first, inspectable, clearable; plans outlive it. */
+/* test_cache.c - the plan cache: bounded, least recently used thrown away first, inspectable, clearable; plans outlive
+ * it. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
 static double memory[3][64 * 64];

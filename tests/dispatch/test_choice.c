@@ -1,5 +1,5 @@
-/* test_choice.c - constraints refuse, preferences win, cost decides the rest; fallback policies; failures of a chosen candidate.
- * The candidates are doubles with known costs (local.cmake) beside native. */
+/* test_choice.c - constraints refuse, preferences win, cost decides the rest; fallback policies; failures of a chosen
+ * candidate. The candidates are doubles with known costs (local.cmake) beside native. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 static double x[4] = {1, 2, 3, 4}, y[4] = {1, 0, 0, 1}, z[4];
@@ -85,7 +86,8 @@ static void constraint_wins_over_preference(void **state) {
     assert_string_equal(ran(&info), "dear");
     assert_int_equal(warnings("blas.preferred=cheap"), 0);
     assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=warn"), BP_OK);
-    assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=warn, num_threads=1"), BP_OK);
+    assert_int_equal(multiply(QUIET ", blas.preferred=cheap, deterministic=run, dispatch.fallback=warn, num_threads=1"),
+                     BP_OK);
     assert_int_equal(warnings("blas.preferred=cheap"), 1); /* once per reason */
 }
 
@@ -164,7 +166,8 @@ static void explain_tells_what_would_run(void **state) {
     bp_explanation_free(e);
     bp_options_free(options);
     assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=native"), BP_OK);
-    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor), BP_OK); /* also where none accepts */
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor),
+                     BP_OK); /* also where none accepts */
     assert_non_null(strstr(bp_explanation_decision(e), "none accepts"));
     bp_explanation_free(e);
     bp_options_free(options);

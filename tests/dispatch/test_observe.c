@@ -1,5 +1,5 @@
-/* test_observe.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file; both are off by
- * default. Each case runs in a child, because both settings are read at the start. */
+/* test_observe.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file; both are
+ * off by default. Each case runs in a child, because both settings are read at the start. */
 #include "backplane.h"
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include <cmocka.h>
 
 #define LOG BP_TEST_BUILD_DIR "/tests/observe.log"
@@ -126,10 +127,8 @@ static void trace_is_json(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silent_by_default),
-        cmocka_unit_test(one_line_per_call),
-        cmocka_unit_test(candidates_at_level_two),
-        cmocka_unit_test(verbose_can_be_switched_at_run_time),
+        cmocka_unit_test(silent_by_default),       cmocka_unit_test(one_line_per_call),
+        cmocka_unit_test(candidates_at_level_two), cmocka_unit_test(verbose_can_be_switched_at_run_time),
         cmocka_unit_test(trace_is_json),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);

@@ -1,5 +1,5 @@
-/* fuzz_environment.c - any bytes as the value of each setting's variable, and as a variable's name: accepted values come
- * back the same when they are written out and read again. */
+/* fuzz_environment.c - any bytes as the value of each setting's variable, and as a variable's name: accepted values
+ * come back the same when they are written out and read again. */
 #include "settings/parts.h"
 
 #include <stdio.h>
@@ -43,7 +43,8 @@ static void unset_all(void) {
     }
 }
 
-/* A variable that no setting reads, unless the name is that of one. The environment holds `variable` itself meanwhile. */
+/* A variable that no setting reads, unless the name is that of one. The environment holds `variable` itself meanwhile.
+ */
 static void read_with(char *variable) {
     char *name = strndup(variable, strcspn(variable, "="));
     require(name && putenv(variable) == 0);

@@ -1,5 +1,5 @@
-/* fuzz_npy.c - bytes that claim to be a .npy file, read as a file and as a pipe would give them; what is taken is written
- * and read again, and must come back equal. */
+/* fuzz_npy.c - bytes that claim to be a .npy file, read as a file and as a pipe would give them; what is taken is
+ * written and read again, and must come back equal. */
 #include "npy.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* fuzz_settings.c - any bytes as the text of options: accepted ones can be entered, told and left; refused ones say why. */
+/* fuzz_settings.c - any bytes as the text of options: accepted ones can be entered, told and left; refused ones say
+ * why. */
 #include "settings/parts.h"
 
 #include <stdlib.h>

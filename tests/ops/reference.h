@@ -1,5 +1,5 @@
-/* reference.h - products computed the slow and certain way, for comparing: long double sums over any layout, with the error
- * bound that a backward-stable product of that precision must keep. */
+/* reference.h - products computed the slow and certain way, for comparing: long double sums over any layout, with the
+ * error bound that a backward-stable product of that precision must keep. */
 #ifndef BP_TESTS_REFERENCE_H
 #define BP_TESTS_REFERENCE_H
 
@@ -11,7 +11,7 @@
 /* A tensor in memory of its own, with guard elements around it. */
 typedef struct test_tensor {
     bp_view view;
-    unsigned char *block; /* the whole memory */
+    unsigned char *block;  /* the whole memory */
     unsigned char *before; /* a copy of it, to see what changed */
     size_t bytes;
 } test_tensor;
@@ -29,8 +29,8 @@ bool test_tensor_guards_hold(const test_tensor *t);
 long double complex test_get(const DLTensor *t, const int64_t *index);
 void test_set(DLTensor *t, const int64_t *index, long double complex value);
 
-/* Largest |got - exact| / (gamma * (|alpha| |A||B| + |beta||C|)) over all elements: at most 1 is right. c_before may be NULL when beta
- * is 0. conj flags as in bp_gemm. All have rank >= 2; a and b broadcast over c's batch. */
+/* Largest |got - exact| / (gamma * (|alpha| |A||B| + |beta||C|)) over all elements: at most 1 is right. c_before may be
+ * NULL when beta is 0. conj flags as in bp_gemm. All have rank >= 2; a and b broadcast over c's batch. */
 double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,
                           long double complex beta, const DLTensor *c_before, const DLTensor *c);
 

@@ -10,8 +10,10 @@
 static double unit(bp_dtype dtype) {
     switch (dtype) {
     case BP_F64:
-    case BP_C128: return 0x1p-53;
-    default: return 0x1p-24; /* f16 and bf16 sum in f32 */
+    case BP_C128:
+        return 0x1p-53;
+    default:
+        return 0x1p-24; /* f16 and bf16 sum in f32 */
     }
 }
 
@@ -22,8 +24,9 @@ static double output_unit(bp_dtype dtype) {
 static float half_value(uint16_t h) {
     int exponent = h >> 10 & 31;
     int fraction = h & 1023;
-    float magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
-                                     : (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
+    float magnitude = exponent == 31
+                          ? (fraction ? NAN : INFINITY)
+                          : (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
     return h & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -61,17 +64,28 @@ long double complex test_get(const DLTensor *t, const int64_t *index) {
     float f[2];
     double d[2];
     switch (dtype) {
-    case BP_F16: memcpy(&word, at, 2); return half_value((uint16_t)word);
+    case BP_F16:
+        memcpy(&word, at, 2);
+        return half_value((uint16_t)word);
     case BP_BF16:
         memcpy(&word, at, 2);
         word <<= 16;
         memcpy(f, &word, 4);
         return f[0];
-    case BP_F32: memcpy(f, at, 4); return f[0];
-    case BP_F64: memcpy(d, at, 8); return d[0];
-    case BP_C64: memcpy(f, at, 8); return CMPLXL(f[0], f[1]);
-    case BP_C128: memcpy(d, at, 16); return CMPLXL(d[0], d[1]);
-    default: abort();
+    case BP_F32:
+        memcpy(f, at, 4);
+        return f[0];
+    case BP_F64:
+        memcpy(d, at, 8);
+        return d[0];
+    case BP_C64:
+        memcpy(f, at, 8);
+        return CMPLXL(f[0], f[1]);
+    case BP_C128:
+        memcpy(d, at, 16);
+        return CMPLXL(d[0], d[1]);
+    default:
+        abort();
     }
 }
 
@@ -92,11 +106,20 @@ void test_set(DLTensor *t, const int64_t *index, long double complex value) {
         half = (uint16_t)(word >> 16); /* cut off: any value will do */
         memcpy(at, &half, 2);
         break;
-    case BP_F32: memcpy(at, f, 4); break;
-    case BP_F64: memcpy(at, d, 8); break;
-    case BP_C64: memcpy(at, f, 8); break;
-    case BP_C128: memcpy(at, d, 16); break;
-    default: abort();
+    case BP_F32:
+        memcpy(at, f, 4);
+        break;
+    case BP_F64:
+        memcpy(at, d, 8);
+        break;
+    case BP_C64:
+        memcpy(at, f, 8);
+        break;
+    case BP_C128:
+        memcpy(at, d, 16);
+        break;
+    default:
+        abort();
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
@@ -25,7 +26,8 @@ static bool conjugates(bp_transform t) {
 
 /* A view of the same memory with its last two dimensions swapped. */
 static void turned(bp_view *v, const bp_view *from, bool turn) {
-    bp_view_init(v, from->tensor.data, bp_dtype_from_dlpack(from->tensor.dtype), from->tensor.ndim, from->shape, from->strides);
+    bp_view_init(v, from->tensor.data, bp_dtype_from_dlpack(from->tensor.dtype), from->tensor.ndim, from->shape,
+                 from->strides);
     v->tensor.byte_offset = from->tensor.byte_offset;
     int last = from->tensor.ndim - 1;
     if (turn) {
@@ -50,11 +52,11 @@ static void check(bp_dtype dtype, int64_t m, int64_t k, int64_t n, bp_transform 
     turned(&right, &b.view, transposes(tb));
     bool complex_type = dtype == BP_C64 || dtype == BP_C128;
     double error = test_product_error(&left.tensor, conjugates(ta), &right.tensor, conjugates(tb),
-                                      CMPLXL(alpha.re, complex_type ? alpha.im : 0), CMPLXL(beta.re, complex_type ? beta.im : 0),
-                                      &before.view.tensor, &c.view.tensor);
+                                      CMPLXL(alpha.re, complex_type ? alpha.im : 0),
+                                      CMPLXL(beta.re, complex_type ? beta.im : 0), &before.view.tensor, &c.view.tensor);
     if (!(error <= 1.0)) {
-        fail_msg("%s %dx%dx%d transforms %d %d alpha %g beta %g order %d: error is %g of its bound", bp_dtype_name(dtype), (int)m,
-                 (int)k, (int)n, ta, tb, alpha.re, beta.re, order, error);
+        fail_msg("%s %dx%dx%d transforms %d %d alpha %g beta %g order %d: error is %g of its bound",
+                 bp_dtype_name(dtype), (int)m, (int)k, (int)n, ta, tb, alpha.re, beta.re, order, error);
     }
     assert_true(test_tensor_guards_hold(&c));
     test_tensor_free(&a);
@@ -98,14 +100,17 @@ static void zero_factors_read_nothing(void **state) {
         test_tensor_new(&b, BP_F64, 2, I64(k, n), ROW_MAJOR, &seed);
         test_tensor_new(&c, BP_F64, 2, I64(m, n), ROW_MAJOR, &seed);
         test_set(&c.view.tensor, I64(0, 0), NAN);
-        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor), BP_OK);
-        assert_true(test_product_error(&a.view.tensor, false, &b.view.tensor, false, 1, 0, NULL, &c.view.tensor) <= 1.0);
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor),
+                         BP_OK);
+        assert_true(test_product_error(&a.view.tensor, false, &b.view.tensor, false, 1, 0, NULL, &c.view.tensor) <=
+                    1.0);
         test_set(&a.view.tensor, I64(0, 0), NAN);
         test_set(&b.view.tensor, I64(0, 0), INFINITY);
         bp_scalar zero = {0, 0};
         bp_scalar two = {2, 0};
         long double complex old = test_get(&c.view.tensor, I64(0, 0));
-        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &zero, &a.view.tensor, &b.view.tensor, &two, &c.view.tensor), BP_OK);
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &zero, &a.view.tensor, &b.view.tensor, &two, &c.view.tensor),
+                         BP_OK);
         assert_true(test_get(&c.view.tensor, I64(0, 0)) == 2 * old);
         test_tensor_free(&a);
         test_tensor_free(&b);
@@ -124,11 +129,13 @@ static void stacks_broadcast_to_c(void **state) {
         unsigned copy = seed;
         test_tensor_new(&c, dtypes[t], 4, I64(2, 3, 4, 6), EVERY_OTHER, &seed);
         test_tensor_new(&before, dtypes[t], 4, I64(2, 3, 4, 6), EVERY_OTHER, &copy);
-        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &alpha, &a.view.tensor, &b.view.tensor, &beta, &c.view.tensor), BP_OK);
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &alpha, &a.view.tensor, &b.view.tensor, &beta, &c.view.tensor),
+                         BP_OK);
         assert_true(test_product_error(&a.view.tensor, false, &b.view.tensor, false, 2, -1, &before.view.tensor,
                                        &c.view.tensor) <= 1.0);
         assert_true(test_tensor_guards_hold(&c));
-        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &c.view.tensor, &b.view.tensor, NULL, &a.view.tensor), BP_E_SHAPE);
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &c.view.tensor, &b.view.tensor, NULL, &a.view.tensor),
+                         BP_E_SHAPE);
         test_tensor_free(&a);
         test_tensor_free(&b);
         test_tensor_free(&c);
@@ -147,7 +154,8 @@ static void held_plans_take_other_factors_and_memory(void **state) {
     bp_view_matrix(&cc, NULL, BP_C128, 4, 3);
     bp_scalar any = {3, 1};
     bp_plan *plan;
-    assert_int_equal(bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_CONJUGATE, &any, &ca.tensor, &cb.tensor, &any, &cc.tensor), BP_OK);
+    assert_int_equal(bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_CONJUGATE, &any, &ca.tensor, &cb.tensor, &any, &cc.tensor),
+                     BP_OK);
     for (int i = 0; i < 3; i++) {
         unsigned copy = seed;
         test_tensor_new(&c, BP_C128, 2, I64(4, 3), ROW_MAJOR, &seed);
@@ -155,7 +163,8 @@ static void held_plans_take_other_factors_and_memory(void **state) {
         bp_scalar scalars[2] = {{i + 2.0, -1}, {0.5, i + 1.0}};
         const DLTensor *A = &a.view.tensor, *B = &b.view.tensor, *C = &c.view.tensor;
         assert_int_equal(bp_plan_run(plan, (char *)A->data + A->byte_offset, (char *)B->data + B->byte_offset,
-                                     (char *)C->data + C->byte_offset, scalars), BP_OK);
+                                     (char *)C->data + C->byte_offset, scalars),
+                         BP_OK);
         assert_true(test_product_error(A, false, B, true, CMPLXL(scalars[0].re, scalars[0].im),
                                        CMPLXL(scalars[1].re, scalars[1].im), &before.view.tensor, C) <= 1.0);
         test_tensor_free(&c);
@@ -186,9 +195,11 @@ static void refusals(void **state) {
     assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_SHAPE);
     assert_non_null(strstr(bp_last_error(), "rank 1"));
     bp_plan *plan = (bp_plan *)x;
-    assert_int_equal(bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_SHAPE);
+    assert_int_equal(bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor),
+                     BP_E_SHAPE);
     assert_null(plan);
-    assert_int_equal(bp_gemm_plan(NULL, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
+    assert_int_equal(bp_gemm_plan(NULL, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor),
+                     BP_E_ARGUMENT);
     for (int i = 0; i < 64; i++) {
         assert_true(z[i] == 0);
     }

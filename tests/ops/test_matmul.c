@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
@@ -14,8 +15,8 @@
 static unsigned seed = 1;
 
 /* One product with operands of rank >= 2 in the given orders. */
-static void check(bp_dtype dtype, int a_rank, const int64_t *a_shape, test_order a_order, int b_rank, const int64_t *b_shape,
-                  test_order b_order, test_order c_order) {
+static void check(bp_dtype dtype, int a_rank, const int64_t *a_shape, test_order a_order, int b_rank,
+                  const int64_t *b_shape, test_order b_order, test_order c_order) {
     test_tensor a, b, c;
     int rank;
     int64_t shape[BP_MAX_NDIM];
@@ -27,8 +28,8 @@ static void check(bp_dtype dtype, int a_rank, const int64_t *a_shape, test_order
         assert_int_equal(bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor), BP_OK);
         double error = test_product_error(&a.view.tensor, false, &b.view.tensor, false, 1, 0, NULL, &c.view.tensor);
         if (!(error <= 1.0)) {
-            fail_msg("%s %dx%d orders %d %d %d: error is %g of its bound", bp_dtype_name(dtype), (int)a_shape[a_rank - 2],
-                     (int)b_shape[b_rank - 1], a_order, b_order, c_order, error);
+            fail_msg("%s %dx%d orders %d %d %d: error is %g of its bound", bp_dtype_name(dtype),
+                     (int)a_shape[a_rank - 2], (int)b_shape[b_rank - 1], a_order, b_order, c_order, error);
         }
         assert_true(test_tensor_guards_hold(&c));
     }
@@ -44,15 +45,17 @@ static void all_layouts_and_types(void **state) {
     (void)state;
     for (int t = 0; t < DTYPES; t++) {
         for (int orders = 0; orders < ORDERS * ORDERS * ORDERS; orders++) {
-            check(dtypes[t], 2, I64(5, 7), orders % ORDERS, 2, I64(7, 6), orders / ORDERS % ORDERS, orders / ORDERS / ORDERS);
+            check(dtypes[t], 2, I64(5, 7), orders % ORDERS, 2, I64(7, 6), orders / ORDERS % ORDERS,
+                  orders / ORDERS / ORDERS);
         }
     }
 }
 
 static void awkward_sizes(void **state) {
     (void)state;
-    static const int64_t sizes[][3] = {{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {0, 0, 0}, {1, 1, 1}, {1, 9, 1}, {9, 1, 9}, {1, 5, 17},
-                                       {17, 5, 1}, {2, 3, 2}, {31, 33, 29}, {64, 64, 64}, {65, 63, 67}, {3, 301, 2}, {130, 2, 70}};
+    static const int64_t sizes[][3] = {{0, 3, 2},    {3, 0, 2},    {3, 2, 0},    {0, 0, 0},   {1, 1, 1},
+                                       {1, 9, 1},    {9, 1, 9},    {1, 5, 17},   {17, 5, 1},  {2, 3, 2},
+                                       {31, 33, 29}, {64, 64, 64}, {65, 63, 67}, {3, 301, 2}, {130, 2, 70}};
     for (int t = 0; t < DTYPES; t++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             const int64_t *s = sizes[i];
@@ -110,7 +113,8 @@ static void overlapping_views_of_one_array(void **state) {
     bp_view_init(&left, m, BP_F64, 2, I64(4, 4), I64(8, 1));
     bp_view_init(&right, m + 4, BP_F64, 2, I64(4, 4), I64(8, 1));
     bp_view_init(&target, m + 32, BP_F64, 2, I64(4, 4), I64(8, 1));
-    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK); /* panels of one matrix are apart */
+    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor),
+                     BP_OK); /* panels of one matrix are apart */
     bp_view_init(&left, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&right, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&target, m + 1, BP_F64, 2, I64(4, 4), I64(16, 2));

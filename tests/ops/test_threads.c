@@ -1,14 +1,16 @@
-/* test_threads.c - many threads at once, each with its own settings: every result is right and every thread's plan shows its own
- * scope. Run under ThreadSanitizer as well. Also bit-for-bit equality of the native provider over thread counts. */
+/* test_threads.c - many threads at once, each with its own settings: every result is right and every thread's plan
+ * shows its own scope. Run under ThreadSanitizer as well. Also bit-for-bit equality of the native provider over thread
+ * counts. */
 #include "backplane.h"
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdbool.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #define N 24

@@ -1,5 +1,5 @@
-/* support_settings.h - a small world for tests of settings: a home of its own, no variables but those a test sets, and an
- * allocator that fails when told to. */
+/* support_settings.h - a small world for tests of settings: a home of its own, no variables but those a test sets, and
+ * an allocator that fails when told to. */
 #ifndef TESTS_SETTINGS_SUPPORT_H
 #define TESTS_SETTINGS_SUPPORT_H
 

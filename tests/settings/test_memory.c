@@ -1,5 +1,5 @@
-/* test_memory.c - every public call of settings while the n-th allocation fails, for every n: it succeeds, or it says that
- * memory is short, changes nothing, and leaks nothing. */
+/* test_memory.c - every public call of settings while the n-th allocation fails, for every n: it succeeds, or it says
+ * that memory is short, changes nothing, and leaks nothing. */
 #include "settings/support_settings.h"
 
 static bp_options *made;
