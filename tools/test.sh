@@ -8,7 +8,7 @@ failed=0
 ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 || failed=1
 if .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
-    export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
+    export TSAN_OPTIONS="ignore_noninstrumented_modules=1:suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
     export BACKPLANE_BUILD="$PWD/$folder"
     .venv/bin/python -m pytest -q tests/cli || failed=1
 else

@@ -38,8 +38,10 @@ static void output_matrix(bp__matrix *matrix, const DLTensor *out, bool a_vector
     matrix->row = a_vector ? 0 : strides[at - 1];
     at -= !a_vector;
     matrix->batch_ndim = at;
-    memcpy(matrix->batch_shape, out->shape, (size_t)at * sizeof out->shape[0]);
-    memcpy(matrix->batch_stride, strides, (size_t)at * sizeof strides[0]);
+    for (int i = 0; i < at; i++) { /* a scalar may come without a shape */
+        matrix->batch_shape[i] = out->shape[i];
+        matrix->batch_stride[i] = strides[i];
+    }
 }
 
 static bp_status batch_shape(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape) {
