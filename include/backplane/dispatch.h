@@ -33,8 +33,9 @@ typedef struct bp_plan bp_plan;
 
 /* Runs a plan on other memory of the same layout. Addresses have byte offsets applied, and must keep the alignment
  * class (see bp_plan_info.alignment) and must not overlap in ways that the operation forbids: this hot path checks
- * neither. `scalars` is alpha and beta for gemm (of the class planned for), NULL for matmul. Errors: those of the
- * library, BP_E_NO_MEMORY for scratch memory, BP_E_FORKED. */
+ * neither. `scalars` is alpha and beta for gemm, of the classes planned for; NULL means 1 and 0, and is refused
+ * (BP_E_ARGUMENT) where the plan was made for another value of either. Errors: those of the library, BP_E_NO_MEMORY for
+ * scratch memory, BP_E_FORKED. */
 BP_API bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars);
 
 BP_API void bp_plan_release(bp_plan *plan); /* NULL is fine */
@@ -107,18 +108,23 @@ BP_API const char *bp_explanation_text(const bp_explanation *explanation);     /
 BP_API const char *bp_explanation_json(const bp_explanation *explanation);
 BP_API void bp_explanation_free(bp_explanation *explanation);
 
-/* "accumulates f32, same bits on any threads, packs A" into `buffer`; returns it. */
+/* "accumulates in f32, same bits with any number of threads, copies A first" into `buffer`; returns it. */
 BP_API const char *bp_notes_text(uint32_t notes, char *buffer, size_t size);
 
 /* ---- Threads of the libraries ---- */
 
-/* The thread count in force in a library that is loaded by us (id from the library list, "native" for our pool); 0 when
- * it cannot be known. Counts that a call sets for its own time (OpenMP's) have been given back when it returns. Errors:
- * BP_E_NOT_FOUND (no such library, or not loaded yet), BP_E_UNSUPPORTED. */
+/* The thread count in force in a library (id from the library list, "native" for our pool); 0 when it cannot be known,
+ * as long as we have not loaded the library for instance. Counts that a call sets for its own time (OpenMP's) have been
+ * given back when it returns. Errors: BP_E_NOT_FOUND (no such library), BP_E_UNSUPPORTED (no provider drives it),
+ * BP_E_BROKEN, BP_E_UNTRUSTED, BP_E_FORKED. */
 BP_API bp_status bp_library_threads(const char *id, int *count);
 
-/* Runs the library's pool on another executor: `parallel` has bp_host's contract and must be thread-safe. NULL brings
- * our own pool back. Only while no operation runs: BP_E_BUSY otherwise. */
+/* Runs operations on an executor of the program in place of our pool: `parallel` has bp_host's contract and must be
+ * thread-safe. It is called in the thread that called the operation, for operations on several threads, and returns
+ * there, by a plain return, when all tasks are done. Tasks take any order; none waits for another or calls back. While
+ * `parallel` waits, it may do other work of the program in the same thread, operations of this library included, which
+ * may come to it in turn; not bp_reset(). A child of fork keeps the executor. NULL brings our own pool back. Only while
+ * no operation runs on several threads: BP_E_BUSY otherwise. */
 BP_API bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context),
                                  void *user);
 

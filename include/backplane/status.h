@@ -98,7 +98,8 @@ BP_API bp_status bp_set_allocator(const bp_allocator *allocator);
 
 /* Gives back all memory and forgets the plan cache, the library list, scopes of the calling thread and the process
  * layer of settings; math libraries stay loaded, because their threads cannot be unloaded safely. No other thread may
- * be inside the library. Held plans, options and other threads' scopes must be released before: BP_E_BUSY otherwise. */
+ * be inside the library. Held plans, explanations, options and other threads' scopes must be released before: BP_E_BUSY
+ * otherwise. */
 BP_API bp_status bp_reset(void);
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
  * that may load a library; when two threads make the same plan at once, the second one's is thrown away. */
 #include "dispatch/internal.h"
 
+#include "registry/internal.h"
+
 #include <string.h>
 
 pthread_mutex_t bp__cache_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -21,13 +23,13 @@ static struct {
     entry *first, *last; /* most and least recently used */
     int64_t size;
     uint64_t hits, misses, evictions;
-    uint32_t generation; /* of the entries */
+    uint64_t generation; /* of the entries */
 } cache;
 
 static atomic_uint_least32_t generation = 1;
 
-uint32_t bp__generation(void) {
-    return atomic_load_explicit(&generation, memory_order_acquire);
+uint64_t bp__generation(void) {
+    return (uint64_t)bp__library_lists() << 32 | atomic_load_explicit(&generation, memory_order_acquire);
 }
 
 void bp__generation_next(void) {
@@ -83,7 +85,7 @@ static void drop_all(void) {
 
 /* Entries of an older generation were made for another list of libraries, or before a fork. */
 static void forget_old_generation(void) {
-    uint32_t now = bp__generation();
+    uint64_t now = bp__generation();
     if (cache.generation != now) {
         drop_all();
         cache.generation = now;
@@ -107,7 +109,7 @@ static void grow(void) {
 }
 
 /* Takes one more reference to the plan; where memory is short the plan is simply not kept. */
-static void insert(bp_plan *plan, uint64_t hash, int64_t most) {
+static void insert(bp_plan *plan, uint64_t hash) {
     if ((size_t)cache.size >= cache.bucket_count) {
         grow();
     }
@@ -123,6 +125,9 @@ static void insert(bp_plan *plan, uint64_t hash, int64_t most) {
     *at = e;
     link_first(e);
     cache.size++;
+}
+
+static void trim(int64_t most) {
     while (cache.size > most) {
         drop(cache.last);
         cache.evictions++;
@@ -145,6 +150,7 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
     int64_t most = bp__setting_int(BP_SET_plan_cache_max_size);
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation();
+    trim(most);
     *plan = take(problem, hash);
     *(*plan ? &cache.hits : &cache.misses) += 1;
     pthread_mutex_unlock(&bp__cache_mutex);
@@ -161,7 +167,8 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
             bp_plan_release(*plan);
             *plan = other;
         } else {
-            insert(*plan, hash, most);
+            insert(*plan, hash);
+            trim(most);
         }
         pthread_mutex_unlock(&bp__cache_mutex);
     }

@@ -22,6 +22,7 @@ typedef struct slot {
 typedef struct bp__hot {
     slot *last;
     bp_plan *described; /* what bp_last_plan gave out, kept alive for its strings */
+    bp_plan *stand_in;  /* what ran last in place of a plan that failed; no cache keeps it */
     struct bp__hot *next, **link;
     slot slots[SLOTS];
 } bp__hot;
@@ -30,18 +31,31 @@ pthread_mutex_t bp__hot_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__hot *all_lists;
 static pthread_key_t ending;
 static atomic_bool ending_ready;
+static atomic_uint_least32_t resets; /* each frees the lists of all threads, who find out by this number */
 
 static void free_list(bp__hot *hot) {
     for (int i = 0; i < SLOTS; i++) {
         bp_plan_release(hot->slots[i].plan);
     }
     bp_plan_release(hot->described);
+    bp_plan_release(hot->stand_in);
     bp__free(hot);
 }
 
-/* At the end of a thread. */
+void bp__hot_check(void) {
+    if (bp__thread.resets != atomic_load_explicit(&resets, memory_order_acquire)) {
+        bp__thread.hot = NULL;
+    }
+}
+
+/* At the end of a thread. What the key holds only says that there was a list; a reset may have freed it. */
 static void end_list(void *argument) {
-    bp__hot *hot = argument;
+    (void)argument;
+    bp__hot_check();
+    bp__hot *hot = bp__thread.hot;
+    if (!hot) {
+        return;
+    }
     pthread_mutex_lock(&bp__hot_mutex);
     *hot->link = hot->next;
     if (hot->next) {
@@ -54,6 +68,7 @@ static void end_list(void *argument) {
 
 /* The thread's list, made on first use; NULL when memory is short, and then every call takes the long way. */
 static bp__hot *hot_list(void) {
+    bp__hot_check();
     if (BP__LIKELY(bp__thread.hot != NULL)) {
         return bp__thread.hot;
     }
@@ -81,6 +96,7 @@ static bp__hot *hot_list(void) {
     }
     hot->last = &hot->slots[0];
     bp__thread.hot = hot;
+    bp__thread.resets = atomic_load_explicit(&resets, memory_order_relaxed);
     return hot;
 }
 
@@ -88,25 +104,14 @@ void bp__hot_reset(void) {
     pthread_mutex_lock(&bp__hot_mutex);
     bp__hot *hot = all_lists;
     all_lists = NULL;
+    atomic_fetch_add_explicit(&resets, 1, memory_order_release);
     pthread_mutex_unlock(&bp__hot_mutex);
     while (hot) {
         bp__hot *next = hot->next;
-        for (int i = 0; i < SLOTS; i++) {
-            bp_plan_release(hot->slots[i].plan);
-            hot->slots[i].plan = NULL;
-        }
-        bp_plan_release(hot->described);
-        hot->described = NULL;
-        if (hot == bp__thread.hot) {
-            pthread_setspecific(ending, NULL);
-            bp__thread.hot = NULL;
-            bp__free(hot);
-        } else {
-            hot->next = NULL; /* its thread still ends it */
-            hot->link = &hot->next;
-        }
+        free_list(hot);
         hot = next;
     }
+    bp__hot_check();
     bp__thread.last_serial = 0;
 }
 
@@ -326,6 +331,17 @@ static bp_status run_observed(const bp__call *call, const bp_plan *plan, bool fr
     return status;
 }
 
+/* Takes over the reference. No cache keeps such a plan, and bp_last_plan must know what ran. */
+static void keep_stand_in(bp_plan *plan) {
+    bp__hot *hot = hot_list();
+    if (hot) {
+        bp_plan_release(hot->stand_in);
+        hot->stand_in = plan;
+    } else {
+        bp_plan_release(plan);
+    }
+}
+
 bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const bp_scalar *scalars) {
     bp_plan *plan;
     bool fresh;
@@ -344,8 +360,7 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
                          bp__candidate_id(second->candidate));
             }
             status = run_observed(call, second, true, scalars);
-            bp__hot_describe(second); /* no cache keeps it, and bp_last_plan must know what ran */
-            bp_plan_release(second);
+            keep_stand_in(second);
         }
     } else if (status == BP_OK) {
         remember(call, plan);

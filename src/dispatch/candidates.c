@@ -215,6 +215,27 @@ static bp_status threads_of(const bp__candidate *c, int *count) {
     return c->provider->threads(c->instance, 0, count);
 }
 
+static bp_status no_driver(const char *id) {
+    const bp_library_info **rows;
+    int count;
+    BP__TRY(bp__libraries(&rows, &count));
+    for (int i = 0; i < count; i++) {
+        bool named = bp__text_equal(rows[i]->id, id) || bp__text_equal(rows[i]->family, id) ||
+                     (id[0] == '/' && names_path(rows[i], id));
+        if (named && rows[i]->state == BP_LIBRARY_FACADE) {
+            return bp__fail(BP_E_UNSUPPORTED, "library '%s' forwards to another one of the list, which has the threads",
+                            rows[i]->id);
+        }
+        if (named) {
+            return bp__fail(BP_E_UNSUPPORTED,
+                            "library '%s' is listed, but no provider drives it, so nothing sets or "
+                            "reads its threads",
+                            rows[i]->id);
+        }
+    }
+    return bp__library_absent(id);
+}
+
 bp_status bp_library_threads(const char *id, int *count) {
     if (!id || !count) {
         return bp__fail(BP_E_ARGUMENT, "bp_library_threads: id and count must not be NULL");
@@ -232,7 +253,7 @@ bp_status bp_library_threads(const char *id, int *count) {
             return threads_of(list[i], count);
         }
     }
-    return bp__library_absent(id);
+    return no_driver(id);
 }
 
 void bp__candidates_reset(void) {

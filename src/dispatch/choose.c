@@ -75,7 +75,7 @@ static int cheapest(const bp__choice *choice, uint64_t skip, const char *name, i
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
         if (open_to(choice, i, skip) && (!name || bp__candidate_matches(choice->candidates[i], name) >= match) &&
-            (best < 0 || choice->verdicts[i].cost_ns < choice->verdicts[best].cost_ns)) {
+            (best < 0 || choice->order[i] < choice->order[best])) {
             best = i;
         }
     }
@@ -96,7 +96,12 @@ static int meant(const bp__choice *choice, const char *name) {
     return best;
 }
 
-static void decide_by_cost(bp__choice *choice, uint64_t skip) {
+static int machine_threads(void) {
+    int count = bp__host()->machine.logical_cpus;
+    return count > 0 ? count : 1;
+}
+
+static void decide_by_cost(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
     choice->chosen = cheapest(choice, skip, NULL, 0);
     if (choice->chosen < 0) {
         return;
@@ -109,6 +114,9 @@ static void decide_by_cost(bp__choice *choice, uint64_t skip) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
     } else {
         bp__text_addf(&choice->decision, "lowest estimated time of %d candidates that accept", open);
+        if (problem->policy.deterministic == 2) {
+            bp__text_addf(&choice->decision, " (on %d threads, whatever num_threads says)", machine_threads());
+        }
     }
 }
 
@@ -163,7 +171,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
     }
     const char *why = why_not(choice, wanted);
     bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this (%s); ", preferred, why);
-    decide_by_cost(choice, skip);
+    decide_by_cost(choice, problem, skip);
     if (choice->chosen < 0) {
         say_none(choice, skip);
     } else if (problem->policy.fallback == 1) {
@@ -175,7 +183,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
 static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
     const char *preferred = bp__policy_text(problem->policy.preferred);
     if (!*preferred) {
-        decide_by_cost(choice, skip);
+        decide_by_cost(choice, problem, skip);
         if (choice->chosen < 0) {
             say_none(choice, skip);
         }
@@ -193,16 +201,33 @@ static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip)
                   origin_text(BP_SET_blas_preferred, origin, sizeof origin));
 }
 
+/* Estimated time; where results must not depend on the number of threads, neither may the choice: then it is the time
+ * with as many as the machine has processors. */
+static double order_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
+    if (verdict->reason != BP_REASON_ACCEPTED || problem->policy.deterministic < 2) {
+        return verdict->cost_ns;
+    }
+    bp_problem fixed = *problem;
+    bp_verdict then = {.struct_size = sizeof then, .algorithm = ""};
+    fixed.policy.threads = machine_threads();
+    candidate->provider->accept(candidate->instance, &fixed, &then);
+    return then.reason == BP_REASON_ACCEPTED ? then.cost_ns : verdict->cost_ns;
+}
+
 static bp_status ask_all(bp__choice *choice, const bp_problem *problem, bool need_libraries) {
     BP__TRY(bp__candidates(need_libraries, &choice->candidates, &choice->count));
-    bp_verdict *verdicts = bp__realloc(choice->verdicts, ((size_t)choice->count + 1) * sizeof *verdicts);
-    if (!verdicts) {
-        return bp__fail_memory((size_t)choice->count * sizeof *verdicts, "the verdicts");
+    size_t room = (size_t)choice->count + 1;
+    bp_verdict *verdicts = bp__realloc(choice->verdicts, room * sizeof *verdicts);
+    choice->verdicts = verdicts ? verdicts : choice->verdicts;
+    double *order = bp__realloc(choice->order, room * sizeof *order);
+    choice->order = order ? order : choice->order;
+    if (!verdicts || !order) {
+        return bp__fail_memory(room * sizeof *verdicts, "the verdicts");
     }
-    choice->verdicts = verdicts;
     const char *exclude = bp__policy_text(problem->policy.exclude);
     for (int i = 0; i < choice->count; i++) {
         ask(choice->candidates[i], problem, exclude, &verdicts[i]);
+        order[i] = order_of(choice->candidates[i], problem, &verdicts[i]);
     }
     return BP_OK;
 }
@@ -238,5 +263,7 @@ void bp__choice_free(bp__choice *choice) {
     bp__text_free(&choice->decision);
     bp__text_free(&choice->warning);
     bp__free(choice->verdicts);
+    bp__free(choice->order);
     choice->verdicts = NULL;
+    choice->order = NULL;
 }

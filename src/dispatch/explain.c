@@ -51,8 +51,15 @@ const char *bp_explanation_json(const bp_explanation *explanation) {
     return explanation ? explanation->json : "";
 }
 
+static atomic_int alive;
+
+int bp__explanations_alive(void) {
+    return atomic_load(&alive);
+}
+
 void bp_explanation_free(bp_explanation *explanation) {
     if (explanation) {
+        atomic_fetch_sub(&alive, 1);
         bp__choice_free(&explanation->choice);
         bp__free(explanation->text);
         bp__free(explanation->json);
@@ -179,6 +186,7 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
         bp__free(e);
         return status;
     }
+    atomic_fetch_add(&alive, 1);
     bp__problem_text(problem, e->problem, sizeof e->problem);
     bp__text text = {0};
     bp__text json = {0};

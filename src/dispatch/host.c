@@ -31,13 +31,14 @@ static void *host_symbol(void *handle, const char *name) {
 
 static bp_host host;
 static atomic_bool host_ready;
+pthread_mutex_t bp__host_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 const bp_host *bp__host(void) {
     if (atomic_load_explicit(&host_ready, memory_order_acquire)) {
         return &host;
     }
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&mutex);
+    bp__fork_watch();
+    pthread_mutex_lock(&bp__host_mutex);
     if (!atomic_load_explicit(&host_ready, memory_order_relaxed)) {
         host = (bp_host){
             .abi = BP_PROVIDER_ABI,
@@ -56,10 +57,9 @@ const bp_host *bp__host(void) {
         };
         host.machine.struct_size = sizeof host.machine;
         bp_machine(&host.machine);
-        bp__fork_watch();
         atomic_store_explicit(&host_ready, true, memory_order_release);
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&bp__host_mutex);
     return &host;
 }
 

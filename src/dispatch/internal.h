@@ -50,6 +50,7 @@ typedef struct bp__choice {
     int count;
     bp__candidate **candidates;
     bp_verdict *verdicts; /* count of them */
+    double *order;        /* what the accepting ones are put in order by */
     bp_status status;     /* BP_OK, or why there is none */
     bp__text decision;    /* the sentence for it */
     bp__text warning;     /* empty, or the sentence of a fallback */
@@ -62,8 +63,9 @@ void bp__choice_free(bp__choice *choice);
 
 /* ---- Plans (plan.c) ---- */
 struct bp_plan {
-    bp_prepared *prepared; /* first: the hot path reads nothing else */
+    bp_prepared *prepared; /* the hot path reads this and the next two */
     uint64_t serial;
+    bool needs_scalars; /* alpha or beta is neither 0 nor 1 */
     atomic_int references;
     atomic_uint_least64_t runs;
     const bp__candidate *candidate;
@@ -86,6 +88,7 @@ typedef struct bp__thread_state {
     uint64_t epoch;  /* of the settings that follow */
     uint32_t policy; /* number of the policy in force, for hot keys */
     bool observed;   /* verbose or trace wants to see calls */
+    uint32_t resets; /* that had happened when `hot` was made; with another number it is gone */
     uint64_t last_serial;
     struct bp__hot *hot;
 } bp__thread_state;
@@ -97,7 +100,7 @@ void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, obse
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 void bp__cache_reset(void);
 /* Changes whenever plans made before must not be found again: cleared cache, new library list, fork. */
-uint32_t bp__generation(void);
+uint64_t bp__generation(void);
 void bp__generation_next(void);
 
 /* ---- One call (call.c) ---- */
@@ -128,10 +131,12 @@ bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scala
 
 /* Keeps the plan alive until this thread describes another one. */
 void bp__hot_describe(bp_plan *plan);
+void bp__hot_check(void); /* forgets a list that bp_reset has freed */
 void bp__hot_reset(void); /* all threads' short lists; no other thread may be inside the library */
 
 /* ---- Explain (explain.c) ---- */
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem);
+int bp__explanations_alive(void);
 
 /* ---- Observation (observe.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */
 bool bp__observe_wanted(void); /* from the calling thread's settings */
@@ -139,11 +144,12 @@ void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
 void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
 void bp__observe_reset(void);
 
-/* ---- Fork (fork.c): arranged when the first candidate is made. ---- */
+/* ---- Fork (fork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked with
+ * the rooms as an archive has fork.c too. ---- */
 void bp__fork_watch(void);
 
 /* The mutexes of this room, for fork.c. */
 extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex,
-    bp__observe_mutex;
+    bp__observe_mutex, bp__host_mutex;
 
 #endif

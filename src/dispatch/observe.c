@@ -9,16 +9,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 pthread_mutex_t bp__observe_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
-    int fd; /* of the trace; 0: not opened, -1: cannot be */
+    bool tried; /* to open it */
+    int fd;     /* of the trace; -1: cannot be opened */
     pid_t owner;
     bool any;
+    dev_t device; /* of the file that this process has begun, kept through bp_reset */
+    ino_t inode;
 } trace;
+
+#define TRACE_END "\n]\n"
 
 bool bp__observe_wanted(void) {
     return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace);
@@ -37,31 +43,62 @@ static void write_all(int fd, const char *text, size_t size) {
     }
 }
 
-/* The file is opened once, and never follows a link that someone else may have put in its place. */
-static int trace_file(void) {
-    if (trace.fd != 0) {
-        return trace.fd;
+/* Goes on with the file that this process has ended before, at its last bracket; begins anew with any other. */
+static bool begin_or_go_on(int fd) {
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return false;
     }
-    const char *path = bp__setting_text(BP_SET_trace);
-    trace.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    trace.owner = getpid();
-    if (trace.fd < 0) {
-        bp__warn("trace file '%s' cannot be opened: %s", path, strerror(errno));
-        trace.fd = -1;
-    } else {
-        write_all(trace.fd, "[", 1);
+    if (trace.any && facts.st_dev == trace.device && facts.st_ino == trace.inode) {
+        return lseek(fd, -(off_t)strlen(TRACE_END), SEEK_END) >= 0;
+    }
+    trace.any = false;
+    trace.device = facts.st_dev;
+    trace.inode = facts.st_ino;
+    if (S_ISREG(facts.st_mode) && ftruncate(fd, 0) != 0) {
+        return false;
+    }
+    write_all(fd, "[", 1);
+    return true;
+}
+
+/* Above the standard streams: a program that has closed those may open them anew. Follows no link that someone else may
+ * have put in the file's place. */
+static int open_trace(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(fd);
+        fd = higher;
+    }
+    if (fd >= 0 && !begin_or_go_on(fd)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int trace_file(void) {
+    if (!trace.tried) {
+        const char *path = bp__setting_text(BP_SET_trace);
+        trace.tried = true;
+        trace.owner = getpid();
+        trace.fd = open_trace(path);
+        if (trace.fd < 0) {
+            bp__warn("trace file '%s' cannot be opened: %s", path, strerror(errno));
+        }
     }
     return trace.fd;
 }
 
 static void end_trace(void) {
-    if (trace.fd > 0) {
+    if (trace.tried && trace.fd >= 0) {
         if (trace.owner == getpid()) {
-            write_all(trace.fd, "\n]\n", 3);
+            write_all(trace.fd, TRACE_END, strlen(TRACE_END));
         }
         close(trace.fd);
     }
-    memset(&trace, 0, sizeof trace);
+    trace.tried = false;
 }
 
 /* Without its last bracket the file would still load in trace viewers, but in no JSON parser. */
@@ -91,7 +128,7 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_close(&json, '}');
     bp__json_close(&json, '}');
     pthread_mutex_lock(&bp__observe_mutex);
-    if (trace_file() > 0 && !text.failed) {
+    if (trace_file() >= 0 && !text.failed) {
         write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1);
         write_all(trace.fd, text.bytes, text.length);
         trace.any = true;

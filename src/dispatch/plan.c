@@ -49,6 +49,18 @@ void bp__plan_retain(bp_plan *plan) {
     atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
 }
 
+/* For who found the plan in the list: false when its last reference has gone and it is about to leave the list. */
+static bool retain_living(bp_plan *plan) {
+    int references = atomic_load_explicit(&plan->references, memory_order_relaxed);
+    while (references > 0) {
+        if (atomic_compare_exchange_weak_explicit(&plan->references, &references, references + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void bp_plan_release(bp_plan *plan) {
     if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) {
         return;
@@ -75,6 +87,11 @@ static bool worth_another(bp_status status) {
     }
 }
 
+static bool needs_scalars(const bp_problem *problem) {
+    const bp_gemm_problem *gemm = &problem->of.gemm;
+    return problem->op == BP_OP_GEMM && (gemm->alpha == BP_FACTOR_ANY || gemm->beta == BP_FACTOR_ANY);
+}
+
 static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_problem *problem) {
     bp_plan *plan = bp__alloc_zero(1, sizeof *plan);
     if (!plan) {
@@ -85,6 +102,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->candidate_index = choice->chosen;
     plan->verdict = choice->verdicts[choice->chosen];
     plan->problem = *problem;
+    plan->needs_scalars = needs_scalars(problem);
     atomic_init(&plan->references, 1);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
@@ -136,16 +154,22 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip
 
 bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars) {
     static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
+    if (!scalars) {
+        if (BP__UNLIKELY(plan->needs_scalars)) {
+            return bp__fail(BP_E_ARGUMENT, "scalars is NULL, but the plan was made for an alpha or beta of its own");
+        }
+        scalars = plain;
+    }
     uint64_t epoch = bp__settings_epoch();
     if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
         bp__thread_refresh(epoch);
     }
     bp__thread.last_serial = plan->serial;
     if (BP__LIKELY(!bp__thread.observed)) {
-        return plan->prepared->run(plan->prepared, a, b, c, scalars ? scalars : plain);
+        return plan->prepared->run(plan->prepared, a, b, c, scalars);
     }
     int64_t start = bp__now_ns();
-    bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars ? scalars : plain);
+    bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars);
     bp__observe_call(plan, false, start, bp__now_ns(), status);
     return status;
 }
@@ -166,7 +190,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     info->notes = plan->verdict.notes;
     info->threads = plan->verdict.threads;
     info->cost_ns = plan->verdict.cost_ns;
-    info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype);
+    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* aligned as its parts are */
+    info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
     info->runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(info->problem, sizeof info->problem, plan->text);
     return BP_OK;
@@ -184,11 +209,9 @@ bp_status bp_last_plan(bp_plan_info *info) {
     while (plan && plan->serial != bp__thread.last_serial) {
         plan = plan->older;
     }
-    if (plan) {
-        bp__plan_retain(plan);
-    }
+    bool living = plan && retain_living(plan);
     pthread_mutex_unlock(&bp__plans_mutex);
-    if (!plan) {
+    if (!living) {
         return bp__fail(BP_E_NOT_FOUND, "the plan that this thread ran last has been released");
     }
     bp_status status = bp_plan_describe(plan, info);

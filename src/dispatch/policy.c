@@ -84,6 +84,7 @@ static uint32_t policy_number(const bp_policy *policy) {
 
 void bp__thread_refresh(uint64_t epoch) {
     bp_policy policy;
+    bp__hot_check();
     bp__policy_resolve(&policy);
     pthread_mutex_lock(&bp__policy_mutex);
     bp__thread.policy = policy_number(&policy);

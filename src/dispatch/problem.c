@@ -55,7 +55,7 @@ static const struct {
 
 const char *bp_notes_text(uint32_t notes, char *buffer, size_t size) {
     size_t used = 0;
-    if (size == 0) {
+    if (!buffer || size == 0) {
         return "";
     }
     buffer[0] = '\0';

@@ -11,6 +11,10 @@ bp_status bp_reset(void) {
         return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first",
                         (long long)settings);
     }
+    int explanations = bp__explanations_alive();
+    if (explanations > 0) {
+        return bp__fail(BP_E_BUSY, "%d explanations are still held: free them first", explanations);
+    }
     bp__hot_reset();
     bp__cache_reset();
     int held = bp__plans_alive();

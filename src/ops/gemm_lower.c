@@ -61,7 +61,7 @@ bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c
 
 bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name) {
     if (bp__tensor_self_overlaps(c)) {
-        return bp__fail(BP_E_LAYOUT, "%s reaches the same memory by two different indices", c_name);
+        return bp__fail(BP_E_OVERLAP, "%s reaches the same memory by two different indices", c_name);
     }
     if (!c->data || bp__tensor_elements(c) == 0) {
         return BP_OK;

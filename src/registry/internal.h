@@ -9,6 +9,9 @@
 /* Makes the list when there is none yet. Rows are numbered as in bp_library_at; a row's info lives until bp_reset. */
 bp_status bp__libraries(const bp_library_info ***rows, int *count);
 
+/* How often the list was made anew: what was decided with another number may be out of date. */
+uint32_t bp__library_lists(void);
+
 /* The row that `name` means (id, family, SONAME or path); NULL when there is none, without an error. */
 const bp_library_info *bp__library_lookup(const char *name);
 

@@ -8,6 +8,11 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__generation *newest;
+static atomic_uint_least32_t lists; /* made anew since the first one */
+
+uint32_t bp__library_lists(void) {
+    return atomic_load_explicit(&lists, memory_order_acquire);
+}
 
 void bp__registry_lock(void) {
     pthread_mutex_lock(&mutex);
@@ -114,6 +119,9 @@ bp_status bp_library_find(const char *name, bp_library_info *info) {
 bp_status bp_libraries_refresh(int probe_all) {
     bp__registry_lock();
     bp_status status = make(probe_all != 0);
+    if (status == BP_OK) {
+        atomic_fetch_add_explicit(&lists, 1, memory_order_release);
+    }
     bp__registry_unlock();
     return status;
 }

@@ -3,6 +3,7 @@
  *   DOUBLE_NAME     its name                     DOUBLE_COST     the cost that it claims
  *   DOUBLE_NOTES    its promises                 DOUBLE_REASON   what accept() says (0: accepted)
  *   DOUBLE_PLAN     what plan() returns          DOUBLE_RUN      what run() returns
+ *   DOUBLE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
  * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
 #include "backplane/provider.h"
 
@@ -14,6 +15,9 @@
 #endif
 #ifndef DOUBLE_PLAN
 #define DOUBLE_PLAN BP_OK
+#endif
+#ifndef DOUBLE_SCALES
+#define DOUBLE_SCALES 0
 #endif
 #ifndef DOUBLE_RUN
 #define DOUBLE_RUN BP_OK
@@ -42,8 +46,8 @@ static void double_accept(void *instance, const bp_problem *problem, bp_verdict 
     verdict->reason = problem->dtype == BP_F64 ? DOUBLE_REASON : BP_REASON_DTYPE;
     verdict->algorithm = "double";
     verdict->notes = DOUBLE_NOTES;
-    verdict->threads = 1;
-    verdict->cost_ns = DOUBLE_COST;
+    verdict->threads = DOUBLE_SCALES ? problem->policy.threads : 1;
+    verdict->cost_ns = DOUBLE_COST / verdict->threads;
 }
 
 static bp_status double_run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {

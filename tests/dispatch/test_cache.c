@@ -84,6 +84,13 @@ static void size_zero_keeps_nothing(void **state) {
     assert_int_equal(stats().size, 0);
     assert_int_equal(bp_set("plan_cache.max_size", "-1"), BP_E_BAD_VALUE);
     assert_int_equal(stats().max_size, 0);
+    assert_int_equal(bp_set_plan_cache_max_size(10), BP_OK);
+    assert_int_equal(multiply(6), BP_OK);
+    assert_int_equal(multiply(7), BP_OK);
+    assert_int_equal(stats().size, 2);
+    assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
+    assert_int_equal(multiply(8), BP_OK); /* the next call throws away what was kept before */
+    assert_int_equal(stats().size, 0);
 }
 
 static void clearing_leaves_held_plans_alone(void **state) {

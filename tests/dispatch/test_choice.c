@@ -59,10 +59,40 @@ static void constraints_refuse(void **state) {
     assert_int_equal(multiply(QUIET ", deterministic=threads"), BP_OK);
     assert_string_equal(ran(&info), "native");
     assert_true(z[0] == 1 && z[3] == 4);
-    assert_int_equal(multiply("deterministic=threads, dispatch.exclude=native"), BP_E_NO_CANDIDATE);
+    assert_int_equal(multiply("deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_E_NO_CANDIDATE);
     assert_non_null(strstr(bp_last_error(), "cheap: makes no promise"));
     assert_non_null(strstr(bp_last_error(), "native: named by dispatch.exclude"));
     assert_true(z[0] == 0);
+}
+
+/* The same bits with any number of threads need the same library with any number of threads. */
+static void the_number_of_threads_does_not_choose(void **state) {
+    (void)state;
+    bp_plan_info one, many;
+    assert_int_equal(multiply(QUIET ", num_threads=1024"), BP_OK);
+    assert_string_equal(ran(&many), "scaling"); /* it would, without the constraint */
+    assert_int_equal(multiply(QUIET ", deterministic=threads, num_threads=1"), BP_OK);
+    char first[64];
+    snprintf(first, sizeof first, "%s", ran(&one));
+    assert_int_equal(multiply(QUIET ", deterministic=threads, num_threads=1024"), BP_OK);
+    assert_string_equal(ran(&many), first);
+    assert_non_null(strstr(many.reason, "whatever num_threads says"));
+}
+
+/* A library list made anew may hold what was missing: plans of before are not found again. */
+static void a_new_list_is_asked_anew(void **state) {
+    (void)state;
+    bp_plan_info info;
+    assert_int_equal(multiply(QUIET), BP_OK);
+    assert_string_equal(ran(&info), "cheap");
+    uint64_t runs = info.runs;
+    assert_int_equal(multiply(QUIET), BP_OK);
+    ran(&info);
+    assert_int_equal(info.runs, runs + 1);
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_int_equal(multiply(QUIET), BP_OK);
+    ran(&info);
+    assert_int_equal(info.runs, 1);
 }
 
 static void preference_wins_over_cost(void **state) {
@@ -165,7 +195,7 @@ static void explain_tells_what_would_run(void **state) {
     assert_non_null(strstr(bp_explanation_json(e), "\"chosen\":\"cheap\""));
     bp_explanation_free(e);
     bp_options_free(options);
-    assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=native"), BP_OK);
+    assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor),
                      BP_OK); /* also where none accepts */
     assert_non_null(strstr(bp_explanation_decision(e), "none accepts"));
@@ -195,7 +225,7 @@ static void providers_are_listed(void **state) {
         doubles += info.status == BP_OK && strstr(info.path, "dispatch-doubles") != NULL;
     }
     assert_int_equal(native, 1);
-    assert_int_equal(doubles, 6);
+    assert_int_equal(doubles, 7);
 }
 
 static int reset(void **state) {
@@ -207,6 +237,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(cost_decides, reset),
         cmocka_unit_test_setup(constraints_refuse, reset),
+        cmocka_unit_test_setup(the_number_of_threads_does_not_choose, reset),
+        cmocka_unit_test_setup(a_new_list_is_asked_anew, reset),
         cmocka_unit_test_setup(preference_wins_over_cost, reset),
         cmocka_unit_test_setup(constraint_wins_over_preference, reset),
         cmocka_unit_test_setup(absent_preference, reset),

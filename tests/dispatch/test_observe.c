@@ -105,10 +105,10 @@ static void verbose_can_be_switched_at_run_time(void **state) {
     assert_int_equal(lines(observe(NULL, NULL, switching)), 1);
 }
 
-static void trace_is_json(void **state) {
-    (void)state;
-    assert_string_equal(observe("BACKPLANE_TRACE", TRACE, run_three_calls), "");
-    char text[8192];
+/* The trace of `calls`: a whole JSON list with one event for each. */
+static const char *trace_of(void (*calls)(void), int expected) {
+    static char text[16384];
+    assert_string_equal(observe("BACKPLANE_TRACE", TRACE, calls), "");
     FILE *f = fopen(TRACE, "r");
     assert_non_null(f);
     size_t n = fread(text, 1, sizeof text - 1, f);
@@ -116,20 +116,57 @@ static void trace_is_json(void **state) {
     text[n] = '\0';
     assert_true(text[0] == '[');
     assert_string_equal(text + n - 3, "\n]\n");
+    assert_ptr_equal(strchr(text, ']'), text + n - 2);
     int events = 0;
     for (const char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) {
         events++;
     }
-    assert_int_equal(events, 3);
+    assert_int_equal(events, expected);
+    const char *comma = strstr(text, "},\n{");
+    assert_true(expected < 2 || comma != NULL);
+    return text;
+}
+
+static void trace_is_json(void **state) {
+    (void)state;
+    const char *text = trace_of(run_three_calls, 3);
     assert_non_null(strstr(text, "\"library\":\"native\""));
     assert_non_null(strstr(text, "\"dur\":"));
 }
 
+static void run_with_a_reset_between(void) {
+    run_three_calls();
+    bp_reset();
+    run_three_calls();
+}
+
+static void trace_goes_on_after_a_reset(void **state) {
+    (void)state;
+    trace_of(run_with_a_reset_between, 6);
+}
+
+static void run_without_standard_input(void) {
+    close(STDIN_FILENO);
+    run_three_calls();
+    if (open("/dev/null", O_RDONLY) != STDIN_FILENO) {
+        _exit(1); /* the trace has taken its place */
+    }
+}
+
+static void trace_leaves_the_standard_streams_alone(void **state) {
+    (void)state;
+    trace_of(run_without_standard_input, 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silent_by_default),       cmocka_unit_test(one_line_per_call),
-        cmocka_unit_test(candidates_at_level_two), cmocka_unit_test(verbose_can_be_switched_at_run_time),
+        cmocka_unit_test(silent_by_default),
+        cmocka_unit_test(one_line_per_call),
+        cmocka_unit_test(candidates_at_level_two),
+        cmocka_unit_test(verbose_can_be_switched_at_run_time),
         cmocka_unit_test(trace_is_json),
+        cmocka_unit_test(trace_goes_on_after_a_reset),
+        cmocka_unit_test(trace_leaves_the_standard_streams_alone),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);
     unsetenv("BACKPLANE_PROVIDER_PATH");
