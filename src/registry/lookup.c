@@ -1,6 +1,9 @@
 /* lookup.c - which row a name means, and the sentence for a name that means none. */
 #include "registry/generation.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Several files may carry one SONAME: the one that the loader's cache names is meant, if any. */
@@ -74,25 +77,123 @@ static void add_near_matches(bp__text *text, const bp__generation *generation, c
     }
 }
 
+/* ---- A name that means a row which cannot do what was asked ---- */
+
+static const char *offers(unsigned kinds) {
+    return kinds & BP_LIB_OPENMP   ? "it is an OpenMP runtime"
+           : kinds & BP_LIB_FFT    ? "it offers Fourier transforms"
+           : kinds & BP_LIB_LAPACK ? "it offers LAPACK alone"
+           : kinds & BP_LIB_DNN    ? "it offers neural-network primitives"
+                                   : "it computes on a GPU";
+}
+
+static void add_row_state(bp__text *text, const bp_library_info *row) {
+    bp__text_addf(text, "library '%s'", row->id);
+    if (*row->path) {
+        bp__text_addf(text, " (%s)", row->path);
+    }
+    bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_BUILTIN)) != 0;
+    if (row->state == BP_LIBRARY_UNTRUSTED || (blas && row->state != BP_LIBRARY_OK)) {
+        bp__text_addf(text, " cannot be used, it is %s: %s", bp_library_state_name(row->state), row->reason);
+    } else if (blas) {
+        bp__text_add(text, " is listed and works, but no provider took it");
+    } else {
+        bp__text_addf(text, " is no BLAS: %s", offers(row->kinds));
+        if (row->state != BP_LIBRARY_OK) {
+            bp__text_addf(text, "; it is %s: %s", bp_library_state_name(row->state), row->reason);
+        }
+    }
+}
+
+/* ---- A path that means no row ---- */
+
+/* Why an existing file is none of the list; false when out of memory. */
+static bool add_why_not_listed(bp__text *text, const char *path) {
+    bp__elf elf;
+    bp__facts facts;
+    const char *why;
+    if (bp__file_trusted(path) != BP_OK) {
+        bp__text_addf(text, "is not looked into: %s", bp_last_error());
+    } else if (!bp__elf_open(&elf, path, &why)) {
+        bp__text_addf(text, "is no library that could be loaded: %s", why);
+    } else {
+        bp_status status = bp__identify(&elf, path, &facts);
+        bp__elf_close(&elf);
+        if (status != BP_OK) {
+            return false;
+        }
+        bp__text_add(text, *facts.family && facts.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)
+                               ? "lies in none of the places searched; BACKPLANE_LIBRARY_PATH may name it or its folder"
+                               : "exports no BLAS symbols");
+    }
+    return true;
+}
+
+static bool add_path(bp__text *text, const bp__generation *generation, const char *path) {
+    char real[PATH_MAX], reason[128];
+    struct stat facts;
+    if (path[0] != '/') {
+        bp__text_addf(text, "'%s' is a relative path; a library is named by an absolute one", path);
+        return true;
+    }
+    if (stat(path, &facts) != 0 || !realpath(path, real)) {
+        bp__text_addf(text, errno == ENOENT ? "file '%s' does not exist" : "file '%s' cannot be reached: %s", path,
+                      strerror_r(errno, reason, sizeof reason));
+        return true;
+    }
+    int row = bp__row_named(generation, real);
+    if (row >= 0) {
+        bp__text_addf(text, "'%s' is another name of %s: ", path, real);
+        add_row_state(text, &generation->infos[row]);
+        return true;
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        bp__text_addf(text, "'%s' is no file", path);
+        return true;
+    }
+    bp__text_addf(text, "file '%s' ", path);
+    return add_why_not_listed(text, real);
+}
+
+/* ---- A name that means nothing here ---- */
+
+static void add_unknown(bp__text *text, bp__generation *generation, const char *name) {
+    char nearest[256];
+    const char *package = package_for(name);
+    bp__suggest(name, id_at, generation, nearest, sizeof nearest);
+    bp__text_addf(text, "no library '%s' was found%s%s", name, *nearest ? "; " : "", nearest);
+    if (package) {
+        bp__text_addf(text, "; it comes with the package %s", package);
+    }
+    bp__text_add(text, "; a folder of your own is searched when BACKPLANE_LIBRARY_PATH names it");
+    add_near_matches(text, generation, name);
+    add_places(text, &generation->search);
+}
+
+static bp_status explain_absence(bp__generation *generation, const char *name) {
+    bp__text text = {0};
+    int row = bp__row_named(generation, name);
+    bool enough = true;
+    if (row >= 0) {
+        add_row_state(&text, &generation->infos[row]);
+    } else if (strchr(name, '/')) {
+        enough = add_path(&text, generation, name);
+    } else {
+        add_unknown(&text, generation, name);
+    }
+    enough = enough && !text.failed;
+    bp_status status =
+        enough ? bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text)) : bp__fail_memory(text.length, "a sentence");
+    bp__text_free(&text);
+    return status;
+}
+
 bp_status bp__library_absent(const char *name) {
     bp__generation *now;
-    bp__text text = {0};
-    char nearest[256];
     bp__registry_lock();
     bp_status status = bp__generation_current(&now);
     if (status == BP_OK) {
-        const char *package = package_for(name);
-        bp__suggest(name, id_at, now, nearest, sizeof nearest);
-        bp__text_addf(&text, "no library '%s' was found%s%s", name, *nearest ? "; " : "", nearest);
-        if (package) {
-            bp__text_addf(&text, "; it comes with the package %s", package);
-        }
-        bp__text_add(&text, "; a folder of your own is searched when BACKPLANE_LIBRARY_PATH names it");
-        add_near_matches(&text, now, name);
-        add_places(&text, &now->search);
-        status = text.failed ? bp__fail_memory(text.length, "a sentence")
-                             : bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text));
-        bp__text_free(&text);
+        status = explain_absence(now, name);
     }
     bp__registry_unlock();
     return status;

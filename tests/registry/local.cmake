@@ -31,6 +31,7 @@ add_blas_double(print ${narrow} ${both} "DOUBLE_LOAD=puts(\"0123456789\")")
 add_blas_double(exit ${narrow} ${both} "DOUBLE_LOAD=exit(0)")
 add_blas_double(crash-in-call ${narrow} ${both} "DOUBLE_CALL=raise(SIGSEGV)")
 add_blas_double(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/marked.c)
+add_blas_double(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/blis.c)
 
 # A facade and the library that it forwards to, side by side as distributions have them.
 add_library(blas_double_forward SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/forward.c)

@@ -165,6 +165,17 @@ static void test_family_and_facade(void **state) {
     assert_non_null(strstr(row.reason, "forwards to libmarked.so, which the loader resolves to /"));
 }
 
+static void test_blis_is_initialised_before_it_is_asked(void **state) {
+    (void)state;
+    restart(DOUBLES "/blis", NULL);
+    bp_library_info row = only_row();
+    assert_string_equal(row.family, "blis");
+    assert_string_equal(row.reason, "");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.version, "7.6.5");
+    assert_string_equal(row.kernels, "generic");
+}
+
 static int finish(void **state) {
     (void)state;
     bp_status status = bp_reset();
@@ -189,6 +200,7 @@ int main(void) {
         cmocka_unit_test(test_printing_constructor),
         cmocka_unit_test(test_missing_dependency),
         cmocka_unit_test(test_family_and_facade),
+        cmocka_unit_test(test_blis_is_initialised_before_it_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

@@ -185,6 +185,51 @@ static void test_absent_names_places_reasons_and_package(void **state) {
     assert_non_null(strstr(bp_last_error(), "registry.system is false"));
 }
 
+/* What is there under the name is said, and never what the name is like. */
+static void expect_absence(const char *name, const char *first, const char *second) {
+    assert_int_equal(bp__library_absent(name), BP_E_NOT_FOUND);
+    const char *sentence = bp_last_error();
+    if (!strstr(sentence, first) || !strstr(sentence, second) || strstr(sentence, "did you mean") ||
+        strstr(sentence, "was found")) {
+        fail_msg("%s: %s", name, sentence);
+    }
+}
+
+static void test_absent_tells_of_the_row_that_there_is(void **state) {
+    (void)state;
+    char path[600], text[700], other[600];
+    put("crash", "libcrash.so");
+    copy_file(DOUBLES "/openmp/libgomp.so", in_folder("libgomp.so.1"));
+    put("plain", "libplain.so");
+    put("wide", "libother.so");
+    snprintf(other, sizeof other, "%s/libother.so", folder);
+    assert_int_equal(chmod(other, 0777), 0);
+    restart(folder, NULL);
+    expect_absence("libcrash.so", "(", "cannot be used, it is broken: SIGILL in probe");
+    expect_absence("libgomp", "library 'libgomp' (", "is no BLAS: it is an OpenMP runtime");
+    expect_absence("untrusted", "libother.so", "cannot be used, it is untrusted: ");
+    expect_absence("blas", "library 'blas' (", "is listed and works");
+    snprintf(path, sizeof path, "%s/absent.so", folder);
+    snprintf(text, sizeof text, "file '%s' does not exist", path);
+    expect_absence(path, text, "");
+    snprintf(path, sizeof path, "%s/linked", folder);
+    snprintf(text, sizeof text, "%s/libplain.so", folder);
+    assert_int_equal(symlink(text, path), 0);
+    expect_absence(path, "is another name of ", "library 'blas' (");
+    assert_int_equal(unlink(path), 0);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("text", file);
+    fclose(file);
+    expect_absence(path, "file '", "is no library that could be loaded: ");
+    assert_int_equal(chmod(path, 0777), 0);
+    expect_absence(path, "file '", "chmod go-w");
+    expect_absence(folder, "' is no file", "");
+    expect_absence("./libplain.so", "is a relative path", "");
+    expect_absence("/proc/self/exe", "exports no BLAS symbols", "");
+    assert_int_equal(unlink(path), 0);
+}
+
 static void test_arguments(void **state) {
     (void)state;
     int count;
@@ -355,6 +400,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_junk_is_left_out, make, forget),
         cmocka_unit_test_setup_teardown(test_ids_and_order, make, forget),
         cmocka_unit_test_setup_teardown(test_absent_names_places_reasons_and_package, make, forget),
+        cmocka_unit_test_setup_teardown(test_absent_tells_of_the_row_that_there_is, make, forget),
         cmocka_unit_test_setup_teardown(test_arguments, make, forget),
         cmocka_unit_test_setup_teardown(test_refresh_keeps_old_rows, make, forget),
         cmocka_unit_test_setup_teardown(test_open, make, forget),

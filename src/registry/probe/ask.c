@@ -98,7 +98,12 @@ static void ask_kernels(const subject *library) {
     if (family->kernels == BP__ANSWER_TEXT) {
         name = ((text_function *)address)();
     } else if (family->kernels == BP__ANSWER_BLIS_ARCH) {
-        void *to_text = own_symbol(library, "bli_arch_string");
+        /* Checks BLIS_ARCH_TYPE against what initialisation has registered, and ends the process when it has not run.
+         */
+        void *initialise = own_symbol(library, "bli_init"), *to_text = own_symbol(library, "bli_arch_string");
+        if (initialise) {
+            ((void (*)(void))initialise)();
+        }
         name = to_text ? ((const char *(*)(int))to_text)(((number_function *)address)()) : NULL;
     } else if (family->kernels == BP__ANSWER_MKL_BRANCH) {
         int branch = ((number_function *)address)();
