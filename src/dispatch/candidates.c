@@ -33,35 +33,6 @@ const char *bp__candidate_version(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->version : candidate->provider->version;
 }
 
-static bool names_path(const bp_library_info *library, const char *name) {
-    if (bp__text_equal(library->path, name)) {
-        return true;
-    }
-    size_t length = strlen(name);
-    for (const char *line = library->aliases; *line;) {
-        const char *end = strchrnul(line, '\n');
-        if ((size_t)(end - line) == length && memcmp(line, name, length) == 0) {
-            return true;
-        }
-        line = *end ? end + 1 : end;
-    }
-    return false;
-}
-
-int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
-    if (bp__text_equal(bp__candidate_id(candidate), name)) {
-        return 2;
-    }
-    const bp_library_info *library = candidate->library;
-    if (!library) {
-        return 0;
-    }
-    if (name[0] == '/') {
-        return names_path(library, name) ? 2 : 0;
-    }
-    return bp__text_equal(library->family, name) || bp__text_equal(candidate->provider->name, name) ? 1 : 0;
-}
-
 static bp__candidate *find_existing(const bp_provider *provider, const bp_library_info *library) {
     for (bp__candidate *c = state.all; c; c = c->next) {
         if (c->provider != provider || !c->library != !library) {
@@ -216,24 +187,15 @@ static bp_status threads_of(const bp__candidate *c, int *count) {
 }
 
 static bp_status no_driver(const char *id) {
-    const bp_library_info **rows;
-    int count;
-    BP__TRY(bp__libraries(&rows, &count));
-    for (int i = 0; i < count; i++) {
-        bool named = bp__text_equal(rows[i]->id, id) || bp__text_equal(rows[i]->family, id) ||
-                     (id[0] == '/' && names_path(rows[i], id));
-        if (named && rows[i]->state == BP_LIBRARY_FACADE) {
-            return bp__fail(BP_E_UNSUPPORTED, "library '%s' forwards to another one of the list, which has the threads",
-                            rows[i]->id);
-        }
-        if (named) {
-            return bp__fail(BP_E_UNSUPPORTED,
-                            "library '%s' is listed, but no provider drives it, so nothing sets or "
-                            "reads its threads",
-                            rows[i]->id);
-        }
+    const bp_library_info *row = bp__library_lookup(id);
+    if (!row) {
+        return bp__library_absent(id);
     }
-    return bp__library_absent(id);
+    return bp__fail(BP_E_UNSUPPORTED,
+                    row->state == BP_LIBRARY_FACADE
+                        ? "library '%s' forwards to another one of the list, which has the threads"
+                        : "library '%s' is listed, but no provider drives it, so nothing sets or reads its threads",
+                    row->id);
 }
 
 bp_status bp_library_threads(const char *id, int *count) {

@@ -13,31 +13,6 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
-/* Whether the comma-separated list names the candidate. */
-static bool listed(const bp__candidate *candidate, const char *list) {
-    for (const char *item = list; *item;) {
-        size_t length = strcspn(item, ",");
-        const char *first = item;
-        const char *last = item + length;
-        while (first < last && *first == ' ') {
-            first++;
-        }
-        while (last > first && last[-1] == ' ') {
-            last--;
-        }
-        char name[256];
-        if (last > first && (size_t)(last - first) < sizeof name) {
-            memcpy(name, first, (size_t)(last - first));
-            name[last - first] = '\0';
-            if (bp__candidate_matches(candidate, name)) {
-                return true;
-            }
-        }
-        item += length + (item[length] == ',');
-    }
-    return false;
-}
-
 /* The promises that the policy asks for, checked here for all providers alike: an absent note means "unknown". */
 static void check_promises(const bp_policy *policy, bp_verdict *verdict) {
     if (policy->deterministic == 2 && !(verdict->notes & BP_NOTE_SAME_THREADS)) {
@@ -53,7 +28,7 @@ static void ask(const bp__candidate *candidate, const bp_problem *problem, const
     memset(verdict, 0, sizeof *verdict);
     verdict->struct_size = sizeof *verdict;
     verdict->algorithm = "";
-    if (listed(candidate, exclude)) {
+    if (bp__name_listed(candidate, exclude)) {
         refuse(verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
     } else if (!candidate->instance) {
         refuse(verdict, BP_REASON_BROKEN, candidate->refusal);
@@ -143,9 +118,10 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     return buffer;
 }
 
-static const char *why_not(const bp__choice *choice, int wanted) {
+static const char *why_not(const bp__choice *choice, const char *preferred, int wanted, char *buffer, size_t size) {
     if (wanted < 0) {
-        return "it was not found on this machine";
+        bp__name_why_absent(preferred, buffer, size);
+        return buffer;
     }
     const bp_verdict *v = &choice->verdicts[wanted];
     return v->reason == BP_REASON_ACCEPTED ? "it failed when tried" : said(v);
@@ -157,9 +133,10 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
         choice->status = bp__library_absent(preferred);
         bp__text_add(&choice->decision, bp_last_error());
     } else {
+        char why[512];
         choice->status = BP_E_FALLBACK;
         bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this: %s (dispatch.fallback=strict)", preferred,
-                      why_not(choice, wanted));
+                      why_not(choice, preferred, wanted, why, sizeof why));
     }
 }
 
@@ -169,7 +146,8 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
         refuse_to_fall_back(choice, preferred, wanted);
         return;
     }
-    const char *why = why_not(choice, wanted);
+    char buffer[512];
+    const char *why = why_not(choice, preferred, wanted, buffer, sizeof buffer);
     bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this (%s); ", preferred, why);
     decide_by_cost(choice, problem, skip);
     if (choice->chosen < 0) {
@@ -252,6 +230,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t ski
         return status;
     }
     decide(choice, problem, skip);
+    if (!early) {
+        bp__name_warn_of_unknown(choice, bp__policy_text(problem->policy.exclude));
+    }
     if (choice->decision.failed || choice->warning.failed) {
         bp__choice_free(choice);
         return bp__fail_memory(1024, "the reason of a choice");

@@ -110,7 +110,11 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     } else {
         bp__text_addf(out, "chosen    none\n");
     }
-    bp__text_addf(out, "because   %s\ncandidates (* chosen, + accepts, - refuses)\n", bp_explanation_decision(e));
+    bp__text_addf(out, "because   %s\n", bp_explanation_decision(e));
+    if (e->choice.warning.length > 0) {
+        bp__text_addf(out, "warning   %s\n", bp__text_get(&e->choice.warning));
+    }
+    bp__text_add(out, "candidates (* chosen, + accepts, - refuses)\n");
     bp_candidate_info c = {.struct_size = sizeof c};
     for (int i = 0; bp_explanation_at(e, i, &c); i++) {
         add_candidate_text(out, &c);

@@ -28,8 +28,6 @@ typedef struct bp__candidate {
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
-/* How well a name given by the user means this candidate: 0 not at all, 1 its family or provider, 2 exactly. */
-int bp__candidate_matches(const bp__candidate *candidate, const char *name);
 
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
@@ -55,6 +53,15 @@ typedef struct bp__choice {
     bp__text decision;    /* the sentence for it */
     bp__text warning;     /* empty, or the sentence of a fallback */
 } bp__choice;
+
+/* ---- Names of libraries in settings (names.c) ---- */
+/* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. */
+int bp__candidate_matches(const bp__candidate *candidate, const char *name);
+bool bp__name_listed(const bp__candidate *candidate, const char *list);
+/* Adds to the warning what dispatch.exclude names and nobody answers to: a constraint must not fail in silence. */
+void bp__name_warn_of_unknown(bp__choice *choice, const char *list);
+/* Why the name means no candidate, in one sentence. */
+void bp__name_why_absent(const char *name, char *buffer, size_t size);
 
 /* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails
  * only for lack of memory or when the library list cannot be made. */
@@ -144,8 +151,8 @@ void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
 void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
 void bp__observe_reset(void);
 
-/* ---- Fork (fork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked with
- * the rooms as an archive has fork.c too. ---- */
+/* ---- Fork (fork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked
+ * with the rooms as an archive has fork.c too. ---- */
 void bp__fork_watch(void);
 
 /* The mutexes of this room, for fork.c. */

@@ -59,6 +59,11 @@ static void constraints_refuse(void **state) {
     assert_int_equal(multiply(QUIET ", deterministic=threads"), BP_OK);
     assert_string_equal(ran(&info), "native");
     assert_true(z[0] == 1 && z[3] == 4);
+    assert_int_equal(warnings("dispatch.exclude"), 0);
+    assert_int_equal(multiply("dispatch.exclude=\"unplannable, starving,cheep , openblas\""), BP_OK);
+    assert_int_equal(warnings("names 'cheep', and there is no such library here; did you mean 'cheap'"), 1);
+    assert_int_equal(warnings("names 'openblas'"), 1);
+    memset(z, 0, sizeof z);
     assert_int_equal(multiply("deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_E_NO_CANDIDATE);
     assert_non_null(strstr(bp_last_error(), "cheap: makes no promise"));
     assert_non_null(strstr(bp_last_error(), "native: named by dispatch.exclude"));
