@@ -131,4 +131,10 @@ void bp__warning_reset(void);
 void bp__base_fork_lock(void);
 void bp__base_fork_unlock(void);
 
+/* Around code of others that runs while this thread holds mutexes of ours. When it forks, to start a helper program,
+ * waiting for those mutexes would never end: fork leaves ours alone then, and its child is not for using us. */
+void bp__foreign_enter(void);
+void bp__foreign_leave(void);
+bool bp__foreign_runs(void); /* in the calling thread */
+
 #endif

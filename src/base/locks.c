@@ -18,3 +18,17 @@ void bp__base_fork_unlock(void) {
     pthread_mutex_unlock(&bp__intern_mutex);
     pthread_mutex_unlock(&bp__warning_mutex);
 }
+
+static _Thread_local int foreign;
+
+void bp__foreign_enter(void) {
+    foreign++;
+}
+
+void bp__foreign_leave(void) {
+    foreign--;
+}
+
+bool bp__foreign_runs(void) {
+    return foreign > 0;
+}

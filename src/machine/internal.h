@@ -24,10 +24,19 @@ int bp__pool_threads(void); /* workers started so far, plus the caller */
 bp_status bp__pool_set_executor(void (*parallel)(void *, int, int, bp_task, void *), void *user);
 void bp__pool_stop(void); /* joins the workers, frees the scratch memory of all threads; for bp_reset and unloading */
 
-/* Grows by one in each child of fork; registered at first use. */
+/* Grows by one in each child of fork. The first call also arranges that the pool survives fork. */
 const volatile uint32_t *bp__fork_count(void);
 
-/* Scratch memory of the calling thread, see bp_host.scratch. Freed when the thread ends. */
+/* Holds bp_machine()'s mutex while the process forks; before bp__settings_fork_lock, after bp__settings_fork_unlock. */
+void bp__machine_fork_lock(void);
+void bp__machine_fork_unlock(void);
+
+/* Whether an operation of this thread waits for the executor of the host program, which may have begun another one in
+ * the same thread meanwhile: what operations of a thread share must not be taken from the one that waits. */
+bool bp__executor_awaited(void);
+
+/* Scratch memory of the calling thread, see bp_host.scratch. Freed when the thread ends. What an operation holds while
+ * it waits for the executor of the host program is not given to others that begin in the thread meanwhile. */
 void *bp__scratch(size_t size);
 
 /* ---- Loaded objects (loaded.c) ---- */

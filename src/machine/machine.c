@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 static bp_machine_info facts;
-static pthread_once_t gathered = PTHREAD_ONCE_INIT;
+static atomic_bool gathered;
+/* Not pthread_once: fork waits for this mutex, so that no child finds hwloc in the middle of its own work. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t memory_bytes(void) {
     long pages = sysconf(_SC_PHYS_PAGES);
@@ -46,6 +48,25 @@ static void gather(void) {
     };
 }
 
+static void gather_once(void) {
+    pthread_mutex_lock(&mutex);
+    if (!atomic_load_explicit(&gathered, memory_order_relaxed)) {
+        bp__foreign_enter(); /* plugins of hwloc may start programs */
+        gather();
+        bp__foreign_leave();
+        atomic_store_explicit(&gathered, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void bp__machine_fork_lock(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+void bp__machine_fork_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
 bp_status bp_machine(bp_machine_info *info) {
     if (!info) {
         return bp__fail(BP_E_ARGUMENT, "argument 'info' is NULL; give the struct to fill");
@@ -55,7 +76,9 @@ bp_status bp_machine(bp_machine_info *info) {
                         "argument 'info' has struct_size %zu; set it to sizeof(bp_machine_info), which is %zu",
                         info->struct_size, sizeof *info);
     }
-    pthread_once(&gathered, gather);
+    if (!atomic_load_explicit(&gathered, memory_order_acquire)) {
+        gather_once();
+    }
     *info = facts;
     return BP_OK;
 }

@@ -36,7 +36,7 @@ static struct {
     pthread_t thread[MAX_WORKERS];
 } pool = {.limit = MAX_WORKERS};
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for the two conditions only */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for the two conditions and the executor */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static volatile uint32_t forks;
@@ -45,8 +45,13 @@ static _Thread_local bool inside;   /* this thread runs a task, or is a worker *
 static _Thread_local bool owns_job; /* this thread published the job of the moment */
 
 typedef void executor_function(void *user, int threads, int count, bp_task task, void *context);
-static _Atomic(executor_function *) executor;
-static _Atomic(void *) executor_user;
+/* Of the host program. All but a look at `run` is done under `mutex`, so that function and pointer are of one pair. */
+static struct {
+    _Atomic(executor_function *) run; /* NULL: our own pool serves */
+    void *user;
+    int active; /* operations that wait for it */
+} executor;
+static _Thread_local int awaited; /* those of this thread */
 
 static uint32_t generation(uint64_t state) {
     return (uint32_t)(state >> 32);
@@ -223,19 +228,43 @@ static void run_marked(void *context, int task) {
     inside = before;
 }
 
+/* False when there is no executor any more. It may run other operations in this thread before it returns. */
+static bool run_on_executor(int threads, int count, bp_task task, void *context) {
+    pthread_mutex_lock(&mutex);
+    executor_function *run = atomic_load_explicit(&executor.run, memory_order_relaxed);
+    void *user = executor.user;
+    executor.active += run != NULL;
+    pthread_mutex_unlock(&mutex);
+    if (!run) {
+        return false;
+    }
+    marked m = {task, context};
+    bp__scratch_held held;
+    bp__scratch_hold(&held);
+    awaited++;
+    run(user, threads, count, run_marked, &m);
+    awaited--;
+    bp__scratch_return(&held);
+    pthread_mutex_lock(&mutex);
+    executor.active--;
+    pthread_mutex_unlock(&mutex);
+    return true;
+}
+
+bool bp__executor_awaited(void) {
+    return awaited > 0;
+}
+
 void bp__parallel(int threads, int count, bp_task task, void *context) {
     int helpers = (threads < count ? threads : count) - 1;
     if (helpers <= 0 || inside) {
         run_alone(count, task, context);
         return;
     }
-    executor_function *run = atomic_load_explicit(&executor, memory_order_acquire);
-    if (run) {
-        marked m = {task, context};
-        run(atomic_load_explicit(&executor_user, memory_order_relaxed), threads, count, run_marked, &m);
+    bp__fork_count();
+    if (atomic_load_explicit(&executor.run, memory_order_relaxed) && run_on_executor(threads, count, task, context)) {
         return;
     }
-    bp__fork_count();
     if (atomic_exchange(&pool.busy, true)) {
         run_alone(count, task, context);
         return;
@@ -258,11 +287,16 @@ int bp__pool_threads(void) {
 }
 
 bp_status bp__pool_set_executor(executor_function *parallel, void *user) {
-    if (atomic_load(&pool.busy)) {
+    pthread_mutex_lock(&mutex);
+    bool busy = executor.active > 0 || atomic_load(&pool.busy);
+    if (!busy) {
+        executor.user = user;
+        atomic_store_explicit(&executor.run, parallel, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&mutex);
+    if (busy) {
         return bp__fail(BP_E_BUSY, "the executor cannot be replaced while an operation runs: wait for it to return");
     }
-    atomic_store_explicit(&executor_user, user, memory_order_relaxed);
-    atomic_store_explicit(&executor, parallel, memory_order_release);
     return BP_OK;
 }
 
@@ -307,6 +341,7 @@ static void after_fork_child(void) {
     atomic_store(&pool.owner_sleeps, false);
     atomic_store(&pool.stopping, false);
     atomic_store(&pool.busy, owns_job);
+    executor.active = awaited;
     pool.limit = MAX_WORKERS;
     bp__scratch_forget_others();
     bp__scratch_unlock();

@@ -1,6 +1,21 @@
-/* pool.h - what scratch.c does for pool.c when the process forks and when the pool stops. */
+/* pool.h - what scratch.c does for pool.c: around the executor of the host program, when the process forks, and when
+ * the pool stops. */
 #ifndef BP_MACHINE_POOL_H
 #define BP_MACHINE_POOL_H
+
+#include <stddef.h>
+
+/* A block of scratch memory in use by an operation that waits. */
+typedef struct bp__scratch_held {
+    void *block;
+    size_t size;
+    struct bp__scratch_held *outer; /* of the same thread */
+} bp__scratch_held;
+
+/* Keeps the calling thread's block for the operation that goes on after bp__scratch_return; in between, the thread has
+ * another one. Operations of a thread may go on in any order. `held` is storage of the caller. */
+void bp__scratch_hold(bp__scratch_held *held);
+void bp__scratch_return(bp__scratch_held *held);
 
 /* Gives back the scratch memory of all threads; none of them may be using it. */
 void bp__scratch_reset(void);

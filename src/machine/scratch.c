@@ -1,7 +1,8 @@
 /* scratch.c - one block of scratch memory per thread, grown on demand and kept, for kernels that pack operands.
  *
  * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
- * threads that it lost. Only growing takes the lock.
+ * threads that it lost. Growing takes the lock, and so does putting a block aside while the host program's executor
+ * runs: that one may begin another operation in the same thread, whose block must be another.
  */
 #include "machine/pool.h"
 
@@ -12,6 +13,7 @@
 typedef struct record {
     void *block;
     size_t size;
+    bp__scratch_held *held; /* blocks of this thread's operations that wait */
     struct record *next;
     struct record **link; /* what points here; NULL while not on the list */
 } record;
@@ -26,6 +28,15 @@ static void release(record *r) {
     bp__free_aligned(r->block);
     r->block = NULL;
     r->size = 0;
+}
+
+static void put_on(record *r) {
+    r->next = records;
+    r->link = &records;
+    if (records) {
+        records->link = &r->next;
+    }
+    records = r;
 }
 
 static void take_off(record *r) {
@@ -54,12 +65,7 @@ static bool enlist(record *r) {
     if (!have_key || pthread_setspecific(key, r) != 0) {
         return false;
     }
-    r->next = records;
-    r->link = &records;
-    if (records) {
-        records->link = &r->next;
-    }
-    records = r;
+    put_on(r);
     return true;
 }
 
@@ -85,6 +91,34 @@ void *bp__scratch(size_t size) {
     return BP__LIKELY(size <= mine.size && mine.block) ? mine.block : grow(size);
 }
 
+void bp__scratch_hold(bp__scratch_held *held) {
+    *held = (bp__scratch_held){.block = mine.block, .size = mine.size, .outer = mine.held};
+    if (held->block) {
+        pthread_mutex_lock(&mutex);
+        mine.block = NULL;
+        mine.size = 0;
+        mine.held = held;
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+/* Whatever operation used the block that the thread has now has ended, or has put it aside in its turn. */
+void bp__scratch_return(bp__scratch_held *held) {
+    if (!held->block) {
+        return;
+    }
+    pthread_mutex_lock(&mutex);
+    bp__scratch_held **link = &mine.held;
+    while (*link != held) {
+        link = &(*link)->outer;
+    }
+    *link = held->outer;
+    release(&mine);
+    mine.block = held->block;
+    mine.size = held->size;
+    pthread_mutex_unlock(&mutex);
+}
+
 void bp__scratch_reset(void) {
     pthread_mutex_lock(&mutex);
     for (record *r = records; r; r = r->next) {
@@ -101,16 +135,20 @@ void bp__scratch_unlock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* The records of lost threads lie in thread-local memory that new threads will reuse. */
+/* The records of lost threads lie in thread-local memory that new threads will reuse, and what they held on stacks. */
 void bp__scratch_forget_others(void) {
+    bool listed = mine.link != NULL;
     while (records) {
         record *r = records;
+        take_off(r);
         if (r != &mine) {
             release(r);
+            for (bp__scratch_held *held = r->held; held; held = held->outer) {
+                bp__free_aligned(held->block);
+            }
         }
-        take_off(r);
     }
-    if (mine.block) {
-        enlist(&mine);
+    if (listed) { /* with or without a block: its key is set, so the thread's end will take it off */
+        put_on(&mine);
     }
 }

@@ -77,8 +77,9 @@ int64_t bp__settings_held(void);
 /* Forgets everything, the calling thread's scopes included; the layers are read again on next use. For bp_reset. */
 void bp__settings_reset(void);
 
-/* Holds this room's mutex while the process forks; before bp__base_fork_lock, after bp__base_fork_unlock. */
+/* Holds this room's mutexes while the process forks; before bp__base_fork_lock, after bp__base_fork_unlock. */
 void bp__settings_fork_lock(void);
 void bp__settings_fork_unlock(void);
+void bp__settings_forked(void); /* in the child, which has none of the other threads' scopes */
 
 #endif

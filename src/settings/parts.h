@@ -17,6 +17,7 @@ typedef struct bp__setting_row {
     int word_count;
 } bp__setting_row;
 const bp__setting_row *bp__row(bp_setting_id id);
+extern pthread_mutex_t bp__rows_mutex; /* may be taken while bp__settings_mutex is held */
 
 /* The index of a name of `length` bytes; fails with BP_E_UNKNOWN_NAME and the nearest names. */
 bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id);
@@ -108,6 +109,7 @@ uint32_t bp__fresh_state(void);
 /* The innermost scope of the calling thread that sets this, of one layer or of any (BP_LAYER_COUNT); NULL for none. */
 const bp__scope_node *bp__scope_find(bp_setting_id id, bp_layer layer);
 int64_t bp__scopes_of_others(void);
-void bp__scopes_drop(void); /* the calling thread's */
+void bp__scopes_drop(void);   /* the calling thread's */
+void bp__scopes_forked(void); /* in a child of fork: no other thread's scopes are left */
 
 #endif

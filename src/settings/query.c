@@ -10,7 +10,7 @@ static bp_status find(const char *name, bp_setting_id *id) {
     return bp__find_setting(name, strlen(name), id);
 }
 
-/* Puts a value and its place, both to live as long as the process, where the caller wants them. */
+/* Puts a value and its place, both to live until a reset, where the caller wants them. */
 static bp_status answer(bp_setting_id id, bp__value value, const char *place, const char **text, const char **where) {
     const char *value_text = bp__value_text(id, value);
     const char *kept = bp__intern(place);

@@ -153,6 +153,10 @@ int64_t bp__scopes_of_others(void) {
     return atomic_load_explicit(&alive, memory_order_relaxed) - mine;
 }
 
+void bp__scopes_forked(void) {
+    atomic_store_explicit(&alive, mine, memory_order_relaxed);
+}
+
 void bp__scopes_drop(void) {
     while (bp__settings_thread.top) {
         bp__scope_node *node = bp__settings_thread.top;

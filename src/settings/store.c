@@ -215,8 +215,14 @@ void bp__settings_reset(void) {
 
 void bp__settings_fork_lock(void) {
     pthread_mutex_lock(&bp__settings_mutex);
+    pthread_mutex_lock(&bp__rows_mutex);
 }
 
 void bp__settings_fork_unlock(void) {
+    pthread_mutex_unlock(&bp__rows_mutex);
     pthread_mutex_unlock(&bp__settings_mutex);
+}
+
+void bp__settings_forked(void) {
+    bp__scopes_forked();
 }

@@ -32,7 +32,7 @@ static bp__setting_row rows[] = {
 };
 
 static atomic_bool filled;
-static pthread_mutex_t fill_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t bp__rows_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void name_variable(char *variable) {
     for (; *variable; variable++) {
@@ -95,12 +95,12 @@ static void fill(void) {
 
 const bp__setting_row *bp__row(bp_setting_id id) {
     if (BP__UNLIKELY(!atomic_load_explicit(&filled, memory_order_acquire))) {
-        pthread_mutex_lock(&fill_mutex);
+        pthread_mutex_lock(&bp__rows_mutex);
         if (!atomic_load_explicit(&filled, memory_order_relaxed)) {
             fill();
             atomic_store_explicit(&filled, true, memory_order_release);
         }
-        pthread_mutex_unlock(&fill_mutex);
+        pthread_mutex_unlock(&bp__rows_mutex);
     }
     return &rows[id];
 }
