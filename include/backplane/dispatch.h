@@ -34,7 +34,8 @@ typedef struct bp_plan bp_plan;
 /* Runs a plan on other memory of the same layout. Addresses have byte offsets applied, and must keep the alignment
  * class (see bp_plan_info.alignment) and must not overlap in ways that the operation forbids: this hot path checks
  * neither. `scalars` is alpha and beta for gemm, of the classes planned for; NULL means 1 and 0, and is refused
- * (BP_E_ARGUMENT) where the plan was made for another value of either. Errors: those of the library, BP_E_NO_MEMORY for
+ * (BP_E_ARGUMENT) where the plan was made for another value of either; imaginary parts count for complex types only.
+ * Errors: those of the library, BP_E_NO_MEMORY for
  * scratch memory, BP_E_FORKED. */
 BP_API bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars);
 

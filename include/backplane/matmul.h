@@ -35,7 +35,7 @@ typedef enum bp_transform { BP_AS_IS, BP_TRANSPOSE, BP_CONJUGATE_TRANSPOSE, BP_C
 
 /* c = alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides. All three have rank 2, or rank 2 plus batch
  * dimensions, where those of a and b broadcast to those of c. NULL alpha is 1, NULL beta is 0; with beta 0 the old c is
- * not read. */
+ * not read. An imaginary part of a factor of real matrices is refused (BP_E_ARGUMENT). */
 BP_API bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
                          const DLTensor *b, const bp_scalar *beta, DLTensor *c);
 

@@ -30,17 +30,19 @@ bool bp__observe_wanted(void) {
     return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace);
 }
 
-static void write_all(int fd, const char *text, size_t size) {
+/* A closed stderr or a full disk must not disturb the computation: who called decides what to say. */
+static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t n = write(fd, text, size);
         if (n < 0 && errno != EINTR) {
-            return; /* a closed stderr or a full disk must not disturb the computation */
+            return false;
         }
         if (n > 0) {
             text += n;
             size -= (size_t)n;
         }
     }
+    return true;
 }
 
 /* Goes on with the file that this process has ended before, at its last bracket; begins anew with any other. */
@@ -129,8 +131,10 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_close(&json, '}');
     pthread_mutex_lock(&bp__observe_mutex);
     if (trace_file() >= 0 && !text.failed) {
-        write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1);
-        write_all(trace.fd, text.bytes, text.length);
+        if (!write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
+            !write_all(trace.fd, text.bytes, text.length)) {
+            bp__warn("trace file '%s' is not whole: %s", bp__setting_text(BP_SET_trace), strerror(errno));
+        }
         trace.any = true;
     }
     pthread_mutex_unlock(&bp__observe_mutex);

@@ -11,6 +11,17 @@ static bool is_complex(const DLTensor *t) {
     return t->dtype.code == kDLComplex;
 }
 
+/* A factor that real matrices cannot take. */
+static bool is_misplaced(const bp_scalar *factor, bool complex) {
+    return factor && !complex && factor->im != 0.0;
+}
+
+/* The factor's class, for the key of a call. A factor that will be refused has a class of its own, so that its call is
+ * never taken for one that was checked. */
+static uint64_t factor_word(const bp_scalar *factor, double when_null, bool complex) {
+    return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
+}
+
 static bp_status check_request(const bp__request *r, const DLTensor *const tensors[BP__OPERANDS]) {
     if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
         return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
@@ -21,6 +32,11 @@ static bp_status check_request(const bp__request *r, const DLTensor *const tenso
             return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i],
                             tensors[i] -> ndim);
         }
+    }
+    bool complex = is_complex(tensors[0]);
+    if (is_misplaced(r->alpha, complex) || is_misplaced(r->beta, complex)) {
+        return bp__fail(BP_E_ARGUMENT, "%s has an imaginary part, and the matrices are real",
+                        is_misplaced(r->alpha, complex) ? "alpha" : "beta");
     }
     return BP_OK;
 }
@@ -84,8 +100,8 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
     uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
     uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
-    uint64_t tag = TAG_GEMM | first << 8 | second << 12 | (uint64_t)bp__factor(alpha, 1.0, complex) << 16 |
-                   (uint64_t)bp__factor(beta, 0.0, complex) << 20;
+    uint64_t tag = TAG_GEMM | first << 8 | second << 12 | factor_word(alpha, 1.0, complex) << 16 |
+                   factor_word(beta, 0.0, complex) << 20;
     const bp_plan *plan = bp__call_find(&call, tag);
     if (BP__LIKELY(plan != NULL)) {
         return bp__call_run(&call, plan, scalars);

@@ -145,6 +145,19 @@ static void trace_goes_on_after_a_reset(void **state) {
     trace_of(run_with_a_reset_between, 6);
 }
 
+static void run_onto_a_full_disk(void) {
+    char warning[512];
+    run_three_calls();
+    if (bp_warning_at(0, warning, sizeof warning) && strstr(warning, "/dev/full") && !bp_warning_at(1, NULL, 0)) {
+        dprintf(STDERR_FILENO, "told once");
+    }
+}
+
+static void a_trace_that_cannot_be_written_is_told(void **state) {
+    (void)state;
+    assert_string_equal(observe("BACKPLANE_TRACE", "/dev/full", run_onto_a_full_disk), "told once");
+}
+
 static void run_without_standard_input(void) {
     close(STDIN_FILENO);
     run_three_calls();
@@ -167,6 +180,7 @@ int main(void) {
         cmocka_unit_test(trace_is_json),
         cmocka_unit_test(trace_goes_on_after_a_reset),
         cmocka_unit_test(trace_leaves_the_standard_streams_alone),
+        cmocka_unit_test(a_trace_that_cannot_be_written_is_told),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);
     unsetenv("BACKPLANE_PROVIDER_PATH");

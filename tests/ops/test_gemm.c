@@ -41,6 +41,9 @@ static void turned(bp_view *v, const bp_view *from, bool turn) {
 static void check(bp_dtype dtype, int64_t m, int64_t k, int64_t n, bp_transform ta, bp_transform tb, bp_scalar alpha,
                   bp_scalar beta, test_order order) {
     test_tensor a, b, c, before;
+    if (dtype != BP_C64 && dtype != BP_C128) {
+        alpha.im = beta.im = 0;
+    }
     test_tensor_new(&a, dtype, 2, transposes(ta) ? I64(k, m) : I64(m, k), order, &seed);
     test_tensor_new(&b, dtype, 2, transposes(tb) ? I64(n, k) : I64(k, n), ROW_MAJOR, &seed);
     unsigned copy = seed;
@@ -50,10 +53,9 @@ static void check(bp_dtype dtype, int64_t m, int64_t k, int64_t n, bp_transform 
     bp_view left, right;
     turned(&left, &a.view, transposes(ta));
     turned(&right, &b.view, transposes(tb));
-    bool complex_type = dtype == BP_C64 || dtype == BP_C128;
-    double error = test_product_error(&left.tensor, conjugates(ta), &right.tensor, conjugates(tb),
-                                      CMPLXL(alpha.re, complex_type ? alpha.im : 0),
-                                      CMPLXL(beta.re, complex_type ? beta.im : 0), &before.view.tensor, &c.view.tensor);
+    double error =
+        test_product_error(&left.tensor, conjugates(ta), &right.tensor, conjugates(tb), CMPLXL(alpha.re, alpha.im),
+                           CMPLXL(beta.re, beta.im), &before.view.tensor, &c.view.tensor);
     if (!(error <= 1.0)) {
         fail_msg("%s %dx%dx%d transforms %d %d alpha %g beta %g order %d: error is %g of its bound",
                  bp_dtype_name(dtype), (int)m, (int)k, (int)n, ta, tb, alpha.re, beta.re, order, error);
@@ -181,7 +183,7 @@ static void held_plans_take_other_factors_and_memory(void **state) {
 
 static void refusals(void **state) {
     (void)state;
-    double x[64], y[64], z[64] = {0};
+    double x[64] = {0}, y[64] = {0}, z[64] = {0};
     bp_view a, b, c;
     bp_view_matrix(&a, x, BP_F64, 2, 3);
     bp_view_matrix(&b, y, BP_F64, 3, 4);
@@ -189,6 +191,15 @@ static void refusals(void **state) {
     assert_int_equal(bp_gemm((bp_transform)4, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
     assert_int_equal(bp_gemm(BP_AS_IS, (bp_transform)-1, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
     assert_int_equal(bp_gemm(BP_TRANSPOSE, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_SHAPE);
+    /* Real matrices take no imaginary factor, not even after the same call with a real one. */
+    const bp_scalar two = {2, 0}, imaginary = {2, 1};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &two, &a.tensor, &b.tensor, &two, &c.tensor), BP_OK);
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &imaginary, &a.tensor, &b.tensor, &two, &c.tensor), BP_E_ARGUMENT);
+        assert_non_null(strstr(bp_last_error(), "alpha has an imaginary part"));
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &two, &a.tensor, &b.tensor, &imaginary, &c.tensor), BP_E_ARGUMENT);
+        assert_non_null(strstr(bp_last_error(), "beta has an imaginary part"));
+    }
     c.shape[1] = 3;
     assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_SHAPE);
     bp_view_init(&a, x, BP_F64, 1, I64(3), NULL);
