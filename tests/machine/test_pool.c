@@ -1,5 +1,5 @@
-/* test_pool.c - the thread pool and scratch memory: every task once, whoever calls from wherever, also after fork. */
-#include "machine/internal.h"
+/* test_pool.c - the thread pool: every task once, whoever calls from wherever, also after fork. */
+#include "machine/support_pool.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,12 +16,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* cmake gives the sanitizer's name to the tests, so that this program knows when not to meddle with threads. */
-static bool under_tsan(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return sanitizer && strstr(sanitizer, "thread");
-}
 
 #define TASKS 1000
 typedef struct tally {
@@ -218,20 +213,6 @@ static void test_workers_take_no_signals(void **state) {
     assert_false(sigismember(&mask, SIGUSR1));
 }
 
-/* Ends a child that hangs, as a failure of the test. */
-static int wait_for(pid_t child) {
-    for (int i = 0; i < 2000; i++) {
-        int status;
-        if (waitpid(child, &status, WNOHANG) == child) {
-            return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    return 2000;
-}
-
 static void test_fork(void **state) {
     (void)state;
     if (under_tsan()) {
@@ -350,69 +331,122 @@ static void test_executor_refused_while_running(void **state) {
     assert_int_equal(atomic_load(&refused), 10);
 }
 
-static void *use_scratch(void *unused) {
+static int pair_of_first;
+static atomic_int mixed_pairs;
+static atomic_int refusals;
+
+static void in_order(int count, bp_task task, void *context) {
+    for (int i = 0; i < count; i++) {
+        task(context, i);
+    }
+}
+
+static void *replace_elsewhere(void *unused) {
     (void)unused;
-    for (size_t size = 1; size < 1 << 20; size = size * 3 + 1) {
-        unsigned char *x = bp__scratch(size);
-        if (!x || (uintptr_t)x % 64 != 0) {
-            return (void *)1;
-        }
-        memset(x, 7, size);
-        if (bp__scratch(size / 2) != x) {
-            return (void *)1;
-        }
-    }
+    atomic_fetch_add(&refusals, bp__pool_set_executor(NULL, NULL) == BP_E_BUSY);
     return NULL;
 }
 
-static void test_scratch(void **state) {
+/* Is refused in the midst of its own work, in the same thread and in another one. */
+static void replaced_while_running(void *user, int threads, int count, bp_task task, void *context) {
+    (void)user, (void)threads;
+    pthread_t thread;
+    assert_true(bp__executor_awaited());
+    replace_elsewhere(NULL);
+    assert_int_equal(pthread_create(&thread, NULL, replace_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    in_order(count, task, context);
+}
+
+static void test_executor_stays_while_it_runs(void **state) {
     (void)state;
-    bp__pool_stop();
-    int64_t before = bp__live_blocks();
-    assert_null(use_scratch(NULL));
-    assert_int_equal(bp__live_blocks(), before + 1);
-    pthread_t threads[4];
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, use_scratch, NULL), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        void *wrong;
-        pthread_join(threads[i], &wrong);
-        assert_null(wrong);
-    }
-    assert_int_equal(bp__live_blocks(), before + 1);
-    bp__pool_stop(); /* gives the caller's back too */
-    assert_int_equal(bp__live_blocks(), before);
-    assert_non_null(bp__scratch(10));
-    bp__pool_stop();
+    tally t;
+    memset(&t, 0, sizeof t);
+    atomic_store(&refusals, 0);
+    assert_int_equal(bp__pool_set_executor(replaced_while_running, NULL), BP_OK);
+    bp__parallel(2, 30, count_task, &t);
+    expect_once(&t, 30);
+    assert_int_equal(atomic_load(&refusals), 2);
+    assert_false(bp__executor_awaited());
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
 }
 
-static void *refuse(void *user, size_t size) {
-    (void)user, (void)size;
+static void first_of_two(void *user, int threads, int count, bp_task task, void *context) {
+    (void)threads;
+    atomic_fetch_add(&mixed_pairs, user != &pair_of_first);
+    in_order(count, task, context);
+}
+
+static void second_of_two(void *user, int threads, int count, bp_task task, void *context) {
+    (void)threads;
+    atomic_fetch_add(&mixed_pairs, user != NULL);
+    in_order(count, task, context);
+}
+
+static void nothing(void *context, int task) {
+    (void)context, (void)task;
+}
+
+static void *call_without_pause(void *unused) {
+    (void)unused;
+    while (atomic_load(&keep_going)) {
+        bp__parallel(2, 2, nothing, NULL);
+    }
     return NULL;
 }
 
-static void *refuse_again(void *user, void *old, size_t size) {
-    (void)user, (void)old, (void)size;
-    return NULL;
-}
-
-static void give_back(void *user, void *block) {
-    (void)user;
-    free(block);
-}
-
-static void test_scratch_without_memory(void **state) {
+/* No executor ever meets the pointer of another. */
+static void test_executors_take_turns(void **state) {
     (void)state;
-    bp__pool_stop();
-    const bp_allocator none = {.allocate = refuse, .reallocate = refuse_again, .release = give_back};
-    assert_int_equal(bp_set_allocator(&none), BP_OK);
-    assert_null(bp__scratch(100));
-    assert_null(bp__scratch(100));
-    assert_int_equal(bp_set_allocator(NULL), BP_OK);
-    assert_non_null(bp__scratch(100));
-    bp__pool_stop();
-    assert_int_equal(bp__live_blocks(), 0);
+    pthread_t caller;
+    atomic_store(&keep_going, true);
+    assert_int_equal(pthread_create(&caller, NULL, call_without_pause, NULL), 0);
+    for (int taken = 0; taken < 2000;) {
+        bool first = taken % 2;
+        taken += bp__pool_set_executor(first ? first_of_two : second_of_two, first ? &pair_of_first : NULL) == BP_OK;
+    }
+    atomic_store(&keep_going, false);
+    pthread_join(caller, NULL);
+    assert_int_equal(atomic_load(&mixed_pairs), 0);
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
+}
+
+static atomic_int arrived_at_executor;
+
+static void waits_for_more(void *user, int threads, int count, bp_task task, void *context) {
+    (void)user, (void)threads;
+    atomic_fetch_add(&arrived_at_executor, 1);
+    while (atomic_load(&arrived_at_executor) < 2) {
+        sched_yield();
+    }
+    in_order(count, task, context);
+}
+
+static void *call_once(void *unused) {
+    (void)unused;
+    bp__parallel(2, 2, nothing, NULL);
+    return NULL;
+}
+
+/* Operations of threads that the child does not have keep it from nothing. */
+static void test_fork_while_another_thread_waits_for_the_executor(void **state) {
+    (void)state;
+    pthread_t caller;
+    atomic_store(&arrived_at_executor, 0);
+    assert_int_equal(bp__pool_set_executor(waits_for_more, NULL), BP_OK);
+    assert_int_equal(pthread_create(&caller, NULL, call_once, NULL), 0);
+    while (atomic_load(&arrived_at_executor) == 0) {
+        sched_yield();
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(bp__pool_set_executor(NULL, NULL) != BP_OK);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_E_BUSY);
+    atomic_fetch_add(&arrived_at_executor, 1);
+    pthread_join(caller, NULL);
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
 }
 
 int main(void) {
@@ -428,8 +462,9 @@ int main(void) {
         cmocka_unit_test(test_fork_while_busy),
         cmocka_unit_test(test_executor),
         cmocka_unit_test(test_executor_refused_while_running),
-        cmocka_unit_test(test_scratch),
-        cmocka_unit_test(test_scratch_without_memory),
+        cmocka_unit_test(test_executor_stays_while_it_runs),
+        cmocka_unit_test(test_executors_take_turns),
+        cmocka_unit_test(test_fork_while_another_thread_waits_for_the_executor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,50 @@ static void an_executor_of_the_host_program_serves(void **state) {
     d->deleter(d);
 }
 
+static int nesting;
+
+/* While its tasks run, it multiplies in the thread that waits for them: something larger, on its own threads too. */
+static void helping_executor(void *user, int threads, int count, bp_task task, void *context) {
+    enum { LARGER = 400 };
+    (void)user, (void)threads;
+    for (int i = 0; i < count; i++) {
+        task(context, i);
+        if (nesting == 0) {
+            nesting++;
+            bp_view a, c;
+            double *memory = calloc((size_t)2 * LARGER * LARGER, sizeof *memory);
+            bp_view_matrix(&a, memory, BP_F64, LARGER, LARGER);
+            bp_view_matrix(&c, memory + LARGER * LARGER, BP_F64, LARGER, LARGER);
+            assert_int_equal(bp_matmul(&a.tensor, &a.tensor, &c.tensor), BP_OK);
+            free(memory);
+            nesting--;
+        }
+    }
+}
+
+static void an_executor_may_multiply_while_it_waits(void **state) {
+    (void)state;
+    enum { SIDE = 300 };
+    bp_view a, c;
+    bp_scope *scope;
+    double *memory = calloc((size_t)2 * SIDE * SIDE, sizeof *memory);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        memory[i] = 1;
+    }
+    bp_view_matrix(&a, memory, BP_F64, SIDE, SIDE);
+    bp_view_matrix(&c, memory + SIDE * SIDE, BP_F64, SIDE, SIDE);
+    assert_int_equal(bp_reset(), BP_OK); /* no scratch memory is left that would happen to be large enough */
+    assert_int_equal(bp_scope_enter(&scope, "blas.preferred=native, num_threads=2"), BP_OK);
+    assert_int_equal(bp_set_executor(helping_executor, NULL), BP_OK);
+    assert_int_equal(bp_matmul(&a.tensor, &a.tensor, &c.tensor), BP_OK);
+    assert_int_equal(bp_set_executor(NULL, NULL), BP_OK);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        assert_true(memory[SIDE * SIDE + i] == SIDE);
+    }
+    free(memory);
+}
+
 static int reset(void **state) {
     (void)state;
     assert_int_equal(bp_reset(), BP_OK);
@@ -234,6 +278,7 @@ int main(void) {
         cmocka_unit_test(native_bits_do_not_depend_on_threads),
         cmocka_unit_test(libraries_obey_num_threads),
         cmocka_unit_test(an_executor_of_the_host_program_serves),
+        cmocka_unit_test(an_executor_may_multiply_while_it_waits),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, reset);

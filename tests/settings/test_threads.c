@@ -1,6 +1,7 @@
 /* test_threads.c - threads with scopes of their own while the process's values change; meant for TSan above all. */
 #include "settings/support_settings.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,10 +104,62 @@ static void a_forked_child_can_set(void **state) {
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
+static void *hold_a_scope(void *user) {
+    pthread_barrier_t *both = user;
+    bp_scope *scope;
+    assert_int_equal(bp_scope_enter(&scope, "num_threads=2"), BP_OK);
+    pthread_barrier_wait(both);
+    pthread_barrier_wait(both);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return NULL;
+}
+
+/* The other threads' scopes are not in the child, so nothing there may wait for their end. */
+static void a_forked_child_has_its_own_scopes_only(void **state) {
+    (void)state;
+    pthread_barrier_t both;
+    pthread_t thread;
+    bp_scope *scope;
+    assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, hold_a_scope, &both), 0);
+    assert_int_equal(bp_scope_enter(&scope, "num_threads=3"), BP_OK);
+    pthread_barrier_wait(&both);
+    assert_int_equal(bp__settings_held(), 1);
+    pid_t child = fork();
+    if (child == 0) {
+        bp__settings_forked();
+        bool good = bp__settings_held() == 0 && bp_scope_leave(&scope) == BP_OK && bp__settings_held() == 0;
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(bp__settings_held(), 1);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    pthread_barrier_wait(&both);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&both);
+}
+
+static void fork_waits_for_each_mutex(void **state) {
+    (void)state;
+    bp__settings_fork_lock();
+    int settings = pthread_mutex_trylock(&bp__settings_mutex), rows = pthread_mutex_trylock(&bp__rows_mutex);
+    bp__settings_fork_unlock();
+    assert_int_equal(settings, EBUSY);
+    assert_int_equal(rows, EBUSY);
+    assert_int_equal(pthread_mutex_trylock(&bp__settings_mutex), 0);
+    assert_int_equal(pthread_mutex_trylock(&bp__rows_mutex), 0);
+    pthread_mutex_unlock(&bp__rows_mutex);
+    pthread_mutex_unlock(&bp__settings_mutex);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scopes_and_process_values_do_not_mix, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(a_forked_child_can_set, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(a_forked_child_has_its_own_scopes_only, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(fork_waits_for_each_mutex, enter_world, leave_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,276 @@
+/* test_scratch.c - scratch memory: one block per thread, another one for each operation that waits, none lost at the
+ * end of a thread, at a stop, or in a child of fork. */
+#include "machine/pool.h"
+#include "machine/support_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void *use_scratch(void *unused) {
+    (void)unused;
+    for (size_t size = 1; size < 1 << 20; size = size * 3 + 1) {
+        unsigned char *x = bp__scratch(size);
+        if (!x || (uintptr_t)x % 64 != 0) {
+            return (void *)1;
+        }
+        memset(x, 7, size);
+        if (bp__scratch(size / 2) != x) {
+            return (void *)1;
+        }
+    }
+    return NULL;
+}
+
+static void test_scratch(void **state) {
+    (void)state;
+    bp__pool_stop();
+    int64_t before = bp__live_blocks();
+    assert_null(use_scratch(NULL));
+    assert_int_equal(bp__live_blocks(), before + 1);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, use_scratch, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    assert_int_equal(bp__live_blocks(), before + 1);
+    bp__pool_stop(); /* gives the caller's back too */
+    assert_int_equal(bp__live_blocks(), before);
+    assert_non_null(bp__scratch(10));
+    bp__pool_stop();
+}
+
+static void *refuse(void *user, size_t size) {
+    (void)user, (void)size;
+    return NULL;
+}
+
+static void *refuse_again(void *user, void *old, size_t size) {
+    (void)user, (void)old, (void)size;
+    return NULL;
+}
+
+static void give_back(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+static void test_scratch_without_memory(void **state) {
+    (void)state;
+    bp__pool_stop();
+    const bp_allocator none = {.allocate = refuse, .reallocate = refuse_again, .release = give_back};
+    assert_int_equal(bp_set_allocator(&none), BP_OK);
+    assert_null(bp__scratch(100));
+    assert_null(bp__scratch(100));
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+    assert_non_null(bp__scratch(100));
+    bp__pool_stop();
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+static void leave_at_once(void) {
+    _exit(0);
+}
+
+/* The child's only thread is this one: its end is the child's. */
+static void *fork_and_end(void *child) {
+    bp__scratch(1000);
+    bp__pool_stop();
+    fflush(NULL);
+    pid_t process = fork();
+    if (process == 0) {
+        signal(SIGSEGV, SIG_DFL); /* a crash is the child's, not a failure for cmocka to go on from */
+        atexit(leave_at_once);    /* before what the parent has registered */
+        return NULL;
+    }
+    *(pid_t *)child = process;
+    return NULL;
+}
+
+/* A record whose block was given back is still to be taken off when its thread ends, in a child too. */
+static void test_thread_ends_in_a_child_after_a_stop(void **state) {
+    (void)state;
+    if (under_tsan()) {
+        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+        skip();
+    }
+    pthread_t thread;
+    pid_t child;
+    assert_int_equal(pthread_create(&thread, NULL, fork_and_end, &child), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(wait_for(child), 0);
+}
+
+static void count_task(void *context, int task) {
+    (void)task;
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static bool all_bytes(const unsigned char *bytes, int value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What an operation does: takes scratch memory, has its tasks run, and finds its memory as it left it. */
+static void operation(int level) {
+    size_t size = (size_t)10000 * (size_t)(4 - level);
+    unsigned char *mine = bp__scratch(size);
+    atomic_int tasks = 0;
+    assert_non_null(mine);
+    memset(mine, level, size);
+    bp__parallel(2, 2, count_task, &tasks);
+    assert_int_equal(atomic_load(&tasks), 2);
+    assert_true(all_bytes(mine, level, size));
+    assert_ptr_equal(bp__scratch(size), mine);
+}
+
+static int nesting;
+
+/* Does other work of the program while its tasks run, in the thread that waits for them. */
+static void helps_out(void *user, int threads, int count, bp_task task, void *context) {
+    (void)user, (void)threads;
+    for (int i = 0; i < count; i++) {
+        if (nesting < 3) {
+            nesting++;
+            operation(3 - nesting);
+            nesting--;
+        }
+        task(context, i);
+    }
+}
+
+static void test_scratch_of_operations_that_wait(void **state) {
+    (void)state;
+    bp__pool_stop();
+    assert_int_equal(bp__pool_set_executor(helps_out, NULL), BP_OK);
+    operation(3);
+    assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
+    assert_int_equal(bp__live_blocks(), 1);
+    bp__pool_stop();
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+/* Exits with the blocks that are left when the threads of the parent, but this new one, are gone. */
+static void *count_in_child(void *child) {
+    *(pid_t *)child = fork();
+    if (*(pid_t *)child == 0) {
+        _exit((int)bp__live_blocks());
+    }
+    return NULL;
+}
+
+static int blocks_in_a_child_of_another_thread(void) {
+    pthread_t thread;
+    pid_t child;
+    assert_int_equal(pthread_create(&thread, NULL, count_in_child, &child), 0);
+    pthread_join(thread, NULL);
+    return wait_for(child);
+}
+
+/* An executor on coroutines may go on with an older operation while a younger one of the same thread waits. */
+static void test_scratch_comes_back_in_any_order(void **state) {
+    (void)state;
+    bp__pool_stop();
+    bp__scratch_held nothing, first, second, third;
+    bp__scratch_hold(&nothing);
+    void *of_first = bp__scratch(100);
+    bp__scratch_hold(&first);
+    void *of_second = bp__scratch(200);
+    bp__scratch_hold(&second);
+    void *of_third = bp__scratch(300);
+    bp__scratch_hold(&third);
+    assert_true(of_first != of_second && of_second != of_third && of_first != of_third);
+    bp__scratch_return(&second);
+    assert_ptr_equal(bp__scratch(200), of_second);
+    assert_int_equal(blocks_in_a_child_of_another_thread(), 0); /* all that are held are known */
+    bp__scratch_return(&first);
+    assert_ptr_equal(bp__scratch(100), of_first);
+    assert_int_equal(blocks_in_a_child_of_another_thread(), 0);
+    bp__scratch_return(&third);
+    assert_ptr_equal(bp__scratch(300), of_third);
+    bp__scratch_return(&nothing);
+    assert_ptr_equal(bp__scratch(300), of_third);
+    assert_int_equal(bp__live_blocks(), 1);
+    bp__pool_stop();
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+static atomic_int holding;
+
+static void *hold_scratch(void *unused) {
+    (void)unused;
+    bp__scratch_held outer, inner;
+    bp__scratch(1000);
+    bp__scratch_hold(&outer);
+    bp__scratch(1000);
+    bp__scratch_hold(&inner);
+    bp__scratch(1000);
+    atomic_store(&holding, 1);
+    while (atomic_load(&holding) == 1) {
+        sched_yield();
+    }
+    bp__scratch_return(&inner);
+    bp__scratch_return(&outer);
+    return NULL;
+}
+
+/* The child keeps what its own thread holds, and gives back what the others held. */
+static void test_held_scratch_and_fork(void **state) {
+    (void)state;
+    bp__pool_stop();
+    pthread_t thread;
+    bp__scratch_held held;
+    atomic_store(&holding, 0);
+    assert_int_equal(pthread_create(&thread, NULL, hold_scratch, NULL), 0);
+    while (atomic_load(&holding) == 0) {
+        sched_yield();
+    }
+    unsigned char *mine = bp__scratch(1000);
+    memset(mine, 5, 1000);
+    bp__scratch_hold(&held);
+    pid_t child = fork();
+    if (child == 0) {
+        int wrong = bp__live_blocks() != 1;
+        wrong |= (bp__scratch(1000) == mine) << 1;
+        bp__scratch_return(&held);
+        wrong |= (bp__scratch(1000) != mine || !all_bytes(mine, 5, 1000)) << 2;
+        bp__pool_stop();
+        wrong |= (bp__live_blocks() != 0) << 3;
+        _exit(wrong);
+    }
+    assert_int_equal(wait_for(child), 0);
+    bp__scratch_return(&held);
+    atomic_store(&holding, 2);
+    pthread_join(thread, NULL);
+    bp__pool_stop();
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_scratch_without_memory),
+        cmocka_unit_test(test_thread_ends_in_a_child_after_a_stop),
+        cmocka_unit_test(test_scratch_of_operations_that_wait),
+        cmocka_unit_test(test_scratch_comes_back_in_any_order),
+        cmocka_unit_test(test_held_scratch_and_fork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
