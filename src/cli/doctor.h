@@ -10,7 +10,7 @@ typedef struct finding {
     const char *check;
     severity severity;
     char *text;
-    char *advice; /* what to do; "" when nothing needs doing */
+    char *advice; /* what to do; "" when nothing was found */
 } finding;
 
 typedef struct doctor {
@@ -18,7 +18,8 @@ typedef struct doctor {
     int row_count;
     bp_machine_info machine;
     bp_capability hardware;
-    const char *check; /* the one that is running */
+    char *store_problem; /* what kept probe results from being stored, NULL for nothing */
+    const char *check;   /* the one that is running */
     finding *findings;
     int count;
 } doctor;
@@ -29,7 +30,7 @@ typedef struct doctor_check {
     void (*run)(doctor *d);
 } doctor_check;
 
-/* Takes ownership of `advice`, a text from cli_format (NULL for none). */
+/* Takes ownership of `advice`, a text from cli_format; every finding above SEVERITY_OK has one. */
 void doctor_find(doctor *d, severity level, char *advice, const char *format, ...) BP_PRINTF(4, 5);
 
 /* True when the row offers what all kinds in `kinds` say, and can be used. */
@@ -44,10 +45,21 @@ const char *doctor_variable(const char *name);
 /* doctor_loader.c: the real file that the dynamic loader would take for a SONAME, and why ("LD_LIBRARY_PATH", ...). */
 bool doctor_loader_takes(const char *soname, char *path, size_t size, const char **why);
 
+/* doctor_install.c: how this system gets an optimised BLAS, without a full stop. */
+const char *doctor_install_command(void);
+
 /* doctor_kernels.c: the instruction set that a kernel's name stands for; -1 when it is not known. */
 int doctor_kernel_rank(const char *name);
 
-/* doctor_install.c: compares the links of Debian's alternatives in `folder`. */
+/* doctor_kernels.c: the variables that are set and choose kernels or parts for libraries of a family, as "NAME, ..." or
+ * "NAME=value, ..."; NULL when there are none. */
+char *doctor_steering(const char *family, bool with_values);
+
+/* doctor_debian.c: the name under which the system chooses the file behind a link such as "libblas.so.3", for
+ * update-alternatives; NULL when no alternative leads to the real file `path`. */
+char *doctor_alternative_of(const char *link, const char *path);
+
+/* doctor_debian.c: compares the links of Debian's alternatives in `folder`. */
 void doctor_alternatives_in(doctor *d, const char *folder);
 
 /* The checks, by file. */

@@ -19,25 +19,31 @@ static const struct {
     {BP_CAPABILITY_AVX512, " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids "},
 };
 
-int doctor_kernel_rank(const char *name) {
-    int rank = -1;
+/* Whether a list of small words with spaces around them has this one, in whatever case. */
+static bool has_word(const char *list, const char *name) {
     char *word = cli_format(" %s ", name);
     for (char *at = word; *at; at++) {
         *at = (char)tolower((unsigned char)*at);
     }
+    bool found = name[0] && strstr(list, word) != NULL;
+    free(word);
+    return found;
+}
+
+int doctor_kernel_rank(const char *name) {
+    int rank = -1;
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-        if (name[0] && strstr(kernels[i].names, word)) {
+        if (has_word(kernels[i].names, name)) {
             rank = (int)kernels[i].rank;
         }
     }
-    free(word);
     return rank;
 }
 
 /* The numbers that BLIS takes in place of names. */
 static int blis_rank(const char *value) {
-    static const char *const numbered[] = {"skx",    "knl",  NULL,   "haswell", "sandybridge",
-                                           "penryn", "zen3", "zen2", "zen"};
+    static const char *const numbered[] = {"skx",  "knl", NULL,        "haswell",     "sandybridge", "penryn",   "zen3",
+                                           "zen2", "zen", "excavator", "steamroller", "piledriver",  "bulldozer"};
     char *end;
     long number = strtol(value, &end, 10);
     if (*end || end == value) {
@@ -55,18 +61,17 @@ static bool x86(const doctor *d) {
     return strcmp(d->machine.architecture, "x86_64") == 0;
 }
 
-static char *kernel_advice(const doctor *d, const bp_library_info *row) {
-    bool wide = d->hardware == BP_CAPABILITY_AVX512;
-    if (strcmp(row->family, "blis") == 0) {
-        return doctor_variable("BLIS_ARCH_TYPE")
-                   ? cli_format("unset BLIS_ARCH_TYPE, or set it to %s.", wide ? "0 (skx)" : "3 (haswell)")
-                   : cli_format("set BLIS_ARCH_TYPE=%s.", wide ? "0 (skx)" : "3 (haswell)");
+static char *kernel_advice(const doctor *d, const bp_library_info *row, const char *steering) {
+    bool wide = d->hardware == BP_CAPABILITY_AVX512, blis = strcmp(row->family, "blis") == 0;
+    if (steering) {
+        return blis ? cli_format("unset %s, or set it to %s.", steering, wide ? "0 (skx)" : "3 (haswell)")
+                    : cli_format("unset %s.", steering);
+    }
+    if (blis) {
+        return cli_format("set BLIS_ARCH_TYPE=%s.", wide ? "0 (skx)" : "3 (haswell)");
     }
     if (strcmp(row->family, "openblas") == 0) {
-        return doctor_variable("OPENBLAS_CORETYPE")
-                   ? cli_format("unset OPENBLAS_CORETYPE.")
-                   : cli_format("install a newer OpenBLAS, or set OPENBLAS_CORETYPE=%s.",
-                                wide ? "SkylakeX" : "Haswell");
+        return cli_format("install a newer OpenBLAS, or set OPENBLAS_CORETYPE=%s.", wide ? "SkylakeX" : "Haswell");
     }
     return cli_format("install a newer version, or prefer another library with `backplane set blas.preferred`.");
 }
@@ -80,42 +85,122 @@ void doctor_kernels(doctor *d) {
         if (!x86(d) || ours || reference || !doctor_usable(row, BP_LIB_BLAS) || rank < 0 || rank >= (int)d->hardware) {
             continue;
         }
-        doctor_find(
-            d, SEVERITY_WARNING, kernel_advice(d, row),
-            "%s runs %s kernels (%s) on a processor with %s: it does not know the processor, or a variable says so",
-            row->id, row->kernels, capability_word(rank), capability_word((int)d->hardware));
+        char *names = doctor_steering(row->family, false), *values = doctor_steering(row->family, true);
+        doctor_find(d, SEVERITY_WARNING, kernel_advice(d, row, names),
+                    "%s runs %s kernels (%s) on a processor with %s: %s%s", row->id, row->kernels,
+                    capability_word(rank), capability_word((int)d->hardware),
+                    values ? "that is what it gets with " : "it does not know the processor", values ? values : "");
+        free(names);
+        free(values);
     }
 }
 
-/* Variables that choose a library's kernels. */
-static const struct {
+/* ---- Variables ---- */
+
+/* Values that OpenBLAS, BLIS and MKL take, in small letters; others are passed over or end the program. */
+#define OPENBLAS_CORES                                                                                                 \
+    " katmai coppermine northwood prescott banias atom core2 penryn dunnington nehalem athlon opteron opteron_sse3 "   \
+    "barcelona nano sandybridge bobcat bulldozer piledriver haswell steamroller excavator zen skylakex cooperlake "    \
+    "sapphirerapids armv8 armv8sve cortexa53 cortexa55 cortexa57 cortexa72 cortexa73 neoversen1 neoversev1 "           \
+    "neoversen2 thunderx thunderx2t99 thunderx3t110 tsv110 emag8180 falkor vortex a64fx power6 power8 power9 "         \
+    "power10 z13 z14 generic loongson3r5 loongson3r4 loongson2k1000 riscv64_generic "
+#define BLIS_ARCHITECTURES                                                                                             \
+    " skx knl knc haswell sandybridge penryn zen4 zen3 zen2 zen excavator steamroller piledriver bulldozer armsve "    \
+    "a64fx firestorm thunderx2 cortexa57 cortexa53 cortexa15 cortexa9 altramax altra neoversen1 neoversev1 power10 "   \
+    "power9 power7 bgq rv32i rv64i rv32iv rv64iv sifive_x280 generic "
+#define MKL_INSTRUCTIONS                                                                                               \
+    " avx512 avx512_e1 avx512_e2 avx512_e3 avx512_e4 avx512_mic avx512_mic_e1 avx2 avx2_e1 avx sse4_2 "
+
+enum { MOST_BLIS_ARCHITECTURES = 64 }; /* numbers above are none in any release */
+
+/* Variables that choose a library's kernels or parts: what a probe ran under, and what may have broken it. */
+static const struct variable {
     const char *name;
-    int (*rank)(const char *value); /* NULL: any value is worth a warning */
+    const char *family;             /* whose libraries it steers, "" for ours */
+    int (*rank)(const char *value); /* of the kernels that a value stands for */
+    const char *values;             /* all that are known, NULL where any may be right */
     const char *effect;
+    bool costs; /* whatever the value: worth a warning */
 } variables[] = {
-    {"OPENBLAS_CORETYPE", doctor_kernel_rank, "chooses OpenBLAS's kernels"},
-    {"OPENBLAS_L2_SIZE", NULL, "overrides the cache size that OpenBLAS blocks for, often to its harm"},
-    {"BLIS_ARCH_TYPE", blis_rank, "chooses BLIS's kernels"},
-    {"MKL_ENABLE_INSTRUCTIONS", doctor_kernel_rank, "limits MKL's kernels"},
-    {"MKL_DEBUG_CPU_TYPE", NULL, "has no effect in MKL since 2020.1"},
-    {"MKL_CBWR", NULL, "fixes MKL's code branch for reproducible results, which costs speed"},
-    {"ATEN_CPU_CAPABILITY", doctor_kernel_rank, "limits our own kernels and PyTorch's"},
+    {"OPENBLAS_CORETYPE", "openblas", doctor_kernel_rank, OPENBLAS_CORES, "chooses OpenBLAS's kernels", false},
+    {"OPENBLAS_L2_SIZE", "openblas", NULL, NULL, "overrides the cache size that OpenBLAS blocks for, often to its harm",
+     true},
+    {"BLIS_ARCH_TYPE", "blis", blis_rank, BLIS_ARCHITECTURES, "chooses BLIS's kernels", false},
+    {"MKL_ENABLE_INSTRUCTIONS", "mkl", doctor_kernel_rank, MKL_INSTRUCTIONS, "limits MKL's kernels", false},
+    {"MKL_DEBUG_CPU_TYPE", "mkl", NULL, NULL, "has no effect in MKL since 2020.1", true},
+    {"MKL_CBWR", "mkl", NULL, NULL, "fixes MKL's code branch for reproducible results, which costs speed", true},
+    {"MKL_THREADING_LAYER", "mkl", NULL, " intel sequential tbb pgi gnu ", "chooses MKL's threads", false},
+    {"MKL_INTERFACE_LAYER", "mkl", NULL, " lp64 ilp64 gnu gnu,lp64 gnu,ilp64 ", "chooses MKL's integer width", false},
+    {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "chooses the kernels of Arm's libraries", false},
+    {"ONEDNN_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
+    {"DNNL_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
+    {"FLEXIBLAS", "flexiblas", NULL, NULL, "chooses the library behind FlexiBLAS", false},
+    {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits our own kernels and PyTorch's", false},
 };
 
-void doctor_kernel_variables(doctor *d) {
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+#define VARIABLE_COUNT (sizeof variables / sizeof variables[0])
+
+char *doctor_steering(const char *family, bool with_values) {
+    char *list = NULL;
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
         const char *value = doctor_variable(variables[i].name);
-        if (!value) {
-            continue;
+        if (value && strcmp(variables[i].family, family) == 0) {
+            char *item = cli_format(with_values ? "%s=%s" : "%s", variables[i].name, value);
+            list = doctor_enumerate(list, item);
+            free(item);
         }
-        int rank = variables[i].rank ? variables[i].rank(value) : -1;
-        if (!variables[i].rank || (x86(d) && rank >= 0 && rank < (int)d->hardware)) {
-            doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, unless it is there on purpose.", variables[i].name),
-                        "%s=%s %s%s%s", variables[i].name, value, variables[i].effect,
-                        rank >= 0 ? ", and this processor has more: " : "",
-                        rank >= 0 ? capability_word((int)d->hardware) : "");
-        } else {
-            doctor_find(d, SEVERITY_NOTE, NULL, "%s=%s %s", variables[i].name, value, variables[i].effect);
+    }
+    return list;
+}
+
+static bool is_known(const struct variable *v, const char *value) {
+    char *end;
+    long number = strtol(value, &end, 10);
+    bool numbered = v->rank == blis_rank && end != value && !*end;
+    return !v->values || has_word(v->values, value) || (numbered && number >= 0 && number < MOST_BLIS_ARCHITECTURES);
+}
+
+/* Ids of the broken libraries that a variable steers, NULL when there are none. */
+static char *broken_by(const doctor *d, const struct variable *v) {
+    char *list = NULL;
+    for (int i = 0; i < d->row_count; i++) {
+        if (d->rows[i].state == BP_LIBRARY_BROKEN && strcmp(d->rows[i].family, v->family) == 0) {
+            list = doctor_enumerate(list, d->rows[i].id);
+        }
+    }
+    return list;
+}
+
+static void check_variable(doctor *d, const struct variable *v, const char *value) {
+    int rank = v->rank ? v->rank(value) : -1;
+    bool slow = v->rank && x86(d) && rank >= 0 && rank < (int)d->hardware;
+    const char *unknown = is_known(v, value) ? "" : ", but this value is unknown";
+    char *broken = broken_by(d, v);
+    if (broken) {
+        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, then run `backplane doctor` again.", v->name),
+                    "%s=%s %s%s, and under it a library is broken: %s", v->name, value, v->effect, unknown, broken);
+    } else if (*unknown) {
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, or correct it.", v->name), "%s=%s %s%s", v->name, value,
+                    v->effect, unknown);
+    } else if (strcmp(v->name, "MKL_THREADING_LAYER") == 0 && has_word(" sequential ", value)) {
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s where MKL should use several processors.", v->name),
+                    "%s=%s makes MKL single-threaded", v->name, value);
+    } else if (slow || v->costs) {
+        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, unless it is there on purpose.", v->name),
+                    "%s=%s %s%s%s", v->name, value, v->effect, slow ? ", and this processor has more: " : "",
+                    slow ? capability_word((int)d->hardware) : "");
+    } else {
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is there on purpose.", v->name), "%s=%s %s",
+                    v->name, value, v->effect);
+    }
+    free(broken);
+}
+
+void doctor_kernel_variables(doctor *d) {
+    for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+        const char *value = doctor_variable(variables[i].name);
+        if (value) {
+            check_variable(d, &variables[i], value);
         }
     }
     const char *value;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LIBGOMP, LIBOMP, LIBIOMP5, RUNTIME_COUNT };
 static const char *const runtimes[RUNTIME_COUNT] = {"libgomp", "libomp", "libiomp5"};
@@ -82,56 +83,182 @@ static void check_flavour(doctor *d, const bp_library_info *row) {
     }
 }
 
-void doctor_pools(doctor *d) {
+/* How many threads a library's own pool has under these variables; 0 for as many as there are processors. */
+static long pool_threads(const char *family) {
+    static const char *const openblas[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
+    static const char *const blis[] = {"BLIS_NUM_THREADS", "OMP_NUM_THREADS", NULL};
+    bool is_blis = strcmp(family, "blis") == 0;
+    const char *const *names = is_blis ? blis : strcmp(family, "openblas") == 0 ? openblas : openblas + 2;
+    for (; *names; names++) {
+        const char *value = doctor_variable(*names);
+        long count = value ? strtol(value, NULL, 10) : 0;
+        if (count > 0) {
+            return count;
+        }
+    }
+    return is_blis ? 1 : 0; /* BLIS starts none unless it is told to */
+}
+
+static bool is_openmp_blas(const bp_library_info *row) {
+    return runtime_of(row->threading) >= 0 && doctor_usable(row, BP_LIB_BLAS);
+}
+
+/* What to do about a library with threads of its own: its OpenMP flavour is chosen where it is installed. */
+static char *pool_advice(const doctor *d, const bp_library_info *row, const char *path) {
+    const char *variable = strcmp(row->family, "openblas") == 0 ? "OPENBLAS_NUM_THREADS"
+                           : strcmp(row->family, "blis") == 0   ? "BLIS_NUM_THREADS"
+                                                                : "its thread variable";
+    const char *flavour = NULL;
+    for (int i = 0; i < d->row_count && !flavour; i++) {
+        const bp_library_info *other = &d->rows[i];
+        bool openmp = runtime_of(other->threading) >= 0 && (other->kinds & BP_LIB_BLAS) && !other->prefix[0];
+        flavour = openmp && strcmp(other->family, row->family) == 0 ? other->id : NULL;
+    }
+    char *name = doctor_alternative_of("libblas.so.3", path), *advice;
+    if (flavour && name) {
+        advice = cli_format("for OpenMP programs choose the OpenMP flavour (%s is installed) with `update-alternatives "
+                            "--config %s`, or set %s=1.",
+                            flavour, name, variable);
+    } else if (flavour) {
+        advice = cli_format("link OpenMP programs with %s, or set %s=1.", flavour, variable);
+    } else {
+        advice = cli_format("for OpenMP programs install the OpenMP flavour (Debian: lib%s-openmp), or set %s=1.",
+                            strcmp(row->family, "blis") == 0 ? "blis4" : "openblas0", variable);
+    }
+    free(name);
+    return advice;
+}
+
+static void check_pool(doctor *d) {
     char path[4096];
-    const char *why;
+    const char *why, *own = doctor_variable("OMP_NUM_THREADS");
+    const bp_library_info *row =
+        doctor_loader_takes("libblas.so.3", path, sizeof path, &why) ? doctor_row_of(d, path) : NULL;
+    bool single = own && strtol(own, NULL, 10) == 1; /* then OpenMP programs have one thread, too */
+    if (!row || strcmp(row->threading, "pthread") != 0 || pool_threads(row->family) == 1 || single) {
+        return;
+    }
+    bool openmp = own != NULL;
+    bp_loaded_object object = {.struct_size = sizeof object};
+    for (int i = 0; bp_loaded_at(i, &object); i++) {
+        openmp |= strcmp(object.kind, "openmp") == 0;
+    }
+    doctor_find(d, openmp ? SEVERITY_WARNING : SEVERITY_NOTE, pool_advice(d, row, path),
+                "programs that are linked with libblas.so.3 get %s (%s), which has a thread pool of its own: called "
+                "from an OpenMP program, two pools fight for the cores",
+                row->family, path);
+}
+
+void doctor_pools(doctor *d) {
     for (int i = 0; i < d->row_count; i++) {
         if (d->rows[i].kinds & BP_LIB_BLAS) {
             check_flavour(d, &d->rows[i]);
         }
     }
-    if (!doctor_loader_takes("libblas.so.3", path, sizeof path, &why)) {
-        return;
-    }
-    const bp_library_info *row = doctor_row_of(d, path);
-    if (!row || strcmp(row->threading, "pthread") != 0) {
-        return;
-    }
-    bool openmp = doctor_variable("OMP_NUM_THREADS") != NULL;
-    bp_loaded_object object = {.struct_size = sizeof object};
-    for (int i = 0; bp_loaded_at(i, &object); i++) {
-        openmp |= strcmp(object.kind, "openmp") == 0;
-    }
-    doctor_find(d, openmp ? SEVERITY_WARNING : SEVERITY_NOTE,
-                cli_format("for OpenMP programs install the OpenMP flavour (Debian: libopenblas0-openmp) or set "
-                           "OPENBLAS_NUM_THREADS=1."),
-                "programs that are linked with libblas.so.3 get %s (%s), which has a thread pool of its own: called "
-                "from an OpenMP "
-                "program, two pools fight for the cores",
-                row->family, path);
+    check_pool(d);
 }
+
+/* ---- Limits ---- */
 
 /* Variables that say how many threads a library may start. */
 static const char *const counts[] = {
-    "OMP_NUM_THREADS", "OMP_THREAD_LIMIT",       "OPENBLAS_NUM_THREADS",   "GOTO_NUM_THREADS",      "BLIS_NUM_THREADS",
-    "MKL_NUM_THREADS", "MKL_DOMAIN_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "BACKPLANE_NUM_THREADS",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",   "GOTO_NUM_THREADS",       "BLIS_NUM_THREADS",
+    "MKL_NUM_THREADS", "MKL_DOMAIN_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
 };
 
+/* num_threads in words. */
+static char *own_threads(const doctor *d) {
+    int64_t count = bp_get_num_threads();
+    return count > 0 ? cli_format("%lld", (long long)count)
+                     : cli_format("0, which is all %d processors", d->machine.usable_cpus);
+}
+
 static void check_count(doctor *d, const char *name, const char *value) {
-    char *end;
+    char *end, *own = own_threads(d);
     errno = 0;
     long count = strtol(value, &end, 10);
     if (errno || end == value || (*end && *end != ',') || count < 0) {
-        doctor_find(d, SEVERITY_NOTE, NULL, "%s=%s says how many threads libraries start", name, value);
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is there on purpose.", name),
+                    "%s=%s says how many threads libraries start; for Backplane's own calls num_threads (%s) decides",
+                    name, value, own);
     } else if (count > d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset %s or lower it to %d.", name, d->machine.usable_cpus),
                     "%s=%s asks for more threads than the %d processors that this process may use", name, value,
                     d->machine.usable_cpus);
     } else if (count > 0 && count < d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("unset %s where all %d processors should work.", name, d->machine.usable_cpus),
-                    "%s=%s limits libraries to %ld thread%s", name, value, count, count == 1 ? "" : "s");
+                    cli_format("unset %s where all %d processors should work; for Backplane's calls set num_threads.",
+                               name, d->machine.usable_cpus),
+                    "%s=%s limits libraries to %ld thread%s where programs call them; Backplane's own num_threads (%s) "
+                    "overrides it in Backplane's calls",
+                    name, value, count, count == 1 ? "" : "s", own);
     }
+    free(own);
+}
+
+static void check_own_count(doctor *d) {
+    int64_t count = bp_get_num_threads();
+    int cpus = d->machine.usable_cpus;
+    if (count > cpus) {
+        doctor_find(d, SEVERITY_WARNING, cli_format("unset num_threads or lower it to %d.", cpus),
+                    "num_threads = %lld asks for more threads than the %d processors that this process may use",
+                    (long long)count, cpus);
+    } else if (count > 0 && count < cpus) {
+        doctor_find(d, SEVERITY_NOTE, cli_format("set num_threads to 0 where all %d processors should work.", cpus),
+                    "num_threads = %lld limits Backplane's calls to %lld thread%s", (long long)count, (long long)count,
+                    count == 1 ? "" : "s");
+    }
+}
+
+/* MKL asks its runtime how many threads it got; the others count on having got all. */
+static char *trusting_libraries(const doctor *d) {
+    char *list = NULL;
+    for (int i = 0; i < d->row_count; i++) {
+        if (is_openmp_blas(&d->rows[i]) && strcmp(d->rows[i].family, "mkl") != 0) {
+            list = doctor_enumerate(list, d->rows[i].id);
+        }
+    }
+    return list;
+}
+
+static bool is_true(const char *value) {
+    return strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 || strcasecmp(value, "on") == 0 ||
+           strcmp(value, "1") == 0;
+}
+
+/* The most threads that a call here would ask an OpenMP runtime for. */
+static long threads_asked(const doctor *d) {
+    const char *value = doctor_variable("OMP_NUM_THREADS");
+    long program = value ? strtol(value, NULL, 10) : 0, own = (long)bp_get_num_threads();
+    program = program > 0 ? program : d->machine.usable_cpus;
+    own = own > 0 ? own : d->machine.usable_cpus;
+    return program > own ? program : own;
+}
+
+/* A runtime that gives fewer threads than were asked for: OpenBLAS waits for those that never come. */
+static void check_withheld_threads(doctor *d) {
+    const char *limit = doctor_variable("OMP_THREAD_LIMIT"), *dynamic = doctor_variable("OMP_DYNAMIC");
+    char *libraries = trusting_libraries(d);
+    long most = limit ? strtol(limit, NULL, 10) : 0, asked = threads_asked(d);
+    if (libraries && most > 0 && most < asked) {
+        doctor_find(
+            d, SEVERITY_WARNING,
+            cli_format("unset OMP_THREAD_LIMIT, or keep OMP_NUM_THREADS and num_threads at %ld or below.", most),
+            "OMP_THREAD_LIMIT=%s is below the %ld threads that a call may ask for: an OpenMP build of OpenBLAS "
+            "may then hang in a call, and BLIS may end the program (%s)",
+            limit, asked, libraries);
+    } else if (most > 0 && most < d->machine.usable_cpus) {
+        doctor_find(d, SEVERITY_NOTE,
+                    cli_format("unset OMP_THREAD_LIMIT where all %d processors should work.", d->machine.usable_cpus),
+                    "OMP_THREAD_LIMIT=%s limits OpenMP programs to %ld thread%s", limit, most, most == 1 ? "" : "s");
+    }
+    if (libraries && dynamic && is_true(dynamic)) {
+        doctor_find(d, SEVERITY_WARNING, cli_format("unset OMP_DYNAMIC, or set it to false."),
+                    "OMP_DYNAMIC=%s lets the OpenMP runtime start fewer threads than a call asks for: an OpenMP build "
+                    "of OpenBLAS may then hang in a call, and BLIS may end the program (%s)",
+                    dynamic, libraries);
+    }
+    free(libraries);
 }
 
 void doctor_thread_limits(doctor *d) {
@@ -141,8 +268,13 @@ void doctor_thread_limits(doctor *d) {
             check_count(d, counts[i], value);
         }
     }
+    check_own_count(d);
+    check_withheld_threads(d);
     if (d->machine.usable_cpus < d->machine.logical_cpus) {
-        doctor_find(d, SEVERITY_NOTE, NULL, "this process may use %d of %d processors (affinity mask or cgroup quota)",
-                    d->machine.usable_cpus, d->machine.logical_cpus);
+        doctor_find(
+            d, SEVERITY_NOTE,
+            cli_format("widen the mask (taskset) or the quota where all %d should work.", d->machine.logical_cpus),
+            "this process may use %d of %d processors (affinity mask or cgroup quota)", d->machine.usable_cpus,
+            d->machine.logical_cpus);
     }
 }

@@ -75,6 +75,17 @@ const char *doctor_variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
+/* What the library warns of while the list is made: storing probe results is a check's matter, the rest is shown. */
+static void take_warning(void *user, const char *text) {
+    doctor *d = user;
+    if (strstr(text, "probe results")) {
+        free(d->store_problem);
+        d->store_problem = cli_format("%s", text);
+    } else {
+        cli_warn(NULL, text);
+    }
+}
+
 static int gather(doctor *d) {
     int count = 0;
     d->machine.struct_size = sizeof d->machine;
@@ -137,8 +148,11 @@ static void print_json(const doctor *d) {
 
 static int run(const cli_args *args) {
     doctor d = {.count = 0};
+    bp_set_warning_handler(take_warning, &d);
     int code = gather(&d);
+    bp_set_warning_handler(cli_warn, NULL);
     if (code != CLI_OK) {
+        free(d.store_problem);
         return code;
     }
     examine(&d);
@@ -153,6 +167,7 @@ static int run(const cli_args *args) {
         free(d.findings[i].advice);
     }
     free(d.findings);
+    free(d.store_problem);
     free((void *)(uintptr_t)d.rows);
     return code;
 }

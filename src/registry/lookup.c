@@ -93,7 +93,9 @@ static void add_row_state(bp__text *text, const bp_library_info *row) {
         bp__text_addf(text, " (%s)", row->path);
     }
     bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_BUILTIN)) != 0;
-    if (row->state == BP_LIBRARY_UNTRUSTED || (blas && row->state != BP_LIBRARY_OK)) {
+    if (row->state == BP_LIBRARY_FACADE) {
+        bp__text_addf(text, " is a facade: it %s", row->reason);
+    } else if (row->state == BP_LIBRARY_UNTRUSTED || (blas && row->state != BP_LIBRARY_OK)) {
         bp__text_addf(text, " cannot be used, it is %s: %s", bp_library_state_name(row->state), row->reason);
     } else if (blas) {
         bp__text_add(text, " is listed and works, but no provider took it");

@@ -1,4 +1,5 @@
-/* test_doctor.c - Debian's alternatives, rebuilt in a folder: which of them disagree. */
+/* test_doctor.c - the checks of doctor on machines that are made up: Debian's alternatives rebuilt in a folder, and
+ * libraries that are only rows. */
 #include "doctor.h"
 
 #include <setjmp.h>
@@ -7,11 +8,26 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[64];
+
+static void make_file(const char *name) {
+    char *path = cli_format("%s/%s", folder, name);
+    for (char *slash = strchr(path + strlen(folder) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    free(path);
+}
 
 static void link_to(const char *name, const char *target) {
     char *path = cli_format("%s/%s", folder, name);
@@ -19,10 +35,14 @@ static void link_to(const char *name, const char *target) {
     if (target) {
         assert_int_equal(symlink(target, path), 0);
     }
+    if (target && strncmp(target, "lib/", 4) == 0) {
+        make_file(target);
+    }
     free(path);
 }
 
-#define LIB "/usr/lib/x86_64-linux-gnu/"
+/* Targets are empty files in the test's own folder, so that the machine's libraries make no difference. */
+#define LIB "lib/"
 #define ARCH "-x86_64-linux-gnu"
 
 static void arrange(const char *blas, const char *lapack, const char *openblas) {
@@ -31,20 +51,29 @@ static void arrange(const char *blas, const char *lapack, const char *openblas) 
     link_to("libopenblas.so.0" ARCH, openblas);
 }
 
-/* The findings in the order found, as "severity text" lines. */
+/* The findings in the order found, as "severity text" lines, with `advised` also " -> advice". */
+static char *take_findings(doctor *d, bool advised) {
+    char *all = cli_format("%s", "");
+    for (int i = 0; i < d->count; i++) {
+        const finding *f = &d->findings[i];
+        assert_true(f->severity > SEVERITY_OK && f->advice[0]);
+        char *line =
+            cli_format("%d %s%s%s", (int)f->severity, f->text, advised ? " -> " : "", advised ? f->advice : "");
+        all = cli_join(all, "\n", line);
+        free(line);
+        free(f->text);
+        free(f->advice);
+    }
+    free(d->findings);
+    d->findings = NULL;
+    d->count = 0;
+    return all;
+}
+
 static char *findings(void) {
     doctor d = {.check = "alternatives"};
     doctor_alternatives_in(&d, folder);
-    char *all = cli_format("%s", "");
-    for (int i = 0; i < d.count; i++) {
-        char *line = cli_format("%d %s", (int)d.findings[i].severity, d.findings[i].text);
-        all = cli_join(all, "\n", line);
-        free(line);
-        free(d.findings[i].text);
-        free(d.findings[i].advice);
-    }
-    free(d.findings);
-    return all;
+    return take_findings(&d, false);
 }
 
 static void expect(const char *wanted) {
@@ -86,9 +115,10 @@ static void slow(void **state) {
 
 static void strange(void **state) {
     (void)state;
-    arrange("libblas.so.3", "liblapack.so.3", NULL);
+    arrange(NULL, "lib/x/liblapack.so.3", NULL);
+    make_file("libblas.so.3" ARCH);
     expect("");
-    arrange("/libblas.so.3", "x/liblapack.so.3", NULL);
+    arrange(LIB "libblas.so.3", LIB "x/liblapack.so.3", NULL);
     char *all = findings();
     assert_non_null(strstr(all, "but liblapack.so.3 is x"));
     free(all);
@@ -99,6 +129,133 @@ static void strange(void **state) {
     expect("");
     folder[strlen(folder) - strlen("/absent")] = 0;
     link_to("libblas.so.3.1" ARCH, NULL);
+}
+
+static void dangling(void **state) {
+    (void)state;
+    arrange(LIB "openblas-pthread/libblas.so.3", "/nonexistent/openblas-openmp/liblapack.so.3", NULL);
+    expect("2 liblapack.so.3" ARCH " leads to /nonexistent/openblas-openmp/liblapack.so.3, which does not exist: "
+           "programs that are linked with it may not start");
+    arrange("libblas.so.3", NULL, NULL);
+    expect("2 libblas.so.3" ARCH " leads to libblas.so.3, which does not exist: programs that are linked with it may "
+           "not start");
+    arrange(NULL, NULL, NULL);
+}
+
+/* ---- Advice that fits what is installed and set ---- */
+
+static bp_library_info row_of(const char *id, const char *family, const char *threading, bp_library_state state) {
+    return (bp_library_info){.struct_size = sizeof(bp_library_info),
+                             .id = id,
+                             .family = family,
+                             .kinds = BP_LIB_BLAS,
+                             .state = state,
+                             .reason = state == BP_LIBRARY_OK ? "" : "SIGILL",
+                             .path = "/x/lib.so",
+                             .aliases = "",
+                             .soname = "libblas.so.3",
+                             .version = "1",
+                             .kernels = "",
+                             .prefix = "",
+                             .threading = threading};
+}
+
+/* Runs one check with variables set ("NAME=value", "" for none), and looks for words in its findings. */
+static void expect_words(void (*check)(doctor *), const bp_library_info *rows, int count, const char *setting,
+                         const char *wanted, const char *unwanted) {
+    doctor d = {.check = "check", .rows = rows, .row_count = count};
+    d.machine = (bp_machine_info){
+        .struct_size = sizeof d.machine, .usable_cpus = 4, .logical_cpus = 4, .architecture = "x86_64"};
+    d.hardware = BP_CAPABILITY_AVX2;
+    char *name = cli_format("%s", setting), *equals = strchr(name, '=');
+    if (equals) {
+        *equals = 0;
+        setenv(name, equals + 1, 1);
+    }
+    check(&d);
+    char *all = take_findings(&d, true);
+    if ((wanted[0] ? !strstr(all, wanted) : all[0] != 0) || (unwanted && strstr(all, unwanted))) {
+        fail_msg("with %s: %s", setting, all);
+    }
+    if (equals) {
+        unsetenv(name);
+    }
+    free(name);
+    free(all);
+}
+
+static void broken_by_a_variable(void **state) {
+    (void)state;
+    const bp_library_info rows[] = {row_of("openblas", "openblas", "pthread", BP_LIBRARY_BROKEN),
+                                    row_of("mkl", "mkl", "libiomp5", BP_LIBRARY_BROKEN)};
+    expect_words(doctor_broken, rows, 1, "", "-> reinstall", "unset");
+    expect_words(doctor_broken, rows, 1, "MKL_THREADING_LAYER=TBB", "-> reinstall", "unset");
+    expect_words(doctor_broken, rows, 1, "OPENBLAS_CORETYPE=SkylakeX",
+                 "SIGILL, with OPENBLAS_CORETYPE=SkylakeX -> unset OPENBLAS_CORETYPE", "-> reinstall");
+    expect_words(doctor_broken, rows + 1, 1, "MKL_THREADING_LAYER=TBB",
+                 "SIGILL, with MKL_THREADING_LAYER=TBB -> unset MKL_THREADING_LAYER", "-> reinstall");
+    expect_words(doctor_kernel_variables, rows, 2, "OPENBLAS_CORETYPE=Haswell", "2 OPENBLAS_CORETYPE=Haswell ",
+                 "broken: openblas, mkl");
+    expect_words(doctor_kernel_variables, rows, 2, "MKL_THREADING_LAYER=TBB", "broken: mkl -> unset", "openblas");
+}
+
+static void values_of_variables(void **state) {
+    (void)state;
+    expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=bogus", "unknown -> unset", NULL);
+    expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=Haswell", "1 OPENBLAS_CORETYPE", "unknown");
+    expect_words(doctor_kernel_variables, NULL, 0, "MKL_THREADING_LAYER=nonsense", "unknown", NULL);
+    expect_words(doctor_kernel_variables, NULL, 0, "MKL_THREADING_LAYER=GNU", "1 MKL_THREADING_LAYER", "unknown");
+    expect_words(doctor_kernel_variables, NULL, 0, "MKL_THREADING_LAYER=SEQUENTIAL", "makes MKL single-threaded", NULL);
+    expect_words(doctor_kernel_variables, NULL, 0, "BLIS_ARCH_TYPE=99", "unknown", NULL);
+    expect_words(doctor_kernel_variables, NULL, 0, "BLIS_ARCH_TYPE=25", "1 BLIS_ARCH_TYPE=25", "unknown");
+}
+
+static void kernels_by_a_variable(void **state) {
+    (void)state;
+    bp_library_info row = row_of("blis", "blis", "libgomp", BP_LIBRARY_OK);
+    row.kernels = "generic";
+    expect_words(doctor_kernels, &row, 1, "", "it does not know the processor -> set BLIS_ARCH_TYPE=3", NULL);
+    expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25", "it gets with BLIS_ARCH_TYPE=25 -> unset BLIS_ARCH_TYPE",
+                 "does not know");
+}
+
+static void withheld_threads(void **state) {
+    (void)state;
+    const bp_library_info rows[] = {row_of("openblas", "openblas", "pthread", BP_LIBRARY_OK),
+                                    row_of("openblas-openmp", "openblas", "libgomp", BP_LIBRARY_OK)};
+    expect_words(doctor_thread_limits, rows, 2, "OMP_THREAD_LIMIT=2",
+                 "2 OMP_THREAD_LIMIT=2 is below the 4 threads that a call may ask for", NULL);
+    expect_words(doctor_thread_limits, rows, 2, "OMP_THREAD_LIMIT=4", "", NULL);
+    expect_words(doctor_thread_limits, rows, 1, "OMP_THREAD_LIMIT=2", "1 OMP_THREAD_LIMIT=2 limits", "hang");
+    expect_words(doctor_thread_limits, rows, 2, "OMP_DYNAMIC=TRUE", "2 OMP_DYNAMIC=TRUE", NULL);
+    expect_words(doctor_thread_limits, rows, 2, "OMP_DYNAMIC=false", "", NULL);
+    expect_words(doctor_thread_limits, rows, 1, "OMP_DYNAMIC=true", "", NULL);
+}
+
+static void counts_name_our_own_setting(void **state) {
+    (void)state;
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1", "Backplane's own num_threads (0", NULL);
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=9", "2 OMP_NUM_THREADS=9 asks for more", NULL);
+}
+
+/* What is installed need not be installed again. */
+static void choice_of_alternatives(void **state) {
+    (void)state;
+    bp_library_info row = row_of("openblas-libblas", "openblas", "pthread", BP_LIBRARY_FACADE);
+    doctor d = {.check = "alternatives"};
+    arrange(LIB "blas/libblas.so.3", LIB "lapack/liblapack.so.3", NULL);
+    doctor_alternatives_in(&d, folder);
+    char *all = take_findings(&d, true);
+    assert_non_null(strstr(all, "install"));
+    free(all);
+    d.rows = &row;
+    d.row_count = 1;
+    doctor_alternatives_in(&d, folder);
+    all = take_findings(&d, true);
+    assert_non_null(strstr(all, "`update-alternatives --config libblas.so.3" ARCH "`"));
+    assert_null(strstr(all, "install"));
+    free(all);
+    arrange(NULL, NULL, NULL);
 }
 
 static void loader(void **state) {
@@ -112,16 +269,42 @@ static void loader(void **state) {
     assert_false(doctor_loader_takes("libc.so.6", tiny, sizeof tiny, &why));
 }
 
+static int forget(const char *path, const struct stat *facts, int kind, struct FTW *where) {
+    (void)facts;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree),   cmocka_unit_test(disagree), cmocka_unit_test(slow),
-        cmocka_unit_test(strange), cmocka_unit_test(loader),
+        cmocka_unit_test(agree),
+        cmocka_unit_test(disagree),
+        cmocka_unit_test(slow),
+        cmocka_unit_test(strange),
+        cmocka_unit_test(loader),
+        cmocka_unit_test(dangling),
+        cmocka_unit_test(broken_by_a_variable),
+        cmocka_unit_test(values_of_variables),
+        cmocka_unit_test(kernels_by_a_variable),
+        cmocka_unit_test(withheld_threads),
+        cmocka_unit_test(counts_name_our_own_setting),
+        cmocka_unit_test(choice_of_alternatives),
     };
+    /* What the machine's own variables say is not part of a test. */
+    static const char *const variables[] = {
+        "OPENBLAS_CORETYPE",   "OPENBLAS_L2_SIZE",      "BLIS_ARCH_TYPE",          "MKL_CBWR",
+        "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER",   "OMP_NUM_THREADS",         "OMP_THREAD_LIMIT",
+        "OMP_DYNAMIC",         "OPENBLAS_NUM_THREADS",  "MKL_NUM_THREADS",         "BLIS_NUM_THREADS",
+        "ATEN_CPU_CAPABILITY", "BACKPLANE_NUM_THREADS", "BACKPLANE_CPU_CAPABILITY"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        unsetenv(variables[i]);
+    }
     strcpy(folder, "/tmp/backplane-test-XXXXXX");
     if (!mkdtemp(folder)) {
         return 1;
     }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rmdir(folder);
+    nftw(folder, forget, 8, FTW_DEPTH | FTW_PHYS);
     return failed;
 }
