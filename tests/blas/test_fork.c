@@ -1,6 +1,8 @@
 /* test_fork.c - a child of fork gets a result or an error from every library, and never hangs. */
 #include "blas/support_blas.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,38 +106,182 @@ static void test_library(const bp_library_info *row, bool must_survive, bool mus
     bp_provider_blas.close(h.instance);
 }
 
+static bool on_libgomp(const bp_library_info *row) {
+    return strcmp(row->threading, "libgomp") == 0;
+}
+
+static void rest_of_fork(const bp_library_info *row) {
+    bool openmp = on_libgomp(row);
+    test_library(row, strcmp(row->family, "openblas") == 0 && !openmp, openmp);
+}
+
+/* A provider that is closed and opened again, as after bp_reset, knows what ran before. */
+static void reopened(const bp_library_info *row) {
+    held h = {0};
+    assert_true(hold(&h, row, 2));
+    assert_int_equal(multiply(&h), BP_OK);
+    int before = outcome_of_child(&h);
+    h.prepared->destroy(h.prepared);
+    bp_provider_blas.close(h.instance);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(SECONDS);
+        held again = {0};
+        bool taken = hold(&again, row, 2);
+        bool good = before == REFUSED ? !taken && again.verdict.reason == BP_REASON_FORKED
+                                      : taken && multiply(&again) == BP_OK && is_right();
+        _exit(!good);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) {
+        fail_msg("%s: a child does not know what a closed instance ran: status %d", row->id, status);
+    }
+}
+
+/* ---- Forks while another thread is at work ---- */
+
+#define FORKS 40
+
+typedef struct worker {
+    const held *held;
+    atomic_bool stop;
+    atomic_int calls, failures;
+} worker;
+
+static void *work(void *opaque) {
+    static double mine[SIZE * SIZE];
+    worker *w = opaque;
+    while (!atomic_load(&w->stop)) {
+        bp_prepared *prepared = w->held->prepared;
+        atomic_fetch_add(&w->failures, prepared->run(prepared, a, b, mine, NULL) != BP_OK);
+        atomic_fetch_add(&w->calls, 1);
+    }
+    return NULL;
+}
+
+/* How many children of forks at random moments of a call were refused; none may hang or compute nonsense. */
+static int refused_during_calls(held *h, const char *id) {
+    worker w = {.held = h};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, work, &w), 0);
+    while (atomic_load(&w.calls) == 0) {
+        usleep(100);
+    }
+    int refused = 0;
+    for (int i = 0; i < FORKS; i++) {
+        usleep((useconds_t)(100 + 37 * (i % 29)));
+        int outcome = outcome_of_child(h);
+        if (outcome == WRONG) {
+            fail_msg("%s: wrong result or wrong error in a child that was forked during a call: %s", id, test_error);
+        }
+        refused += outcome == REFUSED;
+    }
+    atomic_store(&w.stop, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&w.failures), 0);
+    return refused;
+}
+
+static void while_at_work(const bp_library_info *row) {
+    for (int threads = 1; threads <= 2; threads++) {
+        held h = {0};
+        assert_true(hold(&h, row, threads));
+        alarm(6 * SECONDS); /* the parent must not hang, either */
+        int refused = refused_during_calls(&h, row->id);
+        print_message("%s: %d of %d children were refused while a thread was in a product on %d\n", row->id, refused,
+                      FORKS, h.verdict.threads);
+        if (strcmp(row->family, "netlib") == 0) {
+            assert_int_equal(refused, 0); /* it has nothing to lose */
+        }
+        alarm(0);
+        h.prepared->destroy(h.prepared);
+        bp_provider_blas.close(h.instance);
+    }
+}
+
+/* ---- All libraries, and pairs of them ---- */
+
 /* Each library has a process of its own: what one leaves behind must not decide about another. */
-static void test_each_library(void **state) {
-    (void)state;
+static void in_process_of_its_own(void (*test)(const bp_library_info *row), const bp_library_info *row) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        test(row);
+        fflush(NULL);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) {
+        fail_msg("%s: see above (status %d)", row->id, status);
+    }
+}
+
+static void for_each_library(void (*test)(const bp_library_info *row)) {
     int count;
     const bp_library_info **rows = test_libraries(&count);
     if (count == 0) {
         print_message("skipped: no BLAS library is installed\n");
         skip();
     }
+    for (int i = 0; i < count; i++) {
+        in_process_of_its_own(test, rows[i]);
+    }
+}
+
+static void test_each_library(void **state) {
+    (void)state;
+    for_each_library(rest_of_fork);
+}
+
+static void test_reopened(void **state) {
+    (void)state;
+    for_each_library(reopened);
+}
+
+static void test_while_at_work(void **state) {
+    (void)state;
+    for_each_library(while_at_work);
+}
+
+/* The pool belongs to the OpenMP runtime: it is lost to the second library where only the first one ran. */
+static const bp_library_info *second;
+
+static void on_one_runtime(const bp_library_info *first) {
+    held ran = {0}, idle = {0};
+    assert_true(hold(&ran, first, 2) && hold(&idle, second, 2));
+    assert_int_equal(multiply(&ran), BP_OK);
+    assert_int_equal(outcome_of_child(&idle), REFUSED);
+}
+
+static void test_shared_runtime(void **state) {
+    (void)state;
+    int count;
+    const bp_library_info **rows = test_libraries(&count), *first = NULL;
+    second = NULL;
+    for (int i = 0; i < count; i++) {
+        if (on_libgomp(rows[i]) && strcmp(rows[i]->family, "mkl") != 0) {
+            second = first ? rows[i] : NULL;
+            first = first ? first : rows[i];
+        }
+    }
+    if (!second) {
+        print_message("skipped: there are not two libraries on libgomp\n");
+        skip();
+    }
+    in_process_of_its_own(on_one_runtime, first);
+}
+
+int main(void) {
     for (int i = 0; i < SIZE * SIZE; i++) {
         a[i] = 1;
         b[i] = 0.5;
     }
-    for (int i = 0; i < count; i++) {
-        bool openmp = strcmp(rows[i]->threading, "libgomp") == 0;
-        fflush(NULL);
-        pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            test_library(rows[i], strcmp(rows[i]->family, "openblas") == 0 && !openmp, openmp);
-            fflush(NULL);
-            _exit(0);
-        }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (status != 0) {
-            fail_msg("%s: see above", rows[i]->id);
-        }
-    }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_library)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_library), cmocka_unit_test(test_reopened),
+                                       cmocka_unit_test(test_while_at_work), cmocka_unit_test(test_shared_runtime)};
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -44,8 +44,8 @@ static bool can_run(bp__blas_instance *instance, const bp_problem *problem, bp_v
     } else if (library->int_bits != 32 && library->int_bits != 64) {
         refuse(verdict, BP_REASON_OTHER, "the width of the library's integers is not known");
     } else if (bp__blas_forked(instance)) {
-        refuse(verdict, BP_REASON_FORKED, "it ran on several threads (%s) before this process was forked",
-               library->threading);
+        refuse(verdict, BP_REASON_FORKED,
+               "its threads (%s) had run, or a thread was inside it, when this process was forked", library->threading);
     } else {
         return true;
     }
@@ -187,6 +187,11 @@ void bp__blas_judge(bp__blas_instance *instance, const bp_problem *problem, bp__
         explain_copies(route, verdict->text, sizeof verdict->text);
     }
     insist_on_determinism(problem, verdict, instance);
+    int cpus = instance->host->machine.usable_cpus;
+    if (verdict->reason == BP_REASON_ACCEPTED && judgement->threads == 0 && problem->policy.threads < cpus) {
+        refuse(verdict, BP_REASON_THREADS, "its count of threads cannot be set, and it may use all %d processors",
+               cpus);
+    }
 }
 
 void bp__blas_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {

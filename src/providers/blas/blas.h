@@ -3,13 +3,14 @@
  * The way of a problem: route.c says, from the layout alone, which routine is called with which arguments (pure);
  * cost.c and accept.c judge it from the library's facts and its row in families.c (pure); provider.c makes the plan,
  * which resolves symbols and fixes every argument; calls.c and run.c run it. threads.c sets and reads the library's
- * thread count.
+ * thread count; fork.c tells which libraries a child of fork must not touch.
  */
 #ifndef BP_BLAS_BLAS_H
 #define BP_BLAS_BLAS_H
 
 #include "backplane/provider.h"
 #include "providers/blas/families.h"
+#include "providers/blas/fork.h"
 #include "providers/blas/routines.h"
 
 #include <stdatomic.h>
@@ -22,6 +23,8 @@ typedef struct bp__blas_instance {
     const bp__blas_family *family;
     int64_t int_max; /* of the library's integer */
     double peak[2];  /* operations per nanosecond of one core in f32, f64 */
+    bp__blas_trace *trace;
+    _Atomic(bp__blas_trace *) runtime; /* of the OpenMP runtime that it runs on, or its own */
 
     atomic_uint lock;   /* see bp__blas_lock */
     atomic_bool loaded; /* what follows is set */
@@ -34,17 +37,17 @@ typedef struct bp__blas_instance {
     int64_t (*get_dim)(void);
 
     atomic_int most_threads; /* that the library was seen to grant; INT_MAX before it granted less than asked */
-    atomic_uint threaded_in; /* fork count + 1 when last run with several threads by a library that minds; 0: never */
 } bp__blas_instance;
 
 /* A lock that a child of fork finds open even if a thread that it does not have held it in the parent. */
 void bp__blas_lock(bp__blas_instance *instance);
 void bp__blas_unlock(bp__blas_instance *instance);
 
-/* Whether the library was run with several threads in a parent process and does not survive that. */
+/* Whether this process is a child of fork in which the library, or the runtime that it runs on, is lost. */
 static inline bool bp__blas_forked(bp__blas_instance *instance) {
-    unsigned in = atomic_load_explicit(&instance->threaded_in, memory_order_relaxed);
-    return in != 0 && in != *instance->host->fork_count + 1;
+    bp__blas_trace *runtime = atomic_load_explicit(&instance->runtime, memory_order_relaxed);
+    return atomic_load_explicit(&instance->trace->lost, memory_order_relaxed) ||
+           atomic_load_explicit(&runtime->lost, memory_order_relaxed);
 }
 
 /* Opens the library at the first call, chooses MKL's threading layer, and finds the thread functions. */
@@ -53,8 +56,11 @@ bp_status bp__blas_load(bp__blas_instance *instance);
 /* ---- Threads (threads.c) ---- */
 
 /* Brings the count to `want` for calls of this thread; returns what bp__blas_threads_end needs to bring the thread's
- * own count back. A count that belongs to the whole process stays as set. */
+ * own count back. A count that belongs to the whole process stays as set; the lock must be held to begin. */
 int bp__blas_threads_begin(const bp__blas_instance *instance, int want);
+/* The same, for a caller without the lock: takes it where a count of the process must change, so that it never changes
+ * under a call that holds the lock to keep it. */
+int bp__blas_threads_begin_unlocked(bp__blas_instance *instance, int want);
 void bp__blas_threads_end(const bp__blas_instance *instance, int want, int before);
 int bp__blas_threads_read(const bp__blas_instance *instance); /* in force for the calling thread; 0: cannot be known */
 /* The threads slot of bp_provider. */

@@ -27,6 +27,7 @@ static const bp__blas_family families[] = {
     {.family = "openblas", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .speed = OPENBLAS_SPEED(0)},
     {.family = "openblas", .threading = "pthread", .setter = BP__BLAS_SET_OPENBLAS, .survives_fork = true,
+     .stops_at_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(8000)},
     /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call that
@@ -46,7 +47,7 @@ static const bp__blas_family families[] = {
     {.family = "mkl", .threading = ANY_THREADING, .setter = BP__BLAS_SET_MKL,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
      .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000}},
-    {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true,
+    {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
      .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0}},
     /* Nothing is promised for libraries that we have not seen. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},

@@ -35,6 +35,8 @@ typedef struct bp__blas_family {
     bp__blas_setter setter;
     bool one_thread;    /* never uses a second one */
     bool survives_fork; /* a child may use it after the parent ran it with several threads */
+    bool stops_at_fork; /* stops its threads before a fork, and hangs in the parent where they are at work then */
+    bool stateless;     /* ... and while another thread of the parent was inside: it has no locks and no buffers */
     bool serialise;     /* calls with several threads must not overlap while counts differ */
     bool repeats;       /* the same bits again with the same count of threads, wherever the operands lie in memory */
     bool gemm_nan, gemv_nan; /* NaN and infinity in an operand reach the result, also beside zeros */

@@ -82,6 +82,9 @@ static bool find_mkl(bp__blas_instance *instance) {
     instance->get_int(); /* brings the layer up */
     int number = layer ? layer() : -1;
     instance->survives_fork = number == MKL_INTEL || number == MKL_SEQUENTIAL;
+    if (number == MKL_GNU) {
+        atomic_store_explicit(&instance->runtime, bp__blas_trace_of("libgomp"), memory_order_relaxed);
+    }
     return true;
 }
 
@@ -127,6 +130,26 @@ static bool find_setter(bp__blas_instance *instance) {
     return true;
 }
 
+static bp_status load(bp__blas_instance *instance) {
+    const bp_host *host = instance->host;
+    bp_status status = BP_OK;
+    bp__blas_seat *seat = bp__blas_enter(instance->trace);
+    bool watched =
+        bp__blas_watch(bp__blas_trace_of(NULL), false); /* also while the library is loaded for the first time */
+    if (watched) {
+        status = host->open_library(instance->library, &instance->handle);
+        watched = status != BP_OK || bp__blas_watch(instance->trace, instance->family->stops_at_fork);
+    }
+    if (!watched) {
+        status = host->fail(BP_E_NO_MEMORY, "no memory for a handler of fork");
+    } else if (status == BP_OK && !find_setter(instance)) {
+        status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
+                            instance->library->id, instance->library->path);
+    }
+    bp__blas_leave(instance->trace, seat);
+    return status;
+}
+
 bp_status bp__blas_load(bp__blas_instance *instance) {
     if (atomic_load_explicit(&instance->loaded, memory_order_acquire)) {
         return BP_OK;
@@ -134,12 +157,7 @@ bp_status bp__blas_load(bp__blas_instance *instance) {
     bp__blas_lock(instance);
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&instance->loaded, memory_order_relaxed)) {
-        const bp_host *host = instance->host;
-        status = host->open_library(instance->library, &instance->handle);
-        if (status == BP_OK && !find_setter(instance)) {
-            status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
-                                instance->library->id, instance->library->path);
-        }
+        status = load(instance);
         atomic_store_explicit(&instance->loaded, status == BP_OK, memory_order_release);
     }
     bp__blas_unlock(instance);

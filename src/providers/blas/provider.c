@@ -9,6 +9,14 @@
 
 #define CLOCK_GHZ 3.0 /* assumed: costs are for putting candidates in order */
 
+/* Which runtime MKL runs on is known when it is loaded. */
+static bp__blas_trace *runtime_of(const bp__blas_instance *instance) {
+    const char *threading = instance->library->threading;
+    bool shared =
+        strcmp(threading, "libgomp") == 0 || strcmp(threading, "libomp") == 0 || strcmp(threading, "libiomp5") == 0;
+    return shared && instance->family->setter != BP__BLAS_SET_MKL ? bp__blas_trace_of(threading) : instance->trace;
+}
+
 static bp_status open_instance(const bp_host *host, const bp_library_info *library, void **opened) {
     if (!library) {
         return host->fail(BP_E_ARGUMENT, "library: the blas provider drives a library and was given none");
@@ -22,6 +30,8 @@ static bp_status open_instance(const bp_host *host, const bp_library_info *libra
     instance->library = library;
     instance->family = bp__blas_family_of(library);
     instance->survives_fork = instance->family->survives_fork;
+    instance->trace = bp__blas_trace_of(instance->family->stateless ? NULL : library->path);
+    atomic_init(&instance->runtime, runtime_of(instance));
     instance->int_max = library->int_bits == 64 ? INT64_MAX : INT32_MAX;
     const bp__blas_speed *speed = &instance->family->speed;
     double rate = bp__blas_kernel_flops(library->kernels, host->hardware) * CLOCK_GHZ * speed->peak_part;
@@ -134,6 +144,9 @@ static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
     bp_status status = bp__blas_load(instance);
     if (status != BP_OK) {
         return status;
+    }
+    if (bp__blas_forked(instance)) { /* MKL has joined a runtime that was lost before */
+        return bp__blas_fail_forked(instance);
     }
     bool c;
     status = find_routine(instance, route, &plan->routine, &c);

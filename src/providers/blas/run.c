@@ -7,8 +7,9 @@
 bp_status bp__blas_fail_forked(const bp__blas_instance *instance) {
     return instance->host->fail(
         BP_E_FORKED,
-        "library '%s' ran on several threads before this process was forked, and its threads (%s) "
-        "do not survive that; use another library in the child, or run exec",
+        "library '%s' is lost to this process: before it was forked, the library or another one on its threads (%s) "
+        "ran "
+        "on several of them, or a thread was inside it; use another library in the child, or run exec",
         instance->library->id, instance->library->threading);
 }
 
@@ -95,11 +96,11 @@ static void run_batch(const bp__blas_plan *p, const void *alpha, const char *fir
     }
 }
 
+/* Before the call: what it leaves behind must be known in a child from the first moment. */
 static void note_threads(const bp__blas_plan *p) {
-    bp__blas_instance *instance = p->instance;
-    unsigned now = *instance->host->fork_count + 1;
-    if (atomic_load_explicit(&instance->threaded_in, memory_order_relaxed) != now) {
-        atomic_store_explicit(&instance->threaded_in, now, memory_order_relaxed);
+    bp__blas_trace *runtime = atomic_load_explicit(&p->instance->runtime, memory_order_relaxed);
+    if (p->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
+        atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
     }
 }
 
@@ -110,12 +111,12 @@ bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const voi
     if (bp__blas_forked(p->instance)) {
         return bp__blas_fail_forked(p->instance);
     }
-    if (p->marks) {
-        note_threads(p);
-    }
-    int before = bp__blas_threads_begin(p->instance, p->threads);
+    bp__blas_enter_threads(p->instance->trace);
+    note_threads(p);
+    int before = bp__blas_threads_begin_unlocked(p->instance, p->threads);
     p->call(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);
     bp__blas_threads_end(p->instance, p->threads, before);
+    bp__blas_leave_threads(p->instance->trace);
     return BP_OK;
 }
 
@@ -142,14 +143,14 @@ bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const voi
     const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &scalars[0], &storage[0]);
     const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &scalars[1], &storage[1]);
     int before = 0;
+    bp__blas_enter_threads(instance->trace);
     if (p->locks) {
         bp__blas_lock(instance);
     }
-    if (p->marks) {
-        note_threads(p);
-    }
+    note_threads(p);
     if (p->settles) {
-        before = bp__blas_threads_begin(instance, p->threads);
+        before = p->locks ? bp__blas_threads_begin(instance, p->threads)
+                          : bp__blas_threads_begin_unlocked(instance, p->threads);
     }
     run_batch(p, alpha, p->swap ? b : a, p->swap ? a : b, beta, c, scratch);
     if (p->settles) {
@@ -158,6 +159,7 @@ bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const voi
     if (p->locks) {
         bp__blas_unlock(instance);
     }
+    bp__blas_leave_threads(instance->trace);
     return BP_OK;
 }
 

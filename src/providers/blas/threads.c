@@ -32,6 +32,21 @@ int bp__blas_threads_begin(const bp__blas_instance *instance, int want) {
     return want;
 }
 
+int bp__blas_threads_begin_unlocked(bp__blas_instance *instance, int want) {
+    bp__blas_setter setter = instance->family->setter;
+    bool of_process = setter == BP__BLAS_SET_OPENBLAS || setter == BP__BLAS_SET_BLIS;
+    if (!of_process) {
+        return bp__blas_threads_begin(instance, want);
+    }
+    int64_t now = setter == BP__BLAS_SET_BLIS ? instance->get_dim() : instance->get_int();
+    if (now != want) {
+        bp__blas_lock(instance);
+        bp__blas_threads_begin(instance, want);
+        bp__blas_unlock(instance);
+    }
+    return want;
+}
+
 void bp__blas_threads_end(const bp__blas_instance *instance, int want, int before) {
     if (instance->family->setter == BP__BLAS_SET_MKL) {
         instance->set_local(before);
@@ -57,11 +72,13 @@ int bp__blas_threads_read(const bp__blas_instance *instance) {
 }
 
 int bp__blas_threads_granted(bp__blas_instance *instance, int want) {
+    bp__blas_enter_threads(instance->trace);
     bp__blas_lock(instance);
     int before = bp__blas_threads_begin(instance, want);
     int got = bp__blas_threads_read(instance);
     bp__blas_threads_end(instance, want, before);
     bp__blas_unlock(instance);
+    bp__blas_leave_threads(instance->trace);
     if (got < 1 || got == want) {
         return want;
     }
@@ -95,12 +112,16 @@ bp_status bp__blas_threads(void *opaque, int want, int *got) {
                                     instance->library->id, want,
                                     *got ? "runs on one thread only" : "offers no way to do so");
         }
+        bp__blas_enter_threads(instance->trace);
         bp__blas_lock(instance);
         bp__blas_threads_begin(instance, want);
         bp__blas_unlock(instance);
+        bp__blas_leave_threads(instance->trace);
     }
     if (atomic_load_explicit(&instance->loaded, memory_order_acquire)) {
+        bp__blas_seat *seat = bp__blas_enter(instance->trace);
         *got = bp__blas_threads_read(instance);
+        bp__blas_leave(instance->trace, seat);
     }
     return BP_OK;
 }
