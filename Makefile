@@ -24,7 +24,7 @@ bench: build ## build and run the benchmarks of bench/
 	@tools/bench.sh
 
 install: build ## install into PREFIX (default /usr/local), below DESTDIR where that is given
-	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 fuzz: build-fuzz/CMakeCache.txt ## run each fuzz target for FUZZ_SECONDS (default 60); needs clang
 	@cmake --build build-fuzz -j $(JOBS)

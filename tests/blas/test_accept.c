@@ -183,7 +183,10 @@ static void test_threads(void **state) {
     assert_int_equal(threads_for("openblas", "libgomp", 200, 2), 1);
     assert_int_equal(threads_for("odd", "libgomp", 128, 2), 1);
     assert_int_equal(threads_for("netlib", "serial", 1024, 8), 1);
-    assert_int_equal(threads_for("odd", "pthread", 1024, 8), 0);
+    /* A count that nobody can set is as many as there are processors: allowed only where so many are. */
+    assert_int_equal(threads_for("odd", "pthread", 1024, TEST_PROCESSORS), 0);
+    test_product fewer = square(BP_F64, 1024, TEST_PROCESSORS - 1);
+    assert_int_equal(judge("odd", "pthread", &fewer).reason, BP_REASON_THREADS);
 }
 
 static double cost_of(const char *family, const char *threading, int64_t m, int64_t n, int64_t k) {

@@ -123,6 +123,32 @@ static void test_too_many(void **state) {
     in_own_process(check_too_many);
 }
 
+/* An OpenMP runtime that starts fewer threads than it was told to: OpenBLAS would wait for the others for ever. */
+static const char *withholds;
+
+static void check_withheld(void *instance, const bp_library_info *row) {
+    if (strcmp(row->threading, "libgomp") != 0 || strcmp(row->family, "mkl") == 0) {
+        return;
+    }
+    setenv(withholds, strcmp(withholds, "OMP_DYNAMIC") == 0 ? "true" : "1", 1); /* read when libgomp is loaded */
+    bp_verdict verdict;
+    test_product p = {.dtype = BP_F64, .m = 300, .n = 300, .k = 300, .alpha = 1, .threads = 2};
+    for (int i = 0; i < 3; i++) {
+        assert_true(test_run_product(instance, &p, &verdict));
+        assert_int_equal(verdict.threads, i == 0 ? 2 : 1);
+        assert_int_equal(test_warnings, 1);
+    }
+    assert_non_null(strstr(test_warning, row->id));
+}
+
+static void test_withheld(void **state) {
+    (void)state;
+    withholds = "OMP_THREAD_LIMIT";
+    in_own_process(check_withheld);
+    withholds = "OMP_DYNAMIC";
+    in_own_process(check_withheld);
+}
+
 /* ---- One plan, many threads ---- */
 
 typedef struct work {
@@ -250,8 +276,9 @@ static void test_mkl_layer(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slot),         cmocka_unit_test(test_after_run), cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_mkl_layer),
+        cmocka_unit_test(test_slot),      cmocka_unit_test(test_after_run),    cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_withheld),  cmocka_unit_test(test_many_threads), cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_mkl_layer),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -35,6 +35,8 @@ typedef struct bp__blas_instance {
     int (*set_local)(int);    /* MKL's: returns what was set before */
     void (*set_dim)(int64_t); /* BLIS: its dim_t has 64 bits */
     int64_t (*get_dim)(void);
+    int (*limit)(void); /* of the OpenMP runtime below; NULL: there is none */
+    int (*dynamic)(void);
 
     atomic_int most_threads; /* that the library was seen to grant; INT_MAX before it granted less than asked */
 } bp__blas_instance;

@@ -107,6 +107,15 @@ static void (*openblas_symbol(const bp__blas_instance *instance, const char *nam
     return NULL;
 }
 
+/* What may keep an OpenMP runtime from starting as many threads as it was told to. */
+static void find_limits(bp__blas_instance *instance) {
+    if (strcmp(instance->library->threading, "pthread") != 0) {
+        const bp_host *host = instance->host;
+        instance->limit = (int (*)(void))host->symbol(instance->handle, "omp_get_thread_limit");
+        instance->dynamic = (int (*)(void))host->symbol(instance->handle, "omp_get_dynamic");
+    }
+}
+
 static bool find_setter(bp__blas_instance *instance) {
     const bp_host *host = instance->host;
     switch (instance->family->setter) {
@@ -117,10 +126,12 @@ static bool find_setter(bp__blas_instance *instance) {
     case BP__BLAS_SET_OPENMP:
         instance->set_int = (void (*)(int))host->symbol(instance->handle, "omp_set_num_threads");
         instance->get_int = (int (*)(void))host->symbol(instance->handle, "omp_get_max_threads");
+        find_limits(instance);
         return instance->set_int && instance->get_int;
     case BP__BLAS_SET_BLIS:
         instance->set_dim = (void (*)(int64_t))host->symbol(instance->handle, "bli_thread_set_num_threads");
         instance->get_dim = (int64_t(*)(void))host->symbol(instance->handle, "bli_thread_get_num_threads");
+        find_limits(instance);
         return instance->set_dim && instance->get_dim;
     case BP__BLAS_SET_MKL:
         return find_mkl(instance);

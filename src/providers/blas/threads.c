@@ -71,14 +71,24 @@ int bp__blas_threads_read(const bp__blas_instance *instance) {
     return instance->family->one_thread ? 1 : 0;
 }
 
+/* OpenBLAS waits for ever for threads that its OpenMP runtime withholds, and BLIS ends the process. MKL asks. */
+static int most_of_runtime(const bp__blas_instance *instance) {
+    if (instance->dynamic && instance->dynamic()) {
+        return 1;
+    }
+    int most = instance->limit ? instance->limit() : 0;
+    return most > 0 ? most : INT_MAX;
+}
+
 int bp__blas_threads_granted(bp__blas_instance *instance, int want) {
     bp__blas_enter_threads(instance->trace);
     bp__blas_lock(instance);
     int before = bp__blas_threads_begin(instance, want);
-    int got = bp__blas_threads_read(instance);
+    int got = bp__blas_threads_read(instance), most = most_of_runtime(instance);
     bp__blas_threads_end(instance, want, before);
     bp__blas_unlock(instance);
     bp__blas_leave_threads(instance->trace);
+    got = got > most ? most : got;
     if (got < 1 || got == want) {
         return want;
     }

@@ -1,5 +1,6 @@
-/* kernel_real.h - template: the kernels of one real type. Parameters: REAL, TYPE (f32 or f64), VL (elements of a vector),
- * K_BLOCK. The tile is REAL_VECTORS vectors by REAL_COLUMNS columns. native.h tells why all paths give the same bits.
+/* kernel_real.h - template: the kernels of one real type. Parameters: REAL, TYPE (f32 or f64), VL (elements of a
+ * vector), K_BLOCK. The tile is REAL_VECTORS vectors by REAL_COLUMNS columns. native.h tells why all paths give the
+ * same bits.
  */
 #define NAME(x) JOIN(x, TYPE)
 #define VECTOR NAME(vector)
@@ -9,24 +10,25 @@
 #define CHUNK ((int)(S_CHUNK_BYTES / (K_BLOCK * sizeof(REAL)) / NR * NR))
 
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-INLINE VECTOR NAME(load)(const REAL *from) { return *(const NAME(loose) *)from; }
-INLINE void NAME(store)(REAL *to, VECTOR x) { *(NAME(loose) *)to = x; }
+INLINE VECTOR NAME(load)(const REAL *from) {
+    return *(const NAME(loose) *)from;
+}
+INLINE void NAME(store)(REAL *to, VECTOR x) {
+    *(NAME(loose) *)to = x;
+}
 
 /* Vectors of the next panel of V: full ones, but two halves rather than a full one and a thin rest. */
-INLINE int NAME(vectors)(int64_t left)
-{
+INLINE int NAME(vectors)(int64_t left) {
     int64_t vectors = (left + VL - 1) / VL;
     return vectors == MV + 1 && MV > 2 ? MV - 1 : vectors < MV ? (int)vectors : MV;
 }
 
-INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c)
-{
+INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c) {
     return NAME(scalar_madd)(alpha, sum, beta * c);
 }
 
 /* `rows` of `mv` vectors exist; with `part` the last vector of V in memory is short. */
-INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_view *t, REAL *c, int rows)
-{
+INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_view *t, REAL *c, int rows) {
     const REAL alpha = (REAL)t->alpha[0], beta = (REAL)t->beta[0];
     const int64_t c_q = t->c_q, c_p = t->c_p;
     if (c_p == 1 && rows == mv * VL) {
@@ -58,8 +60,7 @@ INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_vie
 }
 
 INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_view *t, const REAL *v, const REAL *s,
-                       REAL *c, int rows)
-{
+                       REAL *c, int rows) {
     const int64_t v_k = packed ? mv * VL : t->v_k, s_k = packed ? NR : t->s_k, s_q = packed ? 1 : t->s_q;
     VECTOR sum[NR][MV];
     UNROLL
@@ -92,40 +93,31 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
     NAME(finish)(mv, nr, sum, t, c, rows);
 }
 
-/* One function for each size of tile: from panels, from memory, and from memory with a short last vector. */
+/* One function for each size of tile and place of its operands. */
 typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows);
-enum {
-    NAME(FROM_PANELS),
-    NAME(FROM_MEMORY),
-    NAME(FROM_PART)
-};
 #define TILE(mv, nr)                                                                                                   \
-    static void NAME(panels_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows)       \
-    {                                                                                                                  \
+    static void NAME(panels_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
         NAME(tile)(mv, nr, true, false, t, v, s, c, rows);                                                             \
     }                                                                                                                  \
-    static void NAME(memory_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows)       \
-    {                                                                                                                  \
+    static void NAME(memory_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
         NAME(tile)(mv, nr, false, false, t, v, s, c, rows);                                                            \
     }                                                                                                                  \
-    static void NAME(part_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows)         \
-    {                                                                                                                  \
+    static void NAME(part_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {       \
         NAME(tile)(mv, nr, false, true, t, v, s, c, rows);                                                             \
     }
 EACH_TILE(TILE, REAL_VECTORS, REAL_COLUMNS)
-#define PANELS_ROW(mv, nr) [NAME(FROM_PANELS)][mv - 1][nr - 1] = NAME(panels_##mv##nr),
-#define MEMORY_ROW(mv, nr) [NAME(FROM_MEMORY)][mv - 1][nr - 1] = NAME(memory_##mv##nr),
-#define PART_ROW(mv, nr) [NAME(FROM_PART)][mv - 1][nr - 1] = NAME(part_##mv##nr),
-static NAME(tile_function) *const NAME(tiles)[3][MV][NR] = {
-    EACH_TILE(PANELS_ROW, REAL_VECTORS, REAL_COLUMNS) EACH_TILE(MEMORY_ROW, REAL_VECTORS, REAL_COLUMNS)
-        EACH_TILE(PART_ROW, REAL_VECTORS, REAL_COLUMNS)};
+#define PANELS_ROW(mv, nr) [FROM_PANELS][mv - 1][nr - 1] = NAME(panels_##mv##nr),
+#define MEMORY_ROW(mv, nr) [FROM_MEMORY][mv - 1][nr - 1] = NAME(memory_##mv##nr),
+#define PART_ROW(mv, nr) [FROM_PART][mv - 1][nr - 1] = NAME(part_##mv##nr),
+static NAME(tile_function) *const NAME(tiles)[3][MV][NR] = {EACH_TILE(PANELS_ROW, REAL_VECTORS, REAL_COLUMNS)
+                                                                EACH_TILE(MEMORY_ROW, REAL_VECTORS, REAL_COLUMNS)
+                                                                    EACH_TILE(PART_ROW, REAL_VECTORS, REAL_COLUMNS)};
 #undef TILE
 #undef PANELS_ROW
 #undef MEMORY_ROW
 #undef PART_ROW
 
-static void NAME(block)(const bp__native_view *b)
-{
+static void NAME(block)(const bp__native_view *b) {
     REAL *c = b->c;
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
         const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK;
@@ -135,8 +127,8 @@ static void NAME(block)(const bp__native_view *b)
             const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
             for (int64_t q = chunk; q < end; q += NR) {
                 const int nr = end - q < NR ? (int)(end - q) : NR;
-                NAME(tiles)[NAME(FROM_PANELS)][mv - 1][nr - 1](b, v, (const REAL *)b->s + q * b->k,
-                                                               c + p * b->c_p + q * b->c_q, rows);
+                NAME(tiles)
+                [FROM_PANELS][mv - 1][nr - 1](b, v, (const REAL *)b->s + q * b->k, c + p * b->c_p + q * b->c_q, rows);
             }
             v += mv * VL * b->k;
             p += rows;
@@ -162,8 +154,7 @@ static void NAME(block)(const bp__native_view *b)
 #define PACK_LOAD(from) (*(const JOIN(vector, NAME(pack_s)) *)(from))
 #include "kernel_pack.h"
 
-static void NAME(small)(const bp__native_view *whole, void *scratch)
-{
+static void NAME(small)(const bp__native_view *whole, void *scratch) {
     bp__native_view t = *whole;
     const bool in_place = whole->v_p == 1;
     for (int64_t k = 0; k < whole->k; k += K_BLOCK) {
@@ -178,7 +169,7 @@ static void NAME(small)(const bp__native_view *whole, void *scratch)
                 t.v_k = mv * VL;
             }
             NAME(tile_function) *const *tile =
-                NAME(tiles)[in_place && rows < mv * VL ? NAME(FROM_PART) : NAME(FROM_MEMORY)][mv - 1];
+                NAME(tiles)[in_place && rows < mv * VL ? FROM_PART : FROM_MEMORY][mv - 1];
             for (int64_t q = 0; q < whole->q; q += NR) {
                 const int nr = whole->q - q < NR ? (int)(whole->q - q) : NR;
                 tile[nr - 1](&t, v, (const REAL *)whole->s + q * whole->s_q + k * whole->s_k,

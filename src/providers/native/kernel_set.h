@@ -28,6 +28,9 @@
 /* Columns of S, in bytes, that stay in the second-level cache while panels of V pass by. */
 #define S_CHUNK_BYTES (192 * 1024)
 
+/* Where a tile's operands lie: in panels, in memory, or in memory with a short last vector. */
+enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
+
 /* ---- f64 ---- */
 #define REAL double
 #define TYPE f64
