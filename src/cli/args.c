@@ -49,7 +49,7 @@ static int take_long(cli_args *args, int count, char **words, int *next) {
     if (!option) {
         char *name = cli_format("%.*s", (int)length, word);
         int code = cli_fail(CLI_USAGE, "unknown option --%s.%s See `backplane %s --help`.", name,
-                            cli_suggest(name, option_name_at, args->verb->options), args->verb->name);
+                            cli_suggest(name, "--", option_name_at, args->verb->options), args->verb->name);
         free(name);
         return code;
     }
@@ -92,6 +92,19 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     return CLI_OK;
 }
 
+/* A second value would silently take the place of the first. */
+static int check_repeats(const cli_args *args) {
+    for (int i = 0; i < args->given_count; i++) {
+        const cli_option *option = args->given[i].option;
+        for (int j = 0; j < i && option->value && strcmp(option->name, "set") != 0; j++) {
+            if (args->given[j].option == option) {
+                return cli_fail(CLI_USAGE, "option --%s is given twice.", option->name);
+            }
+        }
+    }
+    return CLI_OK;
+}
+
 static int check_count(const cli_args *args) {
     const cli_verb *verb = args->verb;
     if (args->help || (args->count >= verb->least && args->count <= verb->most)) {
@@ -123,7 +136,8 @@ int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words
             return code;
         }
     }
-    return check_count(args);
+    int code = check_repeats(args);
+    return code == CLI_OK ? check_count(args) : code;
 }
 
 void cli_args_free(cli_args *args) {

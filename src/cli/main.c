@@ -38,7 +38,7 @@ int main(int count, char **words) {
     if (!verb) {
         cli_out_begin(name);
         return cli_fail(CLI_USAGE, "no such verb.%s `backplane help` lists them.",
-                        cli_suggest(name, verb_name_at, NULL));
+                        cli_suggest(name, "", verb_name_at, NULL));
     }
     cli_out_begin(verb->name);
     return run(verb, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));

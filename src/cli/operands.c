@@ -97,7 +97,7 @@ int operand_operation(const char *word, bool *gemm) {
         return CLI_OK;
     }
     return cli_fail(CLI_USAGE, "no such operation: '%s'.%s Operations are matmul and gemm.", word,
-                    cli_suggest(word, operation_at, NULL));
+                    cli_suggest(word, "", operation_at, NULL));
 }
 
 bp_transform operand_transform(const cli_args *args, const char *transpose, const char *conjugate) {

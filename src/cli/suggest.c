@@ -31,7 +31,8 @@ static int distance(const char *a, const char *b) {
     return cost[rows][columns];
 }
 
-const char *cli_suggest(const char *wrong, const char *(*name_at)(const void *list, int index), const void *list) {
+const char *cli_suggest(const char *wrong, const char *mark, const char *(*name_at)(const void *list, int index),
+                        const void *list) {
     static char text[160];
     const char *first = NULL, *second = NULL;
     int limit = (int)strlen(wrong) / 3 + 1, first_cost = limit + 1, second_cost = limit + 1;
@@ -51,9 +52,9 @@ const char *cli_suggest(const char *wrong, const char *(*name_at)(const void *li
     }
     text[0] = 0;
     if (first && second && second_cost == first_cost) {
-        snprintf(text, sizeof text, " Did you mean '%s' or '%s'?", first, second);
+        snprintf(text, sizeof text, " Did you mean '%s%s' or '%s%s'?", mark, first, mark, second);
     } else if (first) {
-        snprintf(text, sizeof text, " Did you mean '%s'?", first);
+        snprintf(text, sizeof text, " Did you mean '%s%s'?", mark, first);
     }
     return text;
 }

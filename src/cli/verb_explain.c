@@ -32,7 +32,7 @@ static int read_question(const cli_args *args, question *q) {
     q->dtype = bp_dtype_from_name(args->operands[1]);
     if (q->dtype == BP_DTYPE_NONE) {
         return cli_fail(CLI_USAGE, "no such element type: '%s'.%s", args->operands[1],
-                        cli_suggest(args->operands[1], dtype_at, NULL));
+                        cli_suggest(args->operands[1], "", dtype_at, NULL));
     }
     if (!q->gemm && (cli_has(args, "conj-a") || cli_has(args, "conj-b"))) {
         return cli_fail(CLI_USAGE, "--conj-a and --conj-b are for gemm; matmul does not conjugate.");

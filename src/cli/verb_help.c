@@ -117,7 +117,7 @@ static int help(const cli_args *args) {
     const cli_verb *verb = cli_verb_find(args->operands[0]);
     if (!verb) {
         return cli_fail(CLI_USAGE, "no such verb: '%s'.%s", args->operands[0],
-                        cli_suggest(args->operands[0], verb_name_at, NULL));
+                        cli_suggest(args->operands[0], "", verb_name_at, NULL));
     }
     cli_verb_help(verb);
     return CLI_OK;

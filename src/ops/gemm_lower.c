@@ -51,10 +51,14 @@ bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c
         return bp__fail(BP_E_DTYPE, "a is %s; matrix products take f16, bf16, f32, f64, c64 and c128",
                         bp_dtype_name(dtype));
     }
-    if (bp_dtype_from_dlpack(b->dtype) != dtype || bp_dtype_from_dlpack(c->dtype) != dtype) {
-        return bp__fail(BP_E_DTYPE, "a is %s, b is %s and %s is %s; all three must have the same type",
-                        bp_dtype_name(dtype), bp_dtype_name(bp_dtype_from_dlpack(b->dtype)), c_name,
-                        bp_dtype_name(bp_dtype_from_dlpack(c->dtype)));
+    bp_dtype of_b = bp_dtype_from_dlpack(b->dtype), of_c = bp_dtype_from_dlpack(c->dtype);
+    if (of_b != dtype) {
+        return bp__fail(BP_E_DTYPE, "a is %s and b is %s; they must have the same type", bp_dtype_name(dtype),
+                        bp_dtype_name(of_b));
+    }
+    if (of_c != dtype) {
+        return bp__fail(BP_E_DTYPE, "a and b are %s, but %s is %s; they must have the same type", bp_dtype_name(dtype),
+                        c_name, bp_dtype_name(of_c));
     }
     return BP_OK;
 }
