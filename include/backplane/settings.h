@@ -52,6 +52,8 @@ typedef enum bp_setting_id {
 #define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
 #define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
 #define BP_SETTING_POLICY 4u    /* watched by operations: a change is seen by the next call */
+#define BP_SETTING_VIEW 8u      /* other words for other settings: writes and reads those */
+#define BP_SETTING_INHERITS 16u /* a node of the precision tree: "none" means what the node above it says */
 
 typedef struct bp_setting_info {
     const char *name;
@@ -71,9 +73,13 @@ BP_API const bp_setting_info *bp_setting_at(int index);
 /* The index of a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is none. */
 BP_API int bp_setting_find(const char *name);
 
-/* By name, as text. `value` and `where` point into storage that lives until bp_reset(); `layer` and `where` (the file
+/* By name, as text: the value in force, resolved (see bp_get_node). `value` and `where` point into storage that lives until bp_reset(); `layer` and `where` (the file
  * and line, the variable's name, the scope's text, or "") may be NULL. Errors: BP_E_UNKNOWN_NAME. */
 BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
+
+/* The setting that decides the value of `name`: itself, or for a node of the precision tree the node above that it
+ * follows, or for a view a setting behind it. Static storage. Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT. */
+BP_API bp_status bp_get_node(const char *name, const char **node);
 
 /* What a single layer stores, before layering: *value is NULL when that layer sets nothing. */
 BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where);

@@ -2,12 +2,15 @@
  * bp_get/bp_set, files, environment, the command line and docs/settings.md (regenerated and compared by a test).
  *
  * X(identifier, "name", TYPE, "default", "allowed", "environment alias", flags, "what it affects", "help")
+ *
+ * An alias may say which of its values stand for which words: "NAME=1:word,0:other"; its other values count for nothing.
  */
 #ifndef BACKPLANE_SETTINGS_TABLE_H
 #define BACKPLANE_SETTINGS_TABLE_H
 
 /* clang-format off */
-#define BP_SETTINGS_MAP(X)                                                                                              \
+/* The library itself: choice, threads, discovery, observation. */
+#define BP_SETTINGS_CORE(X)                                                                                             \
     X(num_threads, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations",                         \
       "Threads that one call may use; 0 means every core this process may run on.")                                     \
     X(deterministic, "deterministic", WORD, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations",          \
@@ -41,6 +44,125 @@
       "1: one comma-separated line per call on standard error; 2: also each new plan's candidates.")                    \
     X(trace, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations",                                           \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")
+
+/* Precision of f32 inside operations: a tree of nodes (settings/tree.c), older views of it, and its simulation. */
+#define BP_SETTINGS_PRECISION(X) \
+    X(fp32_precision, "fp32_precision", WORD, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations of every backend", \
+      "Least precision of f32 inputs inside an operation, for all nodes that say none; none here means ieee.") \
+    X(cudnn_fp32_precision, "cudnn.fp32_precision", WORD, "none", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 operations on CUDA", \
+      "The node of all CUDA operations, below fp32_precision; none follows it.") \
+    X(cuda_matmul_fp32_precision, "cuda.matmul.fp32_precision", WORD, "none", "none|ieee|tf32|bfx9", "", BP_SETTING_INHERITS, "f32 matrix products on CUDA", \
+      "none follows cudnn.fp32_precision; bfx9 emulates f32 with nine bf16 products.") \
+    X(cudnn_conv_fp32_precision, "cudnn.conv.fp32_precision", WORD, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 convolutions on CUDA", \
+      "none follows cudnn.fp32_precision; the default gives way to any node above that is set.") \
+    X(cudnn_rnn_fp32_precision, "cudnn.rnn.fp32_precision", WORD, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 recurrent networks on CUDA", \
+      "none follows cudnn.fp32_precision; the default gives way to any node above that is set.") \
+    X(mkldnn_fp32_precision, "mkldnn.fp32_precision", WORD, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations on the CPU", \
+      "The node of all CPU operations, below fp32_precision; none follows it.") \
+    X(mkldnn_matmul_fp32_precision, "mkldnn.matmul.fp32_precision", WORD, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "matmul and gemm in f32 on the CPU", \
+      "ieee refuses providers that shorten their inputs, tf32 and bf16 allow them; none follows mkldnn.fp32_precision.") \
+    X(mkldnn_conv_fp32_precision, "mkldnn.conv.fp32_precision", WORD, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 convolutions on the CPU", \
+      "none follows mkldnn.fp32_precision.") \
+    X(mkldnn_rnn_fp32_precision, "mkldnn.rnn.fp32_precision", WORD, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 recurrent networks on the CPU", \
+      "none follows mkldnn.fp32_precision.") \
+    X(float32_matmul_precision, "float32_matmul_precision", WORD, "highest", "highest|high|medium", "", BP_SETTING_VIEW, "cuda.matmul.fp32_precision, mkldnn.matmul.fp32_precision", \
+      "Both nodes at once: highest is ieee, ieee; high is tf32, tf32; medium is tf32 on CUDA and bf16 on the CPU.") \
+    X(cuda_matmul_allow_tf32, "cuda.matmul.allow_tf32", BOOL, "false", "", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", BP_SETTING_VIEW, "cuda.matmul.fp32_precision", \
+      "Older words for that node: true is tf32, false is ieee.") \
+    X(cudnn_allow_tf32, "cudnn.allow_tf32", BOOL, "true", "", "", BP_SETTING_VIEW, "cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision", \
+      "Older words for both nodes: true is tf32, false is ieee.") \
+    X(mkldnn_allow_tf32, "mkldnn.allow_tf32", BOOL, "false", "", "", BP_SETTING_VIEW, "mkldnn.fp32_precision", \
+      "Older words for that node: true is tf32, false is ieee.") \
+    X(simulate_tf32, "simulate.tf32", BOOL, "false", "", "", BP_SETTING_POLICY, "matmul and gemm in f32", \
+      "Round inputs to TF32 first (10 bits of fraction, nearest, ties away from zero), as tensor cores are fed.") \
+    X(simulate_bf16, "simulate.bf16", BOOL, "false", "", "", BP_SETTING_POLICY, "matmul and gemm in f32", \
+      "Round inputs to bfloat16 first (7 bits of fraction, nearest, ties to even); goes before simulate.tf32.")
+
+/* Determinism under PyTorch's names. */
+#define BP_SETTINGS_DETERMINISM(X) \
+    X(deterministic_algorithms, "deterministic_algorithms", BOOL, "false", "", "", BP_SETTING_POLICY, "all operations", \
+      "Ask for the same bits again from the same call with as many threads: deterministic=run, under PyTorch's name.") \
+    X(deterministic_algorithms_warn_only, "deterministic_algorithms.warn_only", BOOL, "false", "", "", BP_SETTING_POLICY, "all operations", \
+      "Where no candidate keeps deterministic_algorithms, warn and run one that promises nothing.") \
+    X(deterministic_debug_mode, "deterministic_debug_mode", WORD, "default", "default|warn|error", "", BP_SETTING_VIEW, "deterministic_algorithms, deterministic_algorithms.warn_only", \
+      "Both at once: default is off, warn is on and warn_only, error is on alone.") \
+    X(fill_uninitialized_memory, "fill_uninitialized_memory", BOOL, "true", "", "", 0, "bp_tensor_new", \
+      "With deterministic_algorithms on, new tensors are filled: NaN, the largest integer, true.")
+
+/* CUDA and ROCm. */
+#define BP_SETTINGS_CUDA(X) \
+    X(cuda_matmul_allow_fp16_reduced_precision_reduction, "cuda.matmul.allow_fp16_reduced_precision_reduction", BOOL, "true", "", "", 0, "f16 matrix products on CUDA", \
+      "Let cuBLAS add partial results in f16.") \
+    X(cuda_matmul_allow_fp16_reduced_precision_reduction_split_k, "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k", BOOL, "true", "", "", 0, "f16 matrix products on CUDA", \
+      "Let cuBLAS split k where it adds in f16.") \
+    X(cuda_matmul_allow_bf16_reduced_precision_reduction, "cuda.matmul.allow_bf16_reduced_precision_reduction", BOOL, "true", "", "", 0, "bf16 matrix products on CUDA", \
+      "Let cuBLAS add partial results in bf16.") \
+    X(cuda_matmul_allow_bf16_reduced_precision_reduction_split_k, "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", BOOL, "true", "", "", 0, "bf16 matrix products on CUDA", \
+      "Let cuBLAS split k where it adds in bf16.") \
+    X(cuda_matmul_allow_fp16_accumulation, "cuda.matmul.allow_fp16_accumulation", BOOL, "false", "", "", 0, "f16 matrix products on CUDA", \
+      "Let whole sums be kept in f16.") \
+    X(cuda_preferred_linalg_library, "cuda.preferred_linalg_library", WORD, "default", "default|cusolver|magma", "TORCH_LINALG_PREFER_CUSOLVER=1:cusolver", 0, "linear algebra on CUDA", \
+      "Library to use where it can; default leaves the choice to dispatch.") \
+    X(cuda_preferred_blas_library, "cuda.preferred_blas_library", WORD, "default", "default|cublas|cublaslt|ck", "TORCH_BLAS_PREFER_CUBLASLT=1:cublaslt,0:cublas", 0, "matrix products on CUDA", \
+      "Library to use where it can; default leaves the choice to dispatch.") \
+    X(cuda_preferred_rocm_fa_library, "cuda.preferred_rocm_fa_library", WORD, "default", "default|aotriton|ck", "TORCH_ROCM_FA_PREFER_CK=1:ck", 0, "attention on ROCm", \
+      "Library of flash attention to use where it can.") \
+    X(cuda_cublas_workspace_size, "cuda.cublas_workspace_size", INT, "0", "0..1099511627776", "", 0, "matrix products on CUDA", \
+      "Bytes of memory for cuBLAS; 0 is what the device is best served with.") \
+    X(cuda_cublaslt_workspace_size, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "", 0, "matrix products on CUDA", \
+      "Bytes of memory for cuBLASLt; 0 is what the device is best served with.") \
+    X(cuda_flash_sdp, "cuda.flash_sdp", BOOL, "true", "", "", 0, "attention", \
+      "Let attention run on the flash kernels.") \
+    X(cuda_mem_efficient_sdp, "cuda.mem_efficient_sdp", BOOL, "true", "", "", 0, "attention", \
+      "Let attention run on the memory-efficient kernels.") \
+    X(cuda_math_sdp, "cuda.math_sdp", BOOL, "true", "", "", 0, "attention", \
+      "Let attention run as separate products and a softmax.") \
+    X(cuda_cudnn_sdp, "cuda.cudnn_sdp", BOOL, "true", "", "", 0, "attention", \
+      "Let attention run on cuDNN.") \
+    X(cuda_fp16_bf16_reduction_math_sdp, "cuda.fp16_bf16_reduction_math_sdp", BOOL, "false", "", "", 0, "attention", \
+      "Let the separate products of attention in f16 and bf16 add in these types.") \
+    X(cuda_sdp_priority, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "", "", 0, "attention", \
+      "Kernels of attention in the order in which they are tried.") \
+    X(cuda_cufft_plan_cache_max_size, "cuda.cufft_plan_cache.max_size", INT, "4096", "0..4611686018427387904", "", 0, "FFT on CUDA", \
+      "Plans of cuFFT kept for each device; 0 keeps none.")
+
+/* Vendors' libraries, and parts of PyTorch that are a backend there. */
+#define BP_SETTINGS_VENDOR(X) \
+    X(cudnn_enabled, "cudnn.enabled", BOOL, "true", "", "", 0, "operations on cuDNN", \
+      "Let dispatch use cuDNN.") \
+    X(cudnn_deterministic, "cudnn.deterministic", BOOL, "false", "", "", 0, "operations on cuDNN", \
+      "Use algorithms of cuDNN that give the same bits again only.") \
+    X(cudnn_benchmark, "cudnn.benchmark", BOOL, "false", "", "", 0, "convolutions on cuDNN", \
+      "Measure algorithms at the first call of each shape, and keep the fastest.") \
+    X(cudnn_benchmark_limit, "cudnn.benchmark_limit", INT, "10", "0..2147483647", "", 0, "convolutions on cuDNN", \
+      "How many algorithms cudnn.benchmark measures; 0 measures all.") \
+    X(cudnn_depthwise_kernel, "cudnn.depthwise_kernel", WORD, "auto", "auto|cudnn|native", "", 0, "depthwise convolutions on CUDA", \
+      "Whose kernels run them.") \
+    X(mkl_enabled, "mkl.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
+      "Let dispatch use MKL.") \
+    X(openmp_enabled, "openmp.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
+      "Let dispatch use libraries whose threads are those of an OpenMP runtime.") \
+    X(mkldnn_enabled, "mkldnn.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
+      "Let dispatch use oneDNN.") \
+    X(mkldnn_deterministic, "mkldnn.deterministic", BOOL, "false", "", "", 0, "operations on oneDNN", \
+      "Use algorithms of oneDNN that give the same bits again only.") \
+    X(opt_einsum_enabled, "opt_einsum.enabled", BOOL, "true", "", "", 0, "einsum", \
+      "Search for a good order of contractions; false goes from left to right.") \
+    X(opt_einsum_strategy, "opt_einsum.strategy", WORD, "auto", "auto|greedy|optimal", "", 0, "einsum", \
+      "How that order is searched for.") \
+    X(mha_fastpath, "mha.fastpath", BOOL, "true", "", "", 0, "attention", \
+      "Let a whole attention layer run as one operation.") \
+    X(miopen_immediate, "miopen.immediate", BOOL, "false", "", "", 0, "convolutions on ROCm", \
+      "Take the algorithm of MIOpen that needs no search.") \
+    X(nnpack_enabled, "nnpack.enabled", BOOL, "true", "", "", 0, "convolutions on NNPACK", \
+      "Let dispatch use NNPACK.") \
+    X(xnnpack_enabled, "xnnpack.enabled", BOOL, "false", "", "", BP_SETTING_READ_ONLY, "operations on XNNPACK", \
+      "Whether XNNPACK is used; no version here does.") \
+    X(quantized_engine, "quantized.engine", WORD, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
+      "Library of quantised operations; no version here has them.")
+
+#define BP_SETTINGS_MAP(X) \
+    BP_SETTINGS_CORE(X) BP_SETTINGS_PRECISION(X) BP_SETTINGS_DETERMINISM(X) BP_SETTINGS_CUDA(X) BP_SETTINGS_VENDOR(X)
 /* clang-format on */
 
 #endif

@@ -113,7 +113,8 @@ static void say_none(bp__choice *choice, uint64_t skip) {
 static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     bp_layer layer;
     const char *where;
-    bp__setting_origin(id, &layer, &where);
+    bp_setting_id node;
+    bp__setting_origin(id, &layer, &where, &node);
     snprintf(buffer, size, *where ? "%s, %s" : "%s", bp_layer_name(layer), where);
     return buffer;
 }

@@ -89,17 +89,29 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
     bp__text_addf(out, "; %s%s%s\n", bp_notes_text(c->notes, notes, sizeof notes), *c->text ? "; " : "", c->text);
 }
 
+/* A setting that takes part in choosing, as it is in force. */
+typedef struct policy_row {
+    const char *name, *value, *where, *node;
+    bp_layer layer;
+} policy_row;
+
+static bool read_policy_row(int index, policy_row *row) {
+    const bp_setting_info *info = bp_setting_at(index);
+    row->name = info->name;
+    return (info->flags & BP_SETTING_POLICY) && bp_get(info->name, &row->value, &row->layer, &row->where) == BP_OK &&
+           bp_get_node(info->name, &row->node) == BP_OK;
+}
+
 static void add_policy_text(bp__text *out) {
+    policy_row row;
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        const bp_setting_info *row = bp_setting_at(i);
-        bp_layer layer;
-        const char *where;
-        const char *value;
-        if (!(row->flags & BP_SETTING_POLICY) || bp_get(row->name, &value, &layer, &where) != BP_OK ||
-            layer == BP_LAYER_DEFAULT) {
+        if (!read_policy_row(i, &row) || row.layer == BP_LAYER_DEFAULT) {
             continue;
         }
-        bp__text_addf(out, "  %s = %s (%s%s%s)\n", row->name, value, bp_layer_name(layer), *where ? ": " : "", where);
+        bool inherited = strcmp(row.node, row.name) != 0;
+        bp__text_addf(out, "  %s = %s (%s%s%s", row.name, row.value, inherited ? "from " : "",
+                      inherited ? row.node : "", inherited ? "; " : "");
+        bp__text_addf(out, "%s%s%s)\n", bp_layer_name(row.layer), *row.where ? ": " : "", row.where);
     }
 }
 
@@ -164,15 +176,13 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_close(&json, ']');
     bp__json_open(&json, "settings", '{');
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        const bp_setting_info *row = bp_setting_at(i);
-        bp_layer layer;
-        const char *where;
-        const char *value;
-        if ((row->flags & BP_SETTING_POLICY) && bp_get(row->name, &value, &layer, &where) == BP_OK) {
-            bp__json_open(&json, row->name, '{');
-            bp__json_text(&json, "value", value);
-            bp__json_text(&json, "layer", bp_layer_name(layer));
-            bp__json_text(&json, "where", where);
+        policy_row row;
+        if (read_policy_row(i, &row)) {
+            bp__json_open(&json, row.name, '{');
+            bp__json_text(&json, "value", row.value);
+            bp__json_text(&json, "node", row.node);
+            bp__json_text(&json, "layer", bp_layer_name(row.layer));
+            bp__json_text(&json, "where", row.where);
             bp__json_close(&json, '}');
         }
     }

@@ -3,10 +3,12 @@
 
 #include <stdio.h>
 
-#define READ_BOOL(id) ((int)bp__setting(id))
-#define READ_INT(id) bp__setting_int(id)
-#define READ_WORD(id) (bp__row(id)->words[bp__setting(id)])
-#define READ_TEXT(id) bp__setting_text(id)
+/* The flags are constants: most readers become one atomic load. */
+#define READ(id, flags) ((flags) & (BP_SETTING_INHERITS | BP_SETTING_VIEW) ? bp__setting_resolved(id) : bp__setting(id))
+#define READ_BOOL(id, flags) ((int)READ(id, flags))
+#define READ_INT(id, flags) ((int64_t)READ(id, flags))
+#define READ_WORD(id, flags) (bp__row(id)->words[READ(id, flags)])
+#define READ_TEXT(id, flags) ((const char *)(uintptr_t)READ(id, flags))
 
 static bp_status write_text(bp_setting_id id, const char *value) {
     if (!value) {
@@ -28,7 +30,7 @@ static bp_status write_int(bp_setting_id id, int64_t value) {
 
 #define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
     BP__C_##type bp_get_##id(void) {                                                                                   \
-        return READ_##type(BP_SET_##id);                                                                               \
+        return READ_##type(BP_SET_##id, flags);                                                                               \
     }                                                                                                                  \
     bp_status bp_set_##id(BP__C_##type value) {                                                                        \
         return WRITE_##type(BP_SET_##id, value);                                                                       \

@@ -25,7 +25,8 @@ extern _Thread_local bp__settings_here bp__settings_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 bp__value bp__setting_slowly(bp_setting_id id);
 
-/* The value in force for the calling thread. Never fails; reads the layers on first use. */
+/* What is stored and in force for the calling thread, which for BP_SETTING_INHERITS is a node's own word; never a view.
+ * Never fails; reads the layers on first use. */
 static inline bp__value bp__setting(bp_setting_id id) {
     if (BP__LIKELY(!bp__settings_thread.top)) {
         bp__value value = atomic_load_explicit(&bp__setting_values[id], memory_order_acquire);
@@ -46,9 +47,12 @@ static inline const char *bp__setting_text(bp_setting_id id) {
     return (const char *)(uintptr_t)bp__setting(id);
 }
 
-/* The layer and place that the value in force comes from; both out pointers required. A scope's text lives as long as
- * the scope. */
-void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where);
+/* The layer and place that the value in force comes from; and the setting that decides it (itself, or the node
+ * that it inherits from). All out pointers required. A scope's text lives as long as the scope. */
+void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where, bp_setting_id *node);
+
+/* The value in force of any setting; for those that inherit, and for views, the one that counts. Slower. */
+bp__value bp__setting_resolved(bp_setting_id id);
 
 /* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread
  * in between (short of 2^32 changes of the process while the thread looked away). Leaving all scopes gives the number

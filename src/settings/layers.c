@@ -44,12 +44,16 @@ static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const
     if (!kept) {
         return bp__fail_memory(strlen(where), "the place of a setting");
     }
-    bp__stored *stored = &layers->values[layer][id];
-    if (stored->set) {
-        BP__TRY(bp__layers_problem(layers, "%s: %s is given a second time; this line counts, %s does not", where,
-                                   info->name, stored->where));
+    bp__write writes[BP__MOST_WRITES];
+    int count = bp__writes_of(id, value, writes);
+    for (int i = 0; i < count; i++) {
+        bp__stored *stored = &layers->values[layer][writes[i].id];
+        if (stored->set) {
+            BP__TRY(bp__layers_problem(layers, "%s: %s is given a second time; this line counts, %s does not", where,
+                                       bp__row(writes[i].id)->info.name, stored->where));
+        }
+        *stored = (bp__stored){true, writes[i].value, kept};
     }
-    *stored = (bp__stored){true, value, kept};
     return BP_OK;
 }
 
@@ -96,6 +100,7 @@ static bp_status put_variable(bp__layers *layers, bp_setting_id id) {
     if (!value && *info->alias) {
         name = info->alias;
         value = bp__env(name);
+        value = value ? bp__alias_word(id, value) : NULL;
     }
     return value ? put(layers, BP_LAYER_ENVIRONMENT, id, value, strlen(value), name) : BP_OK;
 }
@@ -144,8 +149,11 @@ bp_status bp__layers_read(bp__layers *layers) {
     if (status == BP_E_NO_MEMORY) {
         return status;
     }
-    for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        BP__TRY(put_variable(layers, (bp_setting_id)i));
+    for (int views = 1; views >= 0; views--) { /* a node's own variable counts more than that of a view over it */
+        for (int i = 0; i < BP_SETTING_COUNT; i++) {
+            bool is_view = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_VIEW) != 0;
+            BP__TRY(is_view == (views == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);
+        }
     }
     visit state = {layers, BP_OK};
     bp__env_walk("BACKPLANE_", visit_variable, &state);

@@ -5,6 +5,21 @@
 
 static _Atomic int64_t alive;
 
+static bp_status add(bp_options *options, bp_setting_id id, bp__value value) {
+    bp__write writes[BP__MOST_WRITES];
+    int count = bp__writes_of(id, value, writes);
+    for (int i = 0; i < count; i++) {
+        bp_setting_id target = writes[i].id;
+        if (bp__options_set(options, target)) {
+            return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice%s%s", bp__row(target)->info.name,
+                            target == id ? "" : ", once as ", target == id ? "" : bp__row(id)->info.name);
+        }
+        options->values[target] = writes[i].value;
+        options->mask[target / 64] |= (uint64_t)1 << (target % 64);
+    }
+    return BP_OK;
+}
+
 static bp_status parse_entry(bp_options *options, const bp__entry *entry) {
     bp_setting_id id;
     bp_status status;
@@ -14,16 +29,12 @@ static bp_status parse_entry(bp_options *options, const bp__entry *entry) {
                         bp__show(&shown, entry->name, entry->name_length), entry->fault);
     }
     BP__TRY(bp__find_setting(entry->name, entry->name_length, &id));
-    uint64_t bit = (uint64_t)1 << id;
     if (!bp__may_write(id, &status)) {
         return status;
     }
-    if (options->mask & bit) {
-        return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__row(id)->info.name);
-    }
-    BP__TRY(bp__value_parse(id, entry->value, entry->value_length, &options->values[id]));
-    options->mask |= bit;
-    return BP_OK;
+    bp__value value;
+    BP__TRY(bp__value_parse(id, entry->value, entry->value_length, &value));
+    return add(options, id, value);
 }
 
 bp_status bp__options_parse(bp_options *options, const char *text) {

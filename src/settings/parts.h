@@ -15,8 +15,11 @@ typedef struct bp__setting_row {
     int64_t least, most;               /* INT */
     const char *words[BP__MOST_WORDS]; /* WORD */
     int word_count;
+    const char *alias_words; /* "1:word,0:other": what values of the alias stand for; NULL: for themselves */
 } bp__setting_row;
 const bp__setting_row *bp__row(bp_setting_id id);
+/* What a value of the row's alias stands for; NULL when it counts for nothing. */
+const char *bp__alias_word(bp_setting_id id, const char *value);
 extern pthread_mutex_t bp__rows_mutex; /* may be taken while bp__settings_mutex is held */
 
 /* The index of a name of `length` bytes; fails with BP_E_UNKNOWN_NAME and the nearest names. */
@@ -35,6 +38,17 @@ const char *bp__value_text(bp_setting_id id, bp__value value); /* lives as long 
 /* The check of another room: kept, and run alone. */
 void bp__value_remember_check(bp_setting_id id, bp__setting_check check);
 bp_status bp__value_check(bp_setting_id id, bp__value value, const char *text);
+
+/* ---- Settings that follow others (tree.c), and other words for others (views.c) ---- */
+bp_setting_id bp__parent(bp_setting_id id); /* BP_SETTING_COUNT: none */
+
+typedef struct bp__write {
+    bp_setting_id id;
+    bp__value value;
+} bp__write;
+enum { BP__MOST_WRITES = 2 };
+/* What is to be stored for a value of any setting: the value itself, or a view's targets. Returns how many. */
+int bp__writes_of(bp_setting_id id, bp__value value, bp__write writes[BP__MOST_WRITES]);
 
 /* ---- The one grammar of configuration files and options (grammar.c) ---- */
 typedef struct bp__reader {
@@ -70,8 +84,15 @@ extern pthread_mutex_t bp__settings_mutex;
 
 /* Reads the layers on the first call. Fails only for want of memory. Leaves the last failure alone when it succeeds. */
 bp_status bp__settings_ready(void);
-bp__stored bp__stored_value(bp_setting_id id, bp_layer layer); /* up to BP_LAYER_PROCESS */
-bp__stored bp__in_force(bp_setting_id id, bp_layer *layer);
+/* What a layer stores of a setting. `set` is false when that is nothing. */
+bp__stored bp__in_layer(bp_setting_id id, bp_layer layer);
+/* What is in force of one setting, looking at no other. */
+bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer);
+/* What is in force, resolved; *node is the setting that decides. Three kinds of settings, and all of them. */
+bp__stored bp__resolve(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
+bp__stored bp__view_in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
+bp__stored bp__view_in_layer(bp_setting_id id, bp_layer layer);
+bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
 bp_status bp__process_write(bp_setting_id id, const char *text);
 bp_status bp__process_clear(bp_setting_id id);
 bool bp__may_write(bp_setting_id id, bp_status *status); /* false with BP_E_READ_ONLY's sentence */
@@ -91,11 +112,13 @@ enum { BP__LARGEST_FILE = 1 << 20 };
 /* ---- Options and scopes ---- */
 struct bp_options {
     uint32_t state; /* a number of its own, see bp__settings_epoch */
-    uint64_t mask;  /* a bit per setting that it sets */
+    uint64_t mask[(BP_SETTING_COUNT + 63) / 64]; /* a bit per setting that it sets */
     bp__value values[BP_SETTING_COUNT];
     const char *text;
 };
-_Static_assert(BP_SETTING_COUNT <= 64, "options keep a bit per setting");
+static inline bool bp__options_set(const bp_options *options, bp_setting_id id) {
+    return (options->mask[id / 64] >> (id % 64) & 1) != 0;
+}
 bp_status bp__options_parse(bp_options *options, const char *text); /* all but `text` and `state` */
 int64_t bp__options_alive(void);
 

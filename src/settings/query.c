@@ -25,18 +25,31 @@ static bp_status answer(bp_setting_id id, bp__value value, const char *place, co
 }
 
 bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where) {
-    bp_setting_id id;
+    bp_setting_id id, node;
     bp_layer source;
     if (!value) {
         return bp__fail(BP_E_ARGUMENT, "value: NULL given; it takes the address of a pointer");
     }
     BP__TRY(find(name, &id));
     BP__TRY(bp__settings_ready());
-    bp__stored stored = bp__in_force(id, &source);
+    bp__stored stored = bp__in_force(id, &source, &node);
     BP__TRY(answer(id, stored.value, stored.where, value, where));
     if (layer) {
         *layer = source;
     }
+    return BP_OK;
+}
+
+bp_status bp_get_node(const char *name, const char **node) {
+    bp_setting_id id, decides;
+    bp_layer layer;
+    if (!node) {
+        return bp__fail(BP_E_ARGUMENT, "node: NULL given; it takes the address of a pointer");
+    }
+    BP__TRY(find(name, &id));
+    BP__TRY(bp__settings_ready());
+    bp__in_force(id, &layer, &decides);
+    *node = bp__row(decides)->info.name;
     return BP_OK;
 }
 
@@ -50,13 +63,7 @@ bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, con
     }
     BP__TRY(find(name, &id));
     BP__TRY(bp__settings_ready());
-    bp__stored stored = {0};
-    if (layer > BP_LAYER_PROCESS) {
-        const bp__scope_node *node = bp__scope_find(id, layer);
-        stored = node ? (bp__stored){true, node->options->values[id], node->options->text} : stored;
-    } else {
-        stored = bp__stored_value(id, layer);
-    }
+    bp__stored stored = bp__in_layer(id, layer);
     if (stored.set) {
         return answer(id, stored.value, stored.where, value, where);
     }

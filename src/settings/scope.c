@@ -62,7 +62,7 @@ static void take_out(bp__scope_node *node) {
 
 const bp__scope_node *bp__scope_find(bp_setting_id id, bp_layer layer) {
     for (const bp__scope_node *node = bp__settings_thread.top; node; node = node->below) {
-        if ((node->options->mask >> id & 1) != 0 && (layer == BP_LAYER_COUNT || node->layer == layer)) {
+        if (bp__options_set(node->options, id) && (layer == BP_LAYER_COUNT || node->layer == layer)) {
             return node;
         }
     }

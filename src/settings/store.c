@@ -90,9 +90,16 @@ bp__value bp__setting_slowly(bp_setting_id id) {
     return value != BP__UNREAD ? value : bp__row(id)->fallback;
 }
 
-bp__stored bp__stored_value(bp_setting_id id, bp_layer layer) {
+bp__stored bp__in_layer(bp_setting_id id, bp_layer layer) {
     if (layer == BP_LAYER_DEFAULT) {
         return (bp__stored){true, bp__row(id)->fallback, ""};
+    }
+    if (bp__row(id)->info.flags & BP_SETTING_VIEW) {
+        return bp__view_in_layer(id, layer);
+    }
+    if (layer > BP_LAYER_PROCESS) {
+        const bp__scope_node *node = bp__scope_find(id, layer);
+        return node ? (bp__stored){true, node->options->values[id], node->options->text} : (bp__stored){0};
     }
     pthread_mutex_lock(&bp__settings_mutex);
     bp__stored stored = known.values[layer][id];
@@ -100,7 +107,7 @@ bp__stored bp__stored_value(bp_setting_id id, bp_layer layer) {
     return stored;
 }
 
-bp__stored bp__in_force(bp_setting_id id, bp_layer *layer) {
+bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer) {
     const bp__scope_node *node = bp__scope_find(id, BP_LAYER_COUNT);
     if (node) {
         *layer = node->layer;
@@ -110,12 +117,27 @@ bp__stored bp__in_force(bp_setting_id id, bp_layer *layer) {
     *layer = highest(id);
     bp__stored stored = known.values[*layer][id];
     pthread_mutex_unlock(&bp__settings_mutex);
-    return *layer == BP_LAYER_DEFAULT ? bp__stored_value(id, BP_LAYER_DEFAULT) : stored;
+    return *layer == BP_LAYER_DEFAULT ? bp__in_layer(id, BP_LAYER_DEFAULT) : stored;
 }
 
-void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where) {
+bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
+    unsigned flags = bp__row(id)->info.flags;
+    *node = id;
+    return flags & BP_SETTING_VIEW       ? bp__view_in_force(id, layer, node)
+           : flags & BP_SETTING_INHERITS ? bp__resolve(id, layer, node)
+                                         : bp__in_force_itself(id, layer);
+}
+
+bp__value bp__setting_resolved(bp_setting_id id) {
+    bp_layer layer;
+    bp_setting_id node;
     bp__setting(id); /* reads the layers */
-    *where = bp__in_force(id, layer).where;
+    return bp__in_force(id, &layer, &node).value;
+}
+
+void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where, bp_setting_id *node) {
+    bp__setting(id); /* reads the layers */
+    *where = bp__in_force(id, layer, node).where;
 }
 
 bool bp__may_write(bp_setting_id id, bp_status *status) {
@@ -139,9 +161,13 @@ bp_status bp__process_write(bp_setting_id id, const char *text) {
     }
     BP__TRY(bp__settings_ready());
     BP__TRY(bp__value_parse(id, text, strlen(text), &value));
+    bp__write writes[BP__MOST_WRITES];
+    int count = bp__writes_of(id, value, writes);
     pthread_mutex_lock(&bp__settings_mutex);
-    known.values[BP_LAYER_PROCESS][id] = (bp__stored){true, value, ""};
-    publish(id);
+    for (int i = 0; i < count; i++) {
+        known.values[BP_LAYER_PROCESS][writes[i].id] = (bp__stored){true, writes[i].value, ""};
+        publish(writes[i].id);
+    }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;
 }
@@ -152,9 +178,13 @@ bp_status bp__process_clear(bp_setting_id id) {
         return status;
     }
     BP__TRY(bp__settings_ready());
+    bp__write writes[BP__MOST_WRITES];
+    int count = bp__writes_of(id, bp__row(id)->fallback, writes); /* for the names alone */
     pthread_mutex_lock(&bp__settings_mutex);
-    known.values[BP_LAYER_PROCESS][id] = (bp__stored){0};
-    publish(id);
+    for (int i = 0; i < count; i++) {
+        known.values[BP_LAYER_PROCESS][writes[i].id] = (bp__stored){0};
+        publish(writes[i].id);
+    }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;
 }

@@ -18,6 +18,17 @@ static char *const allowed_pieces[] = {
 #undef X
 };
 
+/* Aliases are cut behind the name. */
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) static char alias_##id[] = alias;
+BP_SETTINGS_MAP(X)
+#undef X
+
+static char *const aliases[] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) alias_##id,
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+
 static char *const variables[] = {
 #define X(id, name, type, fallback, allowed, alias, flags, affects, help) variable_##id,
     BP_SETTINGS_MAP(X)
@@ -26,7 +37,7 @@ static char *const variables[] = {
 
 static bp__setting_row rows[] = {
 #define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
-    {.info = {name, BP_SETTING_##type, fallback, allowed, variable_##id, alias, flags, affects, help}},
+    {.info = {name, BP_SETTING_##type, fallback, allowed, variable_##id, alias_##id, flags, affects, help}},
     BP_SETTINGS_MAP(X)
 #undef X
 };
@@ -41,6 +52,14 @@ static void name_variable(char *variable) {
         } else if (*variable >= 'a' && *variable <= 'z') {
             *variable = (char)(*variable - 'a' + 'A');
         }
+    }
+}
+
+static void read_alias(bp__setting_row *row, char *alias) {
+    char *equals = strchr(alias, '=');
+    if (equals) {
+        *equals = '\0';
+        row->alias_words = equals + 1;
     }
 }
 
@@ -84,6 +103,7 @@ static bp__value fallback_value(const bp__setting_row *row) {
 static void fill(void) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         name_variable(variables[i]);
+        read_alias(&rows[i], aliases[i]);
         if (rows[i].info.type == BP_SETTING_INT) {
             read_range(&rows[i], allowed_pieces[i]);
         } else if (rows[i].info.type == BP_SETTING_WORD) {
@@ -118,6 +138,24 @@ const char *bp__show(bp__shown *shown, const char *bytes, size_t length) {
     }
     memcpy(shown->text + used, i < length ? "..." : "", i < length ? 4 : 1);
     return shown->text;
+}
+
+const char *bp__alias_word(bp_setting_id id, const char *value) {
+    const bp__setting_row *row = bp__row(id);
+    size_t length = strlen(value);
+    for (const char *at = row->alias_words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const char *word = at + length + 1;
+        if (strncmp(at, value, length) != 0 || at[length] != ':') {
+            continue;
+        }
+        for (int i = 0; i < row->word_count; i++) {
+            size_t size = strlen(row->words[i]);
+            if (strncmp(word, row->words[i], size) == 0 && (word[size] == ',' || word[size] == '\0')) {
+                return row->words[i];
+            }
+        }
+    }
+    return row->alias_words ? NULL : value;
 }
 
 static const char *name_at(void *user, int index) {

@@ -23,9 +23,10 @@ static void use(const char *text, const bp_options *options) {
         const char *value, *where;
         bp_layer layer;
         require(bp_get(bp_setting_at(i)->name, &value, &layer, &where) == BP_OK);
-        bool named = (options->mask >> i & 1) != 0;
-        require((layer == BP_LAYER_SCOPE) == named);
-        require(!named || strcmp(where, text) == 0);
+        bool follows = (bp_setting_at(i)->flags & (BP_SETTING_VIEW | BP_SETTING_INHERITS)) != 0;
+        bool named = bp__options_set(options, (bp_setting_id)i);
+        require(follows || (layer == BP_LAYER_SCOPE) == named);
+        require(layer != BP_LAYER_SCOPE || strcmp(where, text) == 0);
     }
     require(bp_scope_leave(&scope) == BP_OK);
     require(bp_get_num_threads() == threads && bp__settings_epoch() == epoch);

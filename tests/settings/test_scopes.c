@@ -179,9 +179,10 @@ static void layers_of_a_call_are_told_apart(void **state) {
     assert_int_equal(bp_get_layer("verbose", BP_LAYER_CALL, &value, &where), BP_OK);
     assert_null(value);
     bp_layer layer;
-    bp__setting_origin(BP_SET_num_threads, &layer, &where);
+    bp_setting_id node;
+    bp__setting_origin(BP_SET_num_threads, &layer, &where, &node);
     assert_int_equal(layer, BP_LAYER_CALL);
-    bp__setting_origin(BP_SET_verbose, &layer, &where);
+    bp__setting_origin(BP_SET_verbose, &layer, &where, &node);
     assert_int_equal(layer, BP_LAYER_SCOPE);
     bp__call_leave(&call);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);

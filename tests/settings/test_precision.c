@@ -1,0 +1,203 @@
+/* test_precision.c - the precision tree and the views: what is read is resolved, what is stored is not. */
+#include "settings/support_settings.h"
+
+static void assert_reads(const char *name, const char *value, const char *node) {
+    const char *got, *got_node;
+    assert_int_equal(bp_get(name, &got, NULL, NULL), BP_OK);
+    assert_int_equal(bp_get_node(name, &got_node), BP_OK);
+    if (strcmp(got, value) != 0 || strcmp(got_node, node) != 0) {
+        fail_msg("%s reads '%s' from %s instead of '%s' from %s", name, got, got_node, value, node);
+    }
+}
+
+static void set(const char *name, const char *value) {
+    assert_int_equal(bp_set(name, value), BP_OK);
+}
+
+#define GENERIC "fp32_precision"
+#define CUDA "cudnn.fp32_precision"
+#define CPU "mkldnn.fp32_precision"
+#define CUDA_MATMUL "cuda.matmul.fp32_precision"
+#define CUDA_CONV "cudnn.conv.fp32_precision"
+#define CUDA_RNN "cudnn.rnn.fp32_precision"
+#define CPU_MATMUL "mkldnn.matmul.fp32_precision"
+#define CPU_CONV "mkldnn.conv.fp32_precision"
+
+static void nodes_follow_the_nodes_above(void **state) {
+    (void)state;
+    assert_reads(CUDA_CONV, "tf32", CUDA_CONV);
+    assert_reads(CUDA_MATMUL, "none", CUDA_MATMUL);
+    set(GENERIC, "ieee");
+    assert_reads(CUDA_CONV, "ieee", GENERIC); /* a default gives way to what somebody has set */
+    assert_reads(CUDA_RNN, "ieee", GENERIC);
+    assert_reads(CUDA, "ieee", GENERIC);
+    assert_reads(CPU_MATMUL, "ieee", GENERIC);
+    set(CPU, "bf16");
+    assert_reads(CPU_MATMUL, "bf16", CPU);
+    assert_reads(CUDA_MATMUL, "ieee", GENERIC);
+    set(CPU_MATMUL, "tf32");
+    assert_reads(CPU_MATMUL, "tf32", CPU_MATMUL);
+    assert_reads(CPU_CONV, "bf16", CPU);
+    set(CPU_MATMUL, "none");
+    assert_reads(CPU_MATMUL, "bf16", CPU);
+    assert_int_equal(bp_unset(CPU), BP_OK);
+    assert_reads(CPU_MATMUL, "ieee", GENERIC);
+    assert_int_equal(bp_unset(GENERIC), BP_OK);
+    assert_reads(CPU_MATMUL, "none", CPU_MATMUL);
+    assert_reads(CUDA_CONV, "tf32", CUDA_CONV);
+    set(CUDA_CONV, "none"); /* said aloud, it is no default any more */
+    assert_reads(CUDA_CONV, "none", CUDA_CONV);
+}
+
+static void words_that_a_backend_lacks_are_none(void **state) {
+    (void)state;
+    set(GENERIC, "bf16");
+    assert_reads(CUDA_MATMUL, "none", GENERIC);
+    assert_reads(CPU_MATMUL, "bf16", GENERIC);
+    assert_string_equal(bp_get_mkldnn_matmul_fp32_precision(), "bf16"); /* typed readers resolve, too */
+    assert_int_equal(bp_set(CUDA_MATMUL, "bf16"), BP_E_BAD_VALUE);
+    assert_int_equal(bp_set(CUDA_CONV, "bf16"), BP_E_BAD_VALUE);
+    set(CUDA_MATMUL, "bfx9");
+    assert_reads(CUDA_MATMUL, "bfx9", CUDA_MATMUL);
+}
+
+/* Leaving a scope leaves no inherited value behind. */
+static void scopes_restore_what_was_stored(void **state) {
+    (void)state;
+    bp_scope *scope;
+    set(GENERIC, "tf32");
+    assert_int_equal(bp_scope_enter(&scope, "mkldnn.matmul.fp32_precision=ieee"), BP_OK);
+    assert_reads(CPU_MATMUL, "ieee", CPU_MATMUL);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    assert_reads(CPU_MATMUL, "tf32", GENERIC);
+    set(GENERIC, "ieee");
+    assert_reads(CPU_MATMUL, "ieee", GENERIC);
+    assert_int_equal(bp_scope_enter(&scope, "fp32_precision=bf16"), BP_OK);
+    assert_reads(CPU_MATMUL, "bf16", GENERIC);
+    assert_setting(CPU_MATMUL, "bf16", BP_LAYER_SCOPE, "fp32_precision=bf16");
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    assert_reads(CPU_MATMUL, "ieee", GENERIC);
+}
+
+typedef struct writing {
+    const char *name, *value;
+    const char *effects[3][2];
+} writing;
+
+static const writing writings[] = {
+    {"float32_matmul_precision", "highest", {{CUDA_MATMUL, "ieee"}, {CPU_MATMUL, "ieee"}}},
+    {"float32_matmul_precision", "high", {{CUDA_MATMUL, "tf32"}, {CPU_MATMUL, "tf32"}}},
+    {"float32_matmul_precision", "medium", {{CUDA_MATMUL, "tf32"}, {CPU_MATMUL, "bf16"}}},
+    {"cuda.matmul.allow_tf32", "true", {{CUDA_MATMUL, "tf32"}, {"float32_matmul_precision", "high"}}},
+    {"cuda.matmul.allow_tf32", "false", {{CUDA_MATMUL, "ieee"}, {"float32_matmul_precision", "highest"}}},
+    {"cudnn.allow_tf32", "false", {{CUDA_CONV, "ieee"}, {CUDA_RNN, "ieee"}}},
+    {"cudnn.allow_tf32", "true", {{CUDA_CONV, "tf32"}, {CUDA_RNN, "tf32"}, {CUDA_MATMUL, "none"}}},
+    {"mkldnn.allow_tf32", "true", {{CPU, "tf32"}, {CPU_MATMUL, "tf32"}}},
+    {"mkldnn.allow_tf32", "false", {{CPU, "ieee"}, {CPU_MATMUL, "ieee"}}},
+    {"deterministic_debug_mode", "default", {{"deterministic_algorithms", "false"}}},
+    {"deterministic_debug_mode", "warn",
+     {{"deterministic_algorithms", "true"}, {"deterministic_algorithms.warn_only", "true"}}},
+    {"deterministic_debug_mode", "error",
+     {{"deterministic_algorithms", "true"}, {"deterministic_algorithms.warn_only", "false"}}},
+};
+
+static void views_write_their_targets(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof writings / sizeof writings[0]; i++) {
+        const writing *w = &writings[i];
+        const char *value;
+        set(w->name, w->value);
+        assert_int_equal(bp_get(w->name, &value, NULL, NULL), BP_OK);
+        assert_string_equal(value, w->value);
+        for (int j = 0; j < 3 && w->effects[j][0]; j++) {
+            assert_int_equal(bp_get(w->effects[j][0], &value, NULL, NULL), BP_OK);
+            if (strcmp(value, w->effects[j][1]) != 0) {
+                fail_msg("after %s=%s, %s is '%s'", w->name, w->value, w->effects[j][0], value);
+            }
+        }
+        assert_int_equal(bp_unset(w->name), BP_OK);
+        assert_int_equal(bp_get_layer(w->effects[0][0], BP_LAYER_PROCESS, &value, NULL), BP_OK);
+        assert_null(value);
+    }
+}
+
+/* Every mixture of nodes reads as something. */
+static void views_read_any_mixture(void **state) {
+    (void)state;
+    static const char *const cuda[] = {"none", "ieee", "tf32", "bfx9"}, *const cpu[] = {"none", "ieee", "tf32", "bf16"};
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 4; j++) {
+            set(CUDA_MATMUL, cuda[i]);
+            set(CPU_MATMUL, cpu[j]);
+            const char *value = bp_get_float32_matmul_precision();
+            assert_string_equal(value, j == 3 ? "medium" : i >= 2 || j == 2 ? "high" : "highest");
+            assert_int_equal(bp_get_cuda_matmul_allow_tf32(), i == 2);
+        }
+    }
+    set(CUDA_CONV, "tf32");
+    set(CUDA_RNN, "ieee");
+    assert_int_equal(bp_get_cudnn_allow_tf32(), 0);
+    set(GENERIC, "tf32");
+    set(CUDA_RNN, "none");
+    assert_int_equal(bp_get_cudnn_allow_tf32(), 1); /* inherited */
+    assert_int_equal(bp_get_mkldnn_allow_tf32(), 1);
+}
+
+static void a_target_is_given_once(void **state) {
+    (void)state;
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, "cuda.matmul.allow_tf32=1, cuda.matmul.fp32_precision=ieee"),
+                     BP_E_BAD_VALUE);
+    assert_contains(bp_last_error(), "cuda.matmul.fp32_precision is given twice");
+    assert_int_equal(bp_options_new(&options, "mkldnn.matmul.fp32_precision=ieee, float32_matmul_precision=high"),
+                     BP_E_BAD_VALUE);
+    assert_contains(bp_last_error(), "once as float32_matmul_precision");
+}
+
+static void variables_of_pytorch(void **state) {
+    (void)state;
+    setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1", 1);
+    setenv("TORCH_BLAS_PREFER_CUBLASLT", "0", 1);
+    setenv("TORCH_LINALG_PREFER_CUSOLVER", "0", 1); /* stands for nothing */
+    forget_everything();
+    assert_setting(CUDA_MATMUL, "tf32", BP_LAYER_ENVIRONMENT, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
+    assert_setting("cuda.matmul.allow_tf32", "true", BP_LAYER_ENVIRONMENT, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
+    assert_setting("cuda.preferred_blas_library", "cublas", BP_LAYER_ENVIRONMENT, "TORCH_BLAS_PREFER_CUBLASLT");
+    assert_setting("cuda.preferred_linalg_library", "default", BP_LAYER_DEFAULT, "");
+    assert_int_equal(problem_count(), 0);
+    set("cuda.matmul.allow_tf32", "false"); /* the program has the last word */
+    assert_reads(CUDA_MATMUL, "ieee", CUDA_MATMUL);
+    setenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION", "bfx9", 1);
+    forget_everything();
+    assert_setting(CUDA_MATMUL, "bfx9", BP_LAYER_ENVIRONMENT, "BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
+    assert_int_equal(problem_count(), 1);
+    assert_contains(bp_problem_at(0), "a second time");
+    unsetenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
+    unsetenv("TORCH_BLAS_PREFER_CUBLASLT");
+    setenv("TORCH_BLAS_PREFER_CUBLASLT", "yes", 1);
+    forget_everything();
+    assert_setting("cuda.preferred_blas_library", "default", BP_LAYER_DEFAULT, "");
+}
+
+static void bad_questions(void **state) {
+    (void)state;
+    const char *node;
+    assert_int_equal(bp_get_node("fp32_precisoin", &node), BP_E_UNKNOWN_NAME);
+    assert_contains(bp_last_error(), "fp32_precision");
+    assert_int_equal(bp_get_node(NULL, &node), BP_E_ARGUMENT);
+    assert_int_equal(bp_get_node("verbose", NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_get_node("verbose", &node), BP_OK);
+    assert_string_equal(node, "verbose");
+}
+
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, enter_world, leave_world)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_WORLD(nodes_follow_the_nodes_above),   IN_WORLD(words_that_a_backend_lacks_are_none),
+        IN_WORLD(scopes_restore_what_was_stored), IN_WORLD(views_write_their_targets),
+        IN_WORLD(views_read_any_mixture),         IN_WORLD(a_target_is_given_once),
+        IN_WORLD(variables_of_pytorch),           IN_WORLD(bad_questions),
+    };
+    return cmocka_run_group_tests_name("precision", tests, NULL, NULL);
+}
