@@ -5,6 +5,8 @@
  *   settings.h  every switch, its layers and its scopes
  *   machine.h   facts about the processor and this process
  *   library.h   the libraries found on this machine
+ *   backends.h  the backends of torch.backends: built, present, available, enabled, and why not
+ *   verbose.h   the verbose modes of vendors' libraries
  *   dispatch.h  plans, the plan cache, explain
  *   matmul.h    matrix products
  *
@@ -19,6 +21,8 @@
 #include "backplane/settings.h"
 #include "backplane/machine.h"
 #include "backplane/library.h"
+#include "backplane/backends.h"
+#include "backplane/verbose.h"
 #include "backplane/dispatch.h"
 #include "backplane/matmul.h"
 

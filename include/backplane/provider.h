@@ -81,9 +81,13 @@ typedef struct bp_policy {
     uint8_t deterministic; /* 0 off, 1 run, 2 threads */
     uint8_t capability;    /* a bp_capability: highest instruction set for our own kernels */
     uint8_t fallback;      /* 0 strict, 1 warn, 2 allow */
-    uint8_t reserved;
-    uint32_t preferred; /* text handles, compared by the dispatcher only; 0 = none */
+    uint8_t precision;     /* f32 inputs may be rounded inside to: 0 nothing less, 1 TF32, 2 bf16 */
+    uint32_t preferred;    /* what follows is the dispatcher's alone. Text handles; 0 = none */
     uint32_t exclude;
+    uint8_t avoid;     /* families and runtimes that settings switch off, a bit each */
+    uint8_t warn_only; /* deterministic is a wish */
+    uint8_t simulate;  /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
+    uint8_t reserved;
 } bp_policy;
 
 typedef enum bp_capability {
@@ -133,8 +137,9 @@ typedef struct bp_problem {
 #define BP_NOTE_ACCUMULATES_F64 2u
 #define BP_NOTE_SAME_RUN 4u        /* same bits again with the same number of threads */
 #define BP_NOTE_SAME_THREADS 8u    /* same bits with any number of threads and at any place in a batch */
-#define BP_NOTE_DOWN_CONVERTS 16u  /* rounds inputs to a shorter type first */
+#define BP_NOTE_DOWN_CONVERTS 16u  /* rounds inputs to a type shorter than TF32 first, bf16 for one */
 #define BP_NOTE_PROPAGATES_NAN 32u /* NaN and Inf in an input reach the result, also beside zeros */
+#define BP_NOTE_INPUTS_TF32 64u    /* rounds f32 inputs to TF32 first */
 #define BP_NOTE_PACKS_A 256u       /* copies the operand into scratch memory first */
 #define BP_NOTE_PACKS_B 512u
 #define BP_NOTE_PACKS_C 1024u

@@ -71,7 +71,7 @@
       "Older words for that node: true is tf32, false is ieee.") \
     X(cudnn_allow_tf32, "cudnn.allow_tf32", BOOL, "true", "", "", BP_SETTING_VIEW, "cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision", \
       "Older words for both nodes: true is tf32, false is ieee.") \
-    X(mkldnn_allow_tf32, "mkldnn.allow_tf32", BOOL, "false", "", "", BP_SETTING_VIEW, "mkldnn.fp32_precision", \
+    X(mkldnn_allow_tf32, "mkldnn.allow_tf32", BOOL, "false", "", "", BP_SETTING_VIEW | BP_SETTING_POLICY, "mkldnn.fp32_precision", \
       "Older words for that node: true is tf32, false is ieee.") \
     X(simulate_tf32, "simulate.tf32", BOOL, "false", "", "", BP_SETTING_POLICY, "matmul and gemm in f32", \
       "Round inputs to TF32 first (10 bits of fraction, nearest, ties away from zero), as tensor cores are fed.") \
@@ -86,8 +86,8 @@
       "Where no candidate keeps deterministic_algorithms, warn and run one that promises nothing.") \
     X(deterministic_debug_mode, "deterministic_debug_mode", WORD, "default", "default|warn|error", "", BP_SETTING_VIEW, "deterministic_algorithms, deterministic_algorithms.warn_only", \
       "Both at once: default is off, warn is on and warn_only, error is on alone.") \
-    X(fill_uninitialized_memory, "fill_uninitialized_memory", BOOL, "true", "", "", 0, "bp_tensor_new", \
-      "With deterministic_algorithms on, new tensors are filled: NaN, the largest integer, true.")
+    X(fill_uninitialized_memory, "fill_uninitialized_memory", BOOL, "true", "", "", 0, "nothing here: new tensors are always zeros", \
+      "In PyTorch, with deterministic_algorithms on: fill new tensors with NaN, the largest integer, or true.")
 
 /* CUDA and ROCm. */
 #define BP_SETTINGS_CUDA(X) \

@@ -42,5 +42,8 @@ void setting_row_json(const setting_row *row) {
     json_bool("policy", info->flags & BP_SETTING_POLICY);
     json_text("affects", info->affects);
     json_text("help", info->help);
+    const char *why;
+    json_bool("answered", bp_setting_answered(info->name, &why));
+    json_text("why_not", why);
     json_close();
 }

@@ -144,8 +144,46 @@ static void print_providers(void) {
         cli_cell(table, CLI_PLAIN, "%s (%s)%s%s", info.description, info.path[0] ? info.path : "built in",
                  info.reason[0] ? ": " : "", info.reason);
     }
-    putchar('\n');
     cli_table_end(table);
+}
+
+static const char *yes_no(int value) {
+    return value ? "yes" : "no";
+}
+
+static void print_backends(void) {
+    cli_table *table = cli_table_new("BACKEND|VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|WHY NOT");
+    bp_backend_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_backend_at(i, &info); i++) {
+        cli_cell(table, CLI_STRONG, "%s", info.name);
+        cli_cell(table, CLI_PLAIN, "%s", known(info.version));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.built));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.present));
+        cli_cell(table, info.available ? CLI_GOOD : CLI_PLAIN, "%s", yes_no(info.available));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.enabled));
+        bool off = info.available && !info.enabled;
+        cli_cell(table, CLI_PLAIN, "%s%s", off ? info.setting : info.reason, off ? " is false" : "");
+    }
+    cli_table_end(table);
+}
+
+static void backends_json(void) {
+    bp_backend_info info = {.struct_size = sizeof info};
+    json_open("backends", '[');
+    for (int i = 0; bp_backend_at(i, &info); i++) {
+        json_open(NULL, '{');
+        json_text("name", info.name);
+        json_text("version", info.version);
+        json_int("version_number", info.version_number);
+        json_bool("built", info.built);
+        json_bool("present", info.present);
+        json_bool("available", info.available);
+        json_bool("enabled", info.enabled);
+        json_text("setting", info.setting);
+        json_text("reason", info.reason);
+        json_close();
+    }
+    json_close();
 }
 
 static void print_places(void) {
@@ -155,7 +193,6 @@ static void print_places(void) {
         cli_cell(table, CLI_PLAIN, "%s", place);
         cli_cell(table, CLI_PLAIN, "%s", outcome);
     }
-    putchar('\n');
     cli_table_end(table);
 }
 
@@ -187,6 +224,7 @@ static void print_json(int count) {
     }
     json_close();
     providers_json();
+    backends_json();
     json_open("searched", '[');
     for (int i = 0; bp_search_place_at(i, &place, &outcome); i++) {
         json_open(NULL, '{');
@@ -216,10 +254,20 @@ static int list(const cli_args *args) {
         print_json(count);
         return CLI_OK;
     }
-    bool all = cli_has(args, "all");
-    print_libraries(count, all);
-    print_providers();
+    bool all = cli_has(args, "all"), backends = cli_has(args, "backends");
+    if (!backends || all) {
+        print_libraries(count, all);
+        putchar('\n');
+        print_providers();
+    }
     if (all) {
+        putchar('\n');
+    }
+    if (backends || all) {
+        print_backends();
+    }
+    if (all) {
+        putchar('\n');
         print_places();
     }
     return CLI_OK;
@@ -227,6 +275,7 @@ static int list(const cli_args *args) {
 
 static const cli_option options[] = {
     {"all", 'a', NULL, "Show every file and fact, how each was learned, and the places searched."},
+    {"backends", 'b', NULL, "Show the backends of torch.backends instead: what each is here, and why not more."},
     {"probe", 'p', NULL, "Probe every library again, whatever is stored from before."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},

@@ -13,6 +13,16 @@ static void tell_hidden(const setting_row *before) {
     }
 }
 
+/* It is stored all the same: another machine may have what this one lacks. */
+static void tell_unanswered(const setting_row *row) {
+    const char *why;
+    if (!bp_setting_answered(row->info->name, &why)) {
+        char *text = cli_format("nothing on this machine answers to %s: %s", row->info->name, why);
+        cli_warn(NULL, text);
+        free(text);
+    }
+}
+
 static int set(const cli_args *args) {
     bool unset = cli_has(args, "unset");
     if (args->count != (unset ? 1 : 2)) {
@@ -38,6 +48,9 @@ static int set(const cli_args *args) {
         cli_say(CLI_PLAIN, "%s = %s, in %s\n", row.info->name, args->operands[1], path);
     }
     tell_hidden(&row);
+    if (!unset) {
+        tell_unanswered(&row);
+    }
     return CLI_OK;
 }
 

@@ -14,8 +14,14 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
 }
 
 /* The promises that the policy asks for, checked here for all providers alike: an absent note means "unknown". */
-static void check_promises(const bp_policy *policy, bp_verdict *verdict) {
-    if (policy->deterministic == 2 && !(verdict->notes & BP_NOTE_SAME_THREADS)) {
+static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
+    const bp_policy *policy = &problem->policy;
+    bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
+    int precision = f32 ? policy->precision : 0;
+    bool bf16 = (verdict->notes & BP_NOTE_DOWN_CONVERTS) != 0, tf32 = (verdict->notes & BP_NOTE_INPUTS_TF32) != 0;
+    if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
+        refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to less than fp32_precision allows");
+    } else if (policy->deterministic == 2 && !(verdict->notes & BP_NOTE_SAME_THREADS)) {
         refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits with any number of threads");
     } else if (policy->deterministic == 1 && !(verdict->notes & (BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS))) {
         refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits in the next run");
@@ -24,18 +30,41 @@ static void check_promises(const bp_policy *policy, bp_verdict *verdict) {
     }
 }
 
+static uint32_t simulation_note(const bp_problem *problem) {
+    bool bf16 = problem->policy.simulate == 2;
+    return !bp__simulated(problem) ? 0 : bf16 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
+}
+
+/* The setting that switches off what a candidate is or runs on; NULL when none does. */
+static const char *switched_off(const bp__candidate *candidate, unsigned avoid) {
+    const bp_library_info *library = candidate->library;
+    if (!library || avoid == 0) {
+        return NULL;
+    }
+    const char *threads = library->threading;
+    bool openmp =
+        bp__text_equal(threads, "libgomp") || bp__text_equal(threads, "libomp") || bp__text_equal(threads, "libiomp5");
+    return avoid & BP__AVOID_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
+           : avoid & BP__AVOID_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
+           : avoid & BP__AVOID_OPENMP && openmp                                    ? "openmp.enabled is false"
+                                                                                   : NULL;
+}
+
 static void ask(const bp__candidate *candidate, const bp_problem *problem, const char *exclude, bp_verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
     verdict->struct_size = sizeof *verdict;
     verdict->algorithm = "";
     if (bp__name_listed(candidate, exclude)) {
         refuse(verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
+    } else if (switched_off(candidate, problem->policy.avoid)) {
+        refuse(verdict, BP_REASON_EXCLUDED, switched_off(candidate, problem->policy.avoid));
     } else if (!candidate->instance) {
         refuse(verdict, BP_REASON_BROKEN, candidate->refusal);
     } else {
         candidate->provider->accept(candidate->instance, problem, verdict);
         if (verdict->reason == BP_REASON_ACCEPTED) {
-            check_promises(&problem->policy, verdict);
+            check_promises(problem, verdict);
+            verdict->notes |= simulation_note(problem);
         }
     }
 }
@@ -211,34 +240,66 @@ static bp_status ask_all(bp__choice *choice, const bp_problem *problem, bool nee
     return BP_OK;
 }
 
-bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all) {
-    memset(choice, 0, sizeof *choice);
+/* Chooses for choice->asked. */
+static bp_status choose(bp__choice *choice, uint64_t skip, bool all) {
+    const bp_problem *asked = &choice->asked;
+    const char *preferred = bp__policy_text(asked->policy.preferred);
     choice->chosen = -1;
-    const char *preferred = bp__policy_text(problem->policy.preferred);
-    bp_status status = BP_OK;
+    choice->status = BP_OK;
     /* A preference for a provider that needs no library is settled without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
-        status = ask_all(choice, problem, false);
-        int wanted = status == BP_OK ? meant(choice, preferred) : -1;
+        BP__TRY(ask_all(choice, asked, false));
+        int wanted = meant(choice, preferred);
         early = wanted >= 0 && !choice->candidates[wanted]->library && open_to(choice, wanted, skip);
     }
-    if (status == BP_OK && !early) {
-        status = ask_all(choice, problem, true);
+    if (!early) {
+        BP__TRY(ask_all(choice, asked, true));
+    }
+    decide(choice, asked, skip);
+    if (!early) {
+        bp__name_warn_of_unknown(choice, bp__policy_text(asked->policy.exclude));
+    }
+    return BP_OK;
+}
+
+/* deterministic_algorithms with warn_only: a candidate without the promise is better than none. */
+static bp_status choose_without_promise(bp__choice *choice, uint64_t skip, bool all) {
+    choice->asked.policy.deterministic = 0;
+    bp__text_free(&choice->decision);
+    bp__text_free(&choice->warning);
+    BP__TRY(choose(choice, skip, all));
+    if (choice->chosen >= 0) {
+        bp__text_addf(&choice->warning,
+                      "%sno candidate for %s promises the same bits again, and '%s' runs all the same "
+                      "(deterministic_algorithms.warn_only)",
+                      choice->warning.length > 0 ? "; " : "", bp_op_name((bp_op)choice->asked.op),
+                      bp__candidate_id(choice->candidates[choice->chosen]));
+    }
+    return BP_OK;
+}
+
+bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all) {
+    memset(choice, 0, sizeof *choice);
+    choice->asked = *problem;
+    const char *simulated = bp__simulated(problem);
+    if (simulated) {
+        bp__simulate_layout(&choice->asked);
+    }
+    bp_status status = choose(choice, skip, all);
+    if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
+        status = choose_without_promise(choice, skip, all);
+    }
+    if (status == BP_OK && simulated && choice->chosen >= 0) {
+        bp__text_addf(&choice->decision, "; inputs are rounded to %s first", simulated);
+    }
+    if (status == BP_OK && (choice->decision.failed || choice->warning.failed)) {
+        status = bp__fail_memory(1024, "the reason of a choice");
     }
     if (status != BP_OK) {
         bp__choice_free(choice);
-        return status;
     }
-    decide(choice, problem, skip);
-    if (!early) {
-        bp__name_warn_of_unknown(choice, bp__policy_text(problem->policy.exclude));
-    }
-    if (choice->decision.failed || choice->warning.failed) {
-        bp__choice_free(choice);
-        return bp__fail_memory(1024, "the reason of a choice");
-    }
-    return BP_OK;
+    return status;
 }
 
 void bp__choice_free(bp__choice *choice) {

@@ -98,7 +98,8 @@ typedef struct policy_row {
 static bool read_policy_row(int index, policy_row *row) {
     const bp_setting_info *info = bp_setting_at(index);
     row->name = info->name;
-    return (info->flags & BP_SETTING_POLICY) && bp_get(info->name, &row->value, &row->layer, &row->where) == BP_OK &&
+    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_VIEW); /* its targets are shown */
+    return shown && bp_get(info->name, &row->value, &row->layer, &row->where) == BP_OK &&
            bp_get_node(info->name, &row->node) == BP_OK;
 }
 

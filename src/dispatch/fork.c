@@ -9,8 +9,8 @@
 /* From the room that locks first to the one that locks last: whoever holds one of these may wait for those below it
  * only. */
 static pthread_mutex_t *const mutexes[] = {
-    &bp__candidates_mutex, &bp__cache_mutex,  &bp__hot_mutex,  &bp__plans_mutex,
-    &bp__observe_mutex,    &bp__policy_mutex, &bp__host_mutex,
+    &bp__verbose_mutex, &bp__candidates_mutex, &bp__cache_mutex,  &bp__hot_mutex,
+    &bp__plans_mutex,   &bp__observe_mutex,    &bp__policy_mutex, &bp__host_mutex,
 };
 
 static void before(void) {

@@ -52,6 +52,7 @@ typedef struct bp__choice {
     bp_status status;     /* BP_OK, or why there is none */
     bp__text decision;    /* the sentence for it */
     bp__text warning;     /* empty, or the sentence of a fallback */
+    bp_problem asked;     /* what the candidates were asked about: simulation and warn_only change it */
 } bp__choice;
 
 /* ---- Names of libraries in settings (names.c) ---- */
@@ -62,6 +63,16 @@ bool bp__name_listed(const bp__candidate *candidate, const char *list);
 void bp__name_warn_of_unknown(bp__choice *choice, const char *list);
 /* Why the name means no candidate, in one sentence. */
 void bp__name_why_absent(const char *name, char *buffer, size_t size);
+
+/* ---- Simulated precision (simulate.c) ---- */
+/* What f32 inputs of the problem are rounded to before the call, in words; NULL when they are not. */
+const char *bp__simulated(const bp_problem *problem);
+void bp__simulate_layout(bp_problem *problem); /* of the rounded copies */
+/* Puts the rounding before `inner`, a plan for the copies of `problem`'s operands; takes it on success. */
+bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
+
+/* Bits of bp_policy.avoid. */
+enum { BP__AVOID_MKL = 1, BP__AVOID_OPENMP = 2, BP__AVOID_ONEDNN = 4 };
 
 /* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails
  * only for lack of memory or when the library list cannot be made. */
@@ -157,6 +168,6 @@ void bp__fork_watch(void);
 
 /* The mutexes of this room, for fork.c. */
 extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex,
-    bp__observe_mutex, bp__host_mutex;
+    bp__observe_mutex, bp__host_mutex, bp__verbose_mutex;
 
 #endif

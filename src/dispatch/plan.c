@@ -92,6 +92,18 @@ static bool needs_scalars(const bp_problem *problem) {
     return problem->op == BP_OP_GEMM && (gemm->alpha == BP_FACTOR_ANY || gemm->beta == BP_FACTOR_ANY);
 }
 
+static bp_status prepare_call(bp_prepared **prepared, const bp__candidate *candidate, const bp__choice *choice,
+                              const bp_problem *problem) {
+    bp_prepared *inner;
+    BP__TRY(candidate->provider->plan(candidate->instance, &choice->asked, &choice->verdicts[choice->chosen], &inner));
+    *prepared = inner;
+    bp_status status = bp__simulated(problem) ? bp__simulate_wrap(problem, inner, prepared) : BP_OK;
+    if (status != BP_OK) {
+        inner->destroy(inner);
+    }
+    return status;
+}
+
 static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_problem *problem) {
     bp_plan *plan = bp__alloc_zero(1, sizeof *plan);
     if (!plan) {
@@ -106,7 +118,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     atomic_init(&plan->references, 1);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
-    bp_status status = candidate->provider->plan(candidate->instance, problem, &plan->verdict, &plan->prepared);
+    bp_status status = prepare_call(&plan->prepared, candidate, choice, problem);
     if (status != BP_OK) {
         bp__free(plan);
         return status;

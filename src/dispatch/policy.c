@@ -51,6 +51,18 @@ const char *bp__policy_text(uint32_t handle) {
     return text;
 }
 
+/* The CPU's node of the precision tree: every provider of today computes there. */
+static uint8_t matmul_precision(void) {
+    const char *word = bp_get_mkldnn_matmul_fp32_precision();
+    return bp__text_equal(word, "bf16") ? 2 : bp__text_equal(word, "tf32") ? 1 : 0;
+}
+
+static uint8_t avoided(void) {
+    return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__AVOID_MKL) |
+                     (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__AVOID_OPENMP) |
+                     (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__AVOID_ONEDNN));
+}
+
 void bp__policy_resolve(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
     int64_t threads = bp__setting_int(BP_SET_num_threads);
@@ -58,6 +70,12 @@ void bp__policy_resolve(bp_policy *policy) {
     policy->deterministic = (uint8_t)bp__setting_int(BP_SET_deterministic);
     policy->capability = (uint8_t)bp__cpu_capability();
     policy->fallback = (uint8_t)bp__setting_int(BP_SET_dispatch_fallback);
+    bool wish = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
+    policy->deterministic = wish ? 1 : policy->deterministic;
+    policy->warn_only = wish && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
+    policy->precision = matmul_precision();
+    policy->avoid = avoided();
+    policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
     const char *preferred = bp__setting_text(BP_SET_blas_preferred);
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);

@@ -47,6 +47,7 @@ static const struct {
     {BP_NOTE_SAME_THREADS, "same bits with any number of threads"},
     {BP_NOTE_SAME_RUN, "same bits again with the same number of threads"},
     {BP_NOTE_DOWN_CONVERTS, "rounds inputs to a shorter type"},
+    {BP_NOTE_INPUTS_TF32, "rounds inputs to TF32"},
     {BP_NOTE_PROPAGATES_NAN, "propagates NaN"},
     {BP_NOTE_PACKS_A, "copies A first"},
     {BP_NOTE_PACKS_B, "copies B first"},

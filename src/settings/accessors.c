@@ -30,7 +30,7 @@ static bp_status write_int(bp_setting_id id, int64_t value) {
 
 #define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
     BP__C_##type bp_get_##id(void) {                                                                                   \
-        return READ_##type(BP_SET_##id, flags);                                                                               \
+        return READ_##type(BP_SET_##id, flags);                                                                        \
     }                                                                                                                  \
     bp_status bp_set_##id(BP__C_##type value) {                                                                        \
         return WRITE_##type(BP_SET_##id, value);                                                                       \

@@ -101,7 +101,7 @@ void bp__generation_bump(void);
 /* ---- Files and environment (layers.c), called with the mutex held ---- */
 typedef struct bp__layers {
     bp__stored values[BP_LAYER_PROCESS + 1][BP_SETTING_COUNT];
-    const char *problems[64];
+    const char *problems[256];
     int problem_count;
 } bp__layers;
 bp_status bp__layers_read(bp__layers *layers);

@@ -34,14 +34,23 @@ static bp__value read_debug_mode(const char *const words[]) {
 }
 
 static const view views[] = {
-    {BP_SET_float32_matmul_precision, {BP_SET_cuda_matmul_fp32_precision, BP_SET_mkldnn_matmul_fp32_precision}, 2,
-     {{"ieee", "ieee"}, {"tf32", "tf32"}, {"tf32", "bf16"}}, read_matmul_precision},
+    {BP_SET_float32_matmul_precision,
+     {BP_SET_cuda_matmul_fp32_precision, BP_SET_mkldnn_matmul_fp32_precision},
+     2,
+     {{"ieee", "ieee"}, {"tf32", "tf32"}, {"tf32", "bf16"}},
+     read_matmul_precision},
     {BP_SET_cuda_matmul_allow_tf32, {BP_SET_cuda_matmul_fp32_precision}, 1, {{"ieee"}, {"tf32"}}, read_tf32},
-    {BP_SET_cudnn_allow_tf32, {BP_SET_cudnn_conv_fp32_precision, BP_SET_cudnn_rnn_fp32_precision}, 2,
-     {{"ieee", "ieee"}, {"tf32", "tf32"}}, read_tf32},
+    {BP_SET_cudnn_allow_tf32,
+     {BP_SET_cudnn_conv_fp32_precision, BP_SET_cudnn_rnn_fp32_precision},
+     2,
+     {{"ieee", "ieee"}, {"tf32", "tf32"}},
+     read_tf32},
     {BP_SET_mkldnn_allow_tf32, {BP_SET_mkldnn_fp32_precision}, 1, {{"ieee"}, {"tf32"}}, read_tf32},
-    {BP_SET_deterministic_debug_mode, {BP_SET_deterministic_algorithms, BP_SET_deterministic_algorithms_warn_only}, 2,
-     {{"false", "false"}, {"true", "true"}, {"true", "false"}}, read_debug_mode},
+    {BP_SET_deterministic_debug_mode,
+     {BP_SET_deterministic_algorithms, BP_SET_deterministic_algorithms_warn_only},
+     2,
+     {{"false", "false"}, {"true", "true"}, {"true", "false"}},
+     read_debug_mode},
 };
 
 static const view *view_of(bp_setting_id id) {

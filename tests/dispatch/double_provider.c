@@ -4,11 +4,15 @@
  *   DOUBLE_NOTES    its promises                 DOUBLE_REASON   what accept() says (0: accepted)
  *   DOUBLE_PLAN     what plan() returns          DOUBLE_RUN      what run() returns
  *   DOUBLE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
+ *   DOUBLE_DTYPE    the one type that it takes (f64)
  * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
 #include "backplane/provider.h"
 
 #ifndef DOUBLE_NOTES
 #define DOUBLE_NOTES 0
+#endif
+#ifndef DOUBLE_DTYPE
+#define DOUBLE_DTYPE BP_F64
 #endif
 #ifndef DOUBLE_REASON
 #define DOUBLE_REASON BP_REASON_ACCEPTED
@@ -43,7 +47,7 @@ static void double_close(void *instance) {
 
 static void double_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
     (void)instance;
-    verdict->reason = problem->dtype == BP_F64 ? DOUBLE_REASON : BP_REASON_DTYPE;
+    verdict->reason = problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON : BP_REASON_DTYPE;
     verdict->algorithm = "double";
     verdict->notes = DOUBLE_NOTES;
     verdict->threads = DOUBLE_SCALES ? problem->policy.threads : 1;
@@ -77,7 +81,7 @@ static bp_status double_plan(void *instance, const bp_problem *problem, const bp
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
-    *p = (prepared){{double_run, double_destroy}, problem->of.gemm.m * problem->of.gemm.n};
+    *p = (prepared){{double_run, double_destroy}, DOUBLE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
     *made = &p->base;
     return BP_OK;
 }

@@ -92,8 +92,8 @@ static void problems_are_counted_out(void **state) {
     }
     write_file(user_path, bp__text_get(&text));
     bp__text_free(&text);
-    assert_int_equal(problem_count(), 64);
-    assert_string_equal(bp_problem_at(63), "more problems are not listed");
+    assert_int_equal(problem_count(), 256);
+    assert_string_equal(bp_problem_at(255), "more problems are not listed");
 }
 
 static void files_must_be_small_regular_and_trusted(void **state) {

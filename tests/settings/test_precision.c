@@ -95,9 +95,11 @@ static const writing writings[] = {
     {"mkldnn.allow_tf32", "true", {{CPU, "tf32"}, {CPU_MATMUL, "tf32"}}},
     {"mkldnn.allow_tf32", "false", {{CPU, "ieee"}, {CPU_MATMUL, "ieee"}}},
     {"deterministic_debug_mode", "default", {{"deterministic_algorithms", "false"}}},
-    {"deterministic_debug_mode", "warn",
+    {"deterministic_debug_mode",
+     "warn",
      {{"deterministic_algorithms", "true"}, {"deterministic_algorithms.warn_only", "true"}}},
-    {"deterministic_debug_mode", "error",
+    {"deterministic_debug_mode",
+     "error",
      {{"deterministic_algorithms", "true"}, {"deterministic_algorithms.warn_only", "false"}}},
 };
 

@@ -1,0 +1,222 @@
+/* backends.c - the backends that torch.backends names, answered from the lists of libraries and providers.
+ *
+ * The table says what each backend consists of; everything else is looked up. A backend whose provider does not exist
+ * yet says so, whatever is installed: that a library lies there does not make operations run on it.
+ */
+#include "backplane/backends.h"
+
+#include "dispatch/internal.h"
+
+#include "base/base.h"
+#include "machine/internal.h"
+#include "registry/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct backend {
+    const char *name;
+    const char *provider; /* the one that drives it; NULL: none does in this version */
+    const char *family;   /* of its library; NULL: it needs none */
+    const char *what;     /* no provider, no library: what it is, for the reason */
+    const char *setting;
+    int scale; /* of version_number: each later part of the version counts this many times less; 0: none */
+} backend;
+
+#define NO_PROVIDER NULL
+static const backend backends[] = {
+    {"cpu", "native", NULL, "", "", 0},
+    {"cuda", NO_PROVIDER, "cublas", "NVIDIA's GPUs", "", 1000},
+    {"cudnn", NO_PROVIDER, "cudnn", "NVIDIA's cuDNN", "cudnn.enabled", 100},
+    {"cusparselt", NO_PROVIDER, "cusparselt", "NVIDIA's cuSPARSELt", "", 100},
+    {"kleidiai", NO_PROVIDER, NULL, "Arm's KleidiAI", "", 0},
+    {"mha", NO_PROVIDER, NULL, "the fast path of whole attention layers", "mha.fastpath", 0},
+    {"miopen", NO_PROVIDER, NULL, "AMD's MIOpen", "", 0},
+    {"mkl", "blas", "mkl", "Intel's MKL", "mkl.enabled", 100},
+    {"mkldnn", NO_PROVIDER, "onednn", "oneDNN", "mkldnn.enabled", 100},
+    {"mps", NO_PROVIDER, NULL, "Apple's Metal", "", 0},
+    {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0},
+    {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0},
+    {"openmp", "blas", "openmp", "a BLAS library on an OpenMP runtime", "openmp.enabled", 0},
+    {"opt_einsum", NO_PROVIDER, NULL, "einsum", "opt_einsum.enabled", 0},
+    {"quantized", NO_PROVIDER, NULL, "quantised operations", "", 0},
+    {"xnnpack", NO_PROVIDER, NULL, "XNNPACK", "xnnpack.enabled", 0},
+    {"xpu", NO_PROVIDER, NULL, "Intel's GPUs", "", 0},
+};
+
+/* ---- Facts ---- */
+
+static bool provider_works(const char *name, const char **reason) {
+    bp_provider_info info = {.struct_size = sizeof info};
+    for (int i = 0; name && bp_provider_at(i, &info); i++) {
+        if (bp__text_equal(info.name, name)) {
+            *reason = info.reason;
+            return info.status == BP_OK;
+        }
+    }
+    *reason = "the provider module is not installed";
+    return false;
+}
+
+static bool is_openmp(const char *threading) {
+    return bp__text_equal(threading, "libgomp") || bp__text_equal(threading, "libomp") ||
+           bp__text_equal(threading, "libiomp5");
+}
+
+/* "openmp" means a BLAS library whose threads are OpenMP's: that is what dispatch can run there. */
+static bool belongs(const bp_library_info *row, const char *family) {
+    bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0;
+    return bp__text_equal(family, "openmp") ? blas && is_openmp(row->threading) : bp__text_equal(row->family, family);
+}
+
+/* How good a row is as an answer: usable, there but untried, there but broken. */
+static int rank(const bp_library_info *row) {
+    return row->state == BP_LIBRARY_OK ? 3 : row->state == BP_LIBRARY_UNPROBED ? 2 : 1;
+}
+
+static bp_status find_library(const char *family, bp_library_info *best, bool *found) {
+    int count = 0;
+    *found = false;
+    BP__TRY(bp_library_count(&count));
+    bp_library_info row = {.struct_size = sizeof row};
+    for (int i = 0; i < count; i++) {
+        bool fits = bp_library_at(i, &row) == BP_OK && row.state != BP_LIBRARY_FACADE && belongs(&row, family);
+        if (fits && (!*found || rank(&row) > rank(best))) {
+            *best = row;
+            *found = true;
+        }
+    }
+    return BP_OK;
+}
+
+/* "9.19.0" at a scale of 100: 91900. */
+static int64_t count_version(const char *version, int scale) {
+    int64_t number = 0;
+    const char *at = version;
+    for (int part = 0; part < 3 && scale > 0; part++) {
+        char *end;
+        long value = strtol(at, &end, 10);
+        number = number * (part ? scale : 1) + (end == at || value < 0 ? 0 : value);
+        at = *end == '.' ? end + 1 : end;
+    }
+    return *version ? number : 0;
+}
+
+/* ---- Answers ---- */
+
+static void say_unbuilt(bp__text *reason, const backend *b, const bp_library_info *row, bool found) {
+    if (found && row->reason[0]) {
+        bp__text_addf(reason, "%s: %s; and ", row->path, row->reason);
+    } else if (found) {
+        bp__text_addf(reason, "%s is there; but ", row->path);
+    }
+    bp__text_addf(reason, "this version has no provider for %s", b->what);
+}
+
+static void say_unavailable(bp__text *reason, const backend *b, const bp_library_info *row, bool found,
+                            const char *provider_reason) {
+    if (provider_reason) {
+        bp__text_addf(reason, "provider '%s': %s", b->provider, provider_reason);
+    } else if (found) {
+        bp__text_addf(reason, "%s: %s", row->path, row->reason);
+    } else if (bp__text_equal(b->family, "openmp")) {
+        bp__text_addf(reason, "no %s was found", b->what + strlen("a "));
+    } else {
+        bp__held_error held;
+        bp__error_hold(&held);
+        bp__library_absent(b->family);
+        bp__text_add(reason, bp_last_error());
+        bp__error_return(&held);
+    }
+}
+
+static bool switched_on(const char *setting) {
+    const char *value = "true";
+    return !*setting || (bp_get(setting, &value, NULL, NULL) == BP_OK && bp__text_equal(value, "true"));
+}
+
+static bp_status describe(const backend *b, bp_backend_info *info) {
+    bp_library_info row = {.struct_size = sizeof row};
+    bool found = false;
+    const char *provider_reason = NULL;
+    bp__text reason = {0};
+    if (b->family) {
+        BP__TRY(find_library(b->family, &row, &found));
+    }
+    info->name = b->name;
+    info->setting = b->setting;
+    info->built = b->provider && provider_works(b->provider, &provider_reason);
+    info->present = b->family ? found && rank(&row) > 1 : info->built;
+    info->available = info->built && (!b->family || (found && row.state == BP_LIBRARY_OK));
+    info->enabled = info->available && switched_on(b->setting);
+    info->version = found && !bp__text_equal(b->family, "openmp") ? row.version
+                    : b->family                                   ? ""
+                    : info->built                                 ? bp_version()
+                                                                  : "";
+    info->version_number = found ? count_version(info->version, b->scale) : 0;
+    if (!b->provider) {
+        say_unbuilt(&reason, b, &row, found);
+    } else if (!info->available) {
+        say_unavailable(&reason, b, &row, found, info->built ? NULL : provider_reason);
+    }
+    info->reason = reason.failed ? NULL : bp__intern(reason.length > 0 ? bp__text_get(&reason) : "");
+    bp__text_free(&reason);
+    return info->reason ? BP_OK : bp__fail_memory(256, "the state of a backend");
+}
+
+int bp_backend_at(int index, bp_backend_info *info) {
+    bool inside = info && info->struct_size == sizeof *info && index >= 0 && index < BP__COUNT(backends);
+    return inside && describe(&backends[index], info) == BP_OK;
+}
+
+static const char *name_at(void *user, int index) {
+    (void)user;
+    return index < BP__COUNT(backends) ? backends[index].name : NULL;
+}
+
+bp_status bp_backend_status(const char *name, bp_backend_info *info) {
+    if (!name || !info || info->struct_size != sizeof *info) {
+        return bp__fail(BP_E_ARGUMENT, "%s",
+                        !name   ? "name: NULL given; it takes the name of a backend"
+                        : !info ? "info: NULL given; it takes the address of a bp_backend_info"
+                                : "info: struct_size is not sizeof(bp_backend_info)");
+    }
+    for (int i = 0; i < BP__COUNT(backends); i++) {
+        if (bp__text_equal(backends[i].name, name)) {
+            return describe(&backends[i], info);
+        }
+    }
+    char question[256];
+    bp__suggest(name, name_at, NULL, question, sizeof question);
+    return bp__fail(BP_E_UNKNOWN_NAME, "no backend is called '%.64s'; %s", name,
+                    *question ? question : "`backplane list` shows them all");
+}
+
+/* ---- Settings ---- */
+
+/* The backend that a setting is for: the first part of its name; NULL for those of the library itself. */
+static const backend *backend_of(const char *setting) {
+    size_t length = strcspn(setting, ".");
+    for (int i = 0; i < BP__COUNT(backends); i++) {
+        if (strlen(backends[i].name) == length && strncmp(backends[i].name, setting, length) == 0) {
+            return &backends[i];
+        }
+    }
+    return NULL;
+}
+
+int bp_setting_answered(const char *name, const char **why) {
+    const bp_setting_info *row = name ? bp_setting_at(bp_setting_find(name)) : NULL;
+    const char *reason = "";
+    if (row && strncmp(row->affects, "nothing", strlen("nothing")) == 0) {
+        reason = row->affects;
+    } else if (row && !(row->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP))) {
+        const backend *b = backend_of(name);
+        bp_backend_info info = {.struct_size = sizeof info};
+        reason = b && describe(b, &info) == BP_OK && !info.available ? info.reason : "";
+    }
+    if (why) {
+        *why = reason;
+    }
+    return !*reason;
+}

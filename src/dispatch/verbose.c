@@ -1,0 +1,274 @@
+/* verbose.c - the verbose switches of MKL and oneDNN: scopes that nest, and lines for a handler.
+ *
+ * Neither library has a callback, and both write with the C library's standard output. So that stream is turned to a
+ * file in memory while a scope with a handler is open, and what the libraries did not write is passed on afterwards.
+ */
+#include "backplane/verbose.h"
+
+#include "base/base.h"
+#include "dispatch/internal.h"
+#include "registry/internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct vendor {
+    const char *backend, *family, *symbol;
+    const char *variables[3]; /* that set the level at start */
+    bool tells_before;        /* the switch returns the level from before; the other kind returns 0 for success */
+    int most;
+} vendor;
+
+static const vendor vendors[] = {
+    {"mkl", "mkl", "mkl_verbose", {NULL}, true, 1},
+    {"mkldnn", "onednn", "dnnl_set_verbose", {"ONEDNN_VERBOSE", "DNNL_VERBOSE", NULL}, false, 2},
+};
+
+/* What begins a line of theirs. */
+static const char *const marks[] = {"MKL_VERBOSE", "onednn_verbose", "dnnl_verbose"};
+
+typedef int (*switch_function)(int level);
+
+struct bp_verbose_scope {
+    const vendor *of;
+    switch_function set;
+    int level;
+    bp_verbose_handler handler;
+    void *user;
+    bp_verbose_scope *below;
+};
+
+pthread_mutex_t bp__verbose_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    bp_verbose_scope *top;
+    int base[BP__COUNT(vendors)]; /* the level before the first scope */
+    int saved, memory;            /* file descriptors, while standard output is captured */
+    bool captured;
+} now;
+
+/* ---- The switch ---- */
+
+static int level_in_environment(const vendor *v) {
+    for (int i = 0; v->variables[i]; i++) {
+        const char *value = bp__env(v->variables[i]);
+        if (value && *value) {
+            int level = atoi(value);
+            return level > 0 ? level : !bp__text_equal(value, "0") && !bp__text_equal(value, "none");
+        }
+    }
+    return 0;
+}
+
+static const bp_verbose_scope *innermost(const vendor *v) {
+    const bp_verbose_scope *scope = now.top;
+    while (scope && scope->of != v) {
+        scope = scope->below;
+    }
+    return scope;
+}
+
+static bp_status turn(const bp_verbose_scope *scope) {
+    const vendor *v = scope->of;
+    int answer = scope->set(scope->level < v->most ? scope->level : v->most);
+    if (v->tells_before ? answer < 0 : answer != 0) {
+        return bp__fail(BP_E_UNSUPPORTED, "%s refuses verbose level %d: it may be built without it", v->backend,
+                        scope->level);
+    }
+    if (!innermost(v)) {
+        now.base[v - vendors] = v->tells_before ? answer : level_in_environment(v);
+    }
+    return BP_OK;
+}
+
+static bp_status find_switch(const vendor *v, switch_function *set) {
+    bp_library_info row = {.struct_size = sizeof row};
+    void *handle;
+    BP__TRY(bp_library_find(v->family, &row));
+    BP__TRY(bp__library_open(&row, &handle));
+    *set = (switch_function)dlsym(handle, v->symbol);
+    return *set ? BP_OK : bp__fail(BP_E_SYMBOL, "library '%s' (%s) has no function %s", row.id, row.path, v->symbol);
+}
+
+/* ---- Capture ---- */
+
+static bp_status begin_capture(void) {
+    if (now.captured) {
+        return bp__fail(BP_E_BUSY, "another scope has a handler for verbose lines; leave it first");
+    }
+    fflush(stdout);
+    now.memory = memfd_create("backplane-verbose", MFD_CLOEXEC);
+    now.saved = now.memory >= 0 ? dup(STDOUT_FILENO) : -1;
+    if (now.saved < 0 || dup2(now.memory, STDOUT_FILENO) < 0) {
+        int problem = errno;
+        close(now.memory);
+        close(now.saved);
+        return bp__fail(BP_E_IO, "standard output cannot be turned to memory: %s", strerror(problem));
+    }
+    now.captured = true;
+    return BP_OK;
+}
+
+static bool is_vendors(const char *line) {
+    for (int i = 0; i < BP__COUNT(marks); i++) {
+        if (strncmp(line, marks[i], strlen(marks[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pass_on(const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t wrote = write(STDOUT_FILENO, bytes, size);
+        if (wrote <= 0 && errno != EINTR) {
+            return;
+        }
+        bytes += wrote > 0 ? wrote : 0;
+        size -= wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+static void deliver(char *text, const bp_verbose_scope *scope) {
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        bool ended = text[length] == '\n';
+        if (is_vendors(text)) {
+            text[length] = '\0';
+            scope->handler(scope->user, text);
+        } else {
+            pass_on(text, length + ended);
+        }
+        text += length + ended;
+    }
+}
+
+/* Standard output is as before; returns what was written meanwhile, NULL when memory is short: then that is lost. */
+static char *end_capture(void) {
+    fflush(stdout);
+    off_t size = lseek(now.memory, 0, SEEK_END);
+    char *text = bp__alloc((size_t)(size > 0 ? size : 0) + 1);
+    ssize_t got = text ? pread(now.memory, text, (size_t)size, 0) : 0;
+    if (text) {
+        text[got > 0 ? got : 0] = '\0';
+    }
+    dup2(now.saved, STDOUT_FILENO);
+    close(now.saved);
+    close(now.memory);
+    now.captured = false;
+    return text;
+}
+
+/* ---- Scopes ---- */
+
+static const char *name_at(void *user, int index) {
+    (void)user;
+    return index < BP__COUNT(vendors) ? vendors[index].backend : NULL;
+}
+
+static bp_status find_vendor(const char *backend, int level, const vendor **found) {
+    if (!backend || level < BP_VERBOSE_OFF || level > BP_VERBOSE_ON_CREATION) {
+        return bp__fail(BP_E_ARGUMENT,
+                        backend ? "level: %d is none; it is 0, 1 or 2"
+                                : "backend: NULL given; it takes \"mkl\" or \"mkldnn\"",
+                        level);
+    }
+    for (int i = 0; i < BP__COUNT(vendors); i++) {
+        if (bp__text_equal(vendors[i].backend, backend)) {
+            *found = &vendors[i];
+            return BP_OK;
+        }
+    }
+    char question[128];
+    bp__suggest(backend, name_at, NULL, question, sizeof question);
+    return bp__fail(BP_E_UNKNOWN_NAME, "'%.64s' has no verbose mode; mkl and mkldnn have%s%s", backend,
+                    *question ? "; " : "", question);
+}
+
+static bp_status open_scope(bp_verbose_scope *scope) {
+    BP__TRY(scope->handler ? begin_capture() : BP_OK);
+    bp_status status = turn(scope);
+    if (status != BP_OK && scope->handler) {
+        bp__free(end_capture());
+    }
+    return status;
+}
+
+bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int level, bp_verbose_handler handler,
+                           void *user) {
+    const vendor *v;
+    switch_function set;
+    if (!scope) {
+        return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of a pointer");
+    }
+    *scope = NULL;
+    BP__TRY(find_vendor(backend, level, &v));
+    BP__TRY(find_switch(v, &set));
+    bp_verbose_scope *made = bp__alloc(sizeof *made);
+    if (!made) {
+        return bp__fail_memory(sizeof *made, "a verbose scope");
+    }
+    *made = (bp_verbose_scope){.of = v, .set = set, .level = level, .handler = handler, .user = user};
+    bp__fork_watch();
+    pthread_mutex_lock(&bp__verbose_mutex);
+    bp_status status = open_scope(made);
+    if (status == BP_OK) {
+        made->below = now.top;
+        now.top = made;
+    }
+    pthread_mutex_unlock(&bp__verbose_mutex);
+    if (status != BP_OK) {
+        bp__free(made);
+        return status;
+    }
+    *scope = made;
+    return BP_OK;
+}
+
+/* Takes a scope out of the list; false when it is not in it. */
+static bool take_out(bp_verbose_scope *scope) {
+    bp_verbose_scope **at = &now.top;
+    while (*at && *at != scope) {
+        at = &(*at)->below;
+    }
+    if (!*at) {
+        return false;
+    }
+    *at = scope->below;
+    return true;
+}
+
+bp_status bp_verbose_leave(bp_verbose_scope **scope) {
+    if (!scope) {
+        return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of the pointer that was entered");
+    }
+    if (!*scope) {
+        return BP_OK;
+    }
+    pthread_mutex_lock(&bp__verbose_mutex);
+    bool known = take_out(*scope);
+    char *text = NULL;
+    if (known) {
+        const vendor *v = (*scope)->of;
+        const bp_verbose_scope *left = innermost(v);
+        int level = left ? left->level : now.base[v - vendors];
+        (*scope)->set(level < v->most ? level : v->most);
+        text = (*scope)->handler ? end_capture() : NULL;
+    }
+    pthread_mutex_unlock(&bp__verbose_mutex);
+    if (!known) {
+        return bp__fail(BP_E_SCOPE, "scope: is not open");
+    }
+    if (text) {
+        deliver(text, *scope);
+        bp__free(text);
+    }
+    bp__free(*scope);
+    *scope = NULL;
+    return BP_OK;
+}

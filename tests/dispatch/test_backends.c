@@ -1,0 +1,177 @@
+/* test_backends.c - the backends of torch.backends: each is known, nothing pretends, and switches switch. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bp_backend_info status_of(const char *name) {
+    bp_backend_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_backend_status(name, &info), BP_OK);
+    assert_string_equal(info.name, name);
+    return info;
+}
+
+/* What must hold for every backend, whatever the machine has. */
+static void answers_fit_together(void **state) {
+    (void)state;
+    bp_backend_info info = {.struct_size = sizeof info};
+    int count = 0;
+    for (; bp_backend_at(count, &info); count++) {
+        assert_true(info.available <= (info.built && info.present));
+        assert_true(info.enabled <= info.available);
+        assert_true((info.reason[0] == 0) == (info.available != 0));
+        assert_true(info.version_number >= 0 && (info.version_number == 0 || info.version[0]));
+        if (info.setting[0]) {
+            const char *value;
+            assert_int_equal(bp_get(info.setting, &value, NULL, NULL), BP_OK);
+        }
+        bp_backend_info again = status_of(info.name);
+        assert_string_equal(again.reason, info.reason);
+    }
+    assert_true(count >= 17);
+    assert_int_equal(bp_backend_at(-1, &info), 0);
+    assert_int_equal(bp_backend_at(count, &info), 0);
+    assert_int_equal(bp_backend_at(0, NULL), 0);
+    info.struct_size = 1;
+    assert_int_equal(bp_backend_at(0, &info), 0);
+}
+
+static void names_of_pytorch_are_known(void **state) {
+    (void)state;
+    static const char *const names[] = {"cpu",        "cuda",      "cudnn",   "cusparselt", "kleidiai", "mha",
+                                        "miopen",     "mkl",       "mkldnn",  "mps",        "nnpack",   "openmp",
+                                        "opt_einsum", "quantized", "xnnpack", "xpu",        "mtia"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        status_of(names[i]);
+    }
+    assert_true(status_of("cpu").enabled);
+    assert_string_equal(status_of("cpu").version, bp_version());
+    assert_false(status_of("mps").built);
+    assert_non_null(strstr(status_of("mps").reason, "no provider for Apple's Metal"));
+}
+
+static void wrong_questions(void **state) {
+    (void)state;
+    bp_backend_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_backend_status("cudn", &info), BP_E_UNKNOWN_NAME);
+    assert_non_null(strstr(bp_last_error(), "cudnn"));
+    assert_int_equal(bp_backend_status(NULL, &info), BP_E_ARGUMENT);
+    assert_int_equal(bp_backend_status("mkl", NULL), BP_E_ARGUMENT);
+    info.struct_size = 3;
+    assert_int_equal(bp_backend_status("mkl", &info), BP_E_ARGUMENT);
+}
+
+/* Each library of the list is told of as it is. */
+static void libraries_are_told_of(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    bp_backend_info mkl = status_of("mkl"), cudnn = status_of("cudnn");
+    if (bp_library_find("mkl", &row) == BP_OK) {
+        assert_true(mkl.present && mkl.version_number > 20000000);
+        assert_string_equal(mkl.version, row.version);
+    } else {
+        assert_false(mkl.present);
+        assert_non_null(strstr(mkl.reason, "mkl"));
+    }
+    row.struct_size = sizeof row;
+    assert_false(cudnn.built || cudnn.available);
+    assert_non_null(strstr(cudnn.reason, "no provider for NVIDIA's cuDNN"));
+    if (bp_library_find("cudnn", &row) == BP_OK && row.version[0] == '9') {
+        assert_in_range(cudnn.version_number, 90000, 99999);
+        assert_true(row.state == BP_LIBRARY_OK || strstr(cudnn.reason, "driver"));
+    } else {
+        print_message("skipped: cuDNN 9 is not installed, so that its version is not looked at\n");
+    }
+}
+
+static const char *chosen_under(const char *settings) {
+    static double memory[3];
+    static char library[64];
+    const int64_t shape[] = {1, 1};
+    bp_view a, b, c;
+    bp_options *options;
+    bp_explanation *e;
+    bp_view_init(&a, &memory[0], BP_F64, 2, shape, NULL);
+    bp_view_init(&b, &memory[1], BP_F64, 2, shape, NULL);
+    bp_view_init(&c, &memory[2], BP_F64, 2, shape, NULL);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    bp_candidate_info info = {.struct_size = sizeof info};
+    library[0] = 0;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        snprintf(library, info.chosen ? sizeof library : 0, "%s", info.library);
+    }
+    bp_explanation_free(e);
+    bp_options_free(options);
+    return library;
+}
+
+/* mkl.enabled and openmp.enabled keep dispatch away from what they name. */
+static void switches_switch(void **state) {
+    (void)state;
+    bp_backend_info mkl = status_of("mkl"), openmp = status_of("openmp");
+    if (!mkl.available) {
+        print_message("skipped: there is no MKL to switch off\n");
+    } else {
+        assert_true(mkl.enabled);
+        assert_string_equal(chosen_under("blas.preferred=mkl"), "mkl");
+        assert_string_not_equal(chosen_under("blas.preferred=mkl, mkl.enabled=false"), "mkl");
+        bp_scope *scope;
+        assert_int_equal(bp_scope_enter(&scope, "mkl.enabled=false"), BP_OK);
+        assert_true(status_of("mkl").available && !status_of("mkl").enabled);
+        assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    }
+    bp_library_info row = {.struct_size = sizeof row};
+    if (!openmp.available || bp_library_find("openblas-openmp", &row) != BP_OK) {
+        print_message("skipped: there is no OpenBLAS on OpenMP to switch off\n");
+    } else {
+        assert_string_equal(chosen_under("blas.preferred=openblas-openmp"), "openblas-openmp");
+        assert_string_not_equal(chosen_under("blas.preferred=openblas-openmp, openmp.enabled=false"),
+                                "openblas-openmp");
+    }
+}
+
+static void settings_say_whether_anything_answers(void **state) {
+    (void)state;
+    static const char *const answered[] = {
+        "num_threads",       "plan_cache.max_size",          "fp32_precision",
+        "mkldnn.allow_tf32", "mkldnn.matmul.fp32_precision", "float32_matmul_precision",
+        "mkl.enabled",       "deterministic_algorithms",     "registry.cache",
+        "simulate.tf32"};
+    static const char *const not_answered[] = {"cudnn.benchmark",
+                                               "cuda.matmul.allow_tf32",
+                                               "cuda.flash_sdp",
+                                               "mkldnn.conv.fp32_precision",
+                                               "opt_einsum.strategy",
+                                               "mha.fastpath",
+                                               "fill_uninitialized_memory",
+                                               "quantized.engine",
+                                               "xnnpack.enabled"};
+    const char *why;
+    for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
+        if (!bp_setting_answered(answered[i], &why) || why[0]) {
+            fail_msg("nothing answers to %s: %s", answered[i], why);
+        }
+    }
+    for (size_t i = 0; i < sizeof not_answered / sizeof not_answered[0]; i++) {
+        assert_int_equal(bp_setting_answered(not_answered[i], &why), 0);
+        assert_true(strlen(why) > 10);
+        assert_int_equal(bp_setting_answered(not_answered[i], NULL), 0);
+    }
+    assert_int_equal(bp_setting_answered("no such name", &why), 1);
+    assert_int_equal(bp_setting_answered(NULL, &why), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_fit_together), cmocka_unit_test(names_of_pytorch_are_known),
+        cmocka_unit_test(wrong_questions),      cmocka_unit_test(libraries_are_told_of),
+        cmocka_unit_test(switches_switch),      cmocka_unit_test(settings_say_whether_anything_answers),
+    };
+    return cmocka_run_group_tests_name("backends", tests, NULL, NULL);
+}

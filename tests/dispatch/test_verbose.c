@@ -1,0 +1,221 @@
+/* test_verbose.c - the verbose modes of MKL and oneDNN: lines when on, none when off, and everything as before after
+ * the last scope. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool have(const char *family) {
+    bp_library_info row = {.struct_size = sizeof row};
+    return bp_library_find(family, &row) == BP_OK && row.state == BP_LIBRARY_OK;
+}
+
+/* ---- Standard output of a test, in a file ---- */
+
+static FILE *file;
+static int before;
+
+static void catch_output(void) {
+    fflush(stdout);
+    before = dup(STDOUT_FILENO);
+    file = tmpfile();
+    assert_true(before >= 0 && file && dup2(fileno(file), STDOUT_FILENO) >= 0);
+}
+
+/* What was printed since catch_output(). */
+static char *caught(void) {
+    static char text[1 << 16];
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static int count(const char *text, const char *word) {
+    int found = 0;
+    for (; (text = strstr(text, word)); text++) {
+        found++;
+    }
+    return found;
+}
+
+static void multiply(void) {
+    static double a[64 * 64], b[64 * 64], c[64 * 64];
+    bp_view va, vb, vc;
+    bp_options *options;
+    bp_view_matrix(&va, a, BP_F64, 64, 64);
+    bp_view_matrix(&vb, b, BP_F64, 64, 64);
+    bp_view_matrix(&vc, c, BP_F64, 64, 64);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=mkl, dispatch.fallback=strict"), BP_OK);
+    bp_plan *plan;
+    assert_int_equal(bp_matmul_plan(&plan, options, &va.tensor, &vb.tensor, &vc.tensor), BP_OK);
+    assert_int_equal(bp_plan_run(plan, a, b, c, NULL), BP_OK);
+    bp_plan_release(plan);
+    bp_options_free(options);
+}
+
+#define MARK "MKL_VERBOSE DGEMM"
+
+static void mkl_speaks_inside_a_scope(void **state) {
+    (void)state;
+    if (!have("mkl")) {
+        print_message("skipped: MKL is not installed\n");
+        skip();
+    }
+    bp_verbose_scope *outer, *inner;
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 0);
+    assert_int_equal(bp_verbose_enter(&outer, "mkl", BP_VERBOSE_ON, NULL, NULL), BP_OK);
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 1);
+    assert_int_equal(bp_verbose_enter(&inner, "mkl", BP_VERBOSE_OFF, NULL, NULL), BP_OK);
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 0);
+    assert_int_equal(bp_verbose_leave(&inner), BP_OK);
+    assert_null(inner);
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 1);
+    assert_int_equal(bp_verbose_enter(&inner, "mkl", BP_VERBOSE_ON_CREATION, NULL, NULL), BP_OK);
+    assert_int_equal(bp_verbose_leave(&outer), BP_OK); /* not the innermost one */
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 1);
+    assert_int_equal(bp_verbose_leave(&inner), BP_OK);
+    catch_output();
+    multiply();
+    assert_int_equal(count(caught(), MARK), 0);
+}
+
+/* What a variable asked for is there again after the last scope. */
+static void the_variable_counts_again(void **state) {
+    (void)state;
+    if (!have("mkl")) {
+        print_message("skipped: MKL is not installed\n");
+        skip();
+    }
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("MKL_VERBOSE", "1", 1);
+        setenv("TEST_VERBOSE_CHILD", "1", 1);
+        execl("/proc/self/exe", "test_dispatch_verbose", "child", (char *)NULL);
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static int in_child(void) {
+    bp_verbose_scope *scope;
+    unsetenv("TEST_VERBOSE_CHILD");
+    if (bp_verbose_enter(&scope, "mkl", BP_VERBOSE_OFF, NULL, NULL) != BP_OK) {
+        return 1;
+    }
+    catch_output();
+    multiply();
+    if (count(caught(), MARK) != 0) {
+        return 2;
+    }
+    bp_verbose_leave(&scope);
+    catch_output();
+    multiply();
+    return count(caught(), MARK) == 1 ? 0 : 3;
+}
+
+/* ---- Lines for a handler ---- */
+
+typedef struct collected {
+    int lines, marked;
+} collected;
+
+static void collect(void *user, const char *line) {
+    collected *c = user;
+    c->lines++;
+    c->marked += strncmp(line, MARK, strlen(MARK)) == 0 && !strchr(line, '\n');
+}
+
+static void a_handler_gets_the_lines(void **state) {
+    (void)state;
+    if (!have("mkl")) {
+        print_message("skipped: MKL is not installed\n");
+        skip();
+    }
+    collected c = {0, 0};
+    bp_verbose_scope *scope, *second;
+    catch_output();
+    assert_int_equal(bp_verbose_enter(&scope, "mkl", BP_VERBOSE_ON, collect, &c), BP_OK);
+    printf("a line of the program\n");
+    multiply();
+    multiply();
+    printf("unfinished");
+    assert_int_equal(bp_verbose_enter(&second, "mkl", BP_VERBOSE_ON, collect, &c), BP_E_BUSY);
+    assert_null(second);
+    assert_int_equal(bp_verbose_leave(&scope), BP_OK);
+    printf(" business\n");
+    multiply();
+    char *text = caught();
+    assert_int_equal(c.marked, 2);
+    assert_true(c.lines >= 2);
+    assert_int_equal(count(text, "MKL_VERBOSE"), 0);
+    assert_string_equal(text, "a line of the program\nunfinished business\n");
+}
+
+static void onednn_takes_its_levels(void **state) {
+    (void)state;
+    bp_verbose_scope *scope = NULL;
+    if (!have("onednn")) {
+        print_message("skipped: oneDNN is not installed\n");
+        assert_int_equal(bp_verbose_enter(&scope, "mkldnn", BP_VERBOSE_ON, NULL, NULL), BP_E_NOT_FOUND);
+        assert_non_null(strstr(bp_last_error(), "onednn"));
+        skip();
+    }
+    for (int level = BP_VERBOSE_OFF; level <= BP_VERBOSE_ON_CREATION; level++) {
+        assert_int_equal(bp_verbose_enter(&scope, "mkldnn", level, NULL, NULL), BP_OK);
+        assert_int_equal(bp_verbose_leave(&scope), BP_OK);
+    }
+}
+
+static void bad_requests(void **state) {
+    (void)state;
+    bp_verbose_scope *scope = (bp_verbose_scope *)1;
+    assert_int_equal(bp_verbose_enter(&scope, "mkl", 3, NULL, NULL), BP_E_ARGUMENT);
+    assert_null(scope);
+    assert_int_equal(bp_verbose_enter(&scope, "mkl", -1, NULL, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_verbose_enter(&scope, NULL, 1, NULL, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_verbose_enter(NULL, "mkl", 1, NULL, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_verbose_enter(&scope, "mkldn", 1, NULL, NULL), BP_E_UNKNOWN_NAME);
+    assert_non_null(strstr(bp_last_error(), "mkldnn"));
+    assert_int_equal(bp_verbose_leave(NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_verbose_leave(&scope), BP_OK);
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc == 2 && getenv("TEST_VERBOSE_CHILD")) {
+        return in_child();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mkl_speaks_inside_a_scope),
+        cmocka_unit_test(the_variable_counts_again),
+        cmocka_unit_test(a_handler_gets_the_lines),
+        cmocka_unit_test(onednn_takes_its_levels),
+        cmocka_unit_test(bad_requests),
+    };
+    return cmocka_run_group_tests_name("verbose", tests, NULL, NULL);
+}
