@@ -147,6 +147,16 @@ static void grid(int threads) {
            threads, exp(sum / count), worst, count);
 }
 
+static int thread_count(const char *text) {
+    char *end;
+    int count = timing_number(text, &end);
+    if (count == 0 || *end) {
+        fprintf(stderr, "grid: '%s' is no number of threads\n", text);
+        exit(2);
+    }
+    return count;
+}
+
 int main(int argc, char **argv) {
     setenv("KMP_BLOCKTIME", "20", 0); /* MKL's threads look for work for 200 ms otherwise: see timing_rest() */
     bp_machine_info machine = {.struct_size = sizeof machine};
@@ -155,7 +165,7 @@ int main(int argc, char **argv) {
     }
     if (argc > 1) {
         for (int i = 1; i < argc; i++) {
-            grid(atoi(argv[i]));
+            grid(thread_count(argv[i]));
         }
     } else {
         grid(1);

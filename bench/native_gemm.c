@@ -141,10 +141,13 @@ static void race(bp_dtype dtype, int m, int k, int n, int threads) {
 }
 
 static void read_shape(const char *text, int *m, int *k, int *n) {
-    int count = sscanf(text, "%dx%dx%d", m, k, n);
-    if (count == 1) {
-        *k = *n = *m;
-    } else if (count != 3) {
+    char *end;
+    *m = *k = *n = timing_number(text, &end);
+    if (*end) {
+        *k = *end == 'x' ? timing_number(end + 1, &end) : 0;
+        *n = *end == 'x' ? timing_number(end + 1, &end) : 0;
+    }
+    if (*m == 0 || *k == 0 || *n == 0 || *end) {
         fprintf(stderr, "native_gemm: '%s' is neither a number nor MxKxN\n", text);
         exit(2);
     }
@@ -176,7 +179,12 @@ static void row(const char *item, void *context) {
 
 static void for_threads(const char *item, void *context) {
     table *t = context;
-    t->thread_count = atoi(item);
+    char *end;
+    t->thread_count = timing_number(item, &end);
+    if (t->thread_count == 0 || *end) {
+        fprintf(stderr, "native_gemm: '%s' is no number of threads\n", item);
+        exit(2);
+    }
     if (bp_set_num_threads(t->thread_count) != BP_OK) {
         die("threads");
     }

@@ -11,6 +11,7 @@
 #include <link.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,9 +75,12 @@ static double list_once(void) {
 }
 
 static void empty_store(void) {
-    char line[1100];
-    snprintf(line, sizeof line, "rm -rf '%s' && mkdir '%s'", store, store);
-    if (system(line) != 0) {
+    char *arguments[] = {"rm", "-rf", "--", store, NULL};
+    pid_t child;
+    int status;
+    if (posix_spawnp(&child, "rm", NULL, NULL, arguments, environ) != 0 || waitpid(child, &status, 0) != child ||
+        status != 0 || mkdir(store, 0700) != 0) {
+        fprintf(stderr, "start: %s could not be emptied\n", store);
         exit(1);
     }
 }

@@ -3,6 +3,7 @@
 #ifndef BP_BENCH_TIMING_H
 #define BP_BENCH_TIMING_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,12 @@ static inline double timing_quantile(contestant *c, double fraction) {
 
 static inline double timing_median(contestant *c) {
     return timing_quantile(c, 0.5);
+}
+
+/* The positive number that an argument begins with, and where it ends; 0 where there is none, or none that fits. */
+static inline int timing_number(const char *text, char **end) {
+    long number = strtol(text, end, 10);
+    return number > 0 && number <= INT_MAX ? (int)number : 0;
 }
 
 /* Random numbers in (-1, 1), the same in every run. */

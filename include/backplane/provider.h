@@ -113,6 +113,7 @@ typedef struct bp_gemm_problem {
     uint8_t alpha, beta; /* a bp_factor */
     uint8_t reserved[4];
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
+    uint32_t reserved_more;                 /* would be padding, whose bytes nothing keeps zero */
     int64_t batch;                          /* number of products; 1 for a single one */
     int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* last one fastest */
     int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch, 0 where broadcast */

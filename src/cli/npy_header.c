@@ -190,7 +190,7 @@ static bp_status refuse_type(const char *descr, const char *code, npy_error *err
 }
 
 static bp_status take_type(cursor *text, unsigned flags, npy_header *header) {
-    char descr[32];
+    char descr[32] = "";
     skip_space(text);
     if (text->at < text->end && *text->at == '[') {
         return npy_fail(text->error, BP_E_DTYPE, "structured arrays (records with fields) are not read");

@@ -58,6 +58,7 @@ static const char *type_code(bp_dtype dtype) {
 
 /* The header of version 1, padded with spaces so that the elements start at a multiple of 64 bytes. */
 static size_t format_header(const npy_header *header, char *buffer, size_t size) {
+    static const unsigned char magic[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}; /* and the version, 1.0 */
     const uint16_t probe = 1;
     char order = bp_dtype_size(header->dtype) == 1 ? '|' : *(const unsigned char *)&probe == 1 ? '<' : '>';
     size_t used = NPY_PREFIX_MIN;
@@ -76,7 +77,7 @@ static size_t format_header(const npy_header *header, char *buffer, size_t size)
     }
     buffer[used++] = '\n';
     size_t length = used - NPY_PREFIX_MIN;
-    memcpy(buffer, "\x93NUMPY\x01\x00", 8);
+    memcpy(buffer, magic, sizeof magic);
     buffer[8] = (char)(unsigned char)(length & 0xff);
     buffer[9] = (char)(unsigned char)(length >> 8);
     return used;

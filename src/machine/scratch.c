@@ -140,7 +140,8 @@ void bp__scratch_forget_others(void) {
     bool listed = mine.link != NULL;
     while (records) {
         record *r = records;
-        take_off(r);
+        records = r->next; /* all go, so that the link of the next one need not be kept right */
+        r->link = NULL;
         if (r != &mine) {
             release(r);
             for (bp__scratch_held *held = r->held; held; held = held->outer) {

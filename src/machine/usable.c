@@ -10,6 +10,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,11 +47,13 @@ static int64_t cores_of(int64_t quota, int64_t period) {
 static int64_t quota_v2(const char *folder) {
     char path[1280];
     char text[64];
-    long long quota;
-    long long period;
+    char *rest;
     snprintf(path, sizeof path, "%s/cpu.max", folder);
-    bool limited = bp__read_text(path, text, sizeof text) && sscanf(text, "%lld %lld", &quota, &period) == 2;
-    return limited ? cores_of(quota, period) : 0; /* without a limit the file says "max" */
+    if (!bp__read_text(path, text, sizeof text)) {
+        return 0;
+    }
+    int64_t quota = strtoll(text, &rest, 10); /* 0 from "max", which the file says without a limit */
+    return cores_of(quota, strtoll(rest, NULL, 10));
 }
 
 static int64_t quota_v1(const char *folder) {

@@ -107,7 +107,7 @@ static void shape_text(int ndim, const int64_t *shape, char *buffer, size_t size
 
 static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
     int64_t shape[BP_MAX_NDIM];
-    int ndim;
+    int ndim = 0;
     BP__TRY(result_shape(a, b, &ndim, shape));
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];

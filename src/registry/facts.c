@@ -30,8 +30,8 @@ bool bp__facts_set(const char **slot, const char *text) {
 
 /* Adds the entries of `list` that are not about the topic which begins `entry`. */
 static void add_others(bp__text *text, const char *list, const char *entry) {
-    const char *colon = strchr(entry, ':');
-    size_t topic = colon ? (size_t)(colon - entry) + 1 : strlen(entry);
+    size_t topic = strcspn(entry, ":");
+    topic += entry[topic] == ':';
     while (*list) {
         const char *end = strstr(list, "; ");
         size_t length = end ? (size_t)(end - list) : strlen(list);

@@ -147,27 +147,38 @@ static bp_status open_file(const bp_library_info *library, void **handle) {
     return check_origin(library, *handle);
 }
 
+/* Opens a library that is not open yet, and remembers it. */
+static bp_status open_first(const bp_library_info *library, void **handle) {
+    size_t length = strlen(library->path) + 1;
+    opened *one = bp__alloc(sizeof *one + length);
+    if (!one) {
+        return bp__fail_memory(length, "an opened library");
+    }
+    bp_status status = open_file(library, &one->handle);
+    if (status != BP_OK) {
+        bp__free(one);
+        return status;
+    }
+    memcpy(one->path, library->path, length);
+    one->next = all_opened;
+    all_opened = one;
+    *handle = one->handle;
+    return BP_OK;
+}
+
 bp_status bp__library_open(const bp_library_info *library, void **handle) {
     *handle = NULL;
     if (library->state != BP_LIBRARY_OK || library->kinds & BP_LIB_BUILTIN) {
         return refuse(library);
     }
     bp__registry_lock();
-    opened *known = find_opened(library->path);
+    const opened *known = find_opened(library->path);
     bp_status status = BP_OK;
-    if (!known) {
-        size_t length = strlen(library->path) + 1;
-        known = bp__alloc(sizeof *known + length);
-        status = known ? open_file(library, &known->handle) : bp__fail_memory(length, "an opened library");
-        if (status == BP_OK) {
-            memcpy(known->path, library->path, length);
-            known->next = all_opened;
-            all_opened = known;
-        } else {
-            bp__free(known);
-        }
+    if (known) {
+        *handle = known->handle;
+    } else {
+        status = open_first(library, handle);
     }
-    *handle = status == BP_OK ? known->handle : NULL;
     bp__registry_unlock();
     return status;
 }

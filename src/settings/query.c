@@ -4,6 +4,7 @@
 #include <string.h>
 
 static bp_status find(const char *name, bp_setting_id *id) {
+    *id = BP_SETTING_COUNT; /* none, until it is found */
     if (!name) {
         return bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a setting");
     }

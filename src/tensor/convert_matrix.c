@@ -87,6 +87,9 @@ void bp__convert_matrix(bp_dtype dst_type, bp_dtype src_type, int64_t rows, int6
                         int64_t dst_column, const void *src, int64_t src_row, int64_t src_column) {
     const struct conversion *to = conversion_of(dst_type);
     const struct conversion *from = conversion_of(src_type);
+    if (!from->read || !to->write) {
+        return; /* not among the types that bp__converts() promises */
+    }
     int64_t dst_size = (int64_t)bp_dtype_size(dst_type);
     int64_t src_size = (int64_t)bp_dtype_size(src_type);
     /* Strips of one piece, so that a source which runs across the rows is still cached when the next row needs it. */

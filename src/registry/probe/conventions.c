@@ -118,9 +118,8 @@ static void ask_float_return(const subject *library) {
 }
 
 void ask_conventions(const subject *library) {
-    if (!width_by_isamax(library)) {
-        width_by_ilaver(library);
-    } else if (library->kinds & BP_LIB_LAPACK && !(library->kinds & BP_LIB_BLAS)) {
+    bool lapack_alone = library->kinds & BP_LIB_LAPACK && !(library->kinds & BP_LIB_BLAS);
+    if (!width_by_isamax(library) || lapack_alone) {
         width_by_ilaver(library);
     }
     if (library->kinds & BP_LIB_BLAS) {
