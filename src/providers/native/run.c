@@ -94,7 +94,7 @@ static void select_part(const prepared *plan, int p_part, int q_part, bp__native
 static void draw_units(void *context, int task) {
     call *work = context;
     const prepared *plan = work->plan;
-    char *scratch = work->scratch + (size_t)task * plan->scratch;
+    char *scratch = work->scratch ? work->scratch + (size_t)task * plan->scratch : NULL;
     const int parts = plan->p_parts * plan->q_parts;
     /* Many small products are drawn a handful at a time: the counter is shared. */
     const int64_t handful = work->units / (16 * (int64_t)plan->threads) + 1;
