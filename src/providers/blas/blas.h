@@ -145,7 +145,8 @@ typedef void (*bp__blas_call)(const bp__blas_plan *plan, const void *alpha, cons
                               const void *beta, void *c);
 
 struct bp__blas_plan {
-    bp_prepared prepared; /* must be first */
+    bp_prepared prepared;  /* must be first */
+    bp__blas_trace *trace; /* the instance's */
     bp__blas_instance *instance;
     void (*routine)(void);
     bool swap;

@@ -86,13 +86,12 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
                                 const bp_scalar *scalars) {                                                            \
         const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
         (void)scalars;                                                                                                 \
-        if (__builtin_expect(bp__blas_forked(p->instance), 0)) {                                                       \
+        if (__builtin_expect(!bp__blas_seat_mine && bp__blas_forked(p->instance), 0)) {                                \
             return bp__blas_fail_forked(p->instance);                                                                  \
         }                                                                                                              \
-        bp__blas_trace *trace = p->instance->trace;                                                                    \
-        bp__blas_seat *seat = bp__blas_enter(trace);                                                                   \
+        bp__blas_seat *seat = bp__blas_enter(p->trace);                                                                \
         CALL(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);                                               \
-        bp__blas_leave(trace, seat);                                                                                   \
+        bp__blas_leave(p->trace, seat);                                                                                \
         return BP_OK;                                                                                                  \
     }
 #define DEFINE_RUNS(NAME)                                                                                              \

@@ -40,6 +40,7 @@ static bp__blas_seat seats[SEATS];
 _Thread_local bp__blas_seat *bp__blas_seat_mine __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static bool has_key;
+static atomic_bool any_lost;
 
 static void stand_up(void *opaque) {
     bp__blas_seat *seat = opaque;
@@ -55,7 +56,7 @@ static void make_key(void) {
 bp__blas_seat *bp__blas_seat_take(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
-    for (int i = 0; has_key && i < SEATS; i++) {
+    for (int i = 0; has_key && !atomic_load(&any_lost) && i < SEATS; i++) {
         if (atomic_load_explicit(&seats[i].taken, memory_order_relaxed) ||
             atomic_exchange_explicit(&seats[i].taken, true, memory_order_acquire)) {
             continue;
@@ -128,6 +129,13 @@ static void after_in_parent(void) {
     }
 }
 
+static void lose(bp__blas_trace *trace) {
+    if (trace != &nothing) {
+        atomic_store(&trace->lost, true);
+        atomic_store(&any_lost, true);
+    }
+}
+
 static void empty_seats(void) {
     for (int i = 0; i < SEATS; i++) {
         if (&seats[i] == bp__blas_seat_mine) {
@@ -135,7 +143,7 @@ static void empty_seats(void) {
         }
         bp__blas_trace *inside = atomic_load(&seats[i].inside);
         if (inside) {
-            atomic_store(&inside->lost, true);
+            lose(inside);
         }
         atomic_store(&seats[i].inside, NULL);
         atomic_store(&seats[i].taken, false);
@@ -151,11 +159,13 @@ static void after_in_child(void) {
         bp__blas_trace *trace = &traces[i];
         bool entered = atomic_exchange(&trace->inside, 0) > 0 || atomic_load(&trace->in_window) >= this_fork;
         if (entered || atomic_load(&trace->threaded)) {
-            atomic_store(&trace->lost, true);
+            lose(trace);
         }
     }
     atomic_store(&nothing.inside, 0);
-    atomic_store(&nothing.lost, false);
+    if (atomic_load(&any_lost)) {
+        bp__blas_seat_mine = NULL;
+    }
     atomic_store(&under_way, 0);
     this_fork = 0;
 }

@@ -40,7 +40,8 @@ bool bp__blas_watch(bp__blas_trace *trace, bool waits);
 void bp__blas_enter_threads(bp__blas_trace *trace);
 void bp__blas_leave_threads(bp__blas_trace *trace);
 
-/* Where a thread notes what it is inside of: memory that only it writes, so that a call pays two plain stores. */
+/* Where a thread notes what it is inside of: memory that only it writes, so that a call pays two plain stores. Where
+ * anything is lost no thread has a seat, so that one who has need not ask. */
 typedef struct bp__blas_seat {
     _Alignas(64) _Atomic(bp__blas_trace *) inside;
     atomic_bool taken;
@@ -48,7 +49,7 @@ typedef struct bp__blas_seat {
 
 extern _Thread_local bp__blas_seat *bp__blas_seat_mine __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-bp__blas_seat *bp__blas_seat_take(void); /* NULL: more threads than seats */
+bp__blas_seat *bp__blas_seat_take(void); /* NULL: more threads than seats, or something is lost */
 
 /* Around all other calls; never nested. The copy of memory that fork makes has an earlier store of a thread wherever it
  * has a later one, so the store only needs to be made before the call. */

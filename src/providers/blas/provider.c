@@ -186,8 +186,10 @@ static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_ver
     }
     const bp_gemm_problem *g = &problem->of.gemm;
     bp_dtype dtype = (bp_dtype)problem->dtype;
-    *plan =
-        (bp__blas_plan){.prepared = {bp__blas_run_scale, destroy_plan}, .instance = instance, .route = judgement.route};
+    *plan = (bp__blas_plan){.prepared = {bp__blas_run_scale, destroy_plan},
+                            .trace = instance->trace,
+                            .instance = instance,
+                            .route = judgement.route};
     plan->swap = plan->route.swap;
     plan->alpha = constant(dtype, g->alpha);
     plan->beta = constant(dtype, g->beta);
