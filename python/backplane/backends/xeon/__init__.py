@@ -1,0 +1,4 @@
+"""Launching programs on the cores and NUMA nodes of one machine: ``python -m backplane.backends.xeon.run_cpu``.
+
+The launcher is not imported here, because Python warns when a module that is run with ``-m`` was imported before.
+"""
