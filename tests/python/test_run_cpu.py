@@ -232,7 +232,7 @@ def test_nodes_of_different_sizes():
     (("--core-list", "0-3"), "--core-list needs --ncores-per-instance"),
     (("--core-list", "0-3", "--ncores-per-instance", "5"), "no instance can have 5 cores: there are 4"),
     (("--core-list", "0-3", "--ncores-per-instance", "2", "--ninstances", "3"), "there is room for 2"),
-    (("--core-list", "0,99", "--ncores-per-instance", "1"), "--core-list names 99, but this process can use the CPUs 0"),
+    (("--core-list", "0,99", "--ncores-per-instance", "1"), "names 99, but this process can use the CPUs 0-15 only"),
     (("--core-list", "0,1,0", "--ncores-per-instance", "1"), "names CPU 0 more than once"),
     (("--core-list", "0,x", "--ncores-per-instance", "1"), '--core-list: "x" is neither'),
     (("--core-list", "0", "--ncores-per-instance", "1", "--node-id", "0"), "--core-list and --node-id cannot"),
@@ -383,7 +383,8 @@ def test_missing_allocators_are_told(tmp_path, caplog):
 
 def test_preloads_are_kept_behind_and_missing_ones_dropped(tmp_path, caplog):
     mine, taken = make_library(tmp_path, "libmine.so"), make_library(tmp_path, "libtcmalloc.so")
-    (made,) = built({"LD_PRELOAD": f"{mine}:/missing/liba.so libshort.so:/$LIB/libtoken.so"}, [tmp_path], "--disable-iomp")
+    base = {"LD_PRELOAD": f"{mine}:/missing/liba.so libshort.so:/$LIB/libtoken.so"}
+    (made,) = built(base, [tmp_path], "--disable-iomp")
     assert made["LD_PRELOAD"] == f"{taken}:{mine}:libshort.so:/$LIB/libtoken.so"
     assert caplog.text.count("is removed from LD_PRELOAD") == 1
     (emptied,) = built({"LD_PRELOAD": "/missing/liba.so"}, [], *NO_LIBRARIES)

@@ -13,7 +13,10 @@ from run_cpu_support import UNBOUND, eight_cpus, launch, launch_on_eight, parse,
 from backplane.backends.xeon import run_cpu
 from backplane.backends.xeon.run import Job, Logs, run_jobs
 
-PRINT_PREPARED = "import os, sys\nprint(os.environ['OMP_NUM_THREADS'], sorted(os.sched_getaffinity(0)), *sys.argv[1:])\n"
+PRINT_PREPARED = """
+import os, sys
+print(os.environ["OMP_NUM_THREADS"], sorted(os.sched_getaffinity(0)), *sys.argv[1:])
+"""
 
 # The first instance waits until the second is there, then fails. The second says its number and that of a child.
 FAIL_BESIDE_A_SIBLING = """

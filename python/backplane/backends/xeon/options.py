@@ -168,7 +168,7 @@ def _check_contradictions(options: Options) -> None:
         raise LaunchError("--core-list needs --ncores-per-instance, to know how the cores are divided")
     # Written so that "nan" fails as well.
     if not 0 <= options.grace_period <= LONGEST_GRACE:
-        raise LaunchError(f"--grace-period is {options.grace_period:g}, but must be from 0 to {LONGEST_GRACE:g} seconds")
+        raise LaunchError(f"--grace-period is {options.grace_period:g}, but must be from 0 to {LONGEST_GRACE:g}")
     if os.sep in options.log_file_prefix:
         raise LaunchError("--log-file-prefix is the beginning of a file name; the folder belongs into --log-path")
 
