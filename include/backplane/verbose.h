@@ -1,9 +1,9 @@
 /* verbose.h - the verbose modes of vendors' libraries, as torch.backends.mkl.verbose and mkldnn.verbose have them.
  *
  * A library has one switch and writes to standard output, so these scopes belong to the whole process, unlike those of
- * settings.h. They nest, may be left in any order, and leaving the last one brings back what was there before,
- * a variable such as MKL_VERBOSE included. The setting `verbose` is the same for all libraries: one line for each call.
- * Functions are thread-safe.
+ * settings.h. They nest and may be left in any order. Leaving the last one brings back the level that MKL_VERBOSE or
+ * ONEDNN_VERBOSE asks for: no library tells what a program has set by itself. The setting `verbose` is the same for all
+ * libraries, one line for each call. Functions are thread-safe.
  */
 #ifndef BACKPLANE_VERBOSE_H
 #define BACKPLANE_VERBOSE_H

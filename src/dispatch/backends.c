@@ -125,7 +125,8 @@ static void say_unavailable(bp__text *reason, const backend *b, const bp_library
         bp__held_error held;
         bp__error_hold(&held);
         bp__library_absent(b->family);
-        bp__text_add(reason, bp_last_error());
+        const char *said = bp_last_error(), *places = strstr(said, "; looked in "); /* the error itself tells those */
+        bp__text_addf(reason, "%.*s", (int)(places ? places - said : (ptrdiff_t)strlen(said)), said);
         bp__error_return(&held);
     }
 }

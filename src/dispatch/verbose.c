@@ -21,12 +21,12 @@
 typedef struct vendor {
     const char *backend, *family, *symbol;
     const char *variables[3]; /* that set the level at start */
-    bool tells_before;        /* the switch returns the level from before; the other kind returns 0 for success */
+    bool echoes;              /* the switch returns the level it took; the other kind returns 0 for success */
     int most;
 } vendor;
 
 static const vendor vendors[] = {
-    {"mkl", "mkl", "mkl_verbose", {NULL}, true, 1},
+    {"mkl", "mkl", "MKL_Verbose", {"MKL_VERBOSE", NULL}, true, 1},
     {"mkldnn", "onednn", "dnnl_set_verbose", {"ONEDNN_VERBOSE", "DNNL_VERBOSE", NULL}, false, 2},
 };
 
@@ -47,19 +47,20 @@ struct bp_verbose_scope {
 pthread_mutex_t bp__verbose_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bp_verbose_scope *top;
-    int base[BP__COUNT(vendors)]; /* the level before the first scope */
-    int saved, memory;            /* file descriptors, while standard output is captured */
+    int saved, memory; /* file descriptors, while standard output is captured */
     bool captured;
 } now;
 
 /* ---- The switch ---- */
 
+/* The level outside of all scopes: no library tells what it is, so it is taken to be what the variable says. */
 static int level_in_environment(const vendor *v) {
     for (int i = 0; v->variables[i]; i++) {
         const char *value = bp__env(v->variables[i]);
         if (value && *value) {
-            int level = atoi(value);
-            return level > 0 ? level : !bp__text_equal(value, "0") && !bp__text_equal(value, "none");
+            int64_t level;
+            bool number = bp__parse_int(value, &level); /* or one of oneDNN's words */
+            return number ? level > 0 ? (level < v->most ? (int)level : v->most) : 0 : !bp__text_equal(value, "none");
         }
     }
     return 0;
@@ -75,13 +76,10 @@ static const bp_verbose_scope *innermost(const vendor *v) {
 
 static bp_status turn(const bp_verbose_scope *scope) {
     const vendor *v = scope->of;
-    int answer = scope->set(scope->level < v->most ? scope->level : v->most);
-    if (v->tells_before ? answer < 0 : answer != 0) {
+    int level = scope->level < v->most ? scope->level : v->most;
+    if (scope->set(level) != (v->echoes ? level : 0)) {
         return bp__fail(BP_E_UNSUPPORTED, "%s refuses verbose level %d: it may be built without it", v->backend,
                         scope->level);
-    }
-    if (!innermost(v)) {
-        now.base[v - vendors] = v->tells_before ? answer : level_in_environment(v);
     }
     return BP_OK;
 }
@@ -201,7 +199,7 @@ static bp_status open_scope(bp_verbose_scope *scope) {
 
 bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int level, bp_verbose_handler handler,
                            void *user) {
-    const vendor *v;
+    const vendor *v = NULL;
     switch_function set;
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of a pointer");
@@ -256,7 +254,7 @@ bp_status bp_verbose_leave(bp_verbose_scope **scope) {
     if (known) {
         const vendor *v = (*scope)->of;
         const bp_verbose_scope *left = innermost(v);
-        int level = left ? left->level : now.base[v - vendors];
+        int level = left ? left->level : level_in_environment(v);
         (*scope)->set(level < v->most ? level : v->most);
         text = (*scope)->handler ? end_capture() : NULL;
     }

@@ -16,7 +16,7 @@ RULES = [
      ["src/base/environment.c"]),
     (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
     (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, but for the lines that the "
-     "setting 'verbose' asks for", ["src/dispatch/observe.c"]),
+     "setting 'verbose' asks for, and passes on what was held back", ["src/dispatch/observe.c", "src/dispatch/verbose.c"]),
     (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process", []),
     (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
      "memory comes from base/memory.c or the host, so that allocators and failure tests reach it", ["src/base/memory.c"]),
