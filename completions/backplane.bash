@@ -7,7 +7,7 @@ _backplane_settings() {
 # The options of a verb.
 _backplane_options() {
     case $1 in
-        list) echo "--all --probe --json" ;;
+        list) echo "--all --backends --probe --json" ;;
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
         set) echo "--unset" ;;

@@ -29,6 +29,7 @@ complete -c backplane -s h -l help -d 'Show help'
 
 complete -c backplane -n "$using list doctor settings get explain compare version help" -l json -d 'Write JSON'
 complete -c backplane -n "$using list" -s a -l all -d 'Show every file and fact'
+complete -c backplane -n "$using list" -s b -l backends -d 'Show the backends of torch.backends'
 complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
 complete -c backplane -n "$using settings" -l changed -d 'Show only what differs from its default'
 complete -c backplane -n "$using set" -s u -l unset -d 'Take the setting out again'
