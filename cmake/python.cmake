@@ -1,0 +1,58 @@
+# The Python package: one extension for all CPython versions from 3.9 on (the limited interface), over the public header.
+#
+# In the build folder the package is build/python/backplane, of links to the sources in python/backplane, so that tests run
+# with PYTHONPATH=build/python. Inside a wheel (SKBUILD, see pyproject.toml) the library, its modules, the probe and the
+# command lie in the package, in the same places relative to the library as in the build folder.
+option(BACKPLANE_PYTHON "Build the Python module, where Python's header is there" ON)
+
+set(python_missing "")
+if(NOT BACKPLANE_PYTHON)
+    set(python_missing "BACKPLANE_PYTHON is OFF")
+elseif(BACKPLANE_SANITIZE OR BACKPLANE_FUZZ)
+    set(python_missing "an interpreter without the sanitizer's run-time library could not load it")
+else()
+    find_package(Python3 3.9 QUIET COMPONENTS Interpreter Development.Module)
+    if(NOT Python3_Development.Module_FOUND)
+        set(python_missing "Python.h was not found (Debian: python3-dev)")
+    endif()
+endif()
+if(python_missing)
+    message(STATUS "The Python module is left out: ${python_missing}")
+    return()
+endif()
+
+file(GLOB python_sources CONFIGURE_DEPENDS python/src/*.c)
+add_library(backplane_python MODULE ${python_sources})
+target_compile_definitions(backplane_python PRIVATE Py_LIMITED_API=0x03090000)
+target_include_directories(backplane_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
+target_link_libraries(backplane_python PRIVATE backplane backplane_flags)
+set(python_package ${CMAKE_BINARY_DIR}/python/backplane)
+set_target_properties(backplane_python PROPERTIES PREFIX "" OUTPUT_NAME _core SUFFIX .abi3.so
+    LIBRARY_OUTPUT_DIRECTORY ${python_package} BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN")
+add_dependencies(backplane_python runtime)
+
+file(GLOB_RECURSE old_links ${python_package}/*.py ${python_package}/*.pyi ${python_package}/py.typed)
+if(old_links)
+    file(REMOVE ${old_links})
+endif()
+file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python/backplane
+    python/backplane/*.py python/backplane/*.pyi python/backplane/py.typed)
+foreach(file ${python_files})
+    get_filename_component(folder ${python_package}/${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python/backplane/${file} ${python_package}/${file} SYMBOLIC)
+endforeach()
+file(MAKE_DIRECTORY ${python_package}/bin)
+file(CREATE_LINK ../../../backplane ${python_package}/bin/backplane SYMBOLIC)
+
+if(DEFINED SKBUILD)
+    # Wheels hold no links, so the library has one name only, the one that programs ask the loader for.
+    set_target_properties(backplane PROPERTIES VERSION 0)
+    set_target_properties(backplane_cli PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+    install(TARGETS backplane backplane_python LIBRARY DESTINATION backplane NAMELINK_SKIP COMPONENT python)
+    install(TARGETS backplane_cli RUNTIME DESTINATION backplane/bin COMPONENT python)
+    install(TARGETS backplane-probe RUNTIME DESTINATION backplane COMPONENT python)
+    if(BACKPLANE_BLAS STREQUAL "module")
+        install(TARGETS provider_blas LIBRARY DESTINATION backplane/backplane-providers COMPONENT python)
+    endif()
+endif()

@@ -1,0 +1,175 @@
+/* core.h - what the files of the extension backplane._core share.
+ *
+ * The extension is plain C against Python's limited interface (one binary for CPython 3.9 and later) and the public
+ * header of the library. It keeps no global state but the queue of warnings: everything else is in the module's state,
+ * so that each interpreter has its own.
+ */
+#ifndef BACKPLANE_PYTHON_CORE_H
+#define BACKPLANE_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <backplane.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if Py_LIMITED_API + 0 < 0x030a0000
+/* These two are exported by CPython 3.9 with this signature, and became a part of the limited interface in 3.10. */
+PyAPI_FUNC(PyObject *) PyType_FromModuleAndSpec(PyObject *module, PyType_Spec *spec, PyObject *bases);
+PyAPI_FUNC(void *) PyType_GetModuleState(PyTypeObject *type);
+#endif
+
+#if Py_LIMITED_API + 0 < 0x030b0000
+/* The buffer protocol is in the limited interface from 3.11 on. Its layout, numbers and functions have not changed
+ * since 3.3, and 3.11 promised them as they were, so that they are declared here for 3.9 and 3.10. */
+typedef struct {
+    void *buf;
+    PyObject *obj;
+    Py_ssize_t len;
+    Py_ssize_t itemsize;
+    int readonly;
+    int ndim;
+    char *format;
+    Py_ssize_t *shape;
+    Py_ssize_t *strides;
+    Py_ssize_t *suboffsets;
+    void *internal;
+} Py_buffer;
+PyAPI_FUNC(int) PyObject_CheckBuffer(PyObject *object);
+PyAPI_FUNC(int) PyObject_GetBuffer(PyObject *object, Py_buffer *view, int flags);
+PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
+#define PyBUF_WRITABLE 0x0001
+#define PyBUF_FORMAT 0x0004
+#define PyBUF_ND 0x0008
+#define PyBUF_STRIDES (0x0010 | PyBUF_ND)
+#define Py_bf_getbuffer 1
+#define Py_bf_releasebuffer 2
+#endif
+
+/* What one interpreter's module holds. */
+typedef struct core_state {
+    PyObject *error;        /* backplane.Error, a RuntimeError */
+    PyObject *bad_value;    /* an Error and a ValueError */
+    PyObject *bad_type;     /* an Error and a TypeError */
+    PyObject *unknown_name; /* an Error and an AttributeError */
+    PyObject *warning;      /* the category of the library's warnings */
+    PyObject *setting_type;
+    PyObject *options_type;
+    PyObject *scope_type;
+    PyObject *tensor_type;
+    bool frozen; /* assignment to settings is refused: backends.disable_global_flags() */
+} core_state;
+
+core_state *core_state_of(PyObject *module);
+core_state *core_state_of_object(PyObject *object); /* an instance of one of our types */
+
+/* Text of the library as str, and of Python as bytes without a NUL. Bytes that are no UTF-8 survive the way there and
+ * back, since paths and variables may hold any. */
+PyObject *core_text(const char *text);
+PyObject *core_bytes(PyObject *text);
+
+/* Appends to a list and drops the reference to the item; clears *list on failure, also of what made the item. */
+void core_append(PyObject **list, PyObject *item);
+
+/* tp_new of types that only this module makes. */
+PyObject *core_no_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
+
+/* ---- errors.c ---- */
+
+int core_add_errors(PyObject *module, core_state *state);
+
+/* Sets the exception that belongs to a status, with the library's sentence, and returns NULL. `reasons` (may be NULL)
+ * is a tuple of (library, reason, text), and is borrowed. */
+PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons);
+
+/* The same with a sentence of our own; `format` is PyUnicode_FromFormat's. */
+PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const char *format, ...);
+
+/* ---- settings.c ---- */
+
+int core_add_settings(PyObject *module, core_state *state);
+
+/* The value as the library's text, checked for the type that the row asks for. New reference to bytes, or NULL. */
+PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObject *value);
+
+/* ---- scopes.c ---- */
+
+int core_add_scopes(PyObject *module, core_state *state);
+
+/* What a call's argument `settings` may be: None, Options, or a dict. *owner is a new reference that keeps *options
+ * alive, or NULL. */
+bool core_options(core_state *state, PyObject *argument, const bp_options **options, PyObject **owner);
+
+/* ---- arrays.c ---- */
+
+/* An array of Python that the library reads or writes in place, for the time of one call. */
+typedef struct operand {
+    DLTensor tensor;
+    int64_t shape[BP_MAX_NDIM];
+    int64_t strides[BP_MAX_NDIM];
+    Py_buffer buffer; /* held while buffer.obj is not NULL */
+    DLManagedTensor *managed;
+    DLManagedTensorVersioned *versioned;
+} operand;
+
+/* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
+bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable);
+void core_operand_release(operand *held); /* fine for one that is all zeros */
+
+/* ---- tensor.c ---- */
+
+int core_add_tensor(PyObject *module, core_state *state);
+
+/* A fresh Tensor around memory from bp_tensor_new, which becomes its own also when this fails. */
+PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory);
+
+/* ---- matmul.c ---- */
+
+/* The arguments of one product, whether it is run or explained. */
+typedef struct product {
+    core_state *state;
+    operand a, b, c;
+    bool gemm;    /* and not matmul */
+    bool given_c; /* the caller has named where the result goes */
+    DLTensor out;
+    int64_t shape[BP_MAX_NDIM];
+    bp_transform transform_a, transform_b;
+    bp_scalar alpha, beta;
+    const bp_options *options;
+    PyObject *options_owner;
+} product;
+
+/* Reads the arguments; on failure the exception is set and nothing is held. The result's tensor has no memory yet
+ * unless the caller has given some. */
+bool core_product(product *of, core_state *state, bool gemm, PyObject *arguments, PyObject *names);
+void core_product_release(product *of);
+
+PyObject *core_matmul(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- explain.c ---- */
+
+bp_status core_product_explain(const product *of, bp_explanation **explanation);
+PyObject *core_refusals(const bp_explanation *explanation); /* (library, reason, text) of each that refused */
+PyObject *core_explain_matmul(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_explain_gemm(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_last_plan(PyObject *module, PyObject *unused);
+
+/* ---- machine.c ---- */
+
+PyObject *core_libraries(PyObject *module, PyObject *refresh);
+PyObject *core_providers(PyObject *module, PyObject *unused);
+PyObject *core_machine(PyObject *module, PyObject *unused);
+PyObject *core_backend_status(PyObject *module, PyObject *name);
+PyObject *core_backends(PyObject *module, PyObject *unused);
+
+/* ---- warnings.c ---- */
+
+/* Takes the library's warnings from now on, for all interpreters. */
+void core_collect_warnings(void);
+
+/* Hands what has come to Python's warnings; false with an exception set where those are made errors. */
+bool core_tell_warnings(core_state *state);
+
+#endif

@@ -1,0 +1,89 @@
+/* explain.c - why a library is chosen, and which one ran, as plain dicts that the package makes classes of. */
+#include "core.h"
+
+#define NOTES_ROOM 512
+
+bp_status core_product_explain(const product *of, bp_explanation **explanation) {
+    return of->gemm ? bp_gemm_explain(explanation, of->options, of->transform_a, of->transform_b, &of->alpha,
+                                      &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
+                    : bp_matmul_explain(explanation, of->options, &of->a.tensor, &of->b.tensor, &of->out);
+}
+
+PyObject *core_refusals(const bp_explanation *explanation) {
+    bp_candidate_info row = {.struct_size = sizeof row};
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && bp_explanation_at(explanation, i, &row); i++) {
+        if (!row.accepted) {
+            core_append(
+                &list, Py_BuildValue("(NsN)", core_text(row.library), bp_reason_name(row.reason), core_text(row.text)));
+        }
+    }
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *candidate(const bp_candidate_info *row) {
+    char notes[NOTES_ROOM];
+    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:s, s:N, s:N, s:N, s:i, s:d, s:N}", "library", core_text(row->library),
+                         "provider", core_text(row->provider), "version", core_text(row->version), "accepted",
+                         PyBool_FromLong(row->accepted), "reason", bp_reason_name(row->reason), "text",
+                         core_text(row->text ? row->text : ""), "algorithm",
+                         core_text(row->algorithm ? row->algorithm : ""), "notes",
+                         core_text(bp_notes_text(row->notes, notes, sizeof notes)), "threads", row->threads, "cost_ns",
+                         row->cost_ns, "chosen", PyBool_FromLong(row->chosen));
+}
+
+static PyObject *page(const bp_explanation *explanation) {
+    bp_candidate_info row = {.struct_size = sizeof row};
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && bp_explanation_at(explanation, i, &row); i++) {
+        core_append(&list, candidate(&row));
+    }
+    return list ? Py_BuildValue("{s:N, s:N, s:N, s:N, s:N}", "problem", core_text(bp_explanation_problem(explanation)),
+                                "decision", core_text(bp_explanation_decision(explanation)), "text",
+                                core_text(bp_explanation_text(explanation)), "json",
+                                core_text(bp_explanation_json(explanation)), "candidates", list)
+                : NULL;
+}
+
+static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
+    product of;
+    bp_explanation *explanation = NULL;
+    bp_status status;
+    if (!core_product(&of, core_state_of(module), gemm, values, names)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = core_product_explain(&of, &explanation);
+    Py_END_ALLOW_THREADS PyObject *made = status == BP_OK ? page(explanation) : core_fail(of.state, status, NULL);
+    bp_explanation_free(explanation);
+    core_product_release(&of);
+    return made;
+}
+
+PyObject *core_explain_matmul(PyObject *module, PyObject *values, PyObject *names) {
+    return explain(module, false, values, names);
+}
+
+PyObject *core_explain_gemm(PyObject *module, PyObject *values, PyObject *names) {
+    return explain(module, true, values, names);
+}
+
+PyObject *core_last_plan(PyObject *module, PyObject *unused) {
+    char notes[NOTES_ROOM];
+    bp_plan_info plan = {.struct_size = sizeof plan};
+    (void)unused;
+    bp_status status = bp_last_plan(&plan);
+    if (status == BP_E_NOT_FOUND) {
+        Py_RETURN_NONE;
+    }
+    if (status != BP_OK) {
+        return core_fail(core_state_of(module), status, NULL);
+    }
+    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N}", "operation",
+                         core_text(plan.operation), "provider", core_text(plan.provider), "library",
+                         core_text(plan.library), "library_path", core_text(plan.library_path), "library_version",
+                         core_text(plan.library_version), "algorithm", core_text(plan.algorithm), "reason",
+                         core_text(plan.reason), "notes", core_text(bp_notes_text(plan.notes, notes, sizeof notes)),
+                         "threads", plan.threads, "cost_ns", plan.cost_ns, "problem", core_text(plan.problem));
+}

@@ -1,0 +1,139 @@
+/* module.c - the module backplane._core: its functions, its state, and how it begins and ends. */
+#include "core.h"
+
+#include <string.h>
+
+core_state *core_state_of(PyObject *module) {
+    return PyModule_GetState(module);
+}
+
+core_state *core_state_of_object(PyObject *object) {
+    return PyType_GetModuleState(Py_TYPE(object));
+}
+
+PyObject *core_text(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+}
+
+PyObject *core_bytes(PyObject *text) {
+    char *start;
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+    if (bytes && PyBytes_AsStringAndSize(bytes, &start, NULL) != 0) { /* it refuses a NUL inside */
+        Py_CLEAR(bytes);
+    }
+    return bytes;
+}
+
+void core_append(PyObject **list, PyObject *item) {
+    if (!item || PyList_Append(*list, item) != 0) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(item);
+}
+
+PyObject *core_no_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+    (void)arguments;
+    (void)names;
+    PyErr_Format(PyExc_TypeError, "%R is not made by calling it", type);
+    return NULL;
+}
+
+static PyObject *freeze(PyObject *module, PyObject *unused) {
+    (void)unused;
+    core_state_of(module)->frozen = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_frozen(PyObject *module, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(core_state_of(module)->frozen);
+}
+
+static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return core_text(bp_cpu_capability());
+}
+
+#define WITH_NAMES(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef functions[] = {
+    {"matmul", WITH_NAMES(core_matmul), "The product as a Tensor, or None where `out` was given."},
+    {"gemm", WITH_NAMES(core_gemm), "The product as a Tensor, or None where `c` was given."},
+    {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
+    {"explain_gemm", WITH_NAMES(core_explain_gemm), "The explanation of a gemm as a dict."},
+    {"last_plan", core_last_plan, METH_NOARGS, "The calling thread's last plan as a dict, or None."},
+    {"libraries", core_libraries, METH_O, "The libraries as dicts; the argument says whether to search anew."},
+    {"providers", core_providers, METH_NOARGS, "The providers as dicts."},
+    {"machine", core_machine, METH_NOARGS, "Facts about the processor as a dict."},
+    {"backend_status", core_backend_status, METH_O, "One backend as a dict."},
+    {"backends", core_backends, METH_NOARGS, "All backends as dicts."},
+    {"freeze", freeze, METH_NOARGS, "Refuses assignment to settings from now on."},
+    {"is_frozen", is_frozen, METH_NOARGS, "Whether assignment is refused."},
+    {"cpu_capability", cpu_capability, METH_NOARGS, "The instruction set that the library's own kernels use."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int start(PyObject *module) {
+    core_state *state = core_state_of(module);
+    if (core_add_errors(module, state) != 0 || core_add_settings(module, state) != 0 ||
+        core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0) {
+        return -1;
+    }
+    core_collect_warnings();
+    return PyModule_AddStringConstant(module, "version", bp_version());
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    core_state *state = core_state_of(module);
+    Py_VISIT(state->error);
+    Py_VISIT(state->bad_value);
+    Py_VISIT(state->bad_type);
+    Py_VISIT(state->unknown_name);
+    Py_VISIT(state->warning);
+    Py_VISIT(state->setting_type);
+    Py_VISIT(state->options_type);
+    Py_VISIT(state->scope_type);
+    Py_VISIT(state->tensor_type);
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    core_state *state = core_state_of(module);
+    Py_CLEAR(state->error);
+    Py_CLEAR(state->bad_value);
+    Py_CLEAR(state->bad_type);
+    Py_CLEAR(state->unknown_name);
+    Py_CLEAR(state->warning);
+    Py_CLEAR(state->setting_type);
+    Py_CLEAR(state->options_type);
+    Py_CLEAR(state->scope_type);
+    Py_CLEAR(state->tensor_type);
+    return 0;
+}
+
+static void end(void *module) {
+    clear(module);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)start},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "backplane._core",
+    .m_doc = "The bridge between the package backplane and its C library; use the package.",
+    .m_size = sizeof(core_state),
+    .m_methods = functions,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = end,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) {
+    return PyModuleDef_Init(&definition);
+}

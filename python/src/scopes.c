@@ -1,0 +1,255 @@
+/* scopes.c - the types Options (a checked list of settings) and Scope (one in force for a thread until it is left).
+ *
+ * Both are thin: the rules of nesting, leaving out of order and threads are the library's. A Scope that is thrown away
+ * while it is open is left, where the thread that throws it away is its own.
+ */
+#include "core.h"
+
+#include <string.h>
+
+typedef struct options {
+    PyObject_HEAD bp_options *handle;
+} options;
+
+typedef struct scope {
+    PyObject_HEAD PyObject *options;
+    bp_scope *handle; /* NULL: not open */
+} scope;
+
+/* ---- The text of a list ---- */
+
+/* `name="value"` in the library's grammar, where a backslash escapes quotes and backslashes. */
+static PyObject *one_assignment(const char *name, PyObject *value) {
+    const char *from = PyBytes_AsString(value);
+    size_t room = strlen(name) + 2 * strlen(from) + 4;
+    char *text = PyMem_Malloc(room);
+    if (!text) {
+        return PyErr_NoMemory();
+    }
+    size_t used = strlen(name);
+    memcpy(text, name, used);
+    text[used++] = '=';
+    text[used++] = '"';
+    for (; *from; from++) {
+        if (*from == '"' || *from == '\\') {
+            text[used++] = '\\';
+        }
+        text[used++] = *from;
+    }
+    text[used++] = '"';
+    PyObject *made = PyBytes_FromStringAndSize(text, (Py_ssize_t)used);
+    PyMem_Free(text);
+    return made;
+}
+
+static PyObject *assignment(core_state *state, PyObject *key, PyObject *value) {
+    if (!PyUnicode_Check(key)) {
+        return core_refuse(state, state->bad_type, BP_E_ARGUMENT, "names of settings are str, but got %R", key);
+    }
+    PyObject *name = core_bytes(key);
+    if (!name) {
+        return NULL;
+    }
+    int index = bp_setting_find(PyBytes_AsString(name));
+    Py_DECREF(name);
+    if (index < 0) {
+        return core_fail(state, BP_E_UNKNOWN_NAME, NULL);
+    }
+    const bp_setting_info *row = bp_setting_at(index);
+    PyObject *text = core_setting_text(state, row, value);
+    PyObject *made = text ? one_assignment(row->name, text) : NULL;
+    Py_XDECREF(text);
+    return made;
+}
+
+/* The whole list as bytes: assignments with commas between. */
+static PyObject *list_text(core_state *state, PyObject *given) {
+    PyObject *names = PyDict_Copy(given); /* a value's own code may change the dict that was given */
+    PyObject *comma = PyBytes_FromString(", ");
+    PyObject *text = names && comma ? PyBytes_FromString("") : NULL;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (text && PyDict_Next(names, &at, &key, &value)) {
+        PyObject *one = assignment(state, key, value);
+        if (one && PyBytes_Size(text) > 0) {
+            PyBytes_Concat(&text, comma);
+        }
+        if (!one) {
+            Py_CLEAR(text);
+        } else if (text) {
+            PyBytes_ConcatAndDel(&text, one);
+        } else {
+            Py_DECREF(one);
+        }
+    }
+    Py_XDECREF(comma);
+    Py_XDECREF(names);
+    return text;
+}
+
+/* ---- Options ---- */
+
+static PyObject *options_from(core_state *state, PyObject *names) {
+    options *made = NULL;
+    PyObject *text = list_text(state, names);
+    bp_options *handle = NULL;
+    if (!text) {
+        return NULL;
+    }
+    bp_status status = bp_options_new(&handle, PyBytes_AsString(text));
+    Py_DECREF(text);
+    if (status != BP_OK) {
+        return core_fail(state, status, NULL);
+    }
+    made = PyObject_New(options, (PyTypeObject *)state->options_type);
+    if (!made) {
+        bp_options_free(handle);
+        return NULL;
+    }
+    made->handle = handle;
+    return (PyObject *)made;
+}
+
+static PyObject *options_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+    PyObject *values;
+    static char *known[] = {"", NULL};
+    core_state *state = PyType_GetModuleState(type);
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "O!:Options", known, &PyDict_Type, &values)) {
+        return NULL;
+    }
+    return options_from(state, values);
+}
+
+static void options_drop(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    bp_options_free(((options *)self)->handle);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+bool core_options(core_state *state, PyObject *argument, const bp_options **handle, PyObject **owner) {
+    *handle = NULL;
+    *owner = NULL;
+    if (!argument || argument == Py_None) {
+        return true;
+    }
+    if (PyDict_Check(argument)) {
+        *owner = options_from(state, argument);
+    } else if (Py_TYPE(argument) == (PyTypeObject *)state->options_type) {
+        Py_INCREF(argument);
+        *owner = argument;
+    } else {
+        core_refuse(state, state->bad_type, BP_E_ARGUMENT, "settings: expects a dict or backplane.Options, but got %R",
+                    argument);
+    }
+    *handle = *owner ? ((options *)*owner)->handle : NULL;
+    return *owner != NULL;
+}
+
+/* ---- Scope ---- */
+
+static PyObject *scope_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
+    PyObject *list;
+    static char *known[] = {"", NULL};
+    core_state *state = PyType_GetModuleState(type);
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "O!:Scope", known, state->options_type, &list)) {
+        return NULL;
+    }
+    scope *made = PyObject_New(scope, type);
+    if (made) {
+        Py_INCREF(list);
+        made->options = list;
+        made->handle = NULL;
+    }
+    return (PyObject *)made;
+}
+
+static void scope_drop(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    scope *self = (scope *)object;
+    bp_scope_leave(&self->handle); /* by a thread that is not its own this does nothing, and nobody is there to tell */
+    Py_DECREF(self->options);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *scope_enter(PyObject *object, PyObject *unused) {
+    scope *self = (scope *)object;
+    core_state *state = core_state_of_object(object);
+    (void)unused;
+    if (self->handle) {
+        return core_refuse(state, state->error, BP_E_SCOPE,
+                           "this scope is open already; make another with the same settings");
+    }
+    bp_status status = bp_scope_enter_options(&self->handle, ((options *)self->options)->handle);
+    if (status != BP_OK) {
+        return core_fail(state, status, NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *scope_leave(PyObject *object, PyObject *unused) {
+    scope *self = (scope *)object;
+    (void)unused;
+    bp_status status = bp_scope_leave(&self->handle);
+    if (status != BP_OK) {
+        return core_fail(core_state_of_object(object), status, NULL);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *scope_is_open(PyObject *object, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((scope *)object)->handle != NULL);
+}
+
+/* ---- The types ---- */
+
+static PyType_Slot options_slots[] = {
+    {Py_tp_doc, "Options(dict): settings by dotted name, checked once, for many calls and scopes of any thread."},
+    {Py_tp_new, (void *)options_new},
+    {Py_tp_dealloc, (void *)options_drop},
+    {0, NULL},
+};
+static PyType_Spec options_spec = {
+    .name = "backplane.Options", .basicsize = sizeof(options), .flags = Py_TPFLAGS_DEFAULT, .slots = options_slots};
+
+static PyMethodDef scope_methods[] = {
+    {"enter", scope_enter, METH_NOARGS, "Puts the settings in force for the calling thread."},
+    {"leave", scope_leave, METH_NOARGS, "Takes them out of force; by the same thread."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef scope_fields[] = {
+    {"is_open", scope_is_open, NULL, "Whether it was entered and not left.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyType_Slot scope_slots[] = {
+    {Py_tp_doc, "Scope(options): settings for the calling thread between enter() and leave()."},
+    {Py_tp_new, (void *)scope_new},
+    {Py_tp_dealloc, (void *)scope_drop},
+    {Py_tp_methods, scope_methods},
+    {Py_tp_getset, scope_fields},
+    {0, NULL},
+};
+static PyType_Spec scope_spec = {
+    .name = "backplane._core.Scope", .basicsize = sizeof(scope), .flags = Py_TPFLAGS_DEFAULT, .slots = scope_slots};
+
+static int add(PyObject *module, const char *name, PyType_Spec *spec, PyObject **kept) {
+    *kept = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (!*kept) {
+        return -1;
+    }
+    Py_INCREF(*kept);
+    if (PyModule_AddObject(module, name, *kept) != 0) {
+        Py_DECREF(*kept);
+        return -1;
+    }
+    return 0;
+}
+
+int core_add_scopes(PyObject *module, core_state *state) {
+    return add(module, "Options", &options_spec, &state->options_type) != 0 ||
+                   add(module, "Scope", &scope_spec, &state->scope_type) != 0
+               ? -1
+               : 0;
+}

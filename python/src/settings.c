@@ -1,0 +1,320 @@
+/* settings.c - the type Setting: one row of the settings table as a Python object.
+ *
+ * It is a data descriptor, so that the attribute trees of the package are classes filled with Settings: reading an
+ * attribute reads the setting, assigning writes the process layer, deleting takes that away again, and help() shows the
+ * row. The value has the row's type in Python: bool, int or str.
+ */
+#include "core.h"
+
+#include <string.h>
+
+typedef struct setting {
+    PyObject_HEAD int index;
+    const bp_setting_info *row;
+} setting;
+
+/* Typed reads, by position in the table: they cost one atomic load where no scope is open. */
+typedef union reader {
+    int (*of_BOOL)(void);
+    int64_t (*of_INT)(void);
+    const char *(*of_WORD)(void);
+    const char *(*of_TEXT)(void);
+} reader;
+
+static const reader readers[BP_SETTING_COUNT] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = {.of_##type = bp_get_##id},
+    BP_SETTINGS_MAP(X)
+#undef X
+};
+
+static const char *const type_names[] = {
+    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_WORD] = "word", [BP_SETTING_TEXT] = "text"};
+
+static PyObject *read_value(const setting *self) {
+    const reader *read = &readers[self->index];
+    switch (self->row->type) {
+    case BP_SETTING_BOOL:
+        return PyBool_FromLong(read->of_BOOL());
+    case BP_SETTING_INT:
+        return PyLong_FromLongLong(read->of_INT());
+    case BP_SETTING_WORD:
+        return core_text(read->of_WORD());
+    case BP_SETTING_TEXT:
+        break;
+    }
+    return core_text(read->of_TEXT());
+}
+
+/* ---- Values from Python ---- */
+
+static PyObject *wrong_type(core_state *state, const bp_setting_info *row, const char *expected, PyObject *value) {
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
+    if (name) {
+        core_refuse(state, state->bad_type, BP_E_BAD_VALUE, "%s: expects %s, but got %U", row->name, expected, name);
+        Py_DECREF(name);
+    }
+    return NULL;
+}
+
+PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObject *value) {
+    PyObject *text = NULL;
+    switch (row->type) {
+    case BP_SETTING_BOOL:
+        return PyBool_Check(value) ? PyBytes_FromString(value == Py_True ? "true" : "false")
+                                   : wrong_type(state, row, "a bool", value);
+    case BP_SETTING_INT: {
+        if (PyBool_Check(value) || !PyIndex_Check(value)) {
+            return wrong_type(state, row, "an int", value);
+        }
+        PyObject *number = PyNumber_Index(value);
+        text = number ? PyObject_Str(number) : NULL;
+        Py_XDECREF(number);
+        break;
+    }
+    case BP_SETTING_WORD:
+    case BP_SETTING_TEXT:
+        if (!PyUnicode_Check(value)) {
+            return wrong_type(state, row, "a str", value);
+        }
+        Py_INCREF(value);
+        text = value;
+    }
+    PyObject *bytes = text ? core_bytes(text) : NULL;
+    Py_XDECREF(text);
+    return bytes;
+}
+
+static int write_value(const setting *self, core_state *state, PyObject *value) {
+    bp_status status;
+    if (value) {
+        PyObject *text = core_setting_text(state, self->row, value);
+        if (!text) {
+            return -1;
+        }
+        status = bp_set(self->row->name, PyBytes_AsString(text));
+        Py_DECREF(text);
+    } else {
+        status = bp_unset(self->row->name);
+    }
+    return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
+}
+
+/* ---- As an attribute ---- */
+
+static PyObject *descriptor_get(PyObject *self, PyObject *object, PyObject *type) {
+    (void)type;
+    if (!object) {
+        Py_INCREF(self);
+        return self;
+    }
+    return read_value((const setting *)self);
+}
+
+static int descriptor_set(PyObject *object, PyObject *target, PyObject *value) {
+    const setting *self = (const setting *)object;
+    core_state *state = core_state_of_object(object);
+    (void)target;
+    if (state->frozen) {
+        core_refuse(state, state->error, BP_E_READ_ONLY,
+                    "%s: assignment was switched off by backends.disable_global_flags(); use backplane.flags() or "
+                    "backplane.set_flags()",
+                    self->row->name);
+        return -1;
+    }
+    return write_value(self, state, value);
+}
+
+/* ---- Methods ---- */
+
+static PyObject *method_get(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return read_value((const setting *)self);
+}
+
+static PyObject *method_set(PyObject *self, PyObject *value) {
+    if (write_value((const setting *)self, core_state_of_object(self), value) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *method_unset(PyObject *self, PyObject *unused) {
+    (void)unused;
+    if (write_value((const setting *)self, core_state_of_object(self), NULL) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *method_origin(PyObject *object, PyObject *unused) {
+    const setting *self = (const setting *)object;
+    const char *value, *where;
+    bp_layer layer;
+    (void)unused;
+    bp_status status = bp_get(self->row->name, &value, &layer, &where);
+    if (status != BP_OK) {
+        return core_fail(core_state_of_object(object), status, NULL);
+    }
+    return Py_BuildValue("(sNN)", bp_layer_name(layer), core_text(where), core_text(value));
+}
+
+static PyObject *method_stored(PyObject *object, PyObject *argument) {
+    const setting *self = (const setting *)object;
+    core_state *state = core_state_of_object(object);
+    const char *value;
+    PyObject *bytes =
+        PyUnicode_Check(argument) ? core_bytes(argument) : wrong_type(state, self->row, "a layer's name", argument);
+    if (!bytes) {
+        return NULL;
+    }
+    int layer = 0;
+    while (layer < BP_LAYER_COUNT && strcmp(bp_layer_name((bp_layer)layer), PyBytes_AsString(bytes)) != 0) {
+        layer++;
+    }
+    Py_DECREF(bytes);
+    if (layer == BP_LAYER_COUNT) {
+        return core_refuse(state, state->bad_value, BP_E_ARGUMENT, "layer: '%U' is none", argument);
+    }
+    bp_status status = bp_get_layer(self->row->name, (bp_layer)layer, &value, NULL);
+    if (status != BP_OK) {
+        return core_fail(state, status, NULL);
+    }
+    if (!value) {
+        Py_RETURN_NONE;
+    }
+    return core_text(value);
+}
+
+static PyMethodDef methods[] = {
+    {"get", method_get, METH_NOARGS, "The value in force for the calling thread."},
+    {"set", method_set, METH_O, "Writes the process layer."},
+    {"unset", method_unset, METH_NOARGS, "Takes the process layer's value away."},
+    {"origin", method_origin, METH_NOARGS, "(layer, where, value as text) of the value in force."},
+    {"stored", method_stored, METH_O, "What one layer stores, as text; None when it sets nothing."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- The row ---- */
+
+typedef enum { NAME, TYPE, FALLBACK, ALLOWED, ENVIRONMENT, ALIAS, AFFECTS, HELP } field;
+
+static PyObject *get_text(PyObject *object, void *which) {
+    const bp_setting_info *row = ((const setting *)object)->row;
+    const char *const texts[] = {[NAME] = row->name,
+                                 [TYPE] = type_names[row->type],
+                                 [FALLBACK] = row->fallback,
+                                 [ALLOWED] = row->allowed,
+                                 [ENVIRONMENT] = row->environment,
+                                 [ALIAS] = row->alias,
+                                 [AFFECTS] = row->affects,
+                                 [HELP] = row->help};
+    return core_text(texts[(field)(uintptr_t)which]);
+}
+
+static PyObject *get_flag(PyObject *object, void *which) {
+    return PyBool_FromLong((((const setting *)object)->row->flags & (unsigned)(uintptr_t)which) != 0);
+}
+
+/* "Threads that one call may use. ...\n\nint 0..1024, default 0; environment BACKPLANE_NUM_THREADS; ..." */
+static PyObject *get_doc(PyObject *object, void *unused) {
+    const bp_setting_info *row = ((const setting *)object)->row;
+    (void)unused;
+    return PyUnicode_FromFormat("%s\n\n%s%s%s, default %s; environment %s%s%s; affects %s%s", row->help,
+                                type_names[row->type], *row->allowed ? " " : "", row->allowed,
+                                *row->fallback ? row->fallback : "empty", row->environment, *row->alias ? " or " : "",
+                                row->alias, row->affects,
+                                (row->flags & BP_SETTING_READ_ONLY) != 0 ? "; nothing sets it"
+                                : (row->flags & BP_SETTING_STARTUP) != 0 ? "; read once, before the first use"
+                                                                         : "");
+}
+
+#define TEXT(name, which, help)                                                                                        \
+    { name, get_text, NULL, help, (void *)(uintptr_t)(which) }
+#define FLAG(name, which, help)                                                                                        \
+    { name, get_flag, NULL, help, (void *)(uintptr_t)(which) }
+
+static PyGetSetDef fields[] = {
+    TEXT("name", NAME, "The dotted name."),
+    TEXT("type", TYPE, "'bool', 'int', 'word' or 'text'."),
+    TEXT("default", FALLBACK, "The default, as text."),
+    TEXT("allowed", ALLOWED, "'0..1024', 'strict|warn|allow' or ''."),
+    TEXT("environment", ENVIRONMENT, "The environment variable."),
+    TEXT("alias", ALIAS, "A second variable, or ''."),
+    TEXT("affects", AFFECTS, "What it affects."),
+    TEXT("help", HELP, "What it does."),
+    FLAG("read_only", BP_SETTING_READ_ONLY, "It shows a fact; nothing sets it."),
+    FLAG("startup", BP_SETTING_STARTUP, "Files and environment only: read once, before the first use."),
+    {"__doc__", get_doc, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyObject *show(PyObject *object) {
+    PyObject *value = read_value((const setting *)object);
+    PyObject *text =
+        value ? PyUnicode_FromFormat("<setting %s = %R>", ((const setting *)object)->row->name, value) : NULL;
+    Py_XDECREF(value);
+    return text;
+}
+
+static void drop(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_new, (void *)core_no_new},
+    {Py_tp_descr_get, (void *)descriptor_get},
+    {Py_tp_descr_set, (void *)descriptor_set},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, fields},
+    {Py_tp_repr, (void *)show},
+    {Py_tp_dealloc, (void *)drop},
+    {0, NULL},
+};
+
+static PyType_Spec type_spec = {
+    .name = "backplane.Setting", .basicsize = sizeof(setting), .flags = Py_TPFLAGS_DEFAULT, .slots = type_slots};
+
+/* ---- The table ---- */
+
+static PyObject *make(core_state *state, int index) {
+    setting *made = PyObject_New(setting, (PyTypeObject *)state->setting_type);
+    if (made) {
+        made->index = index;
+        made->row = bp_setting_at(index);
+    }
+    return (PyObject *)made;
+}
+
+static int fill(core_state *state, PyObject *table) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        PyObject *one = make(state, i);
+        int failed = !one || PyDict_SetItemString(table, bp_setting_at(i)->name, one) != 0;
+        Py_XDECREF(one);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int core_add_settings(PyObject *module, core_state *state) {
+    state->setting_type = PyType_FromModuleAndSpec(module, &type_spec, NULL);
+    PyObject *table = state->setting_type ? PyDict_New() : NULL;
+    if (!table || fill(state, table) != 0) {
+        Py_XDECREF(table);
+        return -1;
+    }
+    Py_INCREF(state->setting_type);
+    if (PyModule_AddObject(module, "Setting", state->setting_type) != 0) {
+        Py_DECREF(state->setting_type);
+        Py_DECREF(table);
+        return -1;
+    }
+    if (PyModule_AddObject(module, "table", table) != 0) {
+        Py_DECREF(table);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,321 @@
+/* tensor.c - the type Tensor: a result in memory of the library, handed on by the buffer protocol and by DLPack.
+ *
+ * The memory is counted apart from the Python object, with an atomic number: an importer of DLPack may give its share
+ * back in any thread, without the interpreter's lock, and after the interpreter has gone.
+ */
+#include "core.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+typedef struct storage {
+    atomic_long holders;
+    DLManagedTensorVersioned *memory;
+} storage;
+
+typedef struct tensor {
+    PyObject_HEAD storage *storage;
+    PyObject *weak;
+    Py_ssize_t shape[BP_MAX_NDIM];
+    Py_ssize_t strides[BP_MAX_NDIM]; /* in bytes, as the buffer protocol counts */
+} tensor;
+
+static const DLTensor *inside(const tensor *self) {
+    return &self->storage->memory->dl_tensor;
+}
+
+static void let_go(storage *held) {
+    if (atomic_fetch_sub_explicit(&held->holders, 1, memory_order_acq_rel) == 1) {
+        held->memory->deleter(held->memory);
+        free(held);
+    }
+}
+
+static storage *hold(storage *held) {
+    atomic_fetch_add_explicit(&held->holders, 1, memory_order_relaxed);
+    return held;
+}
+
+PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
+    storage *held = malloc(sizeof *held);
+    tensor *made = held ? PyObject_New(tensor, (PyTypeObject *)state->tensor_type) : NULL;
+    if (!made) {
+        free(held);
+        memory->deleter(memory);
+        return held ? NULL : PyErr_NoMemory();
+    }
+    atomic_init(&held->holders, 1);
+    held->memory = memory;
+    made->storage = held;
+    made->weak = NULL;
+    Py_ssize_t step = memory->dl_tensor.dtype.bits / 8;
+    for (int i = memory->dl_tensor.ndim - 1; i >= 0; i--) {
+        made->shape[i] = (Py_ssize_t)memory->dl_tensor.shape[i];
+        made->strides[i] = step;
+        step *= made->shape[i] > 0 ? made->shape[i] : 1;
+    }
+    return (PyObject *)made;
+}
+
+static void drop(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (((tensor *)object)->weak) {
+        PyObject_ClearWeakRefs(object);
+    }
+    let_go(((tensor *)object)->storage);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static bp_dtype dtype_of(const tensor *self) {
+    return bp_dtype_from_dlpack(inside(self)->dtype);
+}
+
+static Py_ssize_t count_of(const tensor *self) {
+    Py_ssize_t count = 1;
+    for (int i = 0; i < inside(self)->ndim; i++) {
+        count *= self->shape[i];
+    }
+    return count;
+}
+
+/* ---- The buffer protocol ---- */
+
+static const char *format_of(bp_dtype dtype) {
+    switch (dtype) {
+    case BP_F16:
+        return "e";
+    case BP_F32:
+        return "f";
+    case BP_F64:
+        return "d";
+    case BP_C64:
+        return "Zf";
+    case BP_C128:
+        return "Zd";
+    default: /* products have no other types but bf16, which the protocol has no letter for */
+        return NULL;
+    }
+}
+
+static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
+    tensor *self = (tensor *)object;
+    const DLTensor *of = inside(self);
+    const char *format = format_of(dtype_of(self));
+    if (!format) {
+        view->obj = NULL;
+        PyErr_Format(PyExc_BufferError, "the buffer protocol has no letter for %s; use DLPack",
+                     bp_dtype_name(dtype_of(self)));
+        return -1;
+    }
+    view->buf = of->data;
+    view->itemsize = of->dtype.bits / 8;
+    view->len = count_of(self) * view->itemsize;
+    view->readonly = 0;
+    view->ndim = of->ndim;
+    view->format = (flags & PyBUF_FORMAT) != 0 ? (char *)(uintptr_t)format : NULL;
+    view->shape = (flags & PyBUF_ND) != 0 ? self->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    Py_INCREF(object);
+    view->obj = object;
+    return 0;
+}
+
+/* ---- DLPack ---- */
+
+static void versioned_deleter(DLManagedTensorVersioned *given) {
+    let_go(given->manager_ctx);
+    free(given);
+}
+
+static void plain_deleter(DLManagedTensor *given) {
+    let_go(given->manager_ctx);
+    free(given);
+}
+
+/* A capsule that nobody has taken over still owns its share. */
+static void versioned_capsule_end(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        versioned_deleter(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    }
+}
+
+static void plain_capsule_end(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, "dltensor")) {
+        plain_deleter(PyCapsule_GetPointer(capsule, "dltensor"));
+    }
+}
+
+static PyObject *versioned_capsule(storage *held, bool copied) {
+    DLManagedTensorVersioned *given = malloc(sizeof *given);
+    if (!given) {
+        return PyErr_NoMemory();
+    }
+    *given = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+                                        .manager_ctx = hold(held),
+                                        .deleter = versioned_deleter,
+                                        .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
+                                        .dl_tensor = held->memory->dl_tensor};
+    PyObject *capsule = PyCapsule_New(given, "dltensor_versioned", versioned_capsule_end);
+    if (!capsule) {
+        versioned_deleter(given);
+    }
+    return capsule;
+}
+
+static PyObject *plain_capsule(storage *held) {
+    DLManagedTensor *given = malloc(sizeof *given);
+    if (!given) {
+        return PyErr_NoMemory();
+    }
+    *given =
+        (DLManagedTensor){.dl_tensor = held->memory->dl_tensor, .manager_ctx = hold(held), .deleter = plain_deleter};
+    PyObject *capsule = PyCapsule_New(given, "dltensor", plain_capsule_end);
+    if (!capsule) {
+        plain_deleter(given);
+    }
+    return capsule;
+}
+
+static PyObject *copy_of(core_state *state, const tensor *self) {
+    const DLTensor *of = inside(self);
+    DLManagedTensorVersioned *memory;
+    bp_status status = bp_tensor_new(&memory, dtype_of(self), of->ndim, of->shape);
+    if (status != BP_OK) {
+        return core_fail(state, status, NULL);
+    }
+    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8);
+    if (size > 0) {
+        memcpy(memory->dl_tensor.data, of->data, size);
+    }
+    return core_tensor(state, memory);
+}
+
+/* Whether an argument of __dlpack__ asks for what we are: host memory, without a stream. */
+static bool acceptable(PyObject *stream, PyObject *device) {
+    int type = kDLCPU, id = 0;
+    if (stream != Py_None) {
+        PyErr_SetString(PyExc_BufferError, "memory of the host has no stream; it takes stream=None");
+        return false;
+    }
+    if (device != Py_None && !PyArg_ParseTuple(device, "ii:dl_device", &type, &id)) {
+        return false;
+    }
+    if (type != kDLCPU) {
+        PyErr_Format(PyExc_BufferError, "the tensor cannot be brought to device (%d, %d)", type, id);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) {
+    static char *known[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    int major = 0, minor = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", known, &stream, &version, &device, &copy) ||
+        !acceptable(stream, device) ||
+        (version != Py_None && !PyArg_ParseTuple(version, "ii:max_version", &major, &minor))) {
+        return NULL;
+    }
+    PyObject *source = copy == Py_True ? copy_of(core_state_of_object(object), (tensor *)object) : object;
+    if (!source) {
+        return NULL;
+    }
+    storage *held = ((tensor *)source)->storage;
+    PyObject *capsule = major >= DLPACK_MAJOR_VERSION ? versioned_capsule(held, source != object) : plain_capsule(held);
+    if (source != object) {
+        Py_DECREF(source);
+    }
+    return capsule;
+}
+
+static PyObject *dlpack_device(PyObject *self, PyObject *unused) {
+    (void)self;
+    (void)unused;
+    return Py_BuildValue("(ii)", kDLCPU, 0);
+}
+
+/* ---- What it looks like ---- */
+
+static PyObject *get_shape(PyObject *object, void *unused) {
+    const tensor *self = (const tensor *)object;
+    int ndim = inside(self)->ndim;
+    PyObject *shape = PyTuple_New(ndim);
+    (void)unused;
+    for (int i = 0; shape && i < ndim; i++) {
+        PyObject *size = PyLong_FromSsize_t(self->shape[i]);
+        if (!size) {
+            Py_CLEAR(shape);
+        } else {
+            PyTuple_SetItem(shape, i, size);
+        }
+    }
+    return shape;
+}
+
+static PyObject *get_dtype(PyObject *object, void *unused) {
+    (void)unused;
+    return core_text(bp_dtype_name(dtype_of((const tensor *)object)));
+}
+
+static PyObject *get_ndim(PyObject *object, void *unused) {
+    (void)unused;
+    return PyLong_FromLong(inside((const tensor *)object)->ndim);
+}
+
+static PyObject *show(PyObject *object) {
+    PyObject *shape = get_shape(object, NULL);
+    PyObject *text =
+        shape ? PyUnicode_FromFormat("<backplane.Tensor %s %R>", bp_dtype_name(dtype_of((const tensor *)object)), shape)
+              : NULL;
+    Py_XDECREF(shape);
+    return text;
+}
+
+static PyMethodDef methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+     "A DLPack capsule of the same memory; versioned where max_version asks for 1.0 or later."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): memory of the host."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef fields[] = {
+    {"shape", get_shape, NULL, "The size of each dimension.", NULL},
+    {"dtype", get_dtype, NULL, "The element type's name: 'f32', 'bf16', ...", NULL},
+    {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(tensor, weak), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "A result: compact, row-major, in host memory. Goes on by memoryview(), numpy.asarray(), from_dlpack()."},
+    {Py_tp_new, (void *)core_no_new},
+    {Py_tp_dealloc, (void *)drop},
+    {Py_tp_repr, (void *)show},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, fields},
+    {Py_tp_members, members},
+    {Py_bf_getbuffer, (void *)get_buffer},
+    {0, NULL},
+};
+static PyType_Spec spec = {
+    .name = "backplane.Tensor", .basicsize = sizeof(tensor), .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+
+int core_add_tensor(PyObject *module, core_state *state) {
+    state->tensor_type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!state->tensor_type) {
+        return -1;
+    }
+    Py_INCREF(state->tensor_type);
+    if (PyModule_AddObject(module, "Tensor", state->tensor_type) != 0) {
+        Py_DECREF(state->tensor_type);
+        return -1;
+    }
+    return 0;
+}
