@@ -1,0 +1,63 @@
+"""Every math library of a machine behind one interface, with the names of torch.backends.
+
+``backplane.matmul(a, b)`` runs on the library that suits the call, ``backplane.last_plan()`` says which one that was, and
+``backplane.explain(backplane.matmul, a, b)`` why. ``backplane.settings`` has every switch; ``with backplane.flags(...)``
+changes some for the calling thread, ``backplane.set_flags(...)`` for the process. ``import backplane as torch`` lets code
+that uses torch.backends run.
+"""
+
+from . import backends, nn, utils
+from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
+from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
+from ._core import version as __version__
+from ._modes import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    use_deterministic_algorithms,
+)
+from ._products import Candidate, Explanation, Plan, explain, gemm, last_plan, matmul
+from ._settings import Settings, flags, set_flags, setting, settings
+
+__all__ = [
+    "Backend",
+    "BadTypeError",
+    "BadValueError",
+    "Candidate",
+    "Error",
+    "Explanation",
+    "Library",
+    "Options",
+    "Plan",
+    "Setting",
+    "Settings",
+    "Tensor",
+    "UnknownNameError",
+    "Warning",
+    "__version__",
+    "are_deterministic_algorithms_enabled",
+    "backend_status",
+    "backends",
+    "backends_status",
+    "explain",
+    "flags",
+    "gemm",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "last_plan",
+    "libraries",
+    "matmul",
+    "nn",
+    "set_deterministic_debug_mode",
+    "set_flags",
+    "set_float32_matmul_precision",
+    "setting",
+    "settings",
+    "show_config",
+    "use_deterministic_algorithms",
+    "utils",
+]

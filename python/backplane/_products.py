@@ -1,0 +1,162 @@
+"""Matrix products, and the answers to which library ran them and why."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+
+from . import _core
+from ._settings import Value
+
+SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
+
+# What NumPy calls the element types of results; its dtype objects, once it is known to be there.
+_NUMPY_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
+_numpy_types: Dict[str, Any] = {}
+
+
+def _is_numpy(array: Any) -> bool:
+    # Without importing NumPy: what has not been imported has made no array.
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(array, numpy.ndarray):
+        return False
+    if type(array) is not numpy.ndarray and hasattr(array, "mask"):
+        raise TypeError("a masked array's mask would be lost; its filled() has none")
+    return True
+
+
+def _as_numpy(result: _core.Tensor) -> Any:
+    numpy = sys.modules["numpy"]
+    if not _numpy_types:
+        _numpy_types.update({ours: numpy.dtype(theirs) for ours, theirs in _NUMPY_NAMES.items()})
+    return numpy.ndarray(result.shape, _numpy_types[result.dtype], result)
+
+
+def _like(result: _core.Tensor, a: Any, b: Any) -> Any:
+    """The result as what was given: the first of a and b that is a NumPy array or a torch tensor decides."""
+    torch = sys.modules.get("torch")
+    for array in (a, b):
+        if _is_numpy(array):
+            return _as_numpy(result)
+        if torch is not None and isinstance(array, torch.Tensor):
+            return torch.from_dlpack(result)
+    return result
+
+
+def _own(settings: SettingsArgument) -> Any:
+    return settings if settings is None or isinstance(settings, _core.Options) else dict(settings)
+
+
+def matmul(a: Any, b: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """a @ b with the shape rules of numpy.matmul, computed by the library that suits it.
+
+    ``(m,k) @ (k,n) -> (m,n)``; ``(k) @ (k,n) -> (n)``; ``(m,k) @ (k) -> (m)``; ``(k) @ (k) -> ()``; leading dimensions are
+    a batch and broadcast. Scalars are refused.
+
+    Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 sum in f32 and round once at the end. Any
+    strides, read in place. The result is a NumPy array where a or b is one, a torch tensor where one is that, else a
+    backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a dict of
+    dotted names, or backplane.Options, for this call only.
+    """
+    result = _core.matmul(a, b, out, _own(settings))
+    return out if result is None else _like(result, a, b)
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    /,
+    c: Any = None,
+    *,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    transform_a: str = "as_is",
+    transform_b: str = "as_is",
+    settings: SettingsArgument = None,
+) -> Any:
+    """alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.
+
+    ``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All have rank 2, or rank 2
+    plus batch dimensions, where those of a and b broadcast. ``c`` is overwritten in place and returned; without it, the
+    result is fresh and beta must be 0. With beta 0 the old c is not read. An imaginary part of a factor of real matrices is
+    refused. The rest is as in matmul().
+    """
+    result = _core.gemm(
+        a, b, c, alpha=alpha, beta=beta, transform_a=transform_a, transform_b=transform_b, settings=_own(settings)
+    )
+    return c if result is None else _like(result, a, b)
+
+
+class Candidate(NamedTuple):
+    """One library's answer to a call."""
+
+    library: str
+    provider: str
+    version: str
+    accepted: bool
+    reason: str
+    """Why it refused, as a word: DTYPE, EXCLUDED, DETERMINISM, ..."""
+    text: str
+    """Why it refused, as a sentence, or what is worth knowing."""
+    algorithm: str
+    notes: str
+    """What it promises of the numbers: accumulates in f32, same bits with any number of threads, ..."""
+    threads: int
+    cost_ns: float
+    chosen: bool
+
+
+class Explanation:
+    """Every candidate for one call and its verdict, from the same list that the call itself would choose from."""
+
+    def __init__(self, found: Mapping[str, Any]) -> None:
+        self.problem: str = found["problem"]
+        self.decision: str = found["decision"]
+        self.json: str = found["json"]
+        self.candidates: Tuple[Candidate, ...] = tuple(Candidate(**row) for row in found["candidates"])
+        self._text: str = found["text"]
+
+    @property
+    def chosen(self) -> Optional[Candidate]:
+        """The candidate that would run; None where no library accepts the call."""
+        return next((row for row in self.candidates if row.chosen), None)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<backplane.Explanation {self.problem}: {self.chosen.library if self.chosen else 'none'}>"
+
+
+class Plan(NamedTuple):
+    """A call that ran: which library, how, and why that one."""
+
+    operation: str
+    provider: str
+    library: str
+    library_path: str
+    library_version: str
+    algorithm: str
+    reason: str
+    notes: str
+    threads: int
+    cost_ns: float
+    problem: str
+
+
+_EXPLAINERS = {matmul: _core.explain_matmul, gemm: _core.explain_gemm}
+
+
+def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
+    """What ``function(*arguments, **names)`` would do, for matmul and gemm: nothing is computed."""
+    explainer = _EXPLAINERS.get(function)
+    if explainer is None:
+        raise TypeError(f"explain: takes backplane.matmul or backplane.gemm, but got {function!r}")
+    names["settings"] = _own(names.get("settings"))
+    return Explanation(explainer(*arguments, **names))
+
+
+def last_plan() -> Optional[Plan]:
+    """The plan that the calling thread ran last, None before the first."""
+    found = _core.last_plan()
+    return None if found is None else Plan(**found)

@@ -1,0 +1,75 @@
+"""The plan cache of cuFFT as torch.backends.cuda shows it: one for the current device, and one per device by index."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from .. import _core
+from .._config import backend_status
+from .._settings import refuse_name, setting
+
+_NAMES = ["clear", "max_size", "size"]
+
+
+def _refuse(text: str, status: str) -> _core.Error:
+    error = _core.Error(text)
+    error.status = status
+    return error
+
+
+def _device_count() -> int:
+    # The driver lists the devices here; without a working driver none can be used.
+    if not backend_status("cuda").available:
+        return 0
+    return sum(1 for _ in pathlib.Path("/proc/driver/nvidia/gpus").glob("*"))
+
+
+class PlanCache:
+    """size, max_size and clear() of a device's plan cache.
+
+    This library runs no Fourier transforms on a GPU, so the cache is empty; max_size is the setting
+    cuda.cufft_plan_cache.max_size, one for all devices.
+    """
+
+    @property
+    def size(self) -> int:
+        """The number of plans kept."""
+        return 0
+
+    @property
+    def max_size(self) -> int:
+        """The number of plans that may be kept; 0 keeps none."""
+        return int(setting("cuda.cufft_plan_cache.max_size").get())
+
+    @max_size.setter
+    def max_size(self, value: int) -> None:
+        setting("cuda.cufft_plan_cache.max_size").__set__(self, value)
+
+    def clear(self) -> None:
+        """Throws all plans away."""
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_name("cufft_plan_cache", name, _NAMES)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "max_size":
+            super().__setattr__(name, value)
+        elif name == "size":
+            raise _refuse("cufft_plan_cache.size is read-only; max_size limits it, clear() empties it", "E_READ_ONLY")
+        else:
+            refuse_name("cufft_plan_cache", name, _NAMES)
+
+
+class PlanCaches(PlanCache):
+    """The plan cache of the current device; with an index, of that device."""
+
+    def __getitem__(self, device: Any) -> PlanCache:
+        index = getattr(device, "index", device)
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise TypeError(f"cufft_plan_cache: expects a device's index, but got {type(device).__name__}")
+        count = _device_count()
+        if index not in range(count):
+            valid = f"0 to {count - 1}" if count else f"empty: {backend_status('cuda').reason or 'no device'}"
+            raise _refuse(f"cufft_plan_cache: device {index} is not there; the range of valid indices is {valid}", "E_ARGUMENT")
+        return PlanCache()

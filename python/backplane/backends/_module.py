@@ -1,0 +1,83 @@
+"""Makes a module speak settings: its attributes are rows of the table, and no others can be assigned."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, Callable, Iterable, List, Mapping, NoReturn, Optional, Tuple
+
+from .. import _core
+from .._settings import Value, flags, members, refuse_name, set_flags, setting
+
+
+class SettingsModule(ModuleType):
+    """A module whose settings are read and written as attributes; a name it does not have is refused both ways."""
+
+    # A module's own way to read an attribute asks for a function __getattr__ in it, which costs more than the read.
+    __getattribute__ = object.__getattribute__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse_name(self.__name__, name, dir(self))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        row = getattr(type(self), name, None)
+        writable = isinstance(row, _core.Setting) or (isinstance(row, property) and row.fset is not None)
+        if writable or self._may_hold(name, value):
+            super().__setattr__(name, value)
+        elif name in dir(self):
+            error = _core.Error(f"{self.__name__}.{name} cannot be assigned")
+            error.status = "E_READ_ONLY"
+            raise error
+        else:
+            refuse_name(self.__name__, name, dir(self))
+
+    def _may_hold(self, name: str, value: Any) -> bool:
+        # What Python itself stores in a module, a submodule being imported, and a function that a test replaces.
+        return (
+            (name.startswith("__") and name.endswith("__"))
+            or (isinstance(value, ModuleType) and sys.modules.get(f"{self.__name__}.{name}") is value)
+            or (callable(self.__dict__.get(name)) and callable(value))
+        )
+
+    def __dir__(self) -> List[str]:
+        settings = [name for name in vars(type(self)) if not name.startswith("_")]
+        return sorted({*(name for name in self.__dict__ if not name.startswith("_")), *settings})
+
+
+def _describe(rows: Mapping[str, Any]) -> str:
+    lines = [f"    {name}: {row.__doc__}" for name, row in rows.items() if isinstance(row, (_core.Setting, property))]
+    return "\n\nSettings:\n\n" + "\n\n".join(lines) if lines else ""
+
+
+def attach(module_name: str, prefix: str, only: Optional[Iterable[str]] = None, **facts: property) -> None:
+    """Gives a module the settings below a prefix (``only`` some of them), and facts that are computed when read. What the
+    module itself defines wins over a setting of that name."""
+    module = sys.modules[module_name]
+    rows = {name: row for name, row in members(prefix).items() if name not in vars(module)}
+    if only is not None:
+        rows = {name: row for name, row in rows.items() if name in only}
+    rows.update(facts)
+    module.__doc__ = (module.__doc__ or "") + _describe(rows)
+    module.__class__ = type("SettingsModule", (SettingsModule,), rows)
+
+
+def named(prefix: str, given: Mapping[str, Optional[Value]]) -> dict[str, Value]:
+    """The arguments that were given, by the names of their settings."""
+    return {f"{prefix}{name}": value for name, value in given.items() if value is not None}
+
+
+def scope(prefix: str, **given: Optional[Value]) -> flags:
+    """The settings that were given, for the calling thread."""
+    return flags(named(prefix, given))
+
+
+def write(prefix: str, **given: Optional[Value]) -> Tuple[Value, ...]:
+    """Sets what was given for the whole process; the values of all before, in the arguments' order."""
+    before = tuple(setting(f"{prefix}{name}").get() for name in given)
+    set_flags(named(prefix, given))
+    return before
+
+
+def fact(read: Callable[[], Any], text: str) -> property:
+    """An attribute of a module that is computed when it is read."""
+    return property(lambda module: read(), doc=text)

@@ -1,0 +1,192 @@
+"""CUDA: whether it is there, precision, preferred libraries, the plan cache of cuFFT, and attention."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from dataclasses import dataclass
+from typing import Any, Optional, Type, TypeVar, Union
+
+from .._config import backend_status
+from .._settings import Settings, setting
+from .._settings import flags as _scope
+from ._cufft import PlanCaches
+from ._module import attach, scope
+
+matmul: Settings
+cufft_plan_cache = PlanCaches()
+
+
+def is_built() -> bool:
+    """Whether code for CUDA is compiled in; says nothing about a device."""
+    return backend_status("cuda").built
+
+
+# ---- Preferred libraries ----
+
+
+class _LinalgBackend(enum.Enum):
+    Default = 0
+    Cusolver = 1
+    Magma = 2
+
+
+class _BlasBackend(enum.Enum):
+    Default = 0
+    Cublas = 1
+    Cublaslt = 2
+    Ck = 3
+
+
+# AMD's names for the same choices.
+_ALIASES = {"hipblas": "cublas", "hipblaslt": "cublaslt"}
+Choice = TypeVar("Choice", bound=enum.Enum)
+
+
+def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice]) -> Choice:
+    row = setting(name)
+    if backend is not None:
+        word = backend.name if isinstance(backend, kind) else backend
+        row.set(_ALIASES.get(word.lower(), word) if isinstance(word, str) else word)  # type: ignore[arg-type]
+    return kind[str(row.get()).capitalize()]
+
+
+def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -> _LinalgBackend:
+    """The library preferred for linear algebra on CUDA, changed first where one is given: default, cusolver, magma."""
+    return _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend)
+
+
+def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _BlasBackend:
+    """The BLAS preferred on CUDA, changed first where one is given: default, cublas (hipblas), cublaslt (hipblaslt), ck."""
+    return _prefer("cuda.preferred_blas_library", _BlasBackend, backend)
+
+
+# ---- Attention ----
+
+
+class SDPBackend(enum.IntEnum):
+    """The implementations of scaled dot product attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@dataclass(frozen=True)
+class SDPAParams:
+    """The arguments of one call of attention."""
+
+    query: Any
+    key: Any
+    value: Any
+    attn_mask: Any
+    dropout: float
+    is_causal: bool
+    enable_gqa: bool = False
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Allows flash attention, or not, for the process."""
+    setting("cuda.flash_sdp").set(enabled)
+
+
+def flash_sdp_enabled() -> bool:
+    """Whether flash attention is allowed."""
+    return bool(setting("cuda.flash_sdp").get())
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Allows memory-efficient attention, or not, for the process."""
+    setting("cuda.mem_efficient_sdp").set(enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Whether memory-efficient attention is allowed."""
+    return bool(setting("cuda.mem_efficient_sdp").get())
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Allows attention made of products and softmax, or not, for the process."""
+    setting("cuda.math_sdp").set(enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """Whether attention made of products and softmax is allowed."""
+    return bool(setting("cuda.math_sdp").get())
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Allows cuDNN's attention, or not, for the process."""
+    setting("cuda.cudnn_sdp").set(enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Whether cuDNN's attention is allowed."""
+    return bool(setting("cuda.cudnn_sdp").get())
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Allows sums in 16 bits inside attention made of products, or not, for the process."""
+    setting("cuda.fp16_bf16_reduction_math_sdp").set(enabled)
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether sums in 16 bits are allowed there."""
+    return bool(setting("cuda.fp16_bf16_reduction_math_sdp").get())
+
+
+def sdp_kernel(
+    enable_flash: Optional[bool] = None,
+    enable_math: Optional[bool] = None,
+    enable_mem_efficient: Optional[bool] = None,
+    enable_cudnn: Optional[bool] = None,
+) -> _scope:
+    """Allows or forbids the implementations named for the calling thread inside a ``with`` block."""
+    return scope(
+        "cuda.",
+        flash_sdp=enable_flash,
+        math_sdp=enable_math,
+        mem_efficient_sdp=enable_mem_efficient,
+        cudnn_sdp=enable_cudnn,
+    )
+
+
+def is_flash_attention_available() -> bool:
+    """Whether flash attention is compiled in: this library has no attention of its own."""
+    return False
+
+
+def _can_use(what: str, switch: str, params: SDPAParams, debug: bool) -> bool:
+    if not isinstance(params, SDPAParams):
+        raise TypeError(f"params: expects SDPAParams, but got {type(params).__name__}")
+    cuda = backend_status("cuda")
+    if debug:
+        if not cuda.available:
+            reason = cuda.reason
+        elif not setting(switch).get():
+            reason = f"{switch} is off"
+        else:
+            reason = "it is not compiled into this library"
+        warnings.warn(f"{what} cannot be used: {reason}", stacklevel=3)
+    return False
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether flash attention could run a call; with debug a warning says why not."""
+    return _can_use("flash attention", "cuda.flash_sdp", params, debug)
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether memory-efficient attention could run a call; with debug a warning says why not."""
+    return _can_use("memory-efficient attention", "cuda.mem_efficient_sdp", params, debug)
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether cuDNN's attention could run a call; with debug a warning says why not."""
+    return _can_use("cuDNN attention", "cuda.cudnn_sdp", params, debug)
+
+
+attach(__name__, "cuda.")

@@ -1,0 +1,89 @@
+"""cuDNN, NVIDIA's library of deep learning primitives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional, Tuple
+
+from .._config import backend_status
+from .._settings import Settings, Value
+from .._settings import flags as _scope
+from ._module import attach, scope, write
+
+enabled: bool
+deterministic: bool
+benchmark: bool
+benchmark_limit: int
+allow_tf32: bool
+fp32_precision: str
+depthwise_kernel: str
+conv: Settings
+rnn: Settings
+
+
+def version() -> Optional[int]:
+    """The installed cuDNN's version as it counts (91900 for 9.19.0), also where it cannot run; None without one."""
+    return backend_status("cudnn").version_number or None
+
+
+def is_available() -> bool:
+    """Whether cuDNN can run here; backplane.backend_status("cudnn") has the reason."""
+    return backend_status("cudnn").available
+
+
+def is_acceptable(tensor: Any) -> bool:
+    """Whether cuDNN could take a tensor: it must be available, enabled, and the tensor on a CUDA device. Warns why not."""
+    status = backend_status("cudnn")
+    device = tensor.__dlpack_device__()[0]
+    if status.enabled and device == 2:
+        return True
+    reason = "the tensor is not on a CUDA device" if status.enabled else status.reason or "cudnn.enabled is off"
+    warnings.warn(f"cuDNN does not take this tensor: {reason}", stacklevel=2)
+    return False
+
+
+def flags(
+    enabled: Optional[bool] = None,
+    benchmark: Optional[bool] = None,
+    benchmark_limit: Optional[int] = None,
+    deterministic: Optional[bool] = None,
+    allow_tf32: Optional[bool] = None,
+    fp32_precision: Optional[str] = None,
+    depthwise_kernel: Optional[str] = None,
+) -> _scope:
+    """Changes what is named for the calling thread inside a ``with`` block."""
+    return scope(
+        "cudnn.",
+        enabled=enabled,
+        benchmark=benchmark,
+        benchmark_limit=benchmark_limit,
+        deterministic=deterministic,
+        allow_tf32=allow_tf32,
+        fp32_precision=fp32_precision,
+        depthwise_kernel=depthwise_kernel,
+    )
+
+
+def set_flags(
+    _enabled: Optional[bool] = None,
+    _benchmark: Optional[bool] = None,
+    _benchmark_limit: Optional[int] = None,
+    _deterministic: Optional[bool] = None,
+    _allow_tf32: Optional[bool] = None,
+    _fp32_precision: Optional[str] = None,
+    _depthwise_kernel: Optional[str] = None,
+) -> Tuple[Value, ...]:
+    """Sets what is named for the process, and returns the values before."""
+    return write(
+        "cudnn.",
+        enabled=_enabled,
+        benchmark=_benchmark,
+        benchmark_limit=_benchmark_limit,
+        deterministic=_deterministic,
+        allow_tf32=_allow_tf32,
+        fp32_precision=_fp32_precision,
+        depthwise_kernel=_depthwise_kernel,
+    )
+
+
+attach(__name__, "cudnn.")

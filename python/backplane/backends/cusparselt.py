@@ -1,0 +1,29 @@
+"""cuSPARSELt, NVIDIA's library for structured sparse products."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .._config import backend_status
+from ._module import attach
+
+# The highest algorithm number of each version, as far as it was published.
+_HIGHEST_ALGORITHM = {400: 4, 502: 5, 602: 37}
+
+
+def version() -> Optional[int]:
+    """The installed library's version as it counts (602 for 0.6.2), None without one."""
+    return backend_status("cusparselt").version_number or None
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("cusparselt") has the reason."""
+    return backend_status("cusparselt").available
+
+
+def get_max_alg_id() -> Optional[int]:
+    """The highest algorithm number of the installed version; None where that is not known."""
+    return _HIGHEST_ALGORITHM.get(version() or 0)
+
+
+attach(__name__, "cusparselt.")

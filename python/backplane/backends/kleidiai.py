@@ -1,0 +1,14 @@
+"""Arm's KleidiAI micro-kernels."""
+
+from __future__ import annotations
+
+from .._config import backend_status
+from ._module import attach
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("kleidiai") has the reason."""
+    return backend_status("kleidiai").available
+
+
+attach(__name__, "kleidiai.")

@@ -1,0 +1,30 @@
+"""MIOpen, AMD's library of deep learning primitives."""
+
+from __future__ import annotations
+
+from typing import Optional, Tuple
+
+from .._config import backend_status
+from .._settings import Value
+from .._settings import flags as _scope
+from ._module import attach, scope, write
+
+immediate: bool
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("miopen") has the reason."""
+    return backend_status("miopen").available
+
+
+def flags(immediate: Optional[bool] = None) -> _scope:
+    """Changes what is named for the calling thread inside a ``with`` block."""
+    return scope("miopen.", immediate=immediate)
+
+
+def set_flags(_immediate: Optional[bool] = None) -> Tuple[Value, ...]:
+    """Sets what is named for the process, and returns the values before."""
+    return write("miopen.", immediate=_immediate)
+
+
+attach(__name__, "miopen.")

@@ -1,0 +1,64 @@
+"""oneDNN, once called MKL-DNN."""
+
+from __future__ import annotations
+
+from typing import Optional, Tuple
+
+from .._config import backend_status
+from .._settings import Settings, Value
+from .._settings import flags as _scope
+from ._module import attach, scope, write
+
+VERBOSE_OFF = 0
+VERBOSE_ON = 1
+VERBOSE_ON_CREATION = 2
+
+enabled: bool
+deterministic: bool
+allow_tf32: bool
+fp32_precision: str
+matmul: Settings
+conv: Settings
+rnn: Settings
+
+
+def is_available() -> bool:
+    """Whether oneDNN is installed and works here; backplane.backend_status("mkldnn") has the reason."""
+    return backend_status("mkldnn").available
+
+
+def is_acl_available() -> bool:
+    """Whether oneDNN computes with the Arm Compute Library here: this library drives no such build."""
+    return False
+
+
+def verbose(level: int) -> _scope:
+    """oneDNN's own lines about its calls, inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION."""
+    return _scope({"mkldnn.verbose": level})
+
+
+def flags(
+    enabled: Optional[bool] = None,
+    deterministic: Optional[bool] = None,
+    allow_tf32: Optional[bool] = None,
+    fp32_precision: Optional[str] = None,
+) -> _scope:
+    """Changes what is named for the calling thread inside a ``with`` block."""
+    return scope(
+        "mkldnn.", enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision
+    )
+
+
+def set_flags(
+    _enabled: Optional[bool] = None,
+    _deterministic: Optional[bool] = None,
+    _allow_tf32: Optional[bool] = None,
+    _fp32_precision: Optional[str] = None,
+) -> Tuple[Value, ...]:
+    """Sets what is named for the process, and returns the values before."""
+    return write(
+        "mkldnn.", enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision
+    )
+
+
+attach(__name__, "mkldnn.")

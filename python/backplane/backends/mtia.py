@@ -1,0 +1,19 @@
+"""Meta's training and inference accelerators."""
+
+from __future__ import annotations
+
+from .._config import backend_status
+from ._module import attach
+
+
+def is_built() -> bool:
+    """Whether code for it is compiled in."""
+    return backend_status("mtia").built
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("mtia") has the reason."""
+    return backend_status("mtia").available
+
+
+attach(__name__, "mtia.")

@@ -1,0 +1,30 @@
+"""NNPACK."""
+
+from __future__ import annotations
+
+from typing import Optional, Tuple
+
+from .._config import backend_status
+from .._settings import Value
+from .._settings import flags as _scope
+from ._module import attach, scope, write
+
+enabled: bool
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("nnpack") has the reason."""
+    return backend_status("nnpack").available
+
+
+def flags(enabled: Optional[bool] = None) -> _scope:
+    """Changes what is named for the calling thread inside a ``with`` block."""
+    return scope("nnpack.", enabled=enabled)
+
+
+def set_flags(_enabled: Optional[bool] = None) -> Tuple[Value, ...]:
+    """Sets what is named for the process, and returns the values before."""
+    return write("nnpack.", enabled=_enabled)
+
+
+attach(__name__, "nnpack.")

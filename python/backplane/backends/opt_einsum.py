@@ -1,0 +1,61 @@
+"""The Python package opt_einsum, which finds the order of einsum's products."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from types import ModuleType
+from typing import Any, Optional, Tuple
+
+from .. import _core
+from .._settings import Value, setting
+from .._settings import flags as _scope
+from ._module import attach, scope, write
+
+enabled: bool
+strategy: str
+
+
+def is_available() -> bool:
+    """Whether the package is installed."""
+    return importlib.util.find_spec("opt_einsum") is not None
+
+
+def get_opt_einsum() -> Optional[ModuleType]:
+    """The package itself, None where it is not installed."""
+    return importlib.import_module("opt_einsum") if is_available() else None
+
+
+def _check(enabled: Optional[bool]) -> None:
+    if enabled is True and not is_available():
+        error = _core.BadValueError("opt_einsum.enabled: cannot be switched on, because the package opt_einsum is not installed")
+        error.status = "E_BAD_VALUE"
+        raise error
+
+
+def flags(enabled: Optional[bool] = None, strategy: Optional[str] = None) -> _scope:
+    """Changes what is named for the calling thread inside a ``with`` block."""
+    _check(enabled)
+    return scope("opt_einsum.", enabled=enabled, strategy=strategy)
+
+
+def set_flags(_enabled: Optional[bool] = None, _strategy: Optional[str] = None) -> Tuple[Value, ...]:
+    """Sets what is named for the process, and returns the values before."""
+    _check(_enabled)
+    return write("opt_einsum.", enabled=_enabled, strategy=_strategy)
+
+
+def _read_enabled(module: object) -> bool:
+    return is_available() and bool(setting("opt_einsum.enabled").get())
+
+
+def _write_enabled(module: object, value: Any) -> None:
+    _check(value)
+    setting("opt_einsum.enabled").__set__(module, value)
+
+
+attach(
+    __name__,
+    "opt_einsum.",
+    enabled=property(_read_enabled, _write_enabled, None, "Whether einsum orders its products: installed, and not switched off."),
+)

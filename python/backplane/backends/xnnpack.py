@@ -1,0 +1,10 @@
+"""XNNPACK."""
+
+from __future__ import annotations
+
+from .._config import backend_status
+from ._module import attach, fact
+
+enabled: bool
+
+attach(__name__, "xnnpack.", enabled=fact(lambda: backend_status("xnnpack").enabled, "Whether it can run here; a fact."))

@@ -1,0 +1,19 @@
+"""Intel GPUs."""
+
+from __future__ import annotations
+
+from .._config import backend_status
+from ._module import attach
+
+
+def is_built() -> bool:
+    """Whether code for it is compiled in."""
+    return backend_status("xpu").built
+
+
+def is_available() -> bool:
+    """Whether it can run here; backplane.backend_status("xpu") has the reason."""
+    return backend_status("xpu").available
+
+
+attach(__name__, "xpu.")

@@ -1,0 +1,3 @@
+"""The parts of torch.nn that have settings."""
+
+from . import attention as attention

@@ -1,0 +1,35 @@
+"""torch.nn.attention: which implementations of attention may run."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, Union
+
+from .._settings import Value, flags, table
+from ..backends.cuda import SDPBackend
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+_SWITCHES = {
+    SDPBackend.FLASH_ATTENTION: ("cuda.flash_sdp", "flash"),
+    SDPBackend.EFFICIENT_ATTENTION: ("cuda.mem_efficient_sdp", "efficient"),
+    SDPBackend.MATH: ("cuda.math_sdp", "math"),
+    SDPBackend.CUDNN_ATTENTION: ("cuda.cudnn_sdp", "cudnn"),
+    SDPBackend.OVERRIDEABLE: ("cuda.overrideable_sdp", "overrideable"),
+}
+
+
+def sdpa_kernel(backends: Union[SDPBackend, Iterable[SDPBackend]], set_priority: bool = False) -> flags:
+    """Allows only the implementations named, for the calling thread inside a ``with`` block.
+
+    With ``set_priority`` they are tried in the order given.
+    """
+    wanted: List[SDPBackend] = [backends] if isinstance(backends, SDPBackend) else list(backends)
+    for one in wanted:
+        if one not in _SWITCHES:
+            raise TypeError(f"backends: expects SDPBackend or a list of them, but got {one!r}")
+    chosen: Dict[str, Value] = {
+        switch: backend in wanted for backend, (switch, _) in _SWITCHES.items() if switch in table or backend in wanted
+    }
+    if set_priority:
+        chosen["cuda.sdp_priority"] = ",".join(dict.fromkeys(_SWITCHES[one][1] for one in wanted))
+    return flags(chosen)
