@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 tools="cmake:cmake ninja:ninja-build make:make cc:gcc c++:g++ pkg-config:pkg-config" # command:package
-headers="libhwloc-dev libcmocka-dev libdlpack-dev python3-venv"
+headers="libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv"
 libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
     libfftw3-double3 libfftw3-single3 libgomp1"
 log=build/bootstrap.log
@@ -83,6 +83,8 @@ lacking=$(missing_packages libcmocka-dev)
 [ -n "$lacking" ] && told=1 && say "not installed: $lacking: the C tests are not built"
 lacking=$(missing_packages libhwloc-dev)
 [ -n "$lacking" ] && told=1 && say "not installed: $lacking: the processor's layout is read from sysfs alone"
+lacking=$(missing_packages python3-dev)
+[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the Python module is not built"
 lacking=$(missing_tools c++:g++; missing_packages libdlpack-dev)
 [ -n "$lacking" ] && told=1 && say "not installed: $(echo $lacking): the checks of the headers that need it are skipped"
 if wheels_missing; then

@@ -11,7 +11,7 @@ with open("build/compile_commands.json") as commands:
 with open("build/lint/compile_commands.json", "w") as commands:
     json.dump(list(first_of_file.values()), commands)
 END
-git ls-files -- 'src/*.c' 'examples/*.c' 'bench/*.c' |
+git ls-files -- 'src/*.c' 'python/src/*.c' 'examples/*.c' 'bench/*.c' |
     while read -r file; do grep -q "/$file\"" build/lint/compile_commands.json && echo "$file"; done |
     xargs -P2 -n1 clang-tidy -p build/lint --quiet --warnings-as-errors='*'
 echo "clang-tidy: clean"

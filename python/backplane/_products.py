@@ -44,7 +44,10 @@ def _like(result: _core.Tensor, a: Any, b: Any) -> Any:
 
 
 def _own(settings: SettingsArgument) -> Any:
-    return settings if settings is None or isinstance(settings, _core.Options) else dict(settings)
+    # None and Options first: the test for a Mapping costs more than a small product.
+    if settings is None or isinstance(settings, _core.Options) or not isinstance(settings, Mapping):
+        return settings
+    return dict(settings)
 
 
 def matmul(a: Any, b: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:

@@ -208,7 +208,20 @@ static bool no_array(core_state *state, PyObject *array, const char *name) {
     return false;
 }
 
+/* Bytes are memory too, but say of no number what it is. */
+static bool is_bytes(core_state *state, PyObject *array, const char *name) {
+    bool bytes = PyBytes_Check(array) || PyByteArray_Check(array);
+    if (bytes) {
+        core_refuse(state, state->bad_type, BP_E_DTYPE,
+                    "%s: bytes hold no numbers; memoryview(...).cast('d') makes some of them", name);
+    }
+    return bytes;
+}
+
 static bool bring(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
+    if (is_bytes(state, array, name)) {
+        return false;
+    }
     bool buffers = PyObject_CheckBuffer(array);
     if (buffers && by_buffer(state, to, array, name, writable)) {
         return true;
@@ -252,7 +265,11 @@ bool core_operand(core_state *state, operand *to, PyObject *array, const char *n
     return true;
 }
 
+/* Exporters may run code of Python when they get their memory back, which must not see an exception that is on its way.
+ */
 void core_operand_release(operand *held) {
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
     if (held->buffer.obj) {
         PyBuffer_Release(&held->buffer);
     }
@@ -265,4 +282,5 @@ void core_operand_release(operand *held) {
     memset(&held->buffer, 0, sizeof held->buffer);
     held->versioned = NULL;
     held->managed = NULL;
+    PyErr_Restore(kind, value, trace);
 }

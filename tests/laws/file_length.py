@@ -3,8 +3,8 @@
 import house
 
 MOST_LINES = 600
-FOLDERS = ("src", "include", "tests", "bench", "examples", "tools", "cmake")
-KINDS = {".c", ".h", ".py", ".sh", ".cmake"}
+FOLDERS = ("src", "include", "python", "tests", "bench", "examples", "tools", "cmake")
+KINDS = {".c", ".h", ".py", ".pyi", ".sh", ".cmake"}
 
 
 def main():

@@ -1,5 +1,5 @@
-"""Includes go down the list of rooms only; providers, command, examples and benchmarks see the public headers alone; and
-the core includes no vendor's header."""
+"""Includes go down the list of rooms only; providers, command, Python module, examples and benchmarks see the public headers
+alone; and the core includes no vendor's header."""
 
 import re
 
@@ -20,8 +20,8 @@ SYSTEM = re.compile(
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
     r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
 )
-# One exception: the topology library's header, whose functions are looked up at run time.
-SYSTEM_OF_ROOM = {"machine": re.compile(r"hwloc\.h")}
+# The exceptions: the topology library's header, whose functions are looked up at run time, and Python's for its module.
+SYSTEM_OF_ROOM = {"machine": re.compile(r"hwloc\.h"), "python": re.compile(r"(Python|structmember)\.h")}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -57,7 +57,7 @@ def wrong(path, quoted, name):
 
 def main():
     failures, checked = [], 0
-    for folder in ("src", "include", "examples", "bench"):
+    for folder in ("src", "include", "python", "examples", "bench"):
         for path in house.sources(folder):
             text = house.read(path)
             for match in INCLUDE.finditer(text):

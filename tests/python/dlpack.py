@@ -1,0 +1,80 @@
+"""Exporters of DLPack made by hand with ctypes, for what no installed library gives: bfloat16, other devices, missing
+strides, read-only memory, old and new capsules; and a count of how often memory was given back."""
+
+import ctypes
+
+CPU, CUDA = 1, 2
+INT, UINT, FLOAT, BFLOAT, COMPLEX, BOOL = 0, 1, 2, 4, 5, 6
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class Type(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("dtype", Type),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", Deleter)]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", Deleter),
+                ("flags", ctypes.c_uint64), ("tensor", Tensor)]
+
+
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Exporter:
+    """An array with __dlpack__ alone. `given_back` counts the calls of the deleter."""
+
+    def __init__(self, memory, shape, dtype, strides=None, device=CPU, offset=0, read_only=False, old=False, major=1):
+        self.memory = memory
+        self.old = old
+        self.given_back = 0
+        self.deleter = Deleter(self._count)
+        self.sizes = (ctypes.c_int64 * len(shape))(*shape)
+        self.steps = (ctypes.c_int64 * len(shape))(*strides) if strides is not None else None
+        tensor = Tensor(ctypes.addressof(memory), Device(device, 0), len(shape), Type(*dtype, 1),
+                        ctypes.cast(self.sizes, ctypes.POINTER(ctypes.c_int64)),
+                        ctypes.cast(self.steps, ctypes.POINTER(ctypes.c_int64)) if self.steps else None, offset)
+        self.managed = (Managed(tensor, None, self.deleter) if old
+                        else Versioned(major, 0, None, self.deleter, int(read_only), tensor))
+
+    def _count(self, managed):
+        self.given_back += 1
+
+    def __dlpack__(self, **names):
+        if self.old and names:
+            raise TypeError("unexpected argument")
+        return new_capsule(ctypes.addressof(self.managed), b"dltensor" if self.old else b"dltensor_versioned", None)
+
+    def __dlpack_device__(self):
+        return (CPU, 0)
+
+
+def doubles(values, shape, **more):
+    return Exporter((ctypes.c_double * len(values))(*values), shape, (FLOAT, 64), **more)
+
+
+def bfloats(values, shape, **more):
+    """bfloat16: the upper half of each float, for numbers that it holds exactly."""
+    memory = (ctypes.c_uint16 * len(values))()
+    for i, value in enumerate(values):
+        bits = ctypes.cast(ctypes.pointer(ctypes.c_float(value)), ctypes.POINTER(ctypes.c_uint32)).contents.value
+        assert bits & 0xFFFF == 0
+        memory[i] = bits >> 16
+    return Exporter(memory, shape, (BFLOAT, 16), **more)

@@ -1,0 +1,361 @@
+"""The modules of backends: names, strictness, flags of each module, and what they say without a GPU."""
+
+import importlib
+import inspect
+import pydoc
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import backplane as torch
+from backplane.nn.attention import SDPBackend, sdpa_kernel
+
+MODULES = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "mtia", "nnpack", "openmp",
+           "opt_einsum", "quantized", "xnnpack", "xpu"]
+# Module, arguments in PyTorch's order.
+FLAGS = {
+    "cudnn": ["enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision", "depthwise_kernel"],
+    "mkldnn": ["enabled", "deterministic", "allow_tf32", "fp32_precision"],
+    "opt_einsum": ["enabled", "strategy"],
+    "miopen": ["immediate"],
+    "nnpack": ["enabled"],
+}
+
+
+def need(*names):
+    for name in names:
+        if name not in torch.settings:
+            pytest.skip(f"the table has no setting {name}")
+
+
+def module(name):
+    return getattr(torch.backends, name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_refuse_unknown_names(name):
+    place = module(name)
+    assert place is importlib.import_module(f"backplane.backends.{name}")
+    with pytest.raises(AttributeError, match=f"{name} has no 'enabledd'"):
+        place.enabledd
+    for value in (True, None, print):
+        with pytest.raises(AttributeError, match=f"{name} has no 'enabledd'"):
+            place.enabledd = value
+    assert not hasattr(place, "nonsense")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_name_has_help(name):
+    place = module(name)
+    public = [value for key, value in vars(place).items() if not key.startswith("_") and inspect.isfunction(value)
+              and value.__module__ == place.__name__]
+    assert place.__doc__ and all(value.__doc__ for value in public)
+    page = pydoc.plain(pydoc.render_doc(place))
+    for row in torch.settings:
+        head, _, last = row.rpartition(".")
+        if head == name and last in dir(place) and last not in vars(place):
+            assert torch.setting(row).environment in page or isinstance(vars(type(place))[last], property)
+
+
+@pytest.mark.parametrize("name", ["mps", "mtia", "xpu", "cuda"])
+def test_is_built_and_available_are_facts(name):
+    status = torch.backend_status(name)
+    assert module(name).is_built() is status.built
+    if name != "cuda":
+        assert module(name).is_available() is status.available
+    assert bool(status.reason) is not status.available
+
+
+@pytest.mark.parametrize("name", ["cudnn", "mkl", "mkldnn", "openmp", "nnpack", "kleidiai", "cusparselt", "miopen"])
+def test_is_available_is_a_fact(name):
+    assert module(name).is_available() is torch.backend_status(name).available
+
+
+def test_statuses():
+    names = [row.name for row in torch.backends_status()]
+    assert len(set(names)) == len(names) and set(MODULES) <= set(names)
+    with pytest.raises(AttributeError):
+        torch.backend_status("no such backend")
+    with pytest.raises(TypeError):
+        torch.backend_status(3)
+    assert torch.backends.mkl.is_enabled() is torch.backend_status("mkl").enabled
+    assert torch.backends.openmp.is_enabled() is torch.backend_status("openmp").enabled
+    assert torch.backends.cudnn.version() == (torch.backend_status("cudnn").version_number or None)
+    assert torch.backends.cusparselt.version() is None or torch.backends.cusparselt.version() > 0
+    assert torch.backends.cusparselt.get_max_alg_id() in (None, 4, 5, 37)
+    assert torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2", "AVX512", "VSX", "Z VECTOR", "SVE256")
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_change_only_what_is_named(name):
+    place, words = module(name), FLAGS[name]
+    need(*(f"{name}.{word}" for word in words))
+    assert list(inspect.signature(place.flags).parameters) == words
+    assert list(inspect.signature(place.set_flags).parameters) == [f"_{word}" for word in words]
+    before = [getattr(place, word) for word in words]
+    assert place.set_flags() == tuple(torch.setting(f"{name}.{word}").get() for word in words)
+    for word in words:
+        row = torch.setting(f"{name}.{word}")
+        other = (not row.get() if row.type == "bool" else row.get() + 1 if row.type == "int"
+                 else next(one for one in row.allowed.split("|") if one != row.get()))
+        with place.flags(**{word: other}):
+            assert row.get() == other
+            assert all(torch.setting(f"{name}.{one}").stored("thread scope") is None for one in words if one != word)
+        assert [getattr(place, one) for one in words] == before
+    with pytest.raises(TypeError):
+        place.flags(nonsense=True)
+
+
+def test_bools_are_strict_and_name_the_right_setting():
+    need("cudnn.allow_tf32", "cudnn.benchmark")
+    for name in ("allow_tf32", "benchmark", "enabled", "deterministic"):
+        for wrong in (0, 1, "true", None):
+            with pytest.raises(TypeError, match=f"^cudnn.{name}: expects a bool"):
+                setattr(torch.backends.cudnn, name, wrong)
+    with pytest.raises(TypeError, match="^cuda.flash_sdp: expects a bool"):
+        torch.backends.cuda.enable_flash_sdp(1)
+
+
+def test_functions_may_be_replaced_as_tests_do():
+    with mock.patch("backplane.backends.mps.is_available", return_value=True):
+        assert torch.backends.mps.is_available()
+    assert torch.backends.mps.is_available() is torch.backend_status("mps").available
+    with pytest.raises(RuntimeError, match="cannot be assigned"):
+        torch.backends.mps.is_available = True
+
+
+def test_facts_cannot_be_assigned():
+    for place, name in ((torch.backends.xnnpack, "enabled"), (torch.backends.quantized, "supported_engines")):
+        getattr(place, name)
+        with pytest.raises(RuntimeError, match="cannot be assigned"):
+            setattr(place, name, True)
+
+
+def test_precision_and_its_scope():
+    need("fp32_precision")
+    before = torch.backends.fp32_precision
+    with torch.backends.flags(fp32_precision="ieee"):
+        assert torch.backends.fp32_precision == "ieee"
+    assert torch.backends.fp32_precision == before
+    assert torch.backends.set_flags(_fp32_precision="tf32") == (before,)
+    assert torch.backends.fp32_precision == "tf32"
+    with pytest.raises(ValueError):
+        torch.backends.fp32_precision = "fp8"
+    with pytest.raises(AttributeError):
+        torch.backends.fp32_precisions = "ieee"
+
+
+def test_float32_matmul_precision():
+    need("float32_matmul_precision")
+    for word in ("highest", "high", "medium", "HIGH"):
+        torch.set_float32_matmul_precision(word)
+        assert torch.get_float32_matmul_precision() == word.lower()
+    with pytest.raises(ValueError):
+        torch.set_float32_matmul_precision("low")
+    with pytest.raises(TypeError):
+        torch.set_float32_matmul_precision(1)
+
+
+def test_deterministic_algorithms():
+    need("deterministic_algorithms", "deterministic_algorithms.warn_only")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    assert torch.are_deterministic_algorithms_enabled() and torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+    with pytest.raises(TypeError):
+        torch.use_deterministic_algorithms(1)
+    torch.use_deterministic_algorithms(False)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_deterministic_debug_mode():
+    need("deterministic_debug_mode")
+    for mode, number in (("warn", 1), (2, 2), ("default", 0), (1, 1), ("error", 2), (0, 0)):
+        torch.set_deterministic_debug_mode(mode)
+        assert torch.get_deterministic_debug_mode() == number
+    for wrong, kind in ((3, ValueError), ("loud", ValueError), (True, TypeError), (None, TypeError)):
+        with pytest.raises(kind):
+            torch.set_deterministic_debug_mode(wrong)
+
+
+def test_fill_uninitialized_memory():
+    need("fill_uninitialized_memory")
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    assert torch.settings.fill_uninitialized_memory is False
+    with pytest.raises(AttributeError):
+        torch.utils.deterministic.fill_memory = True
+
+
+# ---- CUDA without a device ----
+
+
+def no_device():
+    if torch.backend_status("cuda").available:
+        pytest.skip("there is a CUDA device")
+
+
+def test_plan_cache_of_cufft():
+    no_device()
+    need("cuda.cufft_plan_cache.max_size")
+    cache = torch.backends.cuda.cufft_plan_cache
+    cache.max_size = 10
+    assert cache.max_size == 10 and cache.size == 0 and cache.clear() is None
+    for index in (0, 1, -1):
+        with pytest.raises(RuntimeError, match="range of valid indices"):
+            cache[index]
+    with pytest.raises(TypeError):
+        cache["cuda"]
+    with pytest.raises(RuntimeError, match="read-only"):
+        cache.size = 3
+    with pytest.raises(RuntimeError):
+        cache.max_size = -1
+    with pytest.raises(AttributeError):
+        cache.max_sizes = 1
+    with pytest.raises(AttributeError):
+        cache.sizes
+    assert cache.max_size == 10
+
+
+def test_plan_cache_by_device(monkeypatch):
+    need("cuda.cufft_plan_cache.max_size")
+    monkeypatch.setattr("backplane.backends._cufft._device_count", lambda: 2)
+
+    class Device:
+        index = 1
+
+    torch.backends.cuda.cufft_plan_cache[Device()].max_size = 12
+    assert torch.backends.cuda.cufft_plan_cache[0].max_size == 12
+    with pytest.raises(RuntimeError, match="0 to 1"):
+        torch.backends.cuda.cufft_plan_cache[2]
+
+
+def test_can_use_attention_says_why_not():
+    no_device()
+    need("cuda.flash_sdp")
+    q = np.ones((1, 2, 3, 4), "f4")
+    params = torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, True)
+    for can_use in (torch.backends.cuda.can_use_flash_attention, torch.backends.cuda.can_use_efficient_attention,
+                    torch.backends.cuda.can_use_cudnn_attention):
+        assert can_use(params) is False
+        with pytest.warns(UserWarning, match="cannot be used: " + torch.backend_status("cuda").reason[:10]):
+            assert can_use(params, debug=True) is False
+        with pytest.raises(TypeError):
+            can_use(q)
+    assert params.enable_gqa is False
+    with pytest.raises(AttributeError):
+        params.query = None
+    with pytest.warns(UserWarning, match="does not take"):
+        assert torch.backends.cudnn.is_acceptable(q) is False
+    assert torch.backends.cuda.is_flash_attention_available() is False
+
+
+def test_attention_switches():
+    need("cuda.flash_sdp", "cuda.math_sdp", "cuda.mem_efficient_sdp", "cuda.cudnn_sdp", "cuda.fp16_bf16_reduction_math_sdp")
+    cuda = torch.backends.cuda
+    for name in ("flash", "math", "mem_efficient", "cudnn"):
+        assert getattr(cuda, f"{name}_sdp_enabled")() is True
+        getattr(cuda, f"enable_{name}_sdp")(False)
+        assert getattr(cuda, f"{name}_sdp_enabled")() is False
+        getattr(cuda, f"enable_{name}_sdp")(True)
+    cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    assert cuda.fp16_bf16_reduction_math_sdp_allowed() is True
+    with cuda.sdp_kernel(enable_flash=False):
+        assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    with sdpa_kernel(SDPBackend.MATH):
+        assert cuda.math_sdp_enabled() and not cuda.flash_sdp_enabled() and not cuda.cudnn_sdp_enabled()
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
+            assert cuda.flash_sdp_enabled() and cuda.mem_efficient_sdp_enabled() and not cuda.math_sdp_enabled()
+        assert cuda.math_sdp_enabled() and not cuda.flash_sdp_enabled()
+    assert cuda.flash_sdp_enabled()
+    for wrong in ("math", [1.5], [SDPBackend.ERROR]):
+        with pytest.raises(TypeError):
+            sdpa_kernel(wrong)
+
+
+def test_priority_of_attention():
+    need("cuda.sdp_priority")
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION, SDPBackend.MATH], set_priority=True):
+        assert torch.settings.cuda.sdp_priority == "math,flash"
+
+
+def test_preferred_libraries():
+    need("cuda.preferred_linalg_library", "cuda.preferred_blas_library")
+    linalg, blas = torch.backends.cuda.preferred_linalg_library, torch.backends.cuda.preferred_blas_library
+    assert linalg().name == "Default" and linalg("cusolver").name == "Cusolver" and linalg().name == "Cusolver"
+    assert linalg(linalg("Magma")).name == "Magma"
+    assert blas("cublaslt").name == "Cublaslt" and blas("hipblas").name == "Cublas"
+    with pytest.raises(RuntimeError):
+        linalg("lapack")
+    with pytest.raises(TypeError):
+        blas(3)
+    assert linalg().name == "Magma"
+
+
+# ---- Single modules ----
+
+
+def test_opt_einsum():
+    need("opt_einsum.enabled", "opt_einsum.strategy")
+    place = torch.backends.opt_einsum
+    assert (place.get_opt_einsum() is not None) is place.is_available()
+    place.strategy = "greedy"
+    with place.flags(strategy="optimal"):
+        assert place.strategy == "optimal"
+    assert place.strategy == "greedy"
+    with pytest.raises(ValueError):
+        place.strategy = "fast"
+    with mock.patch.object(place, "is_available", return_value=False):
+        assert place.enabled is False
+        for attempt in (lambda: setattr(place, "enabled", True), lambda: place.flags(enabled=True), lambda: place.set_flags(True)):
+            with pytest.raises(ValueError, match="not installed"):
+                attempt()
+        place.enabled = False
+    with mock.patch.object(place, "is_available", return_value=True):
+        place.enabled = True
+        assert place.enabled is True
+
+
+def test_mha_quantized_and_verbose():
+    need("mha.fastpath", "quantized.engine")
+    torch.backends.mha.set_fastpath_enabled(False)
+    assert torch.backends.mha.get_fastpath_enabled() is False
+    with pytest.raises(TypeError):
+        torch.backends.mha.set_fastpath_enabled(0)
+    assert "none" in torch.backends.quantized.supported_engines
+    assert (torch.backends.mkl.VERBOSE_OFF, torch.backends.mkl.VERBOSE_ON, torch.backends.mkldnn.VERBOSE_ON_CREATION) == (0, 1, 2)
+    need("mkl.verbose", "mkldnn.verbose")
+    with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
+        assert torch.settings.mkl.verbose == 1
+    with pytest.raises(ValueError):
+        torch.backends.mkldnn.verbose(9)
+
+
+def test_mps_without_metal():
+    if sys.platform == "darwin":
+        pytest.skip("this is macOS")
+    assert not torch.backends.mps.is_macos13_or_newer() and not torch.backends.mps.is_macos_or_newer(12, 0)
+    for function in (torch.backends.mps.get_name, torch.backends.mps.get_core_count):
+        with pytest.raises(RuntimeError, match="no Metal device"):
+            function()
+
+
+def test_disable_global_flags(python):
+    done = python("-c", """
+import backplane as torch
+assert not torch.backends.flags_frozen()
+torch.backends.disable_global_flags()
+assert torch.backends.flags_frozen()
+for place, name in ((torch.settings, "num_threads"), (torch.settings.dispatch, "fallback")):
+    try:
+        setattr(place, name, 1)
+        print("assigned", name)
+    except RuntimeError as error:
+        assert error.status == "E_READ_ONLY" and "flags()" in str(error)
+with torch.flags(num_threads=2):
+    assert torch.settings.num_threads == 2
+torch.set_flags(num_threads=3)
+print(torch.settings.num_threads)
+""")
+    assert done.stdout == "3\n", done.stderr

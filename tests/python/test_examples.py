@@ -1,0 +1,35 @@
+"""Each documented example runs as it stands, in a process of its own."""
+
+import pathlib
+import re
+
+import pytest
+
+import backplane
+
+EXAMPLES = sorted((pathlib.Path(__file__).parent / "examples").glob("*.py"))
+# What an example needs of the table, beyond what always is there.
+NEEDS = {
+    "deterministic": ["cudnn.deterministic", "cudnn.benchmark", "deterministic_algorithms"],
+    "precision": ["float32_matmul_precision"],
+    "tf32": ["cuda.matmul.allow_tf32", "cudnn.allow_tf32"],
+    "tf32_tree": ["fp32_precision", "cuda.matmul.fp32_precision", "cudnn.conv.fp32_precision"],
+    "opt_einsum_strategy": ["opt_einsum.strategy"],
+    "cufft_plan_cache": ["cuda.cufft_plan_cache.max_size"],
+    "sdp_kernel": ["cuda.flash_sdp", "cuda.math_sdp"],
+    "cudnn_flags": ["cudnn.enabled", "cudnn.benchmark"],
+}
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) > 5 and set(NEEDS) <= {path.stem for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example(path, python):
+    missing = [name for name in NEEDS.get(path.stem, []) if name not in backplane.settings]
+    if missing:
+        pytest.skip(f"the table has no setting {missing[0]}")
+    done = python(path)
+    assert done.returncode == 0, done.stderr
+    assert not re.search("Traceback|Warning", done.stderr)

@@ -1,0 +1,89 @@
+"""A hundred thousand calls, good and bad, leave no memory and no reference behind."""
+
+import gc
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import backplane as bp
+
+CALLS = 100_000
+A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
+PLAIN = memoryview(A), memoryview(B)
+OPTIONS = bp.Options({"num_threads": 1})
+
+
+def expect(kind, function, *arguments, **names):
+    try:
+        function(*arguments, **names)
+    except kind:
+        return
+    raise AssertionError(function)
+
+
+def scopes():
+    with bp.flags(num_threads=1):
+        bp.settings.num_threads
+
+
+def tensor_to_numpy():
+    np.from_dlpack(bp.matmul(*PLAIN))
+
+
+def capsule_nobody_takes():
+    bp.matmul(*PLAIN).__dlpack__(max_version=(1, 0))
+
+
+JOBS = {
+    "matmul": lambda: bp.matmul(A, B),
+    "out": lambda: bp.matmul(A, B, out=OUT, settings=OPTIONS),
+    "gemm": lambda: bp.gemm(A, B, OUT, alpha=2.0, settings={"num_threads": 1}),
+    "tensor": tensor_to_numpy,
+    "capsule": capsule_nobody_takes,
+    "buffer": lambda: memoryview(bp.matmul(*PLAIN)),
+    "scope": scopes,
+    "write": lambda: setattr(bp.settings, "num_threads", 3),
+    "text": lambda: setattr(bp.settings, "deterministic", "run") or bp.settings.deterministic,
+    "last plan": bp.last_plan,
+    "origin": lambda: bp.setting("num_threads").origin(),
+    "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
+    "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
+    "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
+    "unknown name": lambda: expect(AttributeError, bp.flags, nonsense=1),
+    "overlap": lambda: expect(ValueError, bp.matmul, OUT.T, OUT, out=OUT[:2]),
+}
+SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "status": bp.backends_status,
+        "libraries": bp.libraries}
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def repeat(job, calls):
+    for _ in range(calls):
+        job()
+    gc.collect()
+
+
+@pytest.mark.parametrize("name", [*JOBS, *SLOW])
+def test_nothing_stays(name):
+    job, calls = (JOBS[name], CALLS) if name in JOBS else (SLOW[name], CALLS // 100)
+    repeat(job, calls // 20)
+    tracemalloc.start()
+    repeat(job, 200)
+    python_before = tracemalloc.get_traced_memory()[0]
+    repeat(job, 2000 if name in JOBS else 100)
+    python_after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    references = [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)]
+    before = resident()
+    repeat(job, calls)
+    after = resident()
+    assert python_after - python_before < 4096
+    # Ten bytes a call would be a megabyte; the allocator's own habits stay below two.
+    assert after - before < 2 << 20
+    assert [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)] == references

@@ -1,0 +1,110 @@
+"""What users get: typed names, a page whose session is true, help, the command, and an extension for every CPython from 3.9."""
+
+import doctest
+import inspect
+import pydoc
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, PACKAGES, ROOT
+
+import backplane as bp
+
+
+def test_the_page_of_the_documentation():
+    done = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False)
+    assert done.attempted > 15 and done.failed == 0
+
+
+def test_every_public_name_has_help():
+    for name in bp.__all__:
+        if name != "__version__":
+            value = getattr(bp, name)
+            # A Setting's own __doc__ is its row's, so that the class has none to show.
+            documented = [value] if name != "Setting" else [vars(value)[method] for method in ("get", "set", "unset", "origin", "stored")]
+            assert all((inspect.getdoc(one) or "").strip() for one in documented), name
+            pydoc.render_doc(value)
+    assert "numpy.matmul" in bp.matmul.__doc__ and "BLAS" in bp.gemm.__doc__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", bp.__version__)
+
+
+def test_types_are_strict():
+    if not shutil.which("mypy", path=str(ROOT / ".venv/bin")):
+        pytest.skip("mypy is not installed")
+    for command in (["mypy", "--config-file", "pyproject.toml", "--cache-dir", str(BUILD / "mypy-cache")],
+                    ["mypy.stubtest", "--mypy-config-file", "pyproject.toml", "backplane._core"]):
+        done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_annotated_settings_are_in_the_table():
+    for name, module in vars(bp.backends).items():
+        if inspect.ismodule(module) and module.__name__ == f"backplane.backends.{name}":
+            for setting in getattr(module, "__annotations__", {}):
+                here = any(row.startswith(f"{name}.{setting}") for row in bp.settings)
+                if not here and setting not in vars(type(module)):
+                    pytest.skip(f"the table has no setting {name}.{setting}")
+
+
+def test_the_command(python):
+    done = python("-m", "backplane", "get", "num_threads", BACKPLANE_NUM_THREADS="3")
+    assert (done.stdout, done.returncode) == ("3\n", 0)
+    assert python("-m", "backplane", "no-such-verb").returncode == 2
+
+
+def test_needs_no_newer_python():
+    """The extension takes from Python only what 3.9 exports: the limited interface, and the few functions that core.h names."""
+    if not shutil.which("nm"):
+        pytest.skip("nm is not installed")
+    named = subprocess.run(["nm", "-D", "--undefined-only", PACKAGES / "backplane/_core.abi3.so"], capture_output=True, text=True)
+    symbols = {line.split()[-1] for line in named.stdout.splitlines() if " Py" in line or " _Py" in line}
+    newer = {"PyModule_AddObjectRef", "PyModule_AddType", "PyUnicode_AsUTF8AndSize", "Py_NewRef", "Py_XNewRef", "Py_Is", "PyObject_CallNoArgs",
+             "PyObject_Vectorcall", "PyType_GetModule", "PyType_GetName", "PyType_GetQualName", "PyErr_GetRaisedException",
+             "PyErr_SetRaisedException", "PyMem_RawMalloc", "PyUnicode_AsUTF8", "_Py_IncRef", "_Py_DecRef"}
+    assert len(symbols) > 20 and not symbols & newer
+    text = (ROOT / "python/src/core.h").read_text()
+    assert set(re.findall(r"PyAPI_FUNC\([^)]*\) (\w+)\(", text)) == {
+        "PyType_FromModuleAndSpec", "PyType_GetModuleState", "PyObject_CheckBuffer", "PyObject_GetBuffer", "PyBuffer_Release"}
+
+
+def test_numpy_is_not_needed(python):
+    done = python("-c", """
+import sys, array
+sys.modules["numpy"] = None
+import backplane
+a = array.array("d", [1, 2, 3])
+print(memoryview(backplane.matmul(a, a)).tolist())
+""")
+    assert done.stdout == "14.0\n", done.stderr
+
+
+def test_each_interpreter_has_its_own_module(python):
+    done = python("-c", """
+import backplane, sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    print("True")
+else:
+    one = interpreters.create()
+    interpreters.run_string(one, '''
+import sys
+sys.path[:0] = %r
+import array, backplane
+a = array.array("d", [1, 2])
+assert memoryview(backplane.matmul(a, a)).tolist() == 5.0
+try:
+    backplane.settings.num_threads = "x"
+except TypeError as error:
+    assert isinstance(error, backplane.Error)
+with backplane.flags(num_threads=1):
+    assert backplane.settings.num_threads == 1
+''' % (sys.path,))
+    interpreters.destroy(one)
+    a = __import__("array").array("d", [1, 2])
+    print(memoryview(backplane.matmul(a, a)).tolist() == 5.0)
+""")
+    assert done.stdout == "True\n", done.stdout + done.stderr

@@ -1,0 +1,150 @@
+"""Products, why a library is chosen, what is told of failures, and other threads going on meanwhile."""
+
+import json
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import backplane as bp
+
+
+def test_gemm_with_everything():
+    a = np.array([[1 + 1j, 2], [3, 4 - 1j], [0, 1]])
+    b = np.array([[1, 2j], [3, 4]])
+    c = np.full((2, 2), 1 + 0j)
+    square = np.array([[1, 2j], [3 - 1j, 4]])
+    expected = 2 * square.conj().T @ b.T + 1j * c
+    assert bp.gemm(square, b, c, alpha=2, beta=1j, transform_a="conjugate_transpose", transform_b="transpose") is c
+    assert np.allclose(c, expected)
+    assert np.allclose(bp.gemm(a, b), a @ b) and np.allclose(bp.gemm(a, b, transform_a="conjugate"), a.conj() @ b)
+    assert np.allclose(bp.gemm(a, a, transform_a="transpose", alpha=-1), -a.T @ a)
+
+
+def test_gemm_refuses():
+    a = np.eye(2)
+    for wrong in ({"transform_a": "T"}, {"beta": 1.0}, {"alpha": 1j}):
+        with pytest.raises(ValueError):
+            bp.gemm(a, a, **wrong)
+    with pytest.raises(ValueError, match="dimensions"):
+        bp.gemm(a, np.ones(2))
+    with pytest.raises(TypeError):
+        bp.gemm(a, a, alpha="2")
+    with pytest.raises(TypeError):
+        bp.gemm(a, a, a, a)
+
+
+def test_last_plan_is_the_threads_own():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(bp.last_plan()))
+    bp.matmul(np.eye(3), np.eye(3), settings={"blas.preferred": "native"})
+    thread.start()
+    thread.join()
+    plan = bp.last_plan()
+    assert seen == [None] and plan.library == "native" and plan.operation == "gemm" and "3x3" in plan.problem
+
+
+def test_explain_agrees_with_the_call():
+    a = np.ones((40, 30), "f4")
+    why = bp.explain(bp.matmul, a, a.T)
+    bp.matmul(a, a.T)
+    assert why.chosen.library == bp.last_plan().library and "40x30" in why.problem
+    assert str(why).startswith("problem") and json.loads(why.json) and why.decision and "40x30" in repr(why)
+    refused = bp.explain(bp.gemm, a, a.T, settings={"dispatch.exclude": "native"})
+    assert [row.reason for row in refused.candidates if row.library == "native"] == ["EXCLUDED"]
+    with pytest.raises(TypeError, match="matmul or backplane.gemm"):
+        bp.explain(np.matmul, a, a.T)
+
+
+def exclude_all():
+    return ",".join(row.library for row in bp.explain(bp.matmul, np.eye(2), np.eye(2)).candidates)
+
+
+def test_failures_have_status_and_reasons():
+    with pytest.raises(bp.Error) as caught:
+        bp.matmul(np.eye(2), np.eye(2), settings={"dispatch.exclude": exclude_all()})
+    error = caught.value
+    assert error.status == "E_NO_CANDIDATE" and isinstance(error, RuntimeError)
+    assert ("native", "EXCLUDED") in [(library, reason) for library, reason, _ in error.reasons]
+    assert bp.Error("text").status == "" and bp.Error("text").reasons == ()
+
+
+def test_shape_and_type_failures():
+    for a, b, kind, status in ((np.ones((2, 3)), np.ones((2, 3)), ValueError, "E_SHAPE"),
+                               (np.ones((2, 2), "i4"), np.ones((2, 2), "i4"), TypeError, "E_DTYPE"),
+                               (np.ones((2, 2), "f4"), np.ones((2, 2), "f8"), TypeError, "E_DTYPE")):
+        with pytest.raises(kind) as caught:
+            bp.matmul(a, b)
+        assert isinstance(caught.value, bp.Error) and caught.value.status == status and caught.value.reasons == ()
+
+
+def test_a_fallback_is_a_warning_or_an_error(python):
+    code = """
+import warnings, numpy as np, backplane as bp
+a = np.ones((4, 4), "f2")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    with bp.flags({"blas.preferred": "netlib-that-is-not-there"}):
+        bp.matmul(a, a)
+assert [issubclass(one.category, bp.Warning) for one in seen] == [True], seen
+assert "netlib-that-is-not-there" in str(seen[0].message)
+warnings.simplefilter("error", bp.Warning)
+with bp.flags({"blas.preferred": "also-not-there"}):
+    try:
+        bp.matmul(a, a)
+    except bp.Warning as error:
+        print("raised", "also-not-there" in str(error))
+"""
+    done = python("-c", code)
+    assert done.stdout == "raised True\n", done.stderr
+
+
+def test_another_thread_goes_on_during_a_product():
+    a = np.ones((700, 700))
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < 0.2:  # until one call was long enough to see
+            start = time.perf_counter()
+            bp.matmul(a, a, settings={"blas.preferred": "native", "num_threads": 1})
+            end = time.perf_counter()
+            inside = [t for t in ticks if start + (end - start) * 0.2 < t < end - (end - start) * 0.2]
+            if len(inside) >= 2:
+                break
+    finally:
+        stop.set()
+        thread.join()
+    assert len(inside) >= 2, (end - start, len(ticks))
+
+
+def test_libraries_and_configuration(capsys):
+    names = [library.id for library in bp.libraries()]
+    assert "native" in names and len(set(names)) == len(names) == len(bp.libraries(refresh=True))
+    native = bp.libraries()[names.index("native")]
+    assert native.offers == ("builtin",) and native.state == "ok"
+    bp.settings.num_threads = 2
+    assert bp.show_config() is None
+    page = capsys.readouterr().out
+    assert "native" in page and "num_threads = 2 (process)" in page and "backends:" in page
+    found = bp.show_config(mode="dicts")
+    assert found["version"] == bp.__version__ and json.dumps(found)
+    with pytest.raises(ValueError, match="mode"):
+        bp.show_config(mode="yaml")
+
+
+def test_no_warning_comes_twice():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            bp.matmul(np.eye(2), np.eye(2), settings={"blas.preferred": "nothing-of-that-name"})
+    assert len(seen) <= 1
