@@ -137,9 +137,11 @@ void core_product_release(product *of) {
 /* ---- The call ---- */
 
 static bp_status run(product *of) {
-    return of->gemm ? bp_gemm_with(of->options, of->transform_a, of->transform_b, &of->alpha, &of->a.tensor,
-                                   &of->b.tensor, &of->beta, &of->out)
-                    : bp_matmul_with(of->options, &of->a.tensor, &of->b.tensor, &of->out);
+    bp_status status;
+    Py_BEGIN_ALLOW_THREADS status = of->gemm ? bp_gemm_with(of->options, of->transform_a, of->transform_b, &of->alpha,
+                                                            &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
+                                             : bp_matmul_with(of->options, &of->a.tensor, &of->b.tensor, &of->out);
+    Py_END_ALLOW_THREADS return status;
 }
 
 /* The failure, with what each library said where the failure is that none would do it. */
@@ -202,12 +204,10 @@ static PyObject *multiply(PyObject *module, bool gemm, PyObject *values, PyObjec
         return NULL;
     }
     if (give_memory(&of, &memory)) {
-        bp_status status;
-        Py_BEGIN_ALLOW_THREADS status = run(&of);
-        Py_END_ALLOW_THREADS if (status == BP_OK) {
+        bp_status status = run(&of);
+        if (status == BP_OK) {
             result = result_of(&of, memory);
-        }
-        else {
+        } else {
             fail(&of, status);
             if (memory) {
                 memory->deleter(memory);

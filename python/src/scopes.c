@@ -26,8 +26,10 @@ static PyObject *one_assignment(const char *name, PyObject *value) {
     if (!text) {
         return PyErr_NoMemory();
     }
-    size_t used = strlen(name);
-    memcpy(text, name, used);
+    size_t used = 0;
+    for (; *name; name++) {
+        text[used++] = *name;
+    }
     text[used++] = '=';
     text[used++] = '"';
     for (; *from; from++) {

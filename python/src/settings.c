@@ -196,23 +196,25 @@ static PyMethodDef methods[] = {
 
 /* ---- The row ---- */
 
-typedef enum { NAME, TYPE, FALLBACK, ALLOWED, ENVIRONMENT, ALIAS, AFFECTS, HELP } field;
+/* What the getters are told: a member of the row that is text, or one of its flags. */
+static size_t name_at = offsetof(bp_setting_info, name), default_at = offsetof(bp_setting_info, fallback),
+              allowed_at = offsetof(bp_setting_info, allowed), environment_at = offsetof(bp_setting_info, environment),
+              alias_at = offsetof(bp_setting_info, alias), affects_at = offsetof(bp_setting_info, affects),
+              help_at = offsetof(bp_setting_info, help);
+static unsigned read_only_flag = BP_SETTING_READ_ONLY, startup_flag = BP_SETTING_STARTUP;
 
-static PyObject *get_text(PyObject *object, void *which) {
-    const bp_setting_info *row = ((const setting *)object)->row;
-    const char *const texts[] = {[NAME] = row->name,
-                                 [TYPE] = type_names[row->type],
-                                 [FALLBACK] = row->fallback,
-                                 [ALLOWED] = row->allowed,
-                                 [ENVIRONMENT] = row->environment,
-                                 [ALIAS] = row->alias,
-                                 [AFFECTS] = row->affects,
-                                 [HELP] = row->help};
-    return core_text(texts[(field)(uintptr_t)which]);
+static PyObject *get_text(PyObject *object, void *where) {
+    const char *row = (const char *)((const setting *)object)->row;
+    return core_text(*(const char *const *)(row + *(const size_t *)where));
+}
+
+static PyObject *get_type(PyObject *object, void *unused) {
+    (void)unused;
+    return core_text(type_names[((const setting *)object)->row->type]);
 }
 
 static PyObject *get_flag(PyObject *object, void *which) {
-    return PyBool_FromLong((((const setting *)object)->row->flags & (unsigned)(uintptr_t)which) != 0);
+    return PyBool_FromLong((((const setting *)object)->row->flags & *(const unsigned *)which) != 0);
 }
 
 /* "Threads that one call may use. ...\n\nint 0..1024, default 0; environment BACKPLANE_NUM_THREADS; ..." */
@@ -228,22 +230,17 @@ static PyObject *get_doc(PyObject *object, void *unused) {
                                                                          : "");
 }
 
-#define TEXT(name, which, help)                                                                                        \
-    { name, get_text, NULL, help, (void *)(uintptr_t)(which) }
-#define FLAG(name, which, help)                                                                                        \
-    { name, get_flag, NULL, help, (void *)(uintptr_t)(which) }
-
 static PyGetSetDef fields[] = {
-    TEXT("name", NAME, "The dotted name."),
-    TEXT("type", TYPE, "'bool', 'int', 'word' or 'text'."),
-    TEXT("default", FALLBACK, "The default, as text."),
-    TEXT("allowed", ALLOWED, "'0..1024', 'strict|warn|allow' or ''."),
-    TEXT("environment", ENVIRONMENT, "The environment variable."),
-    TEXT("alias", ALIAS, "A second variable, or ''."),
-    TEXT("affects", AFFECTS, "What it affects."),
-    TEXT("help", HELP, "What it does."),
-    FLAG("read_only", BP_SETTING_READ_ONLY, "It shows a fact; nothing sets it."),
-    FLAG("startup", BP_SETTING_STARTUP, "Files and environment only: read once, before the first use."),
+    {"name", get_text, NULL, "The dotted name.", &name_at},
+    {"type", get_type, NULL, "'bool', 'int', 'word' or 'text'.", NULL},
+    {"default", get_text, NULL, "The default, as text.", &default_at},
+    {"allowed", get_text, NULL, "'0..1024', 'strict|warn|allow' or ''.", &allowed_at},
+    {"environment", get_text, NULL, "The environment variable.", &environment_at},
+    {"alias", get_text, NULL, "A second variable, or ''.", &alias_at},
+    {"affects", get_text, NULL, "What it affects.", &affects_at},
+    {"help", get_text, NULL, "What it does.", &help_at},
+    {"read_only", get_flag, NULL, "It shows a fact; nothing sets it.", &read_only_flag},
+    {"startup", get_flag, NULL, "Files and environment only: read once, before the first use.", &startup_flag},
     {"__doc__", get_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

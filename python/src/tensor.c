@@ -83,27 +83,25 @@ static Py_ssize_t count_of(const tensor *self) {
 
 /* ---- The buffer protocol ---- */
 
-static const char *format_of(bp_dtype dtype) {
-    switch (dtype) {
-    case BP_F16:
-        return "e";
-    case BP_F32:
-        return "f";
-    case BP_F64:
-        return "d";
-    case BP_C64:
-        return "Zf";
-    case BP_C128:
-        return "Zd";
-    default: /* products have no other types but bf16, which the protocol has no letter for */
-        return NULL;
+/* The letters of the buffer protocol; bf16, the one other type that a product has, has none there. */
+static struct {
+    bp_dtype dtype;
+    char letters[3];
+} formats[] = {{BP_F16, "e"}, {BP_F32, "f"}, {BP_F64, "d"}, {BP_C64, "Zf"}, {BP_C128, "Zd"}};
+
+static char *format_of(bp_dtype dtype) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (formats[i].dtype == dtype) {
+            return formats[i].letters;
+        }
     }
+    return NULL;
 }
 
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     tensor *self = (tensor *)object;
     const DLTensor *of = inside(self);
-    const char *format = format_of(dtype_of(self));
+    char *format = format_of(dtype_of(self));
     if (!format) {
         view->obj = NULL;
         PyErr_Format(PyExc_BufferError, "the buffer protocol has no letter for %s; use DLPack",
@@ -115,7 +113,7 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     view->len = count_of(self) * view->itemsize;
     view->readonly = 0;
     view->ndim = of->ndim;
-    view->format = (flags & PyBUF_FORMAT) != 0 ? (char *)(uintptr_t)format : NULL;
+    view->format = (flags & PyBUF_FORMAT) != 0 ? format : NULL;
     view->shape = (flags & PyBUF_ND) != 0 ? self->shape : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL;
     view->suboffsets = NULL;
