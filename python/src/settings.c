@@ -11,6 +11,8 @@
 typedef struct setting {
     PyObject_HEAD int index;
     const bp_setting_info *row;
+    char *last_text; /* what was read last, and as str: settings are read far more often than they change */
+    PyObject *last;
 } setting;
 
 /* Typed reads, by position in the table: they cost one atomic load where no scope is open. */
@@ -30,7 +32,31 @@ static const reader readers[BP_SETTING_COUNT] = {
 static const char *const type_names[] = {
     [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_WORD] = "word", [BP_SETTING_TEXT] = "text"};
 
-static PyObject *read_value(const setting *self) {
+static void remember(setting *self, const char *text, PyObject *value) {
+    size_t size = strlen(text) + 1;
+    PyMem_Free(self->last_text);
+    Py_CLEAR(self->last);
+    self->last_text = PyMem_Malloc(size);
+    if (self->last_text) {
+        memcpy(self->last_text, text, size);
+        Py_INCREF(value);
+        self->last = value;
+    }
+}
+
+static PyObject *read_text(setting *self, const char *text) {
+    if (self->last && strcmp(self->last_text, text) == 0) {
+        Py_INCREF(self->last);
+        return self->last;
+    }
+    PyObject *value = core_text(text);
+    if (value) {
+        remember(self, text, value);
+    }
+    return value;
+}
+
+static PyObject *read_value(setting *self) {
     const reader *read = &readers[self->index];
     switch (self->row->type) {
     case BP_SETTING_BOOL:
@@ -38,11 +64,11 @@ static PyObject *read_value(const setting *self) {
     case BP_SETTING_INT:
         return PyLong_FromLongLong(read->of_INT());
     case BP_SETTING_WORD:
-        return core_text(read->of_WORD());
+        return read_text(self, read->of_WORD());
     case BP_SETTING_TEXT:
         break;
     }
-    return core_text(read->of_TEXT());
+    return read_text(self, read->of_TEXT());
 }
 
 /* ---- Values from Python ---- */
@@ -107,7 +133,7 @@ static PyObject *descriptor_get(PyObject *self, PyObject *object, PyObject *type
         Py_INCREF(self);
         return self;
     }
-    return read_value((const setting *)self);
+    return read_value((setting *)self);
 }
 
 static int descriptor_set(PyObject *object, PyObject *target, PyObject *value) {
@@ -128,7 +154,7 @@ static int descriptor_set(PyObject *object, PyObject *target, PyObject *value) {
 
 static PyObject *method_get(PyObject *self, PyObject *unused) {
     (void)unused;
-    return read_value((const setting *)self);
+    return read_value((setting *)self);
 }
 
 static PyObject *method_set(PyObject *self, PyObject *value) {
@@ -246,7 +272,7 @@ static PyGetSetDef fields[] = {
 };
 
 static PyObject *show(PyObject *object) {
-    PyObject *value = read_value((const setting *)object);
+    PyObject *value = read_value((setting *)object);
     PyObject *text =
         value ? PyUnicode_FromFormat("<setting %s = %R>", ((const setting *)object)->row->name, value) : NULL;
     Py_XDECREF(value);
@@ -255,6 +281,8 @@ static PyObject *show(PyObject *object) {
 
 static void drop(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    PyMem_Free(((setting *)self)->last_text);
+    Py_XDECREF(((setting *)self)->last);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -280,6 +308,8 @@ static PyObject *make(core_state *state, int index) {
     if (made) {
         made->index = index;
         made->row = bp_setting_at(index);
+        made->last_text = NULL;
+        made->last = NULL;
     }
     return (PyObject *)made;
 }

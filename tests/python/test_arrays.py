@@ -232,7 +232,14 @@ def test_dlpack_of_results():
     assert result.__dlpack_device__() == (1, 0)
     assert "dltensor_versioned" in repr(result.__dlpack__(max_version=(1, 0)))
     assert '"dltensor"' in repr(result.__dlpack__())
-    shared, copied = np.from_dlpack(result), np.from_dlpack(result, copy=True)
+
+    class Copying:
+        __dlpack_device__ = result.__dlpack_device__
+
+        def __dlpack__(self, **names):
+            return result.__dlpack__(copy=True, max_version=names.get("max_version"))
+
+    shared, copied = np.asarray(result), np.from_dlpack(Copying())
     shared[0, 0] = 7
     assert memoryview(result).tolist()[0][0] == 7 and copied[0, 0] == 4
     for wrong in ({"stream": 1}, {"dl_device": (2, 0)}):
