@@ -1,0 +1,58 @@
+"""`pip install .` gives a package that is complete: one extension, the library, its modules, the probe and the command."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, ROOT
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    for module in ("pip", "scikit_build_core"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    if not shutil.which("cmake"):
+        pytest.skip("cmake is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index",
+                           "--no-build-isolation", f"--config-settings=build-dir={BUILD / 'wheel'}", "--target", folder, ROOT],
+                          capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def run(site, *words):
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=site, timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(site)})
+
+
+def test_what_is_in_it(site):
+    package = site / "backplane"
+    binaries = {path.relative_to(package).as_posix() for path in package.rglob("*")
+                if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
+    assert binaries - {"backplane-providers/blas.so"} == {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"}
+    assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
+    sources = {path.relative_to(ROOT / "python") for path in (ROOT / "python/backplane").rglob("*.py")}
+    assert sources <= {path.relative_to(site) for path in package.rglob("*.py")}
+    wheel = next(site.glob("backplane-*.dist-info/WHEEL")).read_text()
+    assert "Tag: cp39-abi3-" in wheel
+
+
+def test_it_works(site):
+    done = run(site, "-c", """
+import array, backplane
+a = array.array("d", [1, 2, 3])
+print(memoryview(backplane.matmul(a, a)).tolist(), sorted(row["name"] for row in backplane.show_config("dicts")["providers"]))
+print(backplane.__file__)
+""")
+    lines = done.stdout.splitlines()
+    assert lines[:1] in (["14.0 ['blas', 'native']"], ["14.0 ['native']"]) and lines[1].startswith(str(site)), done.stderr
+
+
+def test_the_command_works(site):
+    done = run(site, "-m", "backplane", "list")
+    assert done.returncode == 0 and "native" in done.stdout, done.stderr
