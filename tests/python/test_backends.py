@@ -109,7 +109,7 @@ def test_flags_change_only_what_is_named(name):
 
 
 def test_bools_are_strict_and_name_the_right_setting():
-    need("cudnn.allow_tf32", "cudnn.benchmark")
+    need("cudnn.allow_tf32", "cudnn.benchmark", "cuda.flash_sdp")
     for name in ("allow_tf32", "benchmark", "enabled", "deterministic"):
         for wrong in (0, 1, "true", None):
             with pytest.raises(TypeError, match=f"^cudnn.{name}: expects a bool"):
@@ -323,7 +323,7 @@ def test_mha_quantized_and_verbose():
     assert torch.backends.mha.get_fastpath_enabled() is False
     with pytest.raises(TypeError):
         torch.backends.mha.set_fastpath_enabled(0)
-    assert "none" in torch.backends.quantized.supported_engines
+    assert torch.backends.quantized.supported_engines == ["none"]
     assert (torch.backends.mkl.VERBOSE_OFF, torch.backends.mkl.VERBOSE_ON, torch.backends.mkldnn.VERBOSE_ON_CREATION) == (0, 1, 2)
     need("mkl.verbose", "mkldnn.verbose")
     with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
