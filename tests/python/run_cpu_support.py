@@ -2,12 +2,10 @@
 
 import argparse
 import os
-import pathlib
 import subprocess
 import sys
 
-PACKAGE_FOLDER = pathlib.Path(__file__).resolve().parents[2] / "python"
-sys.path.insert(0, str(PACKAGE_FOLDER))
+from conftest import PACKAGES as PACKAGE_FOLDER
 
 from backplane.backends.xeon import options as launcher_options  # noqa: E402
 from backplane.backends.xeon.run_cpu import create_args  # noqa: E402
