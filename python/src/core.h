@@ -161,6 +161,8 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused);
 PyObject *core_libraries(PyObject *module, PyObject *refresh);
 PyObject *core_providers(PyObject *module, PyObject *unused);
 PyObject *core_machine(PyObject *module, PyObject *unused);
+PyObject *core_verbose_enter(PyObject *module, PyObject *arguments);
+PyObject *core_verbose_leave(PyObject *module, PyObject *capsule);
 PyObject *core_backend_status(PyObject *module, PyObject *name);
 PyObject *core_backends(PyObject *module, PyObject *unused);
 

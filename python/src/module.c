@@ -68,6 +68,8 @@ static PyMethodDef functions[] = {
     {"machine", core_machine, METH_NOARGS, "Facts about the processor as a dict."},
     {"backend_status", core_backend_status, METH_O, "One backend as a dict."},
     {"backends", core_backends, METH_NOARGS, "All backends as dicts."},
+    {"verbose_enter", core_verbose_enter, METH_VARARGS, "Opens a verbose scope: backend, level, whether to collect."},
+    {"verbose_leave", core_verbose_leave, METH_O, "Leaves it; gives the lines as a list, or None."},
     {"freeze", freeze, METH_NOARGS, "Refuses assignment to settings from now on."},
     {"is_frozen", is_frozen, METH_NOARGS, "Whether assignment is refused."},
     {"cpu_capability", cpu_capability, METH_NOARGS, "The instruction set that the library's own kernels use."},

@@ -326,11 +326,45 @@ def test_mha_quantized_and_verbose():
         torch.backends.mha.set_fastpath_enabled(0)
     assert torch.backends.quantized.supported_engines == ["none"]
     assert (torch.backends.mkl.VERBOSE_OFF, torch.backends.mkl.VERBOSE_ON, torch.backends.mkldnn.VERBOSE_ON_CREATION) == (0, 1, 2)
-    need("mkl.verbose", "mkldnn.verbose")
-    with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
-        assert torch.settings.mkl.verbose == 1
-    with pytest.raises(ValueError):
-        torch.backends.mkldnn.verbose(9)
+
+
+MKL_PRODUCTS = """
+import backplane as torch, numpy as np
+mkl, a, lines = torch.backends.mkl, np.ones((64, 64)), []
+with torch.flags({"blas.preferred": "mkl", "dispatch.fallback": "strict"}):
+    with mkl.verbose(mkl.VERBOSE_ON, lines.append):
+        torch.matmul(a, a)
+    torch.matmul(a, a)
+    assert [line.split("(")[0] for line in lines if "GEMM" in line] == ["MKL_VERBOSE DGEMM"], lines
+    print("collected", flush=True)
+    with mkl.verbose(mkl.VERBOSE_ON):
+        with mkl.verbose(mkl.VERBOSE_OFF):
+            torch.matmul(a, a)
+        torch.matmul(a, a)
+    torch.matmul(a, a)
+"""
+
+
+def test_verbose_of_mkl(python, tmp_path):
+    if not torch.backends.mkl.is_available():
+        with pytest.raises(torch.Error, match="mkl"):
+            torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON).__enter__()
+        pytest.skip("MKL is not installed")
+    script = tmp_path / "products.py"
+    script.write_text(MKL_PRODUCTS)
+    done = python(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("collected") and done.stdout.count("MKL_VERBOSE DGEMM") == 1
+
+
+def test_verbose_levels_are_checked():
+    with pytest.raises(ValueError, match="level"):
+        torch.backends.mkldnn.verbose(9).__enter__()
+    for wrong in (True, "1", None):
+        with pytest.raises(TypeError, match="level"):
+            torch.backends.mkl.verbose(wrong)
+    with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_OFF):
+        pass
 
 
 def test_mps_without_metal():

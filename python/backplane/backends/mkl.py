@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from .._config import backend_status
-from .._settings import flags as _scope
+from .._verbose import Handler
+from .._verbose import verbose as _verbose
 from ._module import attach
 
 VERBOSE_OFF = 0
@@ -22,9 +25,12 @@ def is_enabled() -> bool:
     return backend_status("mkl").enabled
 
 
-def verbose(enable: int) -> _scope:
-    """MKL's own lines about its calls, inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON."""
-    return _scope({"mkl.verbose": enable})
+def verbose(enable: int, lines: Optional[Handler] = None) -> _verbose:
+    """MKL's own lines about its calls, inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON.
+
+    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    """
+    return _verbose("mkl", enable, lines)
 
 
 attach(__name__, "mkl.")

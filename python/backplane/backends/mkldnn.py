@@ -7,6 +7,8 @@ from typing import Optional, Tuple
 from .._config import backend_status
 from .._settings import Settings, Value
 from .._settings import flags as _scope
+from .._verbose import Handler
+from .._verbose import verbose as _verbose
 from ._module import attach, scope, write
 
 VERBOSE_OFF = 0
@@ -32,9 +34,12 @@ def is_acl_available() -> bool:
     return False
 
 
-def verbose(level: int) -> _scope:
-    """oneDNN's own lines about its calls, inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION."""
-    return _scope({"mkldnn.verbose": level})
+def verbose(level: int, lines: Optional[Handler] = None) -> _verbose:
+    """oneDNN's own lines about its calls, inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
+
+    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    """
+    return _verbose("mkldnn", level, lines)
 
 
 def flags(

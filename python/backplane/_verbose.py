@@ -1,0 +1,46 @@
+"""The verbose modes of MKL and oneDNN as context managers."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Callable, Optional, Type
+
+from . import _core
+from ._config import backend_status
+
+Handler = Callable[[str], None]
+
+OFF = 0
+
+
+class verbose:
+    """A library's verbose mode, for the whole process, inside a ``with`` block.
+
+    Blocks nest, and the last one to end brings back what the library's own variable asks for. With ``lines`` the library's
+    lines are kept from standard output and handed to that function, one by one, when the block ends.
+    """
+
+    def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
+        if isinstance(level, bool) or not isinstance(level, int):
+            raise TypeError(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
+        self._backend = backend
+        self._level = level
+        self._lines = lines
+        self._scope: Optional[object] = None
+
+    def __enter__(self) -> verbose:
+        # Silence needs no library.
+        if self._level != OFF or backend_status(self._backend).present:
+            self._scope = _core.verbose_enter(self._backend, self._level, self._lines is not None)
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        value: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        scope, self._scope = self._scope, None
+        for line in (_core.verbose_leave(scope) if scope else None) or ():
+            if self._lines:
+                self._lines(line)
