@@ -73,8 +73,9 @@ BP_API const bp_setting_info *bp_setting_at(int index);
 /* The index of a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is none. */
 BP_API int bp_setting_find(const char *name);
 
-/* By name, as text: the value in force, resolved (see bp_get_node). `value` and `where` point into storage that lives until bp_reset(); `layer` and `where` (the file
- * and line, the variable's name, the scope's text, or "") may be NULL. Errors: BP_E_UNKNOWN_NAME. */
+/* By name, as text: the value in force, resolved (see bp_get_node). `value` and `where` point into storage that lives
+ * until bp_reset(); `layer` and `where` (the file and line, the variable's name, the scope's text, or "") may be NULL.
+ * Errors: BP_E_UNKNOWN_NAME. */
 BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
 
 /* The setting that decides the value of `name`: itself, or for a node of the precision tree the node above that it

@@ -3,7 +3,8 @@
  *
  * X(identifier, "name", TYPE, "default", "allowed", "environment alias", flags, "what it affects", "help")
  *
- * An alias may say which of its values stand for which words: "NAME=1:word,0:other"; its other values count for nothing.
+ * An alias may say which of its values stand for which words: "NAME=1:word,0:other"; its other values count for
+ * nothing.
  */
 #ifndef BACKPLANE_SETTINGS_TABLE_H
 #define BACKPLANE_SETTINGS_TABLE_H

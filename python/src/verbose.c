@@ -1,5 +1,5 @@
-/* verbose.c - scopes of the verbose modes of MKL and oneDNN. An open one is a capsule, which leaves it when it is thrown
- * away; leaving one that was opened to collect gives the library's lines as a list. */
+/* verbose.c - scopes of the verbose modes of MKL and oneDNN. An open one is a capsule, which leaves it when it is
+ * thrown away; leaving one that was opened to collect gives the library's lines as a list. */
 #include "core.h"
 
 #define CAPSULE "backplane.verbose"

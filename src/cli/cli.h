@@ -96,7 +96,8 @@ int cli_number(const cli_args *args, const char *option, int64_t low, int64_t hi
 
 /* The names closest to `wrong`, each behind `mark` ("" or "--"), as " Did you mean 'a' or 'b'?" in a static buffer; ""
  * when none is near. */
-const char *cli_suggest(const char *wrong, const char *mark, const char *(*name_at)(const void *list, int index), const void *list);
+const char *cli_suggest(const char *wrong, const char *mark, const char *(*name_at)(const void *list, int index),
+                        const void *list);
 
 /* The text of all --set options, ready for bp_options_new and bp_scope_enter; `more` (may be NULL) is appended. */
 char *cli_options_text(const cli_args *args, const char *more);

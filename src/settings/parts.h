@@ -111,7 +111,7 @@ enum { BP__LARGEST_FILE = 1 << 20 };
 
 /* ---- Options and scopes ---- */
 struct bp_options {
-    uint32_t state; /* a number of its own, see bp__settings_epoch */
+    uint32_t state;                              /* a number of its own, see bp__settings_epoch */
     uint64_t mask[(BP_SETTING_COUNT + 63) / 64]; /* a bit per setting that it sets */
     bp__value values[BP_SETTING_COUNT];
     const char *text;
