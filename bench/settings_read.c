@@ -24,6 +24,12 @@ static void read_word(int times) {
     }
 }
 
+static void read_resolved(int times) {
+    for (int i = 0; i < times; i++) {
+        (void)bp_get_mkldnn_matmul_fp32_precision();
+    }
+}
+
 static void read_as_text(int times) {
     const char *value, *where;
     bp_layer layer;
@@ -50,7 +56,7 @@ static void report(const char *what, void (*run)(int times), int times) {
         double each = (now_ns() - start) / times;
         best = each < best ? each : best;
     }
-    printf("%-44s %8.2f ns\n", what, best);
+    printf("%-46s %8.2f ns\n", what, best);
 }
 
 int main(void) {
@@ -58,6 +64,7 @@ int main(void) {
     printf("backplane %s\n", bp_version());
     report("bp_get_num_threads, no scope", read_number, TIMES);
     report("bp_get_dispatch_fallback (a word), no scope", read_word, TIMES);
+    report("bp_get_mkldnn_matmul_fp32_precision, inherited", read_resolved, TIMES);
     report("bp_get as text, with layer and place", read_as_text, TIMES / 50);
     report("bp_scope_enter and bp_scope_leave", enter_and_leave, TIMES / 50);
     if (bp_scope_enter(&scope, "num_threads=1") != BP_OK) {

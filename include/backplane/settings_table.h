@@ -4,7 +4,7 @@
  * X(identifier, "name", TYPE, "default", "allowed", "environment alias", flags, "what it affects", "help")
  *
  * An alias may say which of its values stand for which words: "NAME=1:word,0:other"; its other values count for
- * nothing.
+ * nothing. "NAME=KiB" counts in units of 1024, and "NAME=pairs" is a list of ":KiB:count", as cuBLAS has it.
  */
 #ifndef BACKPLANE_SETTINGS_TABLE_H
 #define BACKPLANE_SETTINGS_TABLE_H
@@ -108,9 +108,9 @@
       "Library to use where it can; default leaves the choice to dispatch.") \
     X(cuda_preferred_rocm_fa_library, "cuda.preferred_rocm_fa_library", WORD, "default", "default|aotriton|ck", "TORCH_ROCM_FA_PREFER_CK=1:ck", 0, "attention on ROCm", \
       "Library of flash attention to use where it can.") \
-    X(cuda_cublas_workspace_size, "cuda.cublas_workspace_size", INT, "0", "0..1099511627776", "", 0, "matrix products on CUDA", \
+    X(cuda_cublas_workspace_size, "cuda.cublas_workspace_size", INT, "0", "0..1099511627776", "CUBLAS_WORKSPACE_CONFIG=pairs", 0, "matrix products on CUDA", \
       "Bytes of memory for cuBLAS; 0 is what the device is best served with.") \
-    X(cuda_cublaslt_workspace_size, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "", 0, "matrix products on CUDA", \
+    X(cuda_cublaslt_workspace_size, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "CUBLASLT_WORKSPACE_SIZE=KiB", 0, "matrix products on CUDA", \
       "Bytes of memory for cuBLASLt; 0 is what the device is best served with.") \
     X(cuda_flash_sdp, "cuda.flash_sdp", BOOL, "true", "", "", 0, "attention", \
       "Let attention run on the flash kernels.") \

@@ -20,6 +20,7 @@ typedef struct bp__settings_here {
     uint32_t state;             /* stands for the open scopes, 0 for none */
 } bp__settings_here;
 extern _Atomic bp__value bp__setting_values[BP_SETTING_COUNT] __attribute__((visibility("hidden")));
+extern _Atomic bp__value bp__setting_outcomes[BP_SETTING_COUNT] __attribute__((visibility("hidden"))); /* resolved */
 extern _Atomic uint32_t bp__settings_generation __attribute__((visibility("hidden")));
 extern _Thread_local bp__settings_here bp__settings_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -51,8 +52,17 @@ static inline const char *bp__setting_text(bp_setting_id id) {
  * that it inherits from). All out pointers required. A scope's text lives as long as the scope. */
 void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where, bp_setting_id *node);
 
-/* The value in force of any setting; for those that inherit, and for views, the one that counts. Slower. */
-bp__value bp__setting_resolved(bp_setting_id id);
+/* The value in force of a setting that inherits, or of a view: the one that counts. */
+bp__value bp__setting_resolved_slowly(bp_setting_id id);
+static inline bp__value bp__setting_resolved(bp_setting_id id) {
+    if (BP__LIKELY(!bp__settings_thread.top)) {
+        bp__value value = atomic_load_explicit(&bp__setting_outcomes[id], memory_order_acquire);
+        if (BP__LIKELY(value != BP__UNREAD)) {
+            return value;
+        }
+    }
+    return bp__setting_resolved_slowly(id);
+}
 
 /* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread
  * in between (short of 2^32 changes of the process while the thread looked away). Leaving all scopes gives the number

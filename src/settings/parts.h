@@ -88,9 +88,11 @@ bp_status bp__settings_ready(void);
 bp__stored bp__in_layer(bp_setting_id id, bp_layer layer);
 /* What is in force of one setting, looking at no other. */
 bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer);
-/* What is in force, resolved; *node is the setting that decides. Three kinds of settings, and all of them. */
-bp__stored bp__resolve(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
-bp__stored bp__view_in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
+/* What is in force, resolved; *node is the setting that decides. Of nodes of the tree, of views, and of all settings
+ * for the calling thread. */
+typedef bp__stored (*bp__lookup)(bp_setting_id id, bp_layer *layer);
+bp__stored bp__resolve(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node);
+bp__stored bp__view_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node);
 bp__stored bp__view_in_layer(bp_setting_id id, bp_layer layer);
 bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
 bp_status bp__process_write(bp_setting_id id, const char *text);

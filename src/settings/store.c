@@ -14,6 +14,11 @@ _Atomic bp__value bp__setting_values[BP_SETTING_COUNT] = {
     BP_SETTINGS_MAP(X)
 #undef X
 };
+_Atomic bp__value bp__setting_outcomes[BP_SETTING_COUNT] = {
+#define X(id, name, type, fallback, allowed, alias, flags, affects, help) BP__UNREAD,
+    BP_SETTINGS_MAP(X)
+#undef X
+};
 _Atomic uint32_t bp__settings_generation = 1;
 
 static bp__layers known;
@@ -34,12 +39,40 @@ static bp_layer highest(bp_setting_id id) {
     return (bp_layer)layer;
 }
 
+/* What is in force without scopes. */
+static bp__stored of_process(bp_setting_id id, bp_layer *layer) {
+    *layer = highest(id);
+    return *layer == BP_LAYER_DEFAULT ? (bp__stored){true, bp__row(id)->fallback, ""} : known.values[*layer][id];
+}
+
+static bool store_value(bp_setting_id id) {
+    bp_layer layer;
+    bp__value value = of_process(id, &layer).value;
+    if (atomic_load_explicit(&bp__setting_values[id], memory_order_relaxed) == value) {
+        return false;
+    }
+    atomic_store_explicit(&bp__setting_values[id], value, memory_order_release);
+    return true;
+}
+
+/* Settings that follow others, and then the generation: who sees a new one sees everything that belongs to it. */
+static void finish_publishing(void) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        bp_setting_id id = (bp_setting_id)i, node;
+        bp_layer layer;
+        unsigned flags = bp__row(id)->info.flags;
+        if (flags & (BP_SETTING_VIEW | BP_SETTING_INHERITS)) {
+            bp__stored outcome = flags & BP_SETTING_VIEW ? bp__view_in_force(id, of_process, &layer, &node)
+                                                         : bp__resolve(id, of_process, &layer, &node);
+            atomic_store_explicit(&bp__setting_outcomes[i], outcome.value, memory_order_release);
+        }
+    }
+    bp__generation_bump();
+}
+
 static void publish(bp_setting_id id) {
-    bp_layer layer = highest(id);
-    bp__value value = layer == BP_LAYER_DEFAULT ? bp__row(id)->fallback : known.values[layer][id].value;
-    if (atomic_load_explicit(&bp__setting_values[id], memory_order_relaxed) != value) {
-        atomic_store_explicit(&bp__setting_values[id], value, memory_order_release);
-        bp__generation_bump();
+    if (store_value(id)) {
+        finish_publishing();
     }
 }
 
@@ -53,8 +86,9 @@ static bp_status read_layers(void) {
         return bp__fail(BP_E_NO_MEMORY, "out of memory while the layers of settings were read");
     }
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        publish((bp_setting_id)i);
+        store_value((bp_setting_id)i);
     }
+    finish_publishing();
     bp__error_return(&held);
     return BP_OK;
 }
@@ -123,12 +157,12 @@ bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer) {
 bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
     unsigned flags = bp__row(id)->info.flags;
     *node = id;
-    return flags & BP_SETTING_VIEW       ? bp__view_in_force(id, layer, node)
-           : flags & BP_SETTING_INHERITS ? bp__resolve(id, layer, node)
+    return flags & BP_SETTING_VIEW       ? bp__view_in_force(id, bp__in_force_itself, layer, node)
+           : flags & BP_SETTING_INHERITS ? bp__resolve(id, bp__in_force_itself, layer, node)
                                          : bp__in_force_itself(id, layer);
 }
 
-bp__value bp__setting_resolved(bp_setting_id id) {
+bp__value bp__setting_resolved_slowly(bp_setting_id id) {
     bp_layer layer;
     bp_setting_id node;
     bp__setting(id); /* reads the layers */
@@ -237,6 +271,7 @@ void bp__settings_reset(void) {
     memset(&known, 0, sizeof known);
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         atomic_store_explicit(&bp__setting_values[i], BP__UNREAD, memory_order_relaxed);
+        atomic_store_explicit(&bp__setting_outcomes[i], BP__UNREAD, memory_order_relaxed);
     }
     atomic_store_explicit(&ready, false, memory_order_release);
     bp__generation_bump();

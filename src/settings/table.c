@@ -140,9 +140,51 @@ const char *bp__show(bp__shown *shown, const char *bytes, size_t length) {
     return shown->text;
 }
 
+/* A number at *at, which is moved behind it; false when there is none, or when it is not below 2^31. */
+static bool take_number(const char **at, int64_t *number) {
+    const char *start = *at;
+    for (*number = 0; **at >= '0' && **at <= '9' && *number <= INT32_MAX; (*at)++) {
+        *number = *number * 10 + (**at - '0');
+    }
+    return *at > start && *number <= INT32_MAX;
+}
+
+/* ":4096:2:16:8" is 4096 KiB twice and 16 KiB eight times. */
+static bool sum_pairs(const char *text, int64_t *sum) {
+    int64_t size, count;
+    for (*sum = 0; *text == ':';) {
+        text++;
+        if (!take_number(&text, &size) || *text++ != ':' || !take_number(&text, &count)) {
+            return false;
+        }
+        *sum += size * count;
+        if (*sum > INT32_MAX) {
+            return false;
+        }
+    }
+    return *text == '\0' && *sum > 0;
+}
+
+/* KiB as bytes. What is not understood stays, marked so that it is refused as a number. NULL: out of memory. */
+static const char *bytes_of(const char *value, bool pairs) {
+    int64_t kib;
+    char text[64];
+    const char *at = value;
+    if (pairs ? !sum_pairs(value, &kib) : !take_number(&at, &kib) || *at) {
+        snprintf(text, sizeof text, "%s%.48s", *value == ':' ? "" : "?", value);
+        return bp__intern(text);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)kib * 1024);
+    return bp__intern(text);
+}
+
 const char *bp__alias_word(bp_setting_id id, const char *value) {
     const bp__setting_row *row = bp__row(id);
     size_t length = strlen(value);
+    bool pairs = row->alias_words && bp__text_equal(row->alias_words, "pairs");
+    if (pairs || (row->alias_words && bp__text_equal(row->alias_words, "KiB"))) {
+        return bytes_of(value, pairs);
+    }
     for (const char *at = row->alias_words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         const char *word = at + length + 1;
         if (strncmp(at, value, length) != 0 || at[length] != ':') {

@@ -42,15 +42,15 @@ static bp__value translate(bp_setting_id from, bp__value value, bp_setting_id to
     return NONE;
 }
 
-bp__stored bp__resolve(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
-    bp__stored own = bp__in_force_itself(id, layer);
+bp__stored bp__resolve(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node) {
+    bp__stored own = look_up(id, layer);
     *node = id;
     if (*layer != BP_LAYER_DEFAULT && own.value != NONE) {
         return own;
     }
     for (bp_setting_id above = bp__parent(id); above != BP_SETTING_COUNT; above = bp__parent(above)) {
         bp_layer source;
-        bp__stored found = bp__in_force_itself(above, &source);
+        bp__stored found = look_up(above, &source);
         if (source != BP_LAYER_DEFAULT && found.value != NONE) {
             found.value = translate(above, found.value, id);
             *layer = source;

@@ -84,7 +84,7 @@ int bp__writes_of(bp_setting_id id, bp__value value, bp__write writes[BP__MOST_W
     return v ? v->count : 1;
 }
 
-bp__stored bp__view_in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
+bp__stored bp__view_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node) {
     const view *v = view_of(id);
     const char *words[BP__MOST_WRITES] = {NULL};
     bp__stored result = {.set = true, .where = ""};
@@ -93,7 +93,7 @@ bp__stored bp__view_in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *n
     for (int i = 0; i < v->count; i++) {
         bp_layer source;
         bp_setting_id decided_by;
-        bp__stored stored = bp__resolve(v->targets[i], &source, &decided_by);
+        bp__stored stored = bp__resolve(v->targets[i], look_up, &source, &decided_by);
         words[i] = bp__value_text(v->targets[i], stored.value);
         if (source > *layer) {
             *layer = source;

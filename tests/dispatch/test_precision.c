@@ -3,12 +3,14 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 #include <math.h>
+#include <pthread.h>
 
 /* Who would run a 2x2 product of this type under these settings, and "" where nobody would. */
 static void assert_chosen(bp_dtype dtype, const char *settings, const char *library) {
@@ -236,6 +238,55 @@ static void simulation_takes_any_layout(void **state) {
     assert_memory_equal(c, rc, sizeof c); /* native: the same sums, wherever the operands lie */
 }
 
+/* ---- Threads, each with a scope of its own ---- */
+
+typedef struct case_of_thread {
+    const char *settings, *library;
+    uint32_t notes, absent;
+    int wrong;
+} case_of_thread;
+
+static void *call_often(void *opaque) {
+    case_of_thread *t = opaque;
+    float memory[3][16] = {{1}};
+    bp_view a, b, c;
+    bp_scope *scope = NULL;
+    bp_view_matrix(&a, memory[0], BP_F32, 4, 4);
+    bp_view_matrix(&b, memory[1], BP_F32, 4, 4);
+    bp_view_matrix(&c, memory[2], BP_F32, 4, 4);
+    for (int i = 0; i < 300; i++) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        bool ok = (i % 10 != 0 || (bp_scope_leave(&scope) == BP_OK && bp_scope_enter(&scope, t->settings) == BP_OK)) &&
+                  bp_matmul(&a.tensor, &b.tensor, &c.tensor) == BP_OK && bp_last_plan(&info) == BP_OK;
+        t->wrong += !ok || strcmp(info.library, t->library) != 0 || (info.notes & t->notes) != t->notes ||
+                    (info.notes & t->absent) != 0;
+    }
+    bp_scope_leave(&scope);
+    return NULL;
+}
+
+static void each_thread_has_its_own_scope(void **state) {
+    (void)state;
+    case_of_thread cases[] = {
+        {OTHERS ", fp32_precision=ieee", "native", 0, BP_NOTE_INPUTS_TF32 | BP_NOTE_DOWN_CONVERTS, 0},
+        {OTHERS ", fp32_precision=tf32", "tensor-core", BP_NOTE_INPUTS_TF32, BP_NOTE_DOWN_CONVERTS, 0},
+        {OTHERS ", float32_matmul_precision=medium", "half-width", BP_NOTE_DOWN_CONVERTS, BP_NOTE_INPUTS_TF32, 0},
+        {OTHERS ", fp32_precision=bf16, deterministic_algorithms=true", "native", BP_NOTE_SAME_THREADS,
+         BP_NOTE_DOWN_CONVERTS, 0},
+    };
+    enum { COUNT = sizeof cases / sizeof cases[0] };
+    pthread_t threads[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &cases[i]), 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        pthread_join(threads[i], NULL);
+        if (cases[i].wrong) {
+            fail_msg("%d calls under '%s' did not run as it says", cases[i].wrong, cases[i].settings);
+        }
+    }
+}
+
 /* f64 has nothing to do with it. */
 static void other_types_are_left_alone(void **state) {
     (void)state;
@@ -263,6 +314,7 @@ int main(void) {
         cmocka_unit_test(bf16_is_rounded_to_even),
         cmocka_unit_test(simulation_takes_any_layout),
         cmocka_unit_test(other_types_are_left_alone),
+        cmocka_unit_test(each_thread_has_its_own_scope),
     };
     return cmocka_run_group_tests_name("precision", tests, NULL, NULL);
 }

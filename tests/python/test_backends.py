@@ -318,6 +318,25 @@ def test_opt_einsum():
         assert place.enabled is True
 
 
+def test_workspaces_and_rocm():
+    cuda = torch.backends.cuda
+    assert cuda.cublas_workspace_size() == 0 and cuda.cublas_workspace_size(1 << 20) == 1 << 20
+    assert cuda.blas_workspace_size() == 1 << 20 and cuda.blas_workspace_size(backend="hipblaslt") == 0
+    assert cuda.blas_workspace_size(4096, "cublaslt") == 4096 == cuda.cublaslt_workspace_size()
+    for wrong in (-1, "8", 1.5):
+        with pytest.raises((TypeError, ValueError)):
+            cuda.cublas_workspace_size(wrong)
+    for backend in ("ck", "cublass"):
+        with pytest.raises(RuntimeError):
+            cuda.blas_workspace_size(backend=backend)
+    assert cuda.cublas_workspace_size() == 1 << 20
+    assert cuda.preferred_rocm_fa_library().name == "Default"
+    assert cuda.preferred_rocm_fa_library("AOTriton").name == "Aotriton"
+    with pytest.raises(ValueError):
+        cuda.preferred_rocm_fa_library("cutlass")
+    assert not cuda.is_ck_sdpa_available()
+
+
 def test_mha_quantized_and_verbose():
     need("mha.fastpath", "quantized.engine")
     torch.backends.mha.set_fastpath_enabled(False)

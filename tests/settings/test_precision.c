@@ -181,6 +181,26 @@ static void variables_of_pytorch(void **state) {
     assert_setting("cuda.preferred_blas_library", "default", BP_LAYER_DEFAULT, "");
 }
 
+static void sizes_of_workspaces(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "", ":16", ":16:", "16:8", ":16:8:", ":a:8", ":16:8x", ":0:0", ":99999999999:1", ":2147483647:2147483647"};
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":128:8:64:16:32:32", 1);
+    setenv("CUBLASLT_WORKSPACE_SIZE", "1024", 1);
+    forget_everything();
+    assert_int_equal(bp_get_cuda_cublas_workspace_size(), 3072 * 1024);
+    assert_int_equal(bp_get_cuda_cublaslt_workspace_size(), 1024 * 1024);
+    assert_int_equal(problem_count(), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        setenv("CUBLAS_WORKSPACE_CONFIG", bad[i], 1);
+        setenv("CUBLASLT_WORKSPACE_SIZE", "1x", 1);
+        forget_everything();
+        assert_setting("cuda.cublas_workspace_size", "0", BP_LAYER_DEFAULT, "");
+        assert_setting("cuda.cublaslt_workspace_size", "0", BP_LAYER_DEFAULT, "");
+        assert_int_equal(problem_count(), *bad[i] ? 2 : 1);
+    }
+}
+
 static void bad_questions(void **state) {
     (void)state;
     const char *node;
@@ -196,10 +216,15 @@ static void bad_questions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_WORLD(nodes_follow_the_nodes_above),   IN_WORLD(words_that_a_backend_lacks_are_none),
-        IN_WORLD(scopes_restore_what_was_stored), IN_WORLD(views_write_their_targets),
-        IN_WORLD(views_read_any_mixture),         IN_WORLD(a_target_is_given_once),
-        IN_WORLD(variables_of_pytorch),           IN_WORLD(bad_questions),
+        IN_WORLD(nodes_follow_the_nodes_above),
+        IN_WORLD(words_that_a_backend_lacks_are_none),
+        IN_WORLD(scopes_restore_what_was_stored),
+        IN_WORLD(views_write_their_targets),
+        IN_WORLD(views_read_any_mixture),
+        IN_WORLD(a_target_is_given_once),
+        IN_WORLD(variables_of_pytorch),
+        IN_WORLD(bad_questions),
+        IN_WORLD(sizes_of_workspaces),
     };
     return cmocka_run_group_tests_name("precision", tests, NULL, NULL);
 }

@@ -102,6 +102,12 @@ static void programs_set_and_unset(void **state) {
 static void set_alias(const bp_setting_info *row, char *value) {
     const char *words = bp__row((bp_setting_id)bp_setting_find(row->name))->alias_words;
     char pair[80], variable[2] = "";
+    if (words && !strchr(words, ':')) {
+        bool pairs = strcmp(words, "pairs") == 0;
+        strcpy(value, pairs ? "49152" : "2048");
+        setenv(row->alias, pairs ? ":16:2:4:4" : "2", 1);
+        return;
+    }
     snprintf(pair, sizeof pair, ":%s", value);
     const char *found = words ? strstr(words, pair) : NULL;
     if (words && !found) {

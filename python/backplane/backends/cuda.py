@@ -61,7 +61,55 @@ def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _B
     return _prefer("cuda.preferred_blas_library", _BlasBackend, backend)
 
 
+class _ROCmFABackend(enum.Enum):
+    Default = 0
+    Aotriton = 1
+    Ck = 2
+
+
+def preferred_rocm_fa_library(backend: Union[None, str, _ROCmFABackend] = None) -> _ROCmFABackend:
+    """The flash attention preferred on ROCm, changed first where one is given: default, aotriton, ck."""
+    return _prefer("cuda.preferred_rocm_fa_library", _ROCmFABackend, backend)
+
+
+def _workspace(name: str, size: Optional[int]) -> int:
+    row = setting(name)
+    if size is not None:
+        row.set(size)
+    return int(row.get())
+
+
+def cublas_workspace_size(size: Optional[int] = None) -> int:
+    """Bytes of memory for cuBLAS, changed first where a size is given; 0 is what the device is best served with."""
+    return _workspace("cuda.cublas_workspace_size", size)
+
+
+def cublaslt_workspace_size(size: Optional[int] = None) -> int:
+    """Bytes of memory for cuBLASLt, changed first where a size is given; 0 is what the device is best served with."""
+    return _workspace("cuda.cublaslt_workspace_size", size)
+
+
+def blas_workspace_size(size: Optional[int] = None, backend: Union[None, str, _BlasBackend] = None) -> int:
+    """Bytes of memory for the BLAS named, or for the preferred one; the Composable Kernel library has none."""
+    chosen = preferred_blas_library()
+    if isinstance(backend, _BlasBackend):
+        chosen = backend
+    elif backend is not None:
+        word = _ALIASES.get(backend.lower(), backend.lower()).capitalize()
+        if word not in _BlasBackend.__members__:
+            raise RuntimeError(f"backend: {backend!r} is none; it takes default, cublas, cublaslt, hipblas, hipblaslt or ck")
+        chosen = _BlasBackend[word]
+    if chosen is _BlasBackend.Ck:
+        raise RuntimeError("the Composable Kernel library (ck) has no workspace")
+    return cublaslt_workspace_size(size) if chosen is _BlasBackend.Cublaslt else cublas_workspace_size(size)
+
+
 # ---- Attention ----
+
+
+def is_ck_sdpa_available() -> bool:
+    """Whether attention of AMD's Composable Kernel library can run here: this library drives none."""
+    return False
 
 
 class SDPBackend(enum.IntEnum):
