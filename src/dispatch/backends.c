@@ -106,7 +106,8 @@ static int64_t count_version(const char *version, int scale) {
 
 static void say_unbuilt(bp__text *reason, const backend *b, const bp_library_info *row, bool found) {
     if (found && row->reason[0]) {
-        bp__text_addf(reason, "%s: %s; and ", row->path, row->reason);
+        bool no_driver = (row->kinds & BP_LIB_GPU) != 0 && row->state == BP_LIBRARY_UNPROBED;
+        bp__text_addf(reason, "%s%s: %s; and ", no_driver ? "no driver: " : "", row->path, row->reason);
     } else if (found) {
         bp__text_addf(reason, "%s is there; but ", row->path);
     }
