@@ -59,7 +59,7 @@ typedef struct bp_setting_info {
     const char *name;
     bp_setting_type type;
     const char *fallback;    /* the default, as text */
-    const char *allowed;     /* "0..1024" or "strict|warn|allow" or "" */
+    const char *allowed;     /* "0..1024"; "strict|warn|allow"; "a,b,c" for a TEXT that lists some of these; or "" */
     const char *environment; /* "BACKPLANE_NUM_THREADS" */
     const char *alias;       /* a second variable, or "" */
     unsigned flags;

@@ -68,7 +68,7 @@
       "none follows mkldnn.fp32_precision.") \
     X(float32_matmul_precision, "float32_matmul_precision", WORD, "highest", "highest|high|medium", "", BP_SETTING_VIEW, "cuda.matmul.fp32_precision, mkldnn.matmul.fp32_precision", \
       "Both nodes at once: highest is ieee, ieee; high is tf32, tf32; medium is tf32 on CUDA and bf16 on the CPU.") \
-    X(cuda_matmul_allow_tf32, "cuda.matmul.allow_tf32", BOOL, "false", "", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", BP_SETTING_VIEW, "cuda.matmul.fp32_precision", \
+    X(cuda_matmul_allow_tf32, "cuda.matmul.allow_tf32", BOOL, "false", "", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1:true", BP_SETTING_VIEW, "cuda.matmul.fp32_precision", \
       "Older words for that node: true is tf32, false is ieee.") \
     X(cudnn_allow_tf32, "cudnn.allow_tf32", BOOL, "true", "", "", BP_SETTING_VIEW, "cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision", \
       "Older words for both nodes: true is tf32, false is ieee.") \
@@ -120,9 +120,11 @@
       "Let attention run as separate products and a softmax.") \
     X(cuda_cudnn_sdp, "cuda.cudnn_sdp", BOOL, "true", "", "", 0, "attention", \
       "Let attention run on cuDNN.") \
+    X(cuda_overrideable_sdp, "cuda.overrideable_sdp", BOOL, "true", "", "", 0, "attention", \
+      "Let attention run on kernels that a program brings along.") \
     X(cuda_fp16_bf16_reduction_math_sdp, "cuda.fp16_bf16_reduction_math_sdp", BOOL, "false", "", "", 0, "attention", \
       "Let the separate products of attention in f16 and bf16 add in these types.") \
-    X(cuda_sdp_priority, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "", "", 0, "attention", \
+    X(cuda_sdp_priority, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "flash,efficient,math,cudnn,overrideable", "", 0, "attention", \
       "Kernels of attention in the order in which they are tried.") \
     X(cuda_cufft_plan_cache_max_size, "cuda.cufft_plan_cache.max_size", INT, "4096", "0..4611686018427387904", "", 0, "FFT on CUDA", \
       "Plans of cuFFT kept for each device; 0 keeps none.")

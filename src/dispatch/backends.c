@@ -207,12 +207,18 @@ static const backend *backend_of(const char *setting) {
     return NULL;
 }
 
+/* "mkldnn.enabled" steers nothing where no provider drives oneDNN, although dispatch looks at it. */
+static bool is_switch(const char *setting) {
+    const backend *b = backend_of(setting);
+    return b && !b->provider && bp__text_equal(b->setting, setting);
+}
+
 int bp_setting_answered(const char *name, const char **why) {
     const bp_setting_info *row = name ? bp_setting_at(bp_setting_find(name)) : NULL;
     const char *reason = "";
     if (row && strncmp(row->affects, "nothing", strlen("nothing")) == 0) {
         reason = row->affects;
-    } else if (row && !(row->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP))) {
+    } else if (row && (is_switch(name) || !(row->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
         const backend *b = backend_of(name);
         bp_backend_info info = {.struct_size = sizeof info};
         reason = b && describe(b, &info) == BP_OK && !info.available ? info.reason : "";

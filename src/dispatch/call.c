@@ -347,7 +347,8 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
     bool fresh;
     BP__TRY(bp__cache_get(&plan, problem, &fresh));
     bp_status status = run_observed(call, plan, fresh, scalars);
-    if (another_may_run(status) && problem->policy.fallback != 0 && plan->candidate_index < 64) {
+    bool library_failed = another_may_run(status) && !bp__simulated(problem); /* else the copies may be what failed */
+    if (library_failed && problem->policy.fallback != 0 && plan->candidate_index < 64) {
         bp_plan *second;
         uint64_t skip = UINT64_C(1) << plan->candidate_index;
         char failure[512];

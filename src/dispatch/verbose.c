@@ -132,10 +132,12 @@ static void pass_on(const char *bytes, size_t size) {
     }
 }
 
-static void deliver(char *text, const bp_verbose_scope *scope) {
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        bool ended = text[length] == '\n';
+/* The program's own output may hold any bytes. One byte behind `end` is ours, too. */
+static void deliver(char *text, const char *end, const bp_verbose_scope *scope) {
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        bool ended = stop != NULL;
+        size_t length = (size_t)((ended ? stop : end) - text);
         if (is_vendors(text)) {
             text[length] = '\0';
             scope->handler(scope->user, text);
@@ -147,7 +149,7 @@ static void deliver(char *text, const bp_verbose_scope *scope) {
 }
 
 /* Standard output is as before; returns what was written meanwhile, NULL when memory is short: then that is lost. */
-static char *end_capture(void) {
+static char *end_capture(size_t *length) {
     fflush(stdout);
     off_t size = lseek(now.memory, 0, SEEK_END);
     char *text = bp__alloc((size_t)(size > 0 ? size : 0) + 1);
@@ -155,6 +157,7 @@ static char *end_capture(void) {
     if (text) {
         text[got > 0 ? got : 0] = '\0';
     }
+    *length = got > 0 ? (size_t)got : 0;
     dup2(now.saved, STDOUT_FILENO);
     close(now.saved);
     close(now.memory);
@@ -192,7 +195,8 @@ static bp_status open_scope(bp_verbose_scope *scope) {
     BP__TRY(scope->handler ? begin_capture() : BP_OK);
     bp_status status = turn(scope);
     if (status != BP_OK && scope->handler) {
-        bp__free(end_capture());
+        size_t length;
+        bp__free(end_capture(&length));
     }
     return status;
 }
@@ -251,19 +255,20 @@ bp_status bp_verbose_leave(bp_verbose_scope **scope) {
     pthread_mutex_lock(&bp__verbose_mutex);
     bool known = take_out(*scope);
     char *text = NULL;
+    size_t length = 0;
     if (known) {
         const vendor *v = (*scope)->of;
         const bp_verbose_scope *left = innermost(v);
         int level = left ? left->level : level_in_environment(v);
         (*scope)->set(level < v->most ? level : v->most);
-        text = (*scope)->handler ? end_capture() : NULL;
+        text = (*scope)->handler ? end_capture(&length) : NULL;
     }
     pthread_mutex_unlock(&bp__verbose_mutex);
     if (!known) {
         return bp__fail(BP_E_SCOPE, "scope: is not open");
     }
     if (text) {
-        deliver(text, *scope);
+        deliver(text, text + length, *scope);
         bp__free(text);
     }
     bp__free(*scope);

@@ -5,22 +5,37 @@
 
 static _Atomic int64_t alive;
 
-static bp_status add(bp_options *options, bp_setting_id id, bp__value value) {
+/* What one reading of the list has seen: a setting by its own name counts more than by a view, in whatever order. */
+typedef struct seen {
+    bool named[BP_SETTING_COUNT];
+    bp_setting_id view[BP_SETTING_COUNT]; /* the view that has written a target */
+} seen;
+
+static bp_status add(bp_options *options, seen *before, bp_setting_id id, bp__value value) {
     bp__write writes[BP__MOST_WRITES];
     int count = bp__writes_of(id, value, writes);
+    if (before->named[id]) {
+        return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__row(id)->info.name);
+    }
+    before->named[id] = true;
     for (int i = 0; i < count; i++) {
         bp_setting_id target = writes[i].id;
-        if (bp__options_set(options, target)) {
-            return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice%s%s", bp__row(target)->info.name,
-                            target == id ? "" : ", once as ", target == id ? "" : bp__row(id)->info.name);
+        bool by_view = target != id;
+        if (by_view && before->named[target]) {
+            continue;
         }
+        if (by_view && bp__options_set(options, target)) {
+            return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice, as %s and as %s", bp__row(target)->info.name,
+                            bp__row(before->view[target])->info.name, bp__row(id)->info.name);
+        }
+        before->view[target] = id;
         options->values[target] = writes[i].value;
         options->mask[target / 64] |= (uint64_t)1 << (target % 64);
     }
     return BP_OK;
 }
 
-static bp_status parse_entry(bp_options *options, const bp__entry *entry) {
+static bp_status parse_entry(bp_options *options, seen *before, const bp__entry *entry) {
     bp_setting_id id;
     bp_status status;
     if (entry->fault) {
@@ -34,17 +49,19 @@ static bp_status parse_entry(bp_options *options, const bp__entry *entry) {
     }
     bp__value value;
     BP__TRY(bp__value_parse(id, entry->value, entry->value_length, &value));
-    return add(options, id, value);
+    return add(options, before, id, value);
 }
 
 bp_status bp__options_parse(bp_options *options, const char *text) {
     bp__reader reader;
     bp__entry entry;
+    seen before;
+    memset(&before, 0, sizeof before);
     *options = (bp_options){0};
     BP__TRY(bp__settings_ready());
     bp__reader_start(&reader, text, strlen(text), true);
     while (bp__reader_next(&reader, &entry)) {
-        BP__TRY(parse_entry(options, &entry));
+        BP__TRY(parse_entry(options, &before, &entry));
     }
     return BP_OK;
 }

@@ -55,8 +55,10 @@ static bool store_value(bp_setting_id id) {
     return true;
 }
 
-/* Settings that follow others, and then the generation: who sees a new one sees everything that belongs to it. */
-static void finish_publishing(void) {
+/* Settings that follow others, and then the generation: who sees a new one sees everything that belongs to it. What
+ * they follow is also a question of layers: a value that equals the default changes nothing but that somebody has set
+ * it. */
+static void finish_publishing(bool changed) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         bp_setting_id id = (bp_setting_id)i, node;
         bp_layer layer;
@@ -64,16 +66,17 @@ static void finish_publishing(void) {
         if (flags & (BP_SETTING_VIEW | BP_SETTING_INHERITS)) {
             bp__stored outcome = flags & BP_SETTING_VIEW ? bp__view_in_force(id, of_process, &layer, &node)
                                                          : bp__resolve(id, of_process, &layer, &node);
-            atomic_store_explicit(&bp__setting_outcomes[i], outcome.value, memory_order_release);
+            changed |= atomic_exchange_explicit(&bp__setting_outcomes[i], outcome.value, memory_order_acq_rel) !=
+                       outcome.value;
         }
     }
-    bp__generation_bump();
+    if (changed) {
+        bp__generation_bump();
+    }
 }
 
 static void publish(bp_setting_id id) {
-    if (store_value(id)) {
-        finish_publishing();
-    }
+    finish_publishing(store_value(id));
 }
 
 static bp_status read_layers(void) {
@@ -88,7 +91,7 @@ static bp_status read_layers(void) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         store_value((bp_setting_id)i);
     }
-    finish_publishing();
+    finish_publishing(true);
     bp__error_return(&held);
     return BP_OK;
 }

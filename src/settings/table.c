@@ -190,10 +190,13 @@ const char *bp__alias_word(bp_setting_id id, const char *value) {
         if (strncmp(at, value, length) != 0 || at[length] != ':') {
             continue;
         }
-        for (int i = 0; i < row->word_count; i++) {
-            size_t size = strlen(row->words[i]);
-            if (strncmp(word, row->words[i], size) == 0 && (word[size] == ',' || word[size] == '\0')) {
-                return row->words[i];
+        static const char *const truths[] = {"false", "true"};
+        bool truth = row->info.type == BP_SETTING_BOOL;
+        const char *const *words = truth ? truths : row->words;
+        for (int i = 0; i < (truth ? 2 : row->word_count); i++) {
+            size_t size = strlen(words[i]);
+            if (strncmp(word, words[i], size) == 0 && (word[size] == ',' || word[size] == '\0')) {
+                return words[i];
             }
         }
     }

@@ -60,11 +60,41 @@ static bp_status refuse(const bp__setting_row *row, const char *text, size_t len
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes %s%s%s%s", name, shown.text,
                         row->info.allowed, *question ? " (" : "", question, *question ? ")" : "");
     case BP_SETTING_TEXT:
+        if (*row->info.allowed) {
+            return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes a list of these, each once: %s", name,
+                            shown.text, row->info.allowed);
+        }
         break;
     }
     return bp__fail(BP_E_BAD_VALUE,
                     "%s: '%s' is not accepted; it takes text of up to %d bytes without control characters", name,
                     shown.text, BP__LONGEST_VALUE);
+}
+
+/* Whether a word is among the first `size` bytes of a list with commas. */
+static bool listed(const char *list, size_t size, const char *word, size_t length) {
+    for (size_t at = 0; at < size;) {
+        size_t next = strcspn(list + at, ",");
+        if (next == length && memcmp(list + at, word, length) == 0) {
+            return true;
+        }
+        at += next + 1;
+    }
+    return false;
+}
+
+/* The TEXT of a row that says which words are allowed is a list of some of them, each once. */
+static bool is_list(const char *allowed, const char *text) {
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!listed(allowed, strlen(allowed), at, length) || listed(text, (size_t)(at - text), at, length)) {
+            return false;
+        }
+        at += length;
+        if (*at == '\0') {
+            return true;
+        }
+    }
 }
 
 static bool has_control(const char *text, size_t length) {
@@ -106,7 +136,7 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
     bool fits = row->info.type == BP_SETTING_BOOL   ? parse_bool(copy, &parsed)
                 : row->info.type == BP_SETTING_INT  ? parse_int(row, copy, &parsed)
                 : row->info.type == BP_SETTING_WORD ? parse_word(row, copy, &parsed)
-                                                    : true;
+                                                    : !*row->info.allowed || is_list(row->info.allowed, copy);
     if (!fits) {
         return refuse(row, copy, length);
     }

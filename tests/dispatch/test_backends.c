@@ -143,14 +143,9 @@ static void settings_say_whether_anything_answers(void **state) {
         "mkldnn.allow_tf32", "mkldnn.matmul.fp32_precision", "float32_matmul_precision",
         "mkl.enabled",       "deterministic_algorithms",     "registry.cache",
         "simulate.tf32"};
-    static const char *const not_answered[] = {"cudnn.benchmark",
-                                               "cuda.matmul.allow_tf32",
-                                               "cuda.flash_sdp",
-                                               "mkldnn.conv.fp32_precision",
-                                               "opt_einsum.strategy",
-                                               "mha.fastpath",
-                                               "fill_uninitialized_memory",
-                                               "quantized.engine",
+    static const char *const not_answered[] = {"cudnn.benchmark", "cuda.matmul.allow_tf32",     "cuda.flash_sdp",
+                                               "mkldnn.enabled",  "mkldnn.conv.fp32_precision", "opt_einsum.strategy",
+                                               "mha.fastpath",    "fill_uninitialized_memory",  "quantized.engine",
                                                "xnnpack.enabled"};
     const char *why;
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {

@@ -119,8 +119,8 @@ sample sample_of(const bp_setting_info *info) {
         sample_words(row, &out);
         break;
     case BP_SETTING_TEXT:
-        strcpy(out.one, "/some/where");
-        strcpy(out.two, "else=x y");
+        strcpy(out.one, *info->allowed ? "math" : "/some/where");
+        strcpy(out.two, *info->allowed ? "flash" : "else=x y");
         strcpy(out.bad, "bell\a");
         break;
     }

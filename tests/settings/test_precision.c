@@ -49,6 +49,34 @@ static void nodes_follow_the_nodes_above(void **state) {
     assert_reads(CUDA_CONV, "none", CUDA_CONV);
 }
 
+/* What is read in one load is what is found by looking: also where somebody stores what the default is. */
+static void assert_outcome(const char *value) {
+    bp_scope *scope;
+    assert_string_equal(bp_get_cudnn_conv_fp32_precision(), value);
+    assert_int_equal(bp_scope_enter(&scope, "num_threads=1"), BP_OK);
+    assert_string_equal(bp_get_cudnn_conv_fp32_precision(), value);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
+static void a_stored_default_counts(void **state) {
+    (void)state;
+    set(GENERIC, "ieee");
+    assert_outcome("ieee");
+    uint64_t epoch = bp__settings_epoch();
+    set(CUDA_CONV, "tf32");
+    assert_true(bp__settings_epoch() != epoch);
+    assert_outcome("tf32");
+    assert_int_equal(bp_unset(CUDA_CONV), BP_OK);
+    assert_outcome("ieee");
+    set("cudnn.allow_tf32", "true");
+    assert_int_equal(bp_get_cudnn_allow_tf32(), 1);
+    assert_outcome("tf32");
+    set(CUDA_CONV, "ieee");
+    set(CUDA_CONV, "tf32");
+    assert_int_equal(bp_unset(CUDA_CONV), BP_OK);
+    assert_outcome("ieee");
+}
+
 static void words_that_a_backend_lacks_are_none(void **state) {
     (void)state;
     set(GENERIC, "bf16");
@@ -148,12 +176,21 @@ static void views_read_any_mixture(void **state) {
 static void a_target_is_given_once(void **state) {
     (void)state;
     bp_options *options;
-    assert_int_equal(bp_options_new(&options, "cuda.matmul.allow_tf32=1, cuda.matmul.fp32_precision=ieee"),
+    bp_scope *scope;
+    assert_int_equal(bp_options_new(&options, "cuda.matmul.allow_tf32=1, float32_matmul_precision=high"),
                      BP_E_BAD_VALUE);
-    assert_contains(bp_last_error(), "cuda.matmul.fp32_precision is given twice");
-    assert_int_equal(bp_options_new(&options, "mkldnn.matmul.fp32_precision=ieee, float32_matmul_precision=high"),
-                     BP_E_BAD_VALUE);
-    assert_contains(bp_last_error(), "once as float32_matmul_precision");
+    assert_contains(bp_last_error(), "cuda.matmul.fp32_precision is given twice, as cuda.matmul.allow_tf32 and as "
+                                     "float32_matmul_precision");
+    assert_int_equal(bp_options_new(&options, "cuda.matmul.allow_tf32=1, cuda.matmul.allow_tf32=1"), BP_E_BAD_VALUE);
+    assert_contains(bp_last_error(), "cuda.matmul.allow_tf32 is given twice");
+    /* Its own name counts more than a view, before and behind it. */
+    static const char *const both[] = {"cuda.matmul.allow_tf32=1, cuda.matmul.fp32_precision=ieee",
+                                       "cuda.matmul.fp32_precision=ieee, cuda.matmul.allow_tf32=1"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bp_scope_enter(&scope, both[i]), BP_OK);
+        assert_reads(CUDA_MATMUL, "ieee", CUDA_MATMUL);
+        assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    }
 }
 
 static void variables_of_pytorch(void **state) {
@@ -177,8 +214,30 @@ static void variables_of_pytorch(void **state) {
     unsetenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
     unsetenv("TORCH_BLAS_PREFER_CUBLASLT");
     setenv("TORCH_BLAS_PREFER_CUBLASLT", "yes", 1);
+    setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0", 1); /* as if it were not there */
     forget_everything();
+    assert_setting(CUDA_MATMUL, "none", BP_LAYER_DEFAULT, "");
     assert_setting("cuda.preferred_blas_library", "default", BP_LAYER_DEFAULT, "");
+}
+
+static void lists_hold_known_words_once(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",
+                                      ",",
+                                      "math,",
+                                      ",math",
+                                      "math,,flash",
+                                      "mat",
+                                      "math flash",
+                                      "math,math",
+                                      "flash,math,flash",
+                                      "flash,efficient,math,cudnn,overrideable,math"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(bp_set("cuda.sdp_priority", bad[i]), BP_E_BAD_VALUE);
+        assert_contains(bp_last_error(), "each once: flash,efficient");
+    }
+    set("cuda.sdp_priority", "cudnn,math");
+    assert_string_equal(bp_get_cuda_sdp_priority(), "cudnn,math");
 }
 
 static void sizes_of_workspaces(void **state) {
@@ -225,6 +284,8 @@ int main(void) {
         IN_WORLD(variables_of_pytorch),
         IN_WORLD(bad_questions),
         IN_WORLD(sizes_of_workspaces),
+        IN_WORLD(a_stored_default_counts),
+        IN_WORLD(lists_hold_known_words_once),
     };
     return cmocka_run_group_tests_name("precision", tests, NULL, NULL);
 }
