@@ -7,28 +7,32 @@ static _Atomic int64_t alive;
 
 /* What one reading of the list has seen: a setting by its own name counts more than by a view, in whatever order. */
 typedef struct seen {
-    bool named[BP_SETTING_COUNT];
-    bp_setting_id view[BP_SETTING_COUNT]; /* the view that has written a target */
+    uint64_t named[(BP_SETTING_COUNT + 63) / 64]; /* a bit for each */
+    bp_setting_id writer[BP_SETTING_COUNT];       /* who wrote a value: itself, or a view; of those that are set */
 } seen;
+
+static bool is_named(const seen *before, bp_setting_id id) {
+    return (before->named[id / 64] >> (id % 64) & 1) != 0;
+}
 
 static bp_status add(bp_options *options, seen *before, bp_setting_id id, bp__value value) {
     bp__write writes[BP__MOST_WRITES];
     int count = bp__writes_of(id, value, writes);
-    if (before->named[id]) {
+    if (is_named(before, id)) {
         return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__row(id)->info.name);
     }
-    before->named[id] = true;
+    before->named[id / 64] |= (uint64_t)1 << (id % 64);
     for (int i = 0; i < count; i++) {
         bp_setting_id target = writes[i].id;
         bool by_view = target != id;
-        if (by_view && before->named[target]) {
+        if (by_view && is_named(before, target)) {
             continue;
         }
         if (by_view && bp__options_set(options, target)) {
             return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice, as %s and as %s", bp__row(target)->info.name,
-                            bp__row(before->view[target])->info.name, bp__row(id)->info.name);
+                            bp__row(before->writer[target])->info.name, bp__row(id)->info.name);
         }
-        before->view[target] = id;
+        before->writer[target] = id;
         options->values[target] = writes[i].value;
         options->mask[target / 64] |= (uint64_t)1 << (target % 64);
     }
@@ -56,7 +60,7 @@ bp_status bp__options_parse(bp_options *options, const char *text) {
     bp__reader reader;
     bp__entry entry;
     seen before;
-    memset(&before, 0, sizeof before);
+    memset(before.named, 0, sizeof before.named);
     *options = (bp_options){0};
     BP__TRY(bp__settings_ready());
     bp__reader_start(&reader, text, strlen(text), true);
