@@ -6,6 +6,8 @@ import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _core
+from ._core import BadTypeError
+from ._errors import bad_type, failure
 from ._settings import Value
 
 SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
@@ -18,11 +20,18 @@ _numpy_types: Dict[str, Any] = {}
 def _is_numpy(array: Any) -> bool:
     # Without importing NumPy: what has not been imported has made no array.
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(array, numpy.ndarray):
-        return False
-    if type(array) is not numpy.ndarray and hasattr(array, "mask"):
-        raise TypeError("a masked array's mask would be lost; its filled() has none")
-    return True
+    return numpy is not None and isinstance(array, numpy.ndarray)
+
+
+def _refuse_masks(**arrays: Any) -> None:
+    """Masked arrays look like plain ones to the buffer protocol, so they are refused before anything is read or written."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return
+    for name, array in arrays.items():
+        # The exact type first: it is the usual one, and costs the least to see.
+        if type(array) is not numpy.ndarray and isinstance(array, numpy.ndarray) and hasattr(array, "mask"):
+            raise failure(BadTypeError, "E_DTYPE", f"{name}: a masked array's mask would be lost; its filled() has none")
 
 
 def _as_numpy(result: _core.Tensor) -> Any:
@@ -61,6 +70,7 @@ def matmul(a: Any, b: Any, /, *, out: Any = None, settings: SettingsArgument = N
     backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a dict of
     dotted names, or backplane.Options, for this call only.
     """
+    _refuse_masks(a=a, b=b, out=out)
     result = _core.matmul(a, b, out, _own(settings))
     return out if result is None else _like(result, a, b)
 
@@ -84,6 +94,7 @@ def gemm(
     result is fresh and beta must be 0. With beta 0 the old c is not read. An imaginary part of a factor of real matrices is
     refused. The rest is as in matmul().
     """
+    _refuse_masks(a=a, b=b, c=c)
     result = _core.gemm(
         a, b, c, alpha=alpha, beta=beta, transform_a=transform_a, transform_b=transform_b, settings=_own(settings)
     )
@@ -154,7 +165,9 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
     """What ``function(*arguments, **names)`` would do, for matmul and gemm: nothing is computed."""
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
-        raise TypeError(f"explain: takes backplane.matmul or backplane.gemm, but got {function!r}")
+        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, but got {function!r}")
+    by_keyword = {name: array for name, array in names.items() if name in ("out", "c")}
+    _refuse_masks(**{**dict(zip("abc", arguments)), **by_keyword})
     names["settings"] = _own(names.get("settings"))
     return Explanation(explainer(*arguments, **names))
 

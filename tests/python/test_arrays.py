@@ -98,9 +98,16 @@ def test_structured_and_odd_strides_are_refused():
 
 
 def test_masked_arrays_are_refused():
-    masked = np.ma.masked_array(np.eye(2), mask=np.eye(2))
-    with pytest.raises(TypeError, match="mask"):
-        bp.matmul(masked, masked)
+    masked, plain = np.ma.masked_array(np.eye(2), mask=np.eye(2)), np.eye(2)
+    for function, last in ((bp.matmul, "out"), (bp.gemm, "c")):
+        for name, given, more in (("a", (masked, plain), {}), ("b", (plain, masked), {}), (last, (plain, plain), {last: masked})):
+            for attempt in (function, lambda *a, **n: bp.explain(function, *a, **n)):
+                with pytest.raises(bp.BadTypeError, match=f"^{name}: a masked array") as caught:
+                    attempt(*given, **more)
+                assert caught.value.status == "E_DTYPE"
+    with pytest.raises(TypeError, match="^c: a masked array"):
+        bp.gemm(plain, plain, masked)
+    assert np.array_equal(masked.data, np.eye(2))  # nothing was computed into it
 
 
 @pytest.mark.parametrize("wrong", [b"12345678", bytearray(8), "text", [[1.0]], 1.0, None, object()])

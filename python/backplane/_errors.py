@@ -1,0 +1,26 @@
+"""Failures that are found in Python, as the kinds that the library's own failures have."""
+
+from __future__ import annotations
+
+from typing import Type, TypeVar
+
+from . import _core
+
+Kind = TypeVar("Kind", bound=_core.Error)
+
+
+def failure(kind: Type[Kind], status: str, text: str) -> Kind:
+    """An exception to be raised, with the status that docs/status.md lists."""
+    made = kind(text)
+    made.status = status
+    return made
+
+
+def bad_type(text: str) -> _core.BadTypeError:
+    """For an argument of a wrong Python type."""
+    return failure(_core.BadTypeError, "E_ARGUMENT", text)
+
+
+def bad_value(text: str, status: str = "E_BAD_VALUE") -> _core.BadValueError:
+    """For an argument of the right type that is not accepted."""
+    return failure(_core.BadValueError, status, text)
