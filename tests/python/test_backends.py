@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import backplane as torch
+from backplane.backends._module import LEAVE
 from backplane.nn.attention import SDPBackend, sdpa_kernel
 
 MODULES = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "mtia", "nnpack", "openmp",
@@ -95,7 +96,7 @@ def test_flags_change_only_what_is_named(name):
     assert list(inspect.signature(place.flags).parameters) == words
     assert list(inspect.signature(place.set_flags).parameters) == [f"_{word}" for word in words]
     before = [getattr(place, word) for word in words]
-    assert place.set_flags() == tuple(torch.setting(f"{name}.{word}").get() for word in words)
+    assert place.set_flags() == (LEAVE,) * len(words)
     for word in words:
         row = torch.setting(f"{name}.{word}")
         other = (not row.get() if row.type == "bool" else row.get() + 1 if row.type == "int"
@@ -107,6 +108,40 @@ def test_flags_change_only_what_is_named(name):
         assert [getattr(place, one) for one in words] == before
     with pytest.raises(TypeError):
         place.flags(nonsense=True)
+
+
+@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_set_flags_returns_brings_back_what_was_stored(name, stored, monkeypatch):
+    monkeypatch.setattr(torch.backends.opt_einsum, "is_available", lambda: True)
+    place, rows = module(name), [torch.setting(f"{name}.{word}") for word in FLAGS[name]]
+    values = {row: not row.get() if row.type == "bool" else row.get() + 1 if row.type == "int" else row.allowed.split("|")[1]
+              for row in rows}
+    for row, value in values.items():
+        if stored:
+            row.set(value)
+    process = {one: torch.setting(one).stored("process") for one in torch.settings}
+    for row, value in values.items():
+        word = row.name.rpartition(".")[2]
+        other = not value if row.type == "bool" else value + 1 if row.type == "int" else row.allowed.split("|")[2]
+        if stored:
+            other_before = place.set_flags(**{f"_{word}": None})
+            assert row.stored("process") is None
+            place.set_flags(*other_before)
+        before = place.set_flags(**{f"_{word}": other})
+        assert row.get() == other and (before[rows.index(row)] is None) is not stored
+        place.set_flags(*before)
+        assert {one: torch.setting(one).stored("process") for one in torch.settings} == process
+
+
+def test_nodes_that_differ_come_back_as_they_were():
+    need("cudnn.allow_tf32")
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    before = torch.backends.cudnn.set_flags(_allow_tf32=True)
+    assert torch.setting("cudnn.rnn.fp32_precision").stored("process") == "tf32"
+    torch.backends.cudnn.set_flags(*before)
+    assert torch.setting("cudnn.rnn.fp32_precision").stored("process") is None
+    assert torch.backends.cudnn.conv.fp32_precision == "ieee"
 
 
 def test_bools_are_strict_and_name_the_right_setting():
@@ -140,7 +175,7 @@ def test_precision_and_its_scope():
     with torch.backends.flags(fp32_precision="ieee"):
         assert torch.backends.fp32_precision == "ieee"
     assert torch.backends.fp32_precision == before
-    assert torch.backends.set_flags(_fp32_precision="tf32") == (before,)
+    assert torch.backends.set_flags(_fp32_precision="tf32") == (None,)
     assert torch.backends.fp32_precision == "tf32"
     with pytest.raises(ValueError):
         torch.backends.fp32_precision = "fp8"

@@ -7,12 +7,11 @@ thread inside a ``with`` block.
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Optional
 
 from .. import _core
-from .._settings import Value
 from .._settings import flags as _scope
-from ._module import attach, scope, write
+from ._module import LEAVE, Before, Word, attach, scope, write
 
 fp32_precision: str
 
@@ -22,8 +21,12 @@ def flags(fp32_precision: Optional[str] = None) -> _scope:
     return scope("", fp32_precision=fp32_precision)
 
 
-def set_flags(_fp32_precision: Optional[str] = None) -> Tuple[Value, ...]:
-    """Sets it for the process, and returns the value before."""
+def set_flags(_fp32_precision: Word = LEAVE) -> Before:
+    """Sets it for the process, and returns what brings back the state before: ``set_flags(*before)``.
+
+    What nobody had set comes back as None, and None takes a value away again. What is not named is left as it is, and comes
+    back as LEAVE, which leaves it so. All modules' set_flags() do the same.
+    """
     return write("", fp32_precision=_fp32_precision)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from types import ModuleType
-from typing import Any, Callable, Iterable, List, Mapping, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Optional, Tuple, Union
 
 from .. import _core
 from .._settings import Value, flags, members, refuse_name, set_flags, setting
@@ -61,21 +62,63 @@ def attach(module_name: str, prefix: str, only: Optional[Iterable[str]] = None, 
     module.__class__ = type("SettingsModule", (SettingsModule,), rows)
 
 
-def named(prefix: str, given: Mapping[str, Optional[Value]]) -> dict[str, Value]:
-    """The arguments that were given, by the names of their settings."""
-    return {f"{prefix}{name}": value for name, value in given.items() if value is not None}
+class Leave(enum.Enum):
+    """The default of what set_flags() takes, so that None can be an answer of it and go back in."""
+
+    LEAVE = "leave"
+
+    def __repr__(self) -> str:
+        return "LEAVE"
+
+
+LEAVE = Leave.LEAVE
+
+
+class Nodes(Dict[str, Optional[Value]]):
+    """What the nodes under an allow_tf32 stored, where no single bool says it."""
+
+
+Back = Union[None, Nodes, Leave]
+Bool = Union[bool, Back]
+Int = Union[int, Back]
+Word = Union[str, Back]
+Before = Tuple[Union[Value, Back], ...]
 
 
 def scope(prefix: str, **given: Optional[Value]) -> flags:
     """The settings that were given, for the calling thread."""
-    return flags(named(prefix, given))
+    return flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
 
 
-def write(prefix: str, **given: Optional[Value]) -> Tuple[Value, ...]:
-    """Sets what was given for the whole process; the values of all before, in the arguments' order."""
-    before = tuple(setting(f"{prefix}{name}").get() for name in given)
-    set_flags(named(prefix, given))
+def write(prefix: str, **given: Union[Value, Back]) -> Before:
+    """Sets what was given for the whole process, and returns what brings back the state before, in the arguments' order.
+
+    None takes the process layer's value away, and is returned where that layer stored none: the value in force was then
+    inherited or a default, and writing it back would make it a fixed one.
+    """
+    before = tuple(LEAVE if value is LEAVE else _before(setting(f"{prefix}{name}")) for name, value in given.items())
+    changes: Dict[str, Optional[Value]] = {}
+    for name, value in given.items():
+        if isinstance(value, Nodes):
+            changes.update(value)
+        elif not isinstance(value, Leave):
+            changes[f"{prefix}{name}"] = value
+    set_flags({name: value for name, value in changes.items() if value is not None})
+    for name, value in changes.items():
+        if value is None:
+            setting(name).unset()
     return before
+
+
+def _before(row: _core.Setting) -> Union[Value, None, Nodes]:
+    targets = row.affects.split(", ") if row.name.endswith(".allow_tf32") else []
+    nodes = Nodes((name, setting(name).stored("process")) for name in targets)
+    if nodes and set(nodes.values()) not in ({None}, {"ieee"}, {"tf32"}):
+        return nodes
+    text = row.stored("process")
+    if text is None or row.type in ("word", "text"):
+        return text
+    return text == "true" if row.type == "bool" else int(text)
 
 
 def fact(read: Callable[[], Any], text: str) -> property:

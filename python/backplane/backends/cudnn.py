@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional, Tuple
+from typing import Any, Optional
 
 from .._config import backend_status
-from .._settings import Settings, Value
+from .._settings import Settings
 from .._settings import flags as _scope
-from ._module import attach, scope, write
+from ._module import LEAVE, Before, Bool, Int, Word, attach, scope, write
 
 enabled: bool
 deterministic: bool
@@ -65,15 +65,15 @@ def flags(
 
 
 def set_flags(
-    _enabled: Optional[bool] = None,
-    _benchmark: Optional[bool] = None,
-    _benchmark_limit: Optional[int] = None,
-    _deterministic: Optional[bool] = None,
-    _allow_tf32: Optional[bool] = None,
-    _fp32_precision: Optional[str] = None,
-    _depthwise_kernel: Optional[str] = None,
-) -> Tuple[Value, ...]:
-    """Sets what is named for the process, and returns the values before."""
+    _enabled: Bool = LEAVE,
+    _benchmark: Bool = LEAVE,
+    _benchmark_limit: Int = LEAVE,
+    _deterministic: Bool = LEAVE,
+    _allow_tf32: Bool = LEAVE,
+    _fp32_precision: Word = LEAVE,
+    _depthwise_kernel: Word = LEAVE,
+) -> Before:
+    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
     return write(
         "cudnn.",
         enabled=_enabled,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Optional
 
 from .._config import backend_status
-from .._settings import Value
 from .._settings import flags as _scope
-from ._module import attach, scope, write
+from ._module import LEAVE, Before, Bool, attach, scope, write
 
 immediate: bool
 
@@ -22,8 +21,8 @@ def flags(immediate: Optional[bool] = None) -> _scope:
     return scope("miopen.", immediate=immediate)
 
 
-def set_flags(_immediate: Optional[bool] = None) -> Tuple[Value, ...]:
-    """Sets what is named for the process, and returns the values before."""
+def set_flags(_immediate: Bool = LEAVE) -> Before:
+    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
     return write("miopen.", immediate=_immediate)
 
 

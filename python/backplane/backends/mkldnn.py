@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Optional, Tuple
+from typing import Optional
 
 from .._config import backend_status
-from .._settings import Settings, Value
+from .._settings import Settings
 from .._settings import flags as _scope
 from .._verbose import Handler
 from .._verbose import verbose as _verbose
-from ._module import attach, scope, write
+from ._module import LEAVE, Before, Bool, Word, attach, scope, write
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -55,12 +55,12 @@ def flags(
 
 
 def set_flags(
-    _enabled: Optional[bool] = None,
-    _deterministic: Optional[bool] = None,
-    _allow_tf32: Optional[bool] = None,
-    _fp32_precision: Optional[str] = None,
-) -> Tuple[Value, ...]:
-    """Sets what is named for the process, and returns the values before."""
+    _enabled: Bool = LEAVE,
+    _deterministic: Bool = LEAVE,
+    _allow_tf32: Bool = LEAVE,
+    _fp32_precision: Word = LEAVE,
+) -> Before:
+    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
     return write(
         "mkldnn.", enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from types import ModuleType
-from typing import Any, Optional, Tuple
+from typing import Any, Optional
 
 from .. import _core
-from .._settings import Value, setting
+from .._settings import setting
 from .._settings import flags as _scope
-from ._module import attach, scope, write
+from ._module import LEAVE, Before, Bool, Word, attach, scope, write
 
 enabled: bool
 strategy: str
@@ -26,7 +26,7 @@ def get_opt_einsum() -> Optional[ModuleType]:
     return importlib.import_module("opt_einsum") if is_available() else None
 
 
-def _check(enabled: Optional[bool]) -> None:
+def _check(enabled: object) -> None:
     if enabled is True and not is_available():
         error = _core.BadValueError("opt_einsum.enabled: cannot be switched on, because the package opt_einsum is not installed")
         error.status = "E_BAD_VALUE"
@@ -39,8 +39,8 @@ def flags(enabled: Optional[bool] = None, strategy: Optional[str] = None) -> _sc
     return scope("opt_einsum.", enabled=enabled, strategy=strategy)
 
 
-def set_flags(_enabled: Optional[bool] = None, _strategy: Optional[str] = None) -> Tuple[Value, ...]:
-    """Sets what is named for the process, and returns the values before."""
+def set_flags(_enabled: Bool = LEAVE, _strategy: Word = LEAVE) -> Before:
+    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
     _check(_enabled)
     return write("opt_einsum.", enabled=_enabled, strategy=_strategy)
 
