@@ -7,6 +7,7 @@ from typing import Callable, Optional, Type
 
 from . import _core
 from ._config import backend_status
+from ._errors import bad_type, failure
 
 Handler = Callable[[str], None]
 
@@ -22,16 +23,21 @@ class verbose:
 
     def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
         if isinstance(level, bool) or not isinstance(level, int):
-            raise TypeError(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
+            raise bad_type(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
         self._backend = backend
         self._level = level
         self._lines = lines
         self._scope: Optional[object] = None
+        self._open = False
 
     def __enter__(self) -> verbose:
+        # A second entry would lose the first scope, and with it the library's lines.
+        if self._open:
+            raise failure(_core.Error, "E_SCOPE", "this scope is open already; make another with the same settings")
         # Silence needs no library.
         if self._level != OFF or backend_status(self._backend).present:
             self._scope = _core.verbose_enter(self._backend, self._level, self._lines is not None)
+        self._open = True
         return self
 
     def __exit__(
@@ -40,7 +46,7 @@ class verbose:
         value: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        scope, self._scope = self._scope, None
+        scope, self._scope, self._open = self._scope, None, False
         for line in (_core.verbose_leave(scope) if scope else None) or ():
             if self._lines:
                 self._lines(line)

@@ -174,4 +174,8 @@ void core_collect_warnings(void);
 /* Hands what has come to Python's warnings; false with an exception set where those are made errors. */
 bool core_tell_warnings(core_state *state);
 
+/* The end of a call that may have caused some: tells them with the call itself, also when it fails (`result` is NULL
+ * and an exception is set), so that none comes with a later one. Gives the result, or NULL with an exception set. */
+PyObject *core_finish(core_state *state, PyObject *result);
+
 #endif

@@ -42,7 +42,13 @@ static PyObject *raise_one(PyObject *kind, PyObject *message, bp_status status, 
 
 PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons) {
     if (status == BP_E_NO_MEMORY) {
-        return PyErr_NoMemory();
+        /* Python's own kind, which programs catch; where the sentence finds no memory either, it is raised without. */
+        PyObject *sentence = core_text(bp_last_error());
+        if (sentence) {
+            PyErr_SetObject(PyExc_MemoryError, sentence);
+            Py_DECREF(sentence);
+        }
+        return NULL;
     }
     return raise_one(kind_of(state, status), core_text(bp_last_error()), status, reasons);
 }

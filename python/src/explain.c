@@ -58,7 +58,7 @@ static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject
     Py_END_ALLOW_THREADS PyObject *made = status == BP_OK ? page(explanation) : core_fail(of.state, status, NULL);
     bp_explanation_free(explanation);
     core_product_release(&of);
-    return made;
+    return core_finish(of.state, made);
 }
 
 PyObject *core_explain_matmul(PyObject *module, PyObject *values, PyObject *names) {

@@ -41,7 +41,7 @@ PyObject *core_libraries(PyObject *module, PyObject *refresh) {
     Py_BEGIN_ALLOW_THREADS status = again ? bp_libraries_refresh(0) : BP_OK;
     status = status == BP_OK ? bp_library_count(&count) : status;
     Py_END_ALLOW_THREADS if (status != BP_OK) {
-        return core_fail(state, status, NULL);
+        return core_finish(state, core_fail(state, status, NULL));
     }
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < count; i++) {
@@ -53,10 +53,7 @@ PyObject *core_libraries(PyObject *module, PyObject *refresh) {
         }
         core_append(&list, library(&row));
     }
-    if (list && !core_tell_warnings(state)) {
-        Py_CLEAR(list);
-    }
-    return list;
+    return core_finish(state, list);
 }
 
 PyObject *core_providers(PyObject *module, PyObject *unused) {
@@ -114,11 +111,10 @@ PyObject *core_backend_status(PyObject *module, PyObject *name) {
     bp_status status;
     Py_BEGIN_ALLOW_THREADS status = bp_backend_status(asked, &row);
     Py_END_ALLOW_THREADS Py_DECREF(text);
-    return status == BP_OK ? backend(&row) : core_fail(state, status, NULL);
+    return core_finish(state, status == BP_OK ? backend(&row) : core_fail(state, status, NULL));
 }
 
 PyObject *core_backends(PyObject *module, PyObject *unused) {
-    (void)module;
     (void)unused;
     PyObject *list = PyList_New(0);
     for (int i = 0; list; i++) {
@@ -130,5 +126,5 @@ PyObject *core_backends(PyObject *module, PyObject *unused) {
         }
         core_append(&list, backend(&row));
     }
-    return list;
+    return core_finish(core_state_of(module), list);
 }

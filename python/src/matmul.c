@@ -156,7 +156,8 @@ static PyObject *fail(const product *of, bp_status status) {
     PyObject *raised = core_fail(of->state, status, NULL);
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    if (core_product_explain(of, &explanation) == BP_OK) {
+    Py_BEGIN_ALLOW_THREADS status = core_product_explain(of, &explanation);
+    Py_END_ALLOW_THREADS if (status == BP_OK) {
         reasons = core_refusals(explanation);
         bp_explanation_free(explanation);
     }
@@ -190,9 +191,6 @@ static PyObject *result_of(const product *of, DLManagedTensorVersioned *memory) 
     } else {
         Py_INCREF(result);
     }
-    if (result && !core_tell_warnings(of->state)) {
-        Py_CLEAR(result);
-    }
     return result;
 }
 
@@ -215,7 +213,7 @@ static PyObject *multiply(PyObject *module, bool gemm, PyObject *values, PyObjec
         }
     }
     core_product_release(&of);
-    return result;
+    return core_finish(of.state, result);
 }
 
 PyObject *core_matmul(PyObject *module, PyObject *values, PyObject *names) {

@@ -2,45 +2,79 @@
  * thrown away; leaving one that was opened to collect gives the library's lines as a list. */
 #include "core.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define CAPSULE "backplane.verbose"
+
+/* A line in memory of C's own: it comes while the interpreter's lock is released. */
+typedef struct line {
+    struct line *next;
+    char text[];
+} line;
 
 typedef struct held {
     bp_verbose_scope *scope;
-    PyObject *lines; /* a list, NULL where lines go to standard output */
+    bool collects;
+    line *first, **end; /* in the order that they came in; end: where the next one is hung */
 } held;
 
-/* Runs inside bp_verbose_leave, with the interpreter's lock held. A line that finds no memory is left out. */
-static void collect(void *user, const char *line) {
-    PyObject *text = core_text(line);
-    if (!text || PyList_Append(user, text) != 0) {
-        PyErr_Clear();
+/* Runs inside bp_verbose_leave. A line that finds no memory is left out. */
+static void collect(void *user, const char *text) {
+    held *h = user;
+    size_t size = strlen(text) + 1;
+    line *made = malloc(sizeof *made + size);
+    if (made) {
+        memcpy(made->text, text, size);
+        made->next = NULL;
+        *h->end = made;
+        h->end = &made->next;
     }
-    Py_XDECREF(text);
+}
+
+/* Both may wait for the library's lock, or load a library, so other threads go on meanwhile. */
+static bp_status enter_unlocked(held *h, const char *backend, int level) {
+    bp_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        bp_verbose_enter(&h->scope, backend, level, h->collects ? collect : NULL, h->collects ? h : NULL);
+    Py_END_ALLOW_THREADS return status;
+}
+
+static bp_status leave_unlocked(held *h) {
+    bp_status status;
+    Py_BEGIN_ALLOW_THREADS status = bp_verbose_leave(&h->scope);
+    Py_END_ALLOW_THREADS return status;
+}
+
+static void drop(held *h) {
+    while (h->first) {
+        line *next = h->first->next;
+        free(h->first);
+        h->first = next;
+    }
+    PyMem_Free(h);
 }
 
 static void throw_away(PyObject *capsule) {
     held *h = PyCapsule_GetPointer(capsule, CAPSULE);
-    bp_verbose_leave(&h->scope);
-    Py_XDECREF(h->lines);
-    PyMem_Free(h);
+    leave_unlocked(h);
+    drop(h);
 }
 
-/* Takes `lines`, in every case. */
-static PyObject *enter(core_state *state, const char *backend, int level, PyObject *lines) {
+static PyObject *enter(core_state *state, const char *backend, int level, bool collects) {
     held *h = PyMem_Calloc(1, sizeof *h);
     if (!h) {
-        Py_XDECREF(lines);
         return PyErr_NoMemory();
     }
-    h->lines = lines;
-    bp_status status = bp_verbose_enter(&h->scope, backend, level, lines ? collect : NULL, lines);
+    h->collects = collects;
+    h->end = &h->first;
+    bp_status status = enter_unlocked(h, backend, level);
     PyObject *capsule = status == BP_OK ? PyCapsule_New(h, CAPSULE, throw_away) : core_fail(state, status, NULL);
     if (!capsule) {
-        bp_verbose_leave(&h->scope);
-        Py_XDECREF(lines);
-        PyMem_Free(h);
+        leave_unlocked(h);
+        drop(h);
     }
-    return capsule;
+    return core_finish(state, capsule);
 }
 
 PyObject *core_verbose_enter(PyObject *module, PyObject *arguments) {
@@ -49,8 +83,15 @@ PyObject *core_verbose_enter(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "sip:verbose_enter", &backend, &level, &collects)) {
         return NULL;
     }
-    PyObject *lines = collects ? PyList_New(0) : NULL;
-    return collects && !lines ? NULL : enter(core_state_of(module), backend, level, lines);
+    return enter(core_state_of(module), backend, level, collects != 0);
+}
+
+static PyObject *lines_of(const held *h) {
+    PyObject *list = PyList_New(0);
+    for (const line *each = h->first; list && each; each = each->next) {
+        core_append(&list, core_text(each->text));
+    }
+    return list;
 }
 
 PyObject *core_verbose_leave(PyObject *module, PyObject *capsule) {
@@ -58,11 +99,12 @@ PyObject *core_verbose_leave(PyObject *module, PyObject *capsule) {
     if (!h) {
         return NULL;
     }
-    bp_status status = bp_verbose_leave(&h->scope);
+    bp_status status = leave_unlocked(h);
     if (status != BP_OK) {
         return core_fail(core_state_of(module), status, NULL);
     }
-    PyObject *lines = h->lines ? h->lines : Py_None;
-    Py_INCREF(lines);
-    return lines;
+    if (!h->collects) {
+        Py_RETURN_NONE;
+    }
+    return lines_of(h);
 }

@@ -60,3 +60,25 @@ bool core_tell_warnings(core_state *state) {
     }
     return fine;
 }
+
+PyObject *core_finish(core_state *state, PyObject *result) {
+    PyObject *kind, *value, *trace, *other_kind, *other, *other_trace;
+    if (result) {
+        if (!core_tell_warnings(state)) {
+            Py_CLEAR(result);
+        }
+        return result;
+    }
+    PyErr_Fetch(&kind, &value, &trace);
+    if (!core_tell_warnings(state)) {
+        /* The failure is the news; the warning, made an exception, is what happened on the way there. */
+        PyErr_Fetch(&other_kind, &other, &other_trace);
+        PyErr_NormalizeException(&other_kind, &other, &other_trace);
+        PyErr_NormalizeException(&kind, &value, &trace);
+        PyException_SetContext(value, other); /* takes it over */
+        Py_XDECREF(other_kind);
+        Py_XDECREF(other_trace);
+    }
+    PyErr_Restore(kind, value, trace);
+    return NULL;
+}

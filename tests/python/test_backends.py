@@ -421,6 +421,44 @@ def test_verbose_levels_are_checked():
         pass
 
 
+def test_one_verbose_object_is_open_once_at_a_time():
+    mode = torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_OFF)
+    with mode:
+        with pytest.raises(torch.Error, match="open already") as caught:
+            mode.__enter__()
+        assert caught.value.status == "E_SCOPE"
+    with mode:
+        pass
+
+
+OTHERS_GO_ON = """
+import threading, time, backplane
+ticks, stop = [], threading.Event()
+def tick():
+    while not stop.wait(0.01):
+        ticks.append(time.perf_counter())
+thread = threading.Thread(target=tick)
+thread.start()
+begin = time.perf_counter()
+try:
+    backplane._core.verbose_enter("mkl", 1, True)
+except backplane.Error:
+    pass
+end = time.perf_counter()
+stop.set(); thread.join()
+longest = max(b - a for a, b in zip([begin, *ticks], [*ticks, end])) if ticks else end - begin
+print(f"{end - begin:.3f} {longest:.3f}")
+"""
+
+
+def test_others_go_on_while_a_verbose_scope_is_entered(python, tmp_path):
+    done = python("-c", OTHERS_GO_ON, BACKPLANE_CACHE_DIR=str(tmp_path))  # an empty cache: all libraries are searched and probed
+    took, longest = map(float, done.stdout.split())
+    if took < 0.2:
+        pytest.skip("entering was too quick to see")
+    assert longest < 0.7 * took
+
+
 def test_mps_without_metal():
     if sys.platform == "darwin":
         pytest.skip("this is macOS")

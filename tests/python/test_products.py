@@ -101,6 +101,34 @@ with bp.flags({"blas.preferred": "also-not-there"}):
     assert done.stdout == "raised True\n", done.stderr
 
 
+FAILING = """
+import warnings, numpy as np, backplane as bp
+a = np.ones((4, 4), "f4")
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter(MODE)
+    try:
+        bp.matmul(a, a, settings={"blas.preferred": "not-there", "dispatch.fallback": "strict"})
+    except bp.Error as error:
+        print(len(seen), "not-there" in str(error), isinstance(error.__context__, bp.Warning))
+    bp.matmul(a, a)
+    print(len(seen))
+"""
+
+
+@pytest.mark.parametrize("mode, expected", [("always", "1 True False\n1\n"), ("error", "0 True True\n0\n")])
+def test_warnings_of_a_call_that_fails_come_with_it(python, tmp_path, mode, expected):
+    no_folder = tmp_path / "file"  # where results of probes cannot be stored, which is a warning of the first call
+    no_folder.write_text("")
+    done = python("-c", FAILING.replace("MODE", repr(mode)), BACKPLANE_CACHE_DIR=str(no_folder / "cache"))
+    assert done.stdout == expected, done.stdout + done.stderr
+
+
+def test_memory_errors_have_the_librarys_sentence():
+    huge = np.broadcast_to(np.ones((1, 1)), (1 << 26, 1 << 10))
+    with pytest.raises(MemoryError, match=r"\w"):
+        bp.matmul(huge, np.broadcast_to(np.ones((1, 1)), (1 << 10, 1 << 26)))
+
+
 def test_another_thread_goes_on_during_a_product():
     a = np.ones((700, 700))
     ticks, stop = [], threading.Event()
