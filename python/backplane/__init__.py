@@ -21,6 +21,7 @@ from ._modes import (
 )
 from ._products import Candidate, Explanation, Plan, explain, gemm, last_plan, matmul
 from ._settings import Settings, flags, set_flags, setting, settings
+from .backends._module import close as _close
 
 __all__ = [
     "Backend",
@@ -61,3 +62,5 @@ __all__ = [
     "use_deterministic_algorithms",
     "utils",
 ]
+
+_close(__name__)

@@ -305,9 +305,17 @@ def test_attention_switches():
             assert cuda.flash_sdp_enabled() and cuda.mem_efficient_sdp_enabled() and not cuda.math_sdp_enabled()
         assert cuda.math_sdp_enabled() and not cuda.flash_sdp_enabled()
     assert cuda.flash_sdp_enabled()
-    for wrong in ("math", [1.5], [SDPBackend.ERROR]):
-        with pytest.raises(TypeError):
+    for wrong in ("math", [1.5], [SDPBackend.ERROR], 0, 1, [0], [True], None):
+        with pytest.raises(torch.BadTypeError):
             sdpa_kernel(wrong)
+
+
+def test_overrideable_attention():
+    need("cuda.overrideable_sdp")
+    with sdpa_kernel(SDPBackend.OVERRIDEABLE):
+        assert torch.settings.cuda.overrideable_sdp and not torch.settings.cuda.flash_sdp
+    with sdpa_kernel(SDPBackend.MATH):
+        assert not torch.settings.cuda.overrideable_sdp
 
 
 def test_priority_of_attention():

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from conftest import BUILD, PACKAGES, ROOT
@@ -39,6 +40,26 @@ def test_types_are_strict():
                     ["mypy.stubtest", "--mypy-config-file", "pyproject.toml", "backplane._core"]):
         done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=ROOT)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["", ".nn", ".nn.attention", ".utils", ".utils.deterministic", ".backends.xeon", ".backends"])
+def test_modules_take_no_new_names(name):
+    place = importlib.import_module(f"backplane{name}")
+    for value in (True, print):
+        with pytest.raises(AttributeError, match="has no 'misspelt'"):
+            place.misspelt = value
+    with pytest.raises(AttributeError):
+        place.misspelt
+    assert inspect.getdoc(place) and pydoc.render_doc(place) and doctest.DocTestFinder().find(place)
+
+
+def test_names_that_are_there_may_be_replaced():
+    with mock.patch("backplane.matmul", return_value=3), mock.patch("backplane.settings", None):
+        assert bp.matmul() == 3 and bp.settings is None
+    assert bp.settings.num_threads == 0
+    with mock.patch("backplane.nn.attention.sdpa_kernel"), mock.patch("backplane.utils.deterministic.__doc__", "x"):
+        pass
+    assert importlib.import_module("backplane.backends.xeon.run_cpu") is bp.backends.xeon.run_cpu
 
 
 def test_annotated_settings_are_in_the_table():

@@ -11,6 +11,30 @@ from .. import _core
 from .._settings import Value, flags, members, refuse_name, set_flags, setting
 
 
+def _is_pythons_own(module: ModuleType, name: str, value: Any) -> bool:
+    """What Python itself stores in a module: its own names, and a submodule that is being imported."""
+    return (name.startswith("__") and name.endswith("__")) or (
+        isinstance(value, ModuleType) and sys.modules.get(f"{module.__name__}.{name}") is value
+    )
+
+
+class ClosedModule(ModuleType):
+    """A module without settings, where a name that it does not have is refused; one that it has may be replaced."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse_name(self.__name__, name, [known for known in self.__dict__ if not known.startswith("_")])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__ and not _is_pythons_own(self, name, value):
+            self.__getattr__(name)
+        super().__setattr__(name, value)
+
+
+def close(module_name: str) -> None:
+    """Refuses names that the module does not have by now."""
+    sys.modules[module_name].__class__ = ClosedModule
+
+
 class SettingsModule(ModuleType):
     """A module whose settings are read and written as attributes; a name it does not have is refused both ways."""
 
@@ -33,12 +57,8 @@ class SettingsModule(ModuleType):
             refuse_name(self.__name__, name, dir(self))
 
     def _may_hold(self, name: str, value: Any) -> bool:
-        # What Python itself stores in a module, a submodule being imported, and a function that a test replaces.
-        return (
-            (name.startswith("__") and name.endswith("__"))
-            or (isinstance(value, ModuleType) and sys.modules.get(f"{self.__name__}.{name}") is value)
-            or (callable(self.__dict__.get(name)) and callable(value))
-        )
+        # Besides that, a function that a test replaces.
+        return _is_pythons_own(self, name, value) or (callable(self.__dict__.get(name)) and callable(value))
 
     def __dir__(self) -> List[str]:
         settings = [name for name in vars(type(self)) if not name.startswith("_")]

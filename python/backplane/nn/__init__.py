@@ -1,3 +1,6 @@
 """The parts of torch.nn that have settings."""
 
+from ..backends._module import close as _close
 from . import attention as attention
+
+_close(__name__)

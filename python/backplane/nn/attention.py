@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections.abc
 from typing import Dict, Iterable, List, Union
 
+from .._errors import bad_type
 from .._settings import Value, flags, table
+from ..backends._module import close
 from ..backends.cuda import SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
@@ -23,13 +26,18 @@ def sdpa_kernel(backends: Union[SDPBackend, Iterable[SDPBackend]], set_priority:
 
     With ``set_priority`` they are tried in the order given.
     """
+    if not isinstance(backends, (SDPBackend, collections.abc.Iterable)):
+        raise bad_type(f"backends: expects SDPBackend or a list of them, but got {backends!r}")
     wanted: List[SDPBackend] = [backends] if isinstance(backends, SDPBackend) else list(backends)
     for one in wanted:
-        if one not in _SWITCHES:
-            raise TypeError(f"backends: expects SDPBackend or a list of them, but got {one!r}")
+        if not isinstance(one, SDPBackend) or one not in _SWITCHES:  # an int equals a member, but names none
+            raise bad_type(f"backends: expects SDPBackend or a list of them, but got {one!r}")
     chosen: Dict[str, Value] = {
         switch: backend in wanted for backend, (switch, _) in _SWITCHES.items() if switch in table or backend in wanted
     }
     if set_priority:
         chosen["cuda.sdp_priority"] = ",".join(dict.fromkeys(_SWITCHES[one][1] for one in wanted))
     return flags(chosen)
+
+
+close(__name__)

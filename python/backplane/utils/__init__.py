@@ -1,3 +1,6 @@
 """The parts of torch.utils that have settings."""
 
+from ..backends._module import close as _close
 from . import deterministic as deterministic
+
+_close(__name__)

@@ -2,3 +2,7 @@
 
 The launcher is not imported here, because Python warns when a module that is run with ``-m`` was imported before.
 """
+
+from .._module import close as _close
+
+_close(__name__)
