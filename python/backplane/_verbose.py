@@ -22,10 +22,10 @@ class verbose:
     """
 
     def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
-        if isinstance(level, bool) or not isinstance(level, int):
+        if not isinstance(level, int):
             raise bad_type(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
         self._backend = backend
-        self._level = level
+        self._level = int(level)  # True is VERBOSE_ON
         self._lines = lines
         self._scope: Optional[object] = None
         self._open = False

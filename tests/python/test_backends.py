@@ -208,10 +208,10 @@ def test_deterministic_algorithms():
 
 def test_deterministic_debug_mode():
     need("deterministic_debug_mode")
-    for mode, number in (("warn", 1), (2, 2), ("default", 0), (1, 1), ("error", 2), (0, 0)):
+    for mode, number in (("warn", 1), (2, 2), ("default", 0), (1, 1), ("error", 2), (0, 0), (True, 1), (False, 0)):
         torch.set_deterministic_debug_mode(mode)
         assert torch.get_deterministic_debug_mode() == number
-    for wrong, kind in ((3, ValueError), ("loud", ValueError), (True, TypeError), (None, TypeError)):
+    for wrong, kind in ((3, ValueError), ("loud", ValueError), (1.5, TypeError), (None, TypeError)):
         with pytest.raises(kind):
             torch.set_deterministic_debug_mode(wrong)
 
@@ -262,7 +262,7 @@ def test_plan_cache_by_device(monkeypatch):
         index = 1
 
     torch.backends.cuda.cufft_plan_cache[Device()].max_size = 12
-    assert torch.backends.cuda.cufft_plan_cache[0].max_size == 12
+    assert torch.backends.cuda.cufft_plan_cache[0].max_size == 12 == torch.backends.cuda.cufft_plan_cache[np.int64(0)].max_size
     with pytest.raises(RuntimeError, match="0 to 1"):
         torch.backends.cuda.cufft_plan_cache[2]
 
@@ -297,7 +297,9 @@ def test_attention_switches():
         getattr(cuda, f"enable_{name}_sdp")(True)
     cuda.allow_fp16_bf16_reduction_math_sdp(True)
     assert cuda.fp16_bf16_reduction_math_sdp_allowed() is True
-    with cuda.sdp_kernel(enable_flash=False):
+    with pytest.warns(FutureWarning, match="sdpa_kernel"):
+        old = cuda.sdp_kernel(enable_flash=False)
+    with old:
         assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
     with sdpa_kernel(SDPBackend.MATH):
         assert cuda.math_sdp_enabled() and not cuda.flash_sdp_enabled() and not cuda.cudnn_sdp_enabled()
@@ -322,6 +324,27 @@ def test_priority_of_attention():
     need("cuda.sdp_priority")
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION, SDPBackend.MATH], set_priority=True):
         assert torch.settings.cuda.sdp_priority == "math,flash"
+
+
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+def test_reductions_with_split_k(kind):
+    name = f"allow_{kind}_reduced_precision_reduction"
+    need(f"cuda.matmul.{name}", f"cuda.matmul.{name}_split_k")
+    place = torch.backends.cuda.matmul
+    both = lambda: (getattr(place, name), getattr(place, name + "_split_k"))
+    for given, state in (((False, False), (False, False)), ([True, True], (True, True)), ((False,), (False, True)), (True, (True, True))):
+        setattr(place, name, given)
+        assert both() == state
+    for wrong in ((), (1,), (True, None), (True, True, True), ["yes"], 1):
+        with pytest.raises(torch.BadTypeError, match=name):
+            setattr(place, name, wrong)
+    with pytest.raises(torch.Error, match="not supported") as caught:
+        setattr(place, name, (True, False))
+    assert isinstance(caught.value, RuntimeError) and both() == (True, True)
+    with pytest.raises(AttributeError, match="cannot be assigned"):
+        setattr(place, name + "_split_k", False)
+    with pytest.raises(AttributeError):
+        place.nonsense = True
 
 
 def test_preferred_libraries():
@@ -359,6 +382,8 @@ def test_opt_einsum():
     with mock.patch.object(place, "is_available", return_value=True):
         place.enabled = True
         assert place.enabled is True
+        del place.enabled
+        assert torch.setting("opt_einsum.enabled").stored("process") is None
 
 
 def test_workspaces_and_rocm():
@@ -372,6 +397,8 @@ def test_workspaces_and_rocm():
     for backend in ("ck", "cublass"):
         with pytest.raises(RuntimeError):
             cuda.blas_workspace_size(backend=backend)
+    with pytest.raises(torch.BadTypeError, match="backend"):
+        cuda.blas_workspace_size(backend=3)
     assert cuda.cublas_workspace_size() == 1 << 20
     assert cuda.preferred_rocm_fa_library().name == "Default"
     assert cuda.preferred_rocm_fa_library("AOTriton").name == "Aotriton"
@@ -386,7 +413,15 @@ def test_mha_quantized_and_verbose():
     assert torch.backends.mha.get_fastpath_enabled() is False
     with pytest.raises(TypeError):
         torch.backends.mha.set_fastpath_enabled(0)
-    assert torch.backends.quantized.supported_engines == ["none"]
+    place = torch.backends.quantized
+    assert place.supported_engines == ["none"]
+    place.engine = "none"
+    for wrong, kind in (("fbgemm", RuntimeError), ("X86", RuntimeError), ("mine", ValueError), (3, TypeError)):
+        with pytest.raises(kind) as caught:
+            place.engine = wrong
+        assert isinstance(caught.value, torch.Error)
+    assert place.engine == "none" and "engine" in dir(place)
+    del place.engine
     assert (torch.backends.mkl.VERBOSE_OFF, torch.backends.mkl.VERBOSE_ON, torch.backends.mkldnn.VERBOSE_ON_CREATION) == (0, 1, 2)
 
 
@@ -422,8 +457,9 @@ def test_verbose_of_mkl(python, tmp_path):
 def test_verbose_levels_are_checked():
     with pytest.raises(ValueError, match="level"):
         torch.backends.mkldnn.verbose(9).__enter__()
-    for wrong in (True, "1", None):
-        with pytest.raises(TypeError, match="level"):
+    assert torch.backends.mkl.verbose(True)._level == torch.backends.mkl.VERBOSE_ON
+    for wrong in (1.5, "1", None):
+        with pytest.raises(torch.BadTypeError, match="level"):
             torch.backends.mkl.verbose(wrong)
     with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_OFF):
         pass

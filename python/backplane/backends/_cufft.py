@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import pathlib
 from typing import Any
 
 from .. import _core
 from .._config import backend_status
+from .._errors import bad_type, failure
 from .._settings import refuse_name, setting
 
 _NAMES = ["clear", "max_size", "size"]
-
-
-def _refuse(text: str, status: str) -> _core.Error:
-    error = _core.Error(text)
-    error.status = status
-    return error
 
 
 def _device_count() -> int:
@@ -56,7 +52,7 @@ class PlanCache:
         if name == "max_size":
             super().__setattr__(name, value)
         elif name == "size":
-            raise _refuse("cufft_plan_cache.size is read-only; max_size limits it, clear() empties it", "E_READ_ONLY")
+            raise failure(_core.Error, "E_READ_ONLY", "cufft_plan_cache.size is read-only; max_size limits it, clear() empties it")
         else:
             refuse_name("cufft_plan_cache", name, _NAMES)
 
@@ -66,10 +62,12 @@ class PlanCaches(PlanCache):
 
     def __getitem__(self, device: Any) -> PlanCache:
         index = getattr(device, "index", device)
-        if isinstance(index, bool) or not isinstance(index, int):
-            raise TypeError(f"cufft_plan_cache: expects a device's index, but got {type(device).__name__}")
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise bad_type(f"cufft_plan_cache: expects a device's index, but got {type(device).__name__}")
+        index = operator.index(index)
         count = _device_count()
         if index not in range(count):
             valid = f"0 to {count - 1}" if count else f"empty: {backend_status('cuda').reason or 'no device'}"
-            raise _refuse(f"cufft_plan_cache: device {index} is not there; the range of valid indices is {valid}", "E_ARGUMENT")
+            text = f"cufft_plan_cache: device {index} is not there; the range of valid indices is {valid}"
+            raise failure(_core.Error, "E_ARGUMENT", text)
         return PlanCache()

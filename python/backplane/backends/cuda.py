@@ -5,21 +5,62 @@ from __future__ import annotations
 import enum
 import warnings
 from dataclasses import dataclass
-from typing import Any, Optional, Type, TypeVar, Union
+from typing import Any, Optional, Sequence, Type, TypeVar, Union
 
 from .._config import backend_status
-from .._settings import Settings, setting
+from .._core import Error, UnknownNameError
+from .._errors import bad_type, bad_value, failure
+from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
 from ._cufft import PlanCaches
 from ._module import attach, scope
 
-matmul: Settings
 cufft_plan_cache = PlanCaches()
 
 
 def is_built() -> bool:
     """Whether code for CUDA is compiled in; says nothing about a device."""
     return backend_status("cuda").built
+
+
+# ---- Sums in 16 bits ----
+
+_SPLIT = "_split_k"
+
+
+class _MatmulMembers:
+    """The two switches that torch also takes as (allow[, allow_split_k]), and their second halves, which it only shows."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith(f"_reduction{_SPLIT}"):
+            whole = name[: -len(_SPLIT)]
+            raise failure(
+                UnknownNameError, "E_READ_ONLY", f"cuda.matmul.{name}: cannot be assigned; assign (allow, allow_split_k) to {whole}"
+            )
+        if isinstance(value, (tuple, list)) and f"cuda.matmul.{name}{_SPLIT}" in table:
+            _write_pair(self, f"cuda.matmul.{name}", value)
+        else:
+            super().__setattr__(name, value)
+
+
+def _write_pair(place: object, name: str, pair: Sequence[Any]) -> None:
+    if len(pair) not in (1, 2) or not all(isinstance(one, bool) for one in pair):
+        raise bad_type(f"{name}: expects a bool or (allow[, allow_split_k]), both bool, but got {pair!r}")
+    if tuple(pair) == (True, False):
+        raise failure(Error, "E_BAD_VALUE", f"{name}: (True, False) is not supported; it allows the sums but not split-k, which makes them")
+    for row, value in zip((setting(name), setting(name + _SPLIT)), pair):
+        row.__set__(place, value)
+
+
+def _matmul() -> Settings:
+    kind = type(members("cuda.")["matmul"])
+    made: Settings = type("Settings", (_MatmulMembers, kind), {"__slots__": (), "__doc__": Settings.__doc__})()
+    return made
+
+
+matmul: Settings = _matmul()
 
 
 # ---- Preferred libraries ----
@@ -95,12 +136,14 @@ def blas_workspace_size(size: Optional[int] = None, backend: Union[None, str, _B
     if isinstance(backend, _BlasBackend):
         chosen = backend
     elif backend is not None:
+        if not isinstance(backend, str):
+            raise bad_type(f"backend: expects a str, but got {type(backend).__name__}")
         word = _ALIASES.get(backend.lower(), backend.lower()).capitalize()
         if word not in _BlasBackend.__members__:
-            raise RuntimeError(f"backend: {backend!r} is none; it takes default, cublas, cublaslt, hipblas, hipblaslt or ck")
+            raise bad_value(f"backend: {backend!r} is none; it takes default, cublas, cublaslt, hipblas, hipblaslt or ck")
         chosen = _BlasBackend[word]
     if chosen is _BlasBackend.Ck:
-        raise RuntimeError("the Composable Kernel library (ck) has no workspace")
+        raise failure(Error, "E_UNSUPPORTED", "the Composable Kernel library (ck) has no workspace")
     return cublaslt_workspace_size(size) if chosen is _BlasBackend.Cublaslt else cublas_workspace_size(size)
 
 
@@ -192,7 +235,11 @@ def sdp_kernel(
     enable_mem_efficient: Optional[bool] = None,
     enable_cudnn: Optional[bool] = None,
 ) -> _scope:
-    """Allows or forbids the implementations named for the calling thread inside a ``with`` block."""
+    """Allows or forbids the implementations named for the calling thread inside a ``with`` block.
+
+    Deprecated, as in torch: backplane.nn.attention.sdpa_kernel() takes its place.
+    """
+    warnings.warn("sdp_kernel() is deprecated; use backplane.nn.attention.sdpa_kernel()", FutureWarning, stacklevel=2)
     return scope(
         "cuda.",
         flash_sdp=enable_flash,
@@ -209,7 +256,7 @@ def is_flash_attention_available() -> bool:
 
 def _can_use(what: str, switch: str, params: SDPAParams, debug: bool) -> bool:
     if not isinstance(params, SDPAParams):
-        raise TypeError(f"params: expects SDPAParams, but got {type(params).__name__}")
+        raise bad_type(f"params: expects SDPAParams, but got {type(params).__name__}")
     cuda = backend_status("cuda")
     if debug:
         if not cuda.available:

@@ -7,7 +7,7 @@ import importlib.util
 from types import ModuleType
 from typing import Any, Optional
 
-from .. import _core
+from .._errors import bad_value
 from .._settings import setting
 from .._settings import flags as _scope
 from ._module import LEAVE, Before, Bool, Word, attach, scope, write
@@ -28,9 +28,7 @@ def get_opt_einsum() -> Optional[ModuleType]:
 
 def _check(enabled: object) -> None:
     if enabled is True and not is_available():
-        error = _core.BadValueError("opt_einsum.enabled: cannot be switched on, because the package opt_einsum is not installed")
-        error.status = "E_BAD_VALUE"
-        raise error
+        raise bad_value("opt_einsum.enabled: cannot be switched on, because the package opt_einsum is not installed")
 
 
 def flags(enabled: Optional[bool] = None, strategy: Optional[str] = None) -> _scope:
@@ -54,8 +52,14 @@ def _write_enabled(module: object, value: Any) -> None:
     setting("opt_einsum.enabled").__set__(module, value)
 
 
+def _delete_enabled(module: object) -> None:
+    setting("opt_einsum.enabled").__delete__(module)
+
+
 attach(
     __name__,
     "opt_einsum.",
-    enabled=property(_read_enabled, _write_enabled, None, "Whether einsum orders its products: installed, and not switched off."),
+    enabled=property(
+        _read_enabled, _write_enabled, _delete_enabled, "Whether einsum orders its products: installed, and not switched off."
+    ),
 )

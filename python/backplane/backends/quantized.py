@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import Any, List
 
+from .._core import Error
+from .._errors import failure
+from .._settings import setting
 from ._module import attach, fact
 
 engine: str
@@ -11,4 +14,28 @@ supported_engines: List[str]
 
 
 # This library has no quantized operations, so that the one engine that keeps its promise is none.
-attach(__name__, "quantized.", supported_engines=fact(lambda: ["none"], "The engines that can run here; a fact."))
+_SUPPORTED = ["none"]
+
+
+def _read_engine(module: object) -> Any:
+    return setting("quantized.engine").get()
+
+
+def _write_engine(module: object, value: Any) -> None:
+    row = setting("quantized.engine")
+    # A word that is no engine at all is the row's to refuse.
+    if isinstance(value, str) and value.lower() in row.allowed.split("|") and value.lower() not in _SUPPORTED:
+        raise failure(Error, "E_UNSUPPORTED", f"quantized.engine: '{value}' is not supported here; supported_engines has those that are")
+    row.__set__(module, value)
+
+
+def _delete_engine(module: object) -> None:
+    setting("quantized.engine").__delete__(module)
+
+
+attach(
+    __name__,
+    "quantized.",
+    engine=property(_read_engine, _write_engine, _delete_engine, setting("quantized.engine").__doc__),
+    supported_engines=fact(lambda: list(_SUPPORTED), "The engines that can run here; a fact."),
+)
