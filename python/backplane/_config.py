@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _core
+from ._errors import bad_value
 from ._products import last_plan
 from ._settings import origins
 
@@ -104,7 +105,7 @@ def _page(found: Dict[str, Any]) -> str:
 def show_config(mode: str = "stdout") -> Optional[Dict[str, Any]]:
     """Prints what is installed, found and set; with mode="dicts", returns it."""
     if mode not in ("stdout", "dicts"):
-        raise ValueError(f"mode: '{mode}' is not accepted; it takes stdout or dicts")
+        raise bad_value(f"mode: '{mode}' is not accepted; it takes stdout or dicts")
     found = _as_dict()
     if mode == "dicts":
         return found

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from typing import Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, Union
+import inspect
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, TypeVar, Union
 
 from . import _core
+from ._errors import bad_type, failure
 
 Value = Union[bool, int, str]
 table: Mapping[str, _core.Setting] = _core.table
@@ -20,11 +22,8 @@ table: Mapping[str, _core.Setting] = _core.table
 def refuse_name(place: str, name: str, known: List[str]) -> NoReturn:
     """Raises for a name that is not there, with the nearest ones."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    error = _core.UnknownNameError(
-        f"{place} has no '{name}'" + (f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else "")
-    )
-    error.status = "E_UNKNOWN_NAME"
-    raise error
+    hint = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+    raise failure(_core.UnknownNameError, "E_UNKNOWN_NAME", f"{place} has no '{name}'{hint}")
 
 
 def setting(name: str) -> _core.Setting:
@@ -123,9 +122,13 @@ def collect(names: Optional[Mapping[str, Value]], more: Mapping[str, Value]) -> 
     for key, value in more.items():
         name = key if key in table else key.replace("__", ".")
         if name in chosen:
-            raise TypeError(f"{name} is given twice")
+            raise bad_type(f"{name} is given twice")
         chosen[name] = value
     return chosen
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_RUN_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class flags(contextlib.ContextDecorator):
@@ -139,6 +142,14 @@ class flags(contextlib.ContextDecorator):
     def __init__(self, names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:
         self._options = _core.Options(collect(names, more))
         self._scope = _core.Scope(self._options)
+
+    def __call__(self, function: Function) -> Function:
+        # Their bodies run later, in pieces, and not inside the call that a decorator surrounds.
+        if any(is_kind(function) for is_kind in _RUN_LATER):
+            raise bad_type(
+                f"flags: cannot decorate {function!r}, because calling it runs none of its body; open the scope inside, with 'with'"
+            )
+        return super().__call__(function)
 
     def _recreate_cm(self) -> flags:  # of ContextDecorator: each call of a decorated function has a scope of its own
         fresh = flags.__new__(flags)

@@ -149,8 +149,8 @@ static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule,
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
         DLManagedTensorVersioned *given = PyCapsule_GetPointer(capsule, "dltensor_versioned");
         if (given->version.major != DLPACK_MAJOR_VERSION) {
-            PyErr_Format(PyExc_BufferError, "%s: gives DLPack version %u, not %d", name, given->version.major,
-                         DLPACK_MAJOR_VERSION);
+            core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: gives DLPack version %u, not %d", name,
+                        (unsigned)given->version.major, DLPACK_MAJOR_VERSION);
             return false;
         }
         if (writable && (given->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
@@ -165,7 +165,7 @@ static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule,
         to->managed = PyCapsule_SetName(capsule, "used_dltensor") == 0 ? given : NULL;
         return to->managed && from_dlpack(state, to, &given->dl_tensor, name);
     }
-    PyErr_Format(PyExc_TypeError, "%s: __dlpack__() gave no DLPack capsule", name);
+    core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: __dlpack__() gave no DLPack capsule", name);
     return false;
 }
 
@@ -218,6 +218,39 @@ static bool is_bytes(core_state *state, PyObject *array, const char *name) {
     return bytes;
 }
 
+/* Memory of a device may be refused with good reason by who has it; what says nothing of devices is the host's. */
+static bool is_on_host(PyObject *array) {
+    PyObject *kind, *value, *trace;
+    int type = kDLCPU, id;
+    PyErr_Fetch(&kind, &value, &trace);
+    PyObject *device = PyObject_CallMethod(array, "__dlpack_device__", NULL);
+    if (!device || !PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &type, &id)) {
+        PyErr_Clear();
+        type = kDLCPU;
+    }
+    Py_XDECREF(device);
+    PyErr_Restore(kind, value, trace);
+    return type == kDLCPU;
+}
+
+/* An exporter's BufferError does not say which argument it is about, so it becomes the cause of one that does. */
+static bool name_refused(core_state *state, PyObject *array, const char *name) {
+    PyObject *kind, *value, *trace, *cause_kind, *cause, *cause_trace;
+    if (!PyErr_ExceptionMatches(PyExc_BufferError) || !is_on_host(array)) {
+        return false;
+    }
+    PyErr_Fetch(&cause_kind, &cause, &cause_trace);
+    PyErr_NormalizeException(&cause_kind, &cause, &cause_trace);
+    core_refuse(state, state->bad_type, BP_E_DTYPE, "%s: cannot be read: %S", name, cause);
+    PyErr_Fetch(&kind, &value, &trace);
+    PyErr_NormalizeException(&kind, &value, &trace);
+    PyException_SetCause(value, cause); /* takes it over */
+    Py_XDECREF(cause_kind);
+    Py_XDECREF(cause_trace);
+    PyErr_Restore(kind, value, trace);
+    return false;
+}
+
 static bool bring(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
     if (is_bytes(state, array, name)) {
         return false;
@@ -241,14 +274,14 @@ static bool bring(core_state *state, operand *to, PyObject *array, const char *n
     if (!exporter) {
         PyErr_Clear();
         PyErr_Restore(kind, value, trace);
-        return buffers ? false : no_array(state, array, name);
+        return buffers ? name_refused(state, array, name) : no_array(state, array, name);
     }
     Py_XDECREF(kind);
     Py_XDECREF(value);
     Py_XDECREF(trace);
     bool taken = by_dlpack(state, to, exporter, name, writable);
     Py_DECREF(exporter);
-    return taken;
+    return taken || name_refused(state, array, name);
 }
 
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {

@@ -1,7 +1,8 @@
 /* core.h - what the files of the extension backplane._core share.
  *
  * The extension is plain C against Python's limited interface (one binary for CPython 3.9 and later) and the public
- * header of the library. It keeps no global state but the queue of warnings: everything else is in the module's state,
+ * header of the library. It keeps no global state but the queue of warnings and the
+ * list of scopes that a wrong thread has thrown away: everything else is in the module's state,
  * so that each interpreter has its own.
  */
 #ifndef BACKPLANE_PYTHON_CORE_H
@@ -43,6 +44,7 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 #define PyBUF_FORMAT 0x0004
 #define PyBUF_ND 0x0008
 #define PyBUF_STRIDES (0x0010 | PyBUF_ND)
+#define PyBUF_F_CONTIGUOUS (0x0040 | PyBUF_STRIDES)
 #define Py_bf_getbuffer 1
 #define Py_bf_releasebuffer 2
 #endif
@@ -65,9 +67,9 @@ core_state *core_state_of(PyObject *module);
 core_state *core_state_of_object(PyObject *object); /* an instance of one of our types */
 
 /* Text of the library as str, and of Python as bytes without a NUL. Bytes that are no UTF-8 survive the way there and
- * back, since paths and variables may hold any. */
+ * back, since paths and variables may hold any. `name` is what the text is for, for messages. */
 PyObject *core_text(const char *text);
-PyObject *core_bytes(PyObject *text);
+PyObject *core_bytes(core_state *state, PyObject *text, const char *name);
 
 /* Appends to a list and drops the reference to the item; clears *list on failure, also of what made the item. */
 void core_append(PyObject **list, PyObject *item);
@@ -100,6 +102,9 @@ int core_add_scopes(PyObject *module, core_state *state);
 /* What a call's argument `settings` may be: None, Options, or a dict. *owner is a new reference that keeps *options
  * alive, or NULL. */
 bool core_options(core_state *state, PyObject *argument, const bp_options **options, PyObject **owner);
+
+/* Leaves the calling thread's scopes that other threads have thrown away. */
+void core_leave_dropped(void);
 
 /* ---- arrays.c ---- */
 

@@ -102,7 +102,7 @@ PyObject *core_backend_status(PyObject *module, PyObject *name) {
     if (!PyUnicode_Check(name)) {
         return core_refuse(state, state->bad_type, BP_E_ARGUMENT, "name: expects a str, but got %R", name);
     }
-    PyObject *text = core_bytes(name);
+    PyObject *text = core_bytes(state, name, "name");
     if (!text) {
         return NULL;
     }

@@ -115,6 +115,7 @@ bool core_product(product *of, core_state *state, bool gemm, PyObject *values, P
     of->a.managed = of->b.managed = of->c.managed = NULL;
     of->a.versioned = of->b.versioned = of->c.versioned = NULL;
     of->options_owner = NULL;
+    core_leave_dropped();
     if (!parse(&given, gemm, values, names)) {
         return false;
     }

@@ -15,11 +15,16 @@ PyObject *core_text(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
 }
 
-PyObject *core_bytes(PyObject *text) {
+PyObject *core_bytes(core_state *state, PyObject *text, const char *name) {
     char *start;
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
     if (bytes && PyBytes_AsStringAndSize(bytes, &start, NULL) != 0) { /* it refuses a NUL inside */
         Py_CLEAR(bytes);
+    }
+    if (!bytes && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        return core_refuse(state, state->bad_value, BP_E_BAD_VALUE,
+                           "%s: text with a NUL or with half of a surrogate pair is not accepted", name);
     }
     return bytes;
 }

@@ -1,10 +1,11 @@
 /* scopes.c - the types Options (a checked list of settings) and Scope (one in force for a thread until it is left).
  *
  * Both are thin: the rules of nesting, leaving out of order and threads are the library's. A Scope that is thrown away
- * while it is open is left, where the thread that throws it away is its own.
+ * while it is open is left: at once by its own thread, else when its thread comes here, reads a setting or multiplies.
  */
 #include "core.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct options {
@@ -14,6 +15,7 @@ typedef struct options {
 typedef struct scope {
     PyObject_HEAD PyObject *options;
     bp_scope *handle; /* NULL: not open */
+    uint64_t owner;   /* the thread that entered it */
 } scope;
 
 /* ---- The text of a list ---- */
@@ -48,7 +50,7 @@ static PyObject *assignment(core_state *state, PyObject *key, PyObject *value) {
     if (!PyUnicode_Check(key)) {
         return core_refuse(state, state->bad_type, BP_E_ARGUMENT, "names of settings are str, but got %R", key);
     }
-    PyObject *name = core_bytes(key);
+    PyObject *name = core_bytes(state, key, "name");
     if (!name) {
         return NULL;
     }
@@ -166,10 +168,54 @@ static PyObject *scope_new(PyTypeObject *type, PyObject *arguments, PyObject *na
     return (PyObject *)made;
 }
 
+/* ---- Scopes that another thread has thrown away ---- */
+
+typedef struct dropped {
+    struct dropped *next;
+    bp_scope *handle;
+    uint64_t owner;
+} dropped;
+
+static dropped *all_dropped; /* under the interpreter's lock */
+static uint64_t threads_seen;
+
+/* A number that no later thread gets, unlike the system's: a scope's address may come again, too. */
+static uint64_t this_thread(void) {
+    static _Thread_local uint64_t mine;
+    if (mine == 0) {
+        mine = ++threads_seen;
+    }
+    return mine;
+}
+
+static void remember_dropped(const scope *self) {
+    dropped *made = malloc(sizeof *made);
+    if (made) { /* else it stays in force until its thread ends */
+        *made = (dropped){all_dropped, self->handle, self->owner};
+        all_dropped = made;
+    }
+}
+
+void core_leave_dropped(void) {
+    dropped **at = &all_dropped;
+    while (*at) {
+        dropped *one = *at;
+        if (one->owner == this_thread()) {
+            bp_scope_leave(&one->handle);
+            *at = one->next;
+            free(one);
+        } else {
+            at = &one->next;
+        }
+    }
+}
+
 static void scope_drop(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     scope *self = (scope *)object;
-    bp_scope_leave(&self->handle); /* by a thread that is not its own this does nothing, and nobody is there to tell */
+    if (bp_scope_leave(&self->handle) != BP_OK) {
+        remember_dropped(self);
+    }
     Py_DECREF(self->options);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -183,6 +229,8 @@ static PyObject *scope_enter(PyObject *object, PyObject *unused) {
         return core_refuse(state, state->error, BP_E_SCOPE,
                            "this scope is open already; make another with the same settings");
     }
+    core_leave_dropped();
+    self->owner = this_thread();
     bp_status status = bp_scope_enter_options(&self->handle, ((options *)self->options)->handle);
     if (status != BP_OK) {
         return core_fail(state, status, NULL);
@@ -193,6 +241,7 @@ static PyObject *scope_enter(PyObject *object, PyObject *unused) {
 static PyObject *scope_leave(PyObject *object, PyObject *unused) {
     scope *self = (scope *)object;
     (void)unused;
+    core_leave_dropped();
     bp_status status = bp_scope_leave(&self->handle);
     if (status != BP_OK) {
         return core_fail(core_state_of_object(object), status, NULL);

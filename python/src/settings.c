@@ -58,6 +58,7 @@ static PyObject *read_text(setting *self, const char *text) {
 
 static PyObject *read_value(setting *self) {
     const reader *read = &readers[self->index];
+    core_leave_dropped();
     switch (self->row->type) {
     case BP_SETTING_BOOL:
         return PyBool_FromLong(read->of_BOOL());
@@ -95,6 +96,11 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
         PyObject *number = PyNumber_Index(value);
         text = number ? PyObject_Str(number) : NULL;
         Py_XDECREF(number);
+        if (number && !text && PyErr_ExceptionMatches(PyExc_ValueError)) { /* Python writes out no number so long */
+            PyErr_Clear();
+            return core_refuse(state, state->bad_value, BP_E_BAD_VALUE, "%s: the number is too large; it takes %s",
+                               row->name, row->allowed);
+        }
         break;
     }
     case BP_SETTING_WORD:
@@ -105,7 +111,7 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
         Py_INCREF(value);
         text = value;
     }
-    PyObject *bytes = text ? core_bytes(text) : NULL;
+    PyObject *bytes = text ? core_bytes(state, text, row->name) : NULL;
     Py_XDECREF(text);
     return bytes;
 }
@@ -177,6 +183,7 @@ static PyObject *method_origin(PyObject *object, PyObject *unused) {
     const char *value, *where;
     bp_layer layer;
     (void)unused;
+    core_leave_dropped();
     bp_status status = bp_get(self->row->name, &value, &layer, &where);
     if (status != BP_OK) {
         return core_fail(core_state_of_object(object), status, NULL);
@@ -188,8 +195,8 @@ static PyObject *method_stored(PyObject *object, PyObject *argument) {
     const setting *self = (const setting *)object;
     core_state *state = core_state_of_object(object);
     const char *value;
-    PyObject *bytes =
-        PyUnicode_Check(argument) ? core_bytes(argument) : wrong_type(state, self->row, "a layer's name", argument);
+    PyObject *bytes = PyUnicode_Check(argument) ? core_bytes(state, argument, "layer")
+                                                : wrong_type(state, self->row, "a layer's name", argument);
     if (!bytes) {
         return NULL;
     }

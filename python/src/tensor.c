@@ -98,6 +98,15 @@ static char *format_of(bp_dtype dtype) {
     return NULL;
 }
 
+/* Row-major memory is column-major too where no two dimensions have more than one element. */
+static bool columns_first_too(const tensor *self) {
+    int wide = 0;
+    for (int i = 0; i < inside(self)->ndim; i++) {
+        wide += self->shape[i] > 1;
+    }
+    return wide < 2 || count_of(self) == 0;
+}
+
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     tensor *self = (tensor *)object;
     const DLTensor *of = inside(self);
@@ -106,6 +115,11 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
         view->obj = NULL;
         PyErr_Format(PyExc_BufferError, "the buffer protocol has no letter for %s; use DLPack",
                      bp_dtype_name(dtype_of(self)));
+        return -1;
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !columns_first_too(self)) {
+        view->obj = NULL;
+        PyErr_SetString(PyExc_BufferError, "the tensor is row-major; it cannot be given column-major");
         return -1;
     }
     view->buf = of->data;
@@ -193,14 +207,26 @@ static PyObject *copy_of(core_state *state, const tensor *self) {
     return core_tensor(state, memory);
 }
 
+/* Two ints of an argument that may be None, and then stay as they are. */
+static bool pair_from(core_state *state, PyObject *pair, const char *name, int *first, int *second) {
+    if (pair == Py_None) {
+        return true;
+    }
+    if (!PyTuple_Check(pair)) {
+        core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: expects a tuple of two ints, but got %R", name, pair);
+        return false;
+    }
+    return PyArg_ParseTuple(pair, "ii", first, second);
+}
+
 /* Whether an argument of __dlpack__ asks for what we are: host memory, without a stream. */
-static bool acceptable(PyObject *stream, PyObject *device) {
+static bool acceptable(core_state *state, PyObject *stream, PyObject *device) {
     int type = kDLCPU, id = 0;
     if (stream != Py_None) {
         PyErr_SetString(PyExc_BufferError, "memory of the host has no stream; it takes stream=None");
         return false;
     }
-    if (device != Py_None && !PyArg_ParseTuple(device, "ii:dl_device", &type, &id)) {
+    if (!pair_from(state, device, "dl_device", &type, &id)) {
         return false;
     }
     if (type != kDLCPU) {
@@ -213,13 +239,13 @@ static bool acceptable(PyObject *stream, PyObject *device) {
 static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) {
     static char *known[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    core_state *state = core_state_of_object(object);
     int major = 0, minor = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", known, &stream, &version, &device, &copy) ||
-        !acceptable(stream, device) ||
-        (version != Py_None && !PyArg_ParseTuple(version, "ii:max_version", &major, &minor))) {
+        !acceptable(state, stream, device) || !pair_from(state, version, "max_version", &major, &minor)) {
         return NULL;
     }
-    PyObject *source = copy == Py_True ? copy_of(core_state_of_object(object), (tensor *)object) : object;
+    PyObject *source = copy == Py_True ? copy_of(state, (tensor *)object) : object;
     if (!source) {
         return NULL;
     }

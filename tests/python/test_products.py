@@ -166,7 +166,7 @@ def test_libraries_and_configuration(capsys):
     assert "native" in page and "num_threads = 2 (process)" in page and "backends:" in page
     found = bp.show_config(mode="dicts")
     assert found["version"] == bp.__version__ and json.dumps(found)
-    with pytest.raises(ValueError, match="mode"):
+    with pytest.raises(bp.BadValueError, match="mode"):
         bp.show_config(mode="yaml")
 
 

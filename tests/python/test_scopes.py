@@ -110,6 +110,43 @@ def test_a_scope_that_is_thrown_away_is_left():
     assert bp.settings.num_threads == 0
 
 
+def test_a_scope_that_another_thread_throws_away_is_left_by_its_own():
+    held, dropped, reads = [], threading.Event(), []
+
+    def work():
+        held.append(bp.flags(num_threads=2).__enter__())
+        entered.set()
+        dropped.wait(10)
+        reads.append(bp.settings.num_threads)
+        with bp.flags(num_threads=5):
+            reads.append(bp.settings.num_threads)
+        reads.append(bp.settings.num_threads)
+
+    entered = threading.Event()
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait(10)
+    held.clear()
+    dropped.set()
+    thread.join()
+    assert reads == [0, 5, 0]
+
+
+def test_functions_that_run_later_are_not_decorated():
+    def generator():
+        yield
+
+    async def coroutine():
+        pass
+
+    async def both():
+        yield
+
+    for function in (generator, coroutine, both):
+        with pytest.raises(bp.BadTypeError, match="open the scope inside"):
+            bp.flags(num_threads=2)(function)
+
+
 def test_options_of_one_call():
     options = bp.Options({"blas.preferred": "native"})
     for given in (options, {"blas.preferred": "native"}):

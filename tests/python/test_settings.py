@@ -176,7 +176,7 @@ def test_set_flags_checks_all_before_it_changes_one():
 def test_names_by_keyword_and_by_mapping():
     with bp.flags({"dispatch.fallback": "allow"}, blas__preferred="native"):
         assert bp.settings.dispatch.fallback == "allow" and bp.settings.blas.preferred == "native"
-    with pytest.raises(TypeError, match="twice"):
+    with pytest.raises(bp.BadTypeError, match="twice"):
         bp.flags({"blas.preferred": "a"}, blas__preferred="b")
     with pytest.raises(TypeError):
         bp.flags({1: 2})
@@ -195,8 +195,19 @@ def test_text_that_is_no_utf8_survives():
     odd = os.fsdecode(b"/caf\xe9")
     bp.settings.blas.preferred = odd
     assert bp.settings.blas.preferred == odd
-    with pytest.raises(ValueError):
-        bp.settings.blas.preferred = "a\0b"
+    for wrong in ("a\0b", "\ud83d"):
+        for attempt in (lambda: setattr(bp.settings.blas, "preferred", wrong), lambda: bp.flags({"blas.preferred": wrong})):
+            with pytest.raises(bp.BadValueError, match="^blas.preferred:"):
+                attempt()
+    for attempt in (lambda: bp.backend_status("a\0b"), lambda: bp.setting("num_threads").stored("a\0b"), lambda: bp.Options({"a\0b": 1})):
+        with pytest.raises(bp.Error):
+            attempt()
+
+
+def test_numbers_that_python_does_not_write_out():
+    for wrong in (10**5000, -10**5000):
+        with pytest.raises(bp.BadValueError, match="^num_threads:"):
+            bp.settings.num_threads = wrong
 
 
 def test_a_layer_that_is_none():

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Optional, Tuple, Union
 
 from .. import _core
+from .._errors import failure
 from .._settings import Value, flags, members, refuse_name, set_flags, setting
 
 
@@ -50,9 +51,7 @@ class SettingsModule(ModuleType):
         if writable or self._may_hold(name, value):
             super().__setattr__(name, value)
         elif name in dir(self):
-            error = _core.Error(f"{self.__name__}.{name} cannot be assigned")
-            error.status = "E_READ_ONLY"
-            raise error
+            raise failure(_core.Error, "E_READ_ONLY", f"{self.__name__}.{name} cannot be assigned")
         else:
             refuse_name(self.__name__, name, dir(self))
 

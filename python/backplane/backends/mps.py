@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from .. import _core
 from .._config import backend_status
+from .._errors import failure
 from ._module import attach
 
 
@@ -42,9 +43,7 @@ def get_core_count() -> int:
 
 
 def _no_device() -> NoReturn:
-    error = _core.Error(f"there is no Metal device: {backend_status('mps').reason}")
-    error.status = "E_UNSUPPORTED"
-    raise error
+    raise failure(_core.Error, "E_UNSUPPORTED", f"there is no Metal device: {backend_status('mps').reason}")
 
 
 attach(__name__, "mps.")
