@@ -312,6 +312,14 @@ def test_attention_switches():
             sdpa_kernel(wrong)
 
 
+def test_names_that_steer_nothing_here():
+    from backplane.nn import attention
+    assert torch.backends.cudnn.CUDNN_TENSOR_DTYPES == {"f16", "f32", "f64"}
+    with mock.patch.object(attention, "WARN_FOR_UNFUSED_KERNELS", True):
+        assert attention.WARN_FOR_UNFUSED_KERNELS is True
+    assert attention.WARN_FOR_UNFUSED_KERNELS is False
+
+
 def test_overrideable_attention():
     need("cuda.overrideable_sdp")
     with sdpa_kernel(SDPBackend.OVERRIDEABLE):

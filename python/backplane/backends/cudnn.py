@@ -20,6 +20,9 @@ depthwise_kernel: str
 conv: Settings
 rnn: Settings
 
+# Named as backplane.Tensor.dtype names them: there are no dtype objects here.
+CUDNN_TENSOR_DTYPES = frozenset({"f16", "f32", "f64"})
+
 
 def version() -> Optional[int]:
     """The installed cuDNN's version as it counts (91900 for 9.19.0), also where it cannot run; None without one."""

@@ -10,7 +10,9 @@ from .._settings import Value, flags, table
 from ..backends._module import close
 from ..backends.cuda import SDPBackend
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
+
+WARN_FOR_UNFUSED_KERNELS = False  # kept for programs that set it: this library runs no attention, and so warns of none
 
 _SWITCHES = {
     SDPBackend.FLASH_ATTENTION: ("cuda.flash_sdp", "flash"),
