@@ -23,6 +23,9 @@ def other_values(row):
         return [value for value in (low, high, (low + high) // 2) if value != now]
     if row.type == "word":
         return [word for word in row.allowed.split("|") if word != now]
+    if row.allowed:  # a list of these words
+        words = row.allowed.split(",")
+        return [words[1], ",".join(reversed(words))]
     return ["some text", 'with "quotes", commas = and \\ backslashes #', "日本"]
 
 
