@@ -87,7 +87,7 @@ typedef struct bp_policy {
     uint8_t avoid;     /* families and runtimes that settings switch off, a bit each */
     uint8_t warn_only; /* deterministic is a wish */
     uint8_t simulate;  /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
-    uint8_t reserved;
+    uint8_t reserved[5];
 } bp_policy;
 
 typedef enum bp_capability {

@@ -221,7 +221,8 @@ int bp_setting_answered(const char *name, const char **why) {
     } else if (row && (is_switch(name) || !(row->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
         const backend *b = backend_of(name);
         bp_backend_info info = {.struct_size = sizeof info};
-        reason = b && describe(b, &info) == BP_OK && !info.available ? info.reason : "";
+        bool lacking = b && describe(b, &info) == BP_OK && !info.available;
+        reason = lacking && info.reason ? info.reason : "";
     }
     if (why) {
         *why = reason;

@@ -84,13 +84,18 @@ static bp_status turn(const bp_verbose_scope *scope) {
     return BP_OK;
 }
 
-static bp_status find_switch(const vendor *v, switch_function *set) {
+/* NULL where the library cannot be opened or has no such function; bp_last_error() says so. */
+static switch_function find_switch(const vendor *v) {
     bp_library_info row = {.struct_size = sizeof row};
     void *handle;
-    BP__TRY(bp_library_find(v->family, &row));
-    BP__TRY(bp__library_open(&row, &handle));
-    *set = (switch_function)dlsym(handle, v->symbol);
-    return *set ? BP_OK : bp__fail(BP_E_SYMBOL, "library '%s' (%s) has no function %s", row.id, row.path, v->symbol);
+    if (bp_library_find(v->family, &row) != BP_OK || bp__library_open(&row, &handle) != BP_OK) {
+        return NULL;
+    }
+    switch_function set = (switch_function)dlsym(handle, v->symbol);
+    if (!set) {
+        bp__fail(BP_E_SYMBOL, "library '%s' (%s) has no function %s", row.id, row.path, v->symbol);
+    }
+    return set;
 }
 
 /* ---- Capture ---- */
@@ -172,23 +177,24 @@ static const char *name_at(void *user, int index) {
     return index < BP__COUNT(vendors) ? vendors[index].backend : NULL;
 }
 
-static bp_status find_vendor(const char *backend, int level, const vendor **found) {
+/* NULL for what is no backend or no level; bp_last_error() says so. */
+static const vendor *find_vendor(const char *backend, int level) {
     if (!backend || level < BP_VERBOSE_OFF || level > BP_VERBOSE_ON_CREATION) {
-        return bp__fail(BP_E_ARGUMENT,
-                        backend ? "level: %d is none; it is 0, 1 or 2"
-                                : "backend: NULL given; it takes \"mkl\" or \"mkldnn\"",
-                        level);
+        bp__fail(BP_E_ARGUMENT,
+                 backend ? "level: %d is none; it is 0, 1 or 2" : "backend: NULL given; it takes \"mkl\" or \"mkldnn\"",
+                 level);
+        return NULL;
     }
     for (int i = 0; i < BP__COUNT(vendors); i++) {
         if (bp__text_equal(vendors[i].backend, backend)) {
-            *found = &vendors[i];
-            return BP_OK;
+            return &vendors[i];
         }
     }
     char question[128];
     bp__suggest(backend, name_at, NULL, question, sizeof question);
-    return bp__fail(BP_E_UNKNOWN_NAME, "'%.64s' has no verbose mode; mkl and mkldnn have%s%s", backend,
-                    *question ? "; " : "", question);
+    bp__fail(BP_E_UNKNOWN_NAME, "'%.64s' has no verbose mode; mkl and mkldnn have%s%s", backend, *question ? "; " : "",
+             question);
+    return NULL;
 }
 
 static bp_status open_scope(bp_verbose_scope *scope) {
@@ -203,14 +209,15 @@ static bp_status open_scope(bp_verbose_scope *scope) {
 
 bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int level, bp_verbose_handler handler,
                            void *user) {
-    const vendor *v = NULL;
-    switch_function set;
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of a pointer");
     }
     *scope = NULL;
-    BP__TRY(find_vendor(backend, level, &v));
-    BP__TRY(find_switch(v, &set));
+    const vendor *v = find_vendor(backend, level);
+    switch_function set = v ? find_switch(v) : NULL;
+    if (!set) {
+        return bp_last_status();
+    }
     bp_verbose_scope *made = bp__alloc(sizeof *made);
     if (!made) {
         return bp__fail_memory(sizeof *made, "a verbose scope");
