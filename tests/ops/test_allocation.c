@@ -220,17 +220,66 @@ static bp_status executor(void) {
     return ran;
 }
 
+static bp_status precision(void) {
+    const char *node;
+    bp_status status = bp_set("float32_matmul_precision", "medium");
+    status = status == BP_OK ? bp_get_node("mkldnn.matmul.fp32_precision", &node) : status;
+    return status == BP_OK ? bp_unset("float32_matmul_precision") : status;
+}
+
+static bp_status backends(void) {
+    bp_backend_info info = {.struct_size = sizeof info};
+    bp_status status = bp_backend_status("mkl", &info); /* with the sentence for a library that is absent */
+    status = status == BP_OK ? bp_backend_status("cudnn", &info) : status;
+    const char *why;
+    if (status == BP_OK && !bp_setting_answered("cudnn.benchmark", &why) && !*why) {
+        return BP_E_INTERNAL;
+    }
+    return status;
+}
+
+static bp_status simulated(void) {
+    static float f[3][9];
+    bp_view views[3];
+    bp_options *options;
+    bp_plan *plan;
+    bp_status status = bp_options_new(&options, "simulate.bf16=true");
+    for (int i = 0; i < 3; i++) {
+        bp_view_matrix(&views[i], f[i], BP_F32, 3, 3);
+    }
+    if (status == BP_OK) {
+        status = bp_matmul_plan(&plan, options, &views[0].tensor, &views[1].tensor, &views[2].tensor);
+        bp_options_free(options);
+    }
+    if (status == BP_OK) {
+        status = bp_plan_run(plan, f[0], f[1], f[2], NULL);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static bp_status verbose_of_absent(void) {
+    bp_verbose_scope *scope;
+    bp_status status = bp_verbose_enter(&scope, "mkl", BP_VERBOSE_ON, NULL, NULL);
+    return status == BP_E_NOT_FOUND ? BP_OK : status;
+}
+
 static const struct {
     const char *name;
     bp_status (*call)(void);
 } calls[] = {
-    {"one_shot", one_shot},     {"gemm", gemm_call},        {"with_options", with_options},
-    {"held_plan", held_plan},   {"explain", explanation},   {"scoped", scoped},
-    {"libraries", libraries},   {"absent", absent_library}, {"setting", setting},
-    {"new_tensor", new_tensor}, {"cache_walk", cache_walk}, {"threads", threads_of_native},
-    {"machine", machine},       {"gemm_plan", gemm_plan},   {"gemm_explain", gemm_explain},
-    {"gemm_with", gemm_with},   {"copy", copy_and_shape},   {"lists", lists},
-    {"executor", executor},
+    {"one_shot", one_shot},         {"gemm", gemm_call},
+    {"with_options", with_options}, {"held_plan", held_plan},
+    {"explain", explanation},       {"scoped", scoped},
+    {"libraries", libraries},       {"absent", absent_library},
+    {"setting", setting},           {"new_tensor", new_tensor},
+    {"cache_walk", cache_walk},     {"threads", threads_of_native},
+    {"machine", machine},           {"gemm_plan", gemm_plan},
+    {"gemm_explain", gemm_explain}, {"gemm_with", gemm_with},
+    {"copy", copy_and_shape},       {"lists", lists},
+    {"executor", executor},         {"precision", precision},
+    {"backends", backends},         {"simulated", simulated},
+    {"verbose", verbose_of_absent},
 };
 
 static void fail_each_allocation_of(int index) {
