@@ -1,9 +1,8 @@
 /* core.h - what the files of the extension backplane._core share.
  *
  * The extension is plain C against Python's limited interface (one binary for CPython 3.9 and later) and the public
- * header of the library. It keeps no global state but the queue of warnings and the
- * list of scopes that a wrong thread has thrown away: everything else is in the module's state,
- * so that each interpreter has its own.
+ * header of the library. It keeps no global state but the queue of warnings and the list of scopes that a wrong thread
+ * has thrown away: everything else is in the module's state, so that each interpreter has its own.
  */
 #ifndef BACKPLANE_PYTHON_CORE_H
 #define BACKPLANE_PYTHON_CORE_H

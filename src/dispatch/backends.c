@@ -58,15 +58,16 @@ static bool provider_works(const char *name, const char **reason) {
     return false;
 }
 
-static bool is_openmp(const char *threading) {
-    return bp__text_equal(threading, "libgomp") || bp__text_equal(threading, "libomp") ||
-           bp__text_equal(threading, "libiomp5");
+bool bp__on_openmp(const bp_library_info *library) {
+    const char *threads = library->threading;
+    return bp__text_equal(threads, "libgomp") || bp__text_equal(threads, "libomp") ||
+           bp__text_equal(threads, "libiomp5");
 }
 
 /* "openmp" means a BLAS library whose threads are OpenMP's: that is what dispatch can run there. */
 static bool belongs(const bp_library_info *row, const char *family) {
     bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0;
-    return bp__text_equal(family, "openmp") ? blas && is_openmp(row->threading) : bp__text_equal(row->family, family);
+    return bp__text_equal(family, "openmp") ? blas && bp__on_openmp(row) : bp__text_equal(row->family, family);
 }
 
 /* How good a row is as an answer: usable, there but untried, there but broken. */

@@ -41,12 +41,9 @@ static const char *switched_off(const bp__candidate *candidate, unsigned avoid) 
     if (!library || avoid == 0) {
         return NULL;
     }
-    const char *threads = library->threading;
-    bool openmp =
-        bp__text_equal(threads, "libgomp") || bp__text_equal(threads, "libomp") || bp__text_equal(threads, "libiomp5");
     return avoid & BP__AVOID_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
            : avoid & BP__AVOID_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
-           : avoid & BP__AVOID_OPENMP && openmp                                    ? "openmp.enabled is false"
+           : avoid & BP__AVOID_OPENMP && bp__on_openmp(library)                    ? "openmp.enabled is false"
                                                                                    : NULL;
 }
 

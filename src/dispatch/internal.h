@@ -71,6 +71,9 @@ void bp__simulate_layout(bp_problem *problem); /* of the rounded copies */
 /* Puts the rounding before `inner`, a plan for the copies of `problem`'s operands; takes it on success. */
 bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
 
+/* Whether a library's threads, as its row tells them, are those of an OpenMP runtime (backends.c). */
+bool bp__on_openmp(const bp_library_info *library);
+
 /* Bits of bp_policy.avoid. */
 enum { BP__AVOID_MKL = 1, BP__AVOID_OPENMP = 2, BP__AVOID_ONEDNN = 4 };
 
@@ -161,6 +164,7 @@ bool bp__observe_wanted(void); /* from the calling thread's settings */
 void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
 void bp__observe_reset(void);
+bool bp__write_all(int fd, const char *text, size_t size); /* goes on after signals; false: the system would not */
 
 /* ---- Fork (fork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked
  * with the rooms as an archive has fork.c too. ---- */

@@ -31,7 +31,7 @@ bool bp__observe_wanted(void) {
 }
 
 /* A closed stderr or a full disk must not disturb the computation: who called decides what to say. */
-static bool write_all(int fd, const char *text, size_t size) {
+bool bp__write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t n = write(fd, text, size);
         if (n < 0 && errno != EINTR) {
@@ -60,7 +60,7 @@ static bool begin_or_go_on(int fd) {
     if (S_ISREG(facts.st_mode) && ftruncate(fd, 0) != 0) {
         return false;
     }
-    write_all(fd, "[", 1);
+    bp__write_all(fd, "[", 1);
     return true;
 }
 
@@ -96,7 +96,7 @@ static int trace_file(void) {
 static void end_trace(void) {
     if (trace.tried && trace.fd >= 0) {
         if (trace.owner == getpid()) {
-            write_all(trace.fd, TRACE_END, strlen(TRACE_END));
+            bp__write_all(trace.fd, TRACE_END, strlen(TRACE_END));
         }
         close(trace.fd);
     }
@@ -131,8 +131,8 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_close(&json, '}');
     pthread_mutex_lock(&bp__observe_mutex);
     if (trace_file() >= 0 && !text.failed) {
-        if (!write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
-            !write_all(trace.fd, text.bytes, text.length)) {
+        if (!bp__write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
+            !bp__write_all(trace.fd, text.bytes, text.length)) {
             bp__warn("trace file '%s' is not whole: %s", bp__setting_text(BP_SET_trace), strerror(errno));
         }
         trace.any = true;
@@ -148,7 +148,7 @@ void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
                          bp_op_name((bp_op)plan->problem.op), plan->candidate->provider->name,
                          bp__candidate_id(plan->candidate), plan->verdict.algorithm, plan->text, plan->verdict.threads,
                          fresh ? "new" : "hit", bp_status_name(status), (double)(end_ns - start_ns) / 1000.0);
-        write_all(STDERR_FILENO, line, n < 0 ? 0 : ((size_t)n < sizeof line ? (size_t)n : sizeof line - 1));
+        bp__write_all(STDERR_FILENO, line, n < 0 ? 0 : ((size_t)n < sizeof line ? (size_t)n : sizeof line - 1));
     }
     if (*bp__setting_text(BP_SET_trace)) {
         add_event(plan, fresh, start_ns, end_ns, status);
@@ -171,7 +171,7 @@ void bp__observe_plan(const bp__choice *choice, const bp_problem *problem) {
                       accepted || v->text[0] ? v->text : bp_reason_text(v->reason), v->cost_ns / 1000.0);
     }
     if (!text.failed && text.length > 0) {
-        write_all(STDERR_FILENO, text.bytes, text.length);
+        bp__write_all(STDERR_FILENO, text.bytes, text.length);
     }
     bp__text_free(&text);
 }

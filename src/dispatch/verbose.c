@@ -126,17 +126,6 @@ static bool is_vendors(const char *line) {
     return false;
 }
 
-static void pass_on(const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t wrote = write(STDOUT_FILENO, bytes, size);
-        if (wrote <= 0 && errno != EINTR) {
-            return;
-        }
-        bytes += wrote > 0 ? wrote : 0;
-        size -= wrote > 0 ? (size_t)wrote : 0;
-    }
-}
-
 /* The program's own output may hold any bytes. One byte behind `end` is ours, too. */
 static void deliver(char *text, const char *end, const bp_verbose_scope *scope) {
     while (text < end) {
@@ -147,7 +136,7 @@ static void deliver(char *text, const char *end, const bp_verbose_scope *scope) 
             text[length] = '\0';
             scope->handler(scope->user, text);
         } else {
-            pass_on(text, length + ended);
+            bp__write_all(STDOUT_FILENO, text, length + ended);
         }
         text += length + ended;
     }

@@ -8,8 +8,7 @@ bp_status bp__blas_fail_forked(const bp__blas_instance *instance) {
     return instance->host->fail(
         BP_E_FORKED,
         "library '%s' is lost to this process: before it was forked, the library or another one on its threads (%s) "
-        "ran "
-        "on several of them, or a thread was inside it; use another library in the child, or run exec",
+        "ran on several of them, or a thread was inside it; use another library in the child, or run exec",
         instance->library->id, instance->library->threading);
 }
 
