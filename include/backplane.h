@@ -9,6 +9,8 @@
  *   verbose.h   the verbose modes of vendors' libraries
  *   dispatch.h  plans, the plan cache, explain
  *   matmul.h    matrix products
+ *   linalg.h    linear algebra
+ *   fft.h       Fourier transforms
  *
  * provider.h, for those who write a provider of their own, comes along with dispatch.h.
  */
@@ -25,5 +27,7 @@
 #include "backplane/verbose.h"
 #include "backplane/dispatch.h"
 #include "backplane/matmul.h"
+#include "backplane/linalg.h"
+#include "backplane/fft.h"
 
 #endif

@@ -39,6 +39,11 @@ typedef struct bp_plan bp_plan;
  * scratch memory, BP_E_FORKED. */
 BP_API bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars);
 
+/* The same for plans of any operation: `operands` are the addresses in the order of bp_op_inputs() and bp_op_outputs(),
+ * NULL for operands that the plan does not have. Alpha and beta of a gemm are 1 and 0; a plan for others is refused
+ * (BP_E_ARGUMENT). bp_plan_run() refuses plans that are not of gemm. Errors also: those of the operation. */
+BP_API bp_status bp_plan_execute(const bp_plan *plan, void *const *operands);
+
 BP_API void bp_plan_release(bp_plan *plan); /* NULL is fine */
 
 typedef struct bp_plan_info {
@@ -65,7 +70,7 @@ BP_API bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info);
  * The plan is kept alive for its strings until that thread's next bp_last_plan(). */
 BP_API bp_status bp_last_plan(bp_plan_info *info);
 
-/* ---- The process-wide plan cache (plan_cache.max_size) ---- */
+/* ---- The process-wide plan cache (plan_cache.max_size); Fourier transforms have one of their own, see fft.h ---- */
 
 typedef struct bp_plan_cache_info {
     size_t struct_size;

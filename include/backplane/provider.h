@@ -21,19 +21,48 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 1u
-#define BP_PROVIDER_ABI_MINOR 0u
+#define BP_PROVIDER_ABI_MINOR 1u /* 1: linear algebra, Fourier transforms, bp_prepared.execute */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
-/* The one list of operation kinds that reach providers: number, NAME, text. bp_matmul and bp_gemm both become GEMM. */
-#define BP_OP_MAP(X) X(1, GEMM, "gemm")
+/* The one list of operation kinds that reach providers: number, NAME, text, inputs, outputs. bp_matmul and bp_gemm both
+ * become GEMM; all transforms become FFT. The operands of execute() are the inputs, then the outputs, in this order. */
+/* clang-format off */
+#define BP_OP_MAP(X)                                                                  \
+    X(1, GEMM, "gemm", "A,B", "C")                                                    \
+    X(2, FFT, "fft", "input", "output")                                               \
+    X(3, INV, "inv", "A", "inverse,info")                                             \
+    X(4, CHOLESKY, "cholesky", "A", "L,info")                                         \
+    X(5, CHOLESKY_SOLVE, "cholesky_solve", "B,L", "X")                                \
+    X(6, CHOLESKY_INVERSE, "cholesky_inverse", "L", "inverse,info")                   \
+    X(7, LU_FACTOR, "lu_factor", "A", "LU,pivots,info")                               \
+    X(8, LU, "lu", "A", "P,L,U")                                                      \
+    X(9, LU_SOLVE, "lu_solve", "LU,pivots,B", "X")                                    \
+    X(10, SOLVE, "solve", "A,B", "X,info")                                            \
+    X(11, SOLVE_TRIANGULAR, "solve_triangular", "A,B", "X")                           \
+    X(12, QR, "qr", "A", "Q,R")                                                       \
+    X(13, EIGH, "eigh", "A", "w,V")                                                   \
+    X(14, EIG, "eig", "A", "w,V")                                                     \
+    X(15, SVD, "svd", "A", "U,S,Vh")                                                  \
+    X(16, LSTSQ, "lstsq", "A,B", "X,residuals,rank,S")                                \
+    X(17, DET, "det", "A", "det")                                                     \
+    X(18, SLOGDET, "slogdet", "A", "sign,logabsdet")                                  \
+    X(19, PINV, "pinv", "A", "inverse")                                               \
+    X(20, MATRIX_RANK, "matrix_rank", "A", "rank")                                    \
+    X(21, COND, "cond", "A", "cond")                                                  \
+    X(22, MATRIX_NORM, "matrix_norm", "A", "norm")
+/* clang-format on */
 
 typedef enum bp_op {
-#define X(number, name, text) BP_OP_##name = number,
+#define X(number, name, text, inputs, outputs) BP_OP_##name = number,
     BP_OP_MAP(X)
 #undef X
 } bp_op;
 
 BP_API const char *bp_op_name(bp_op op);
+
+/* The operands' names, separated by commas: "A,B" and "X,info". "" for a number that is no operation. */
+BP_API const char *bp_op_inputs(bp_op op);
+BP_API const char *bp_op_outputs(bp_op op);
 
 /* The one list of reasons in a verdict: number, NAME, text. */
 /* clang-format off */
@@ -121,15 +150,119 @@ typedef struct bp_gemm_problem {
     int64_t batch_c[BP_MAX_BATCH_NDIM];
 } bp_gemm_problem;
 
+#define BP_MAX_FFT_NDIM 16
+
+typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
+
+/* Discrete Fourier transforms over `ndim` dimensions of every item of a batch:
+ *     out[k] = scale * sum over j of in[j] * exp(-+ 2 pi i (j0 k0 / n0 + j1 k1 / n1 + ...)),
+ * with - forward and + when `inverse`. For R2C the input is real, and the last dimension of the output has n/2+1
+ * elements; the rest follows from symmetry. For C2R the last dimension of the input has n/2+1 elements, the rest is taken
+ * from symmetry (imaginary parts of elements that are their own mirror are ignored), and the output is real. bp_problem's
+ * dtype is the complex one, C64 or C128. Strides are in elements of the operand's own type and may be zero (input only)
+ * or negative; dimensions of size 1 have stride 0. The input is not written, but for `in_place`: then input and output are
+ * the same memory with the same strides (C2C only). Sizes of dimensions are at least 1. C2C dimensions may stand in any
+ * order; those of size 1 are left out, so that ndim may be 0 (a scaled copy).
+ * Providers get forward R2C and inverse C2R only, of an input as long as the transform: `fill`, `conjugate` and `given`
+ * are the dispatcher's, who asks about, plans and wraps the plain transform. */
+typedef struct bp_fft_problem {
+    uint8_t kind; /* a bp_fft_kind */
+    uint8_t inverse;
+    uint8_t in_place;
+    uint8_t fill;      /* R2C whose output has all n elements of the last dimension */
+    uint8_t conjugate; /* of a C2R's input or an R2C's output */
+    uint8_t pads;      /* some given[d] differs from what the transform needs */
+    uint8_t reserved[2];
+    int32_t ndim;
+    int32_t batch_ndim; /* merged as far as strides allow */
+    double scale;
+    int64_t batch;              /* number of items, 1 for a single one */
+    int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R those of the real side */
+    int64_t in[BP_MAX_FFT_NDIM];
+    int64_t out[BP_MAX_FFT_NDIM];
+    int64_t given[BP_MAX_FFT_NDIM]; /* elements of the input in each dimension; the transform sees zeros beyond */
+    int64_t batch_shape[BP_MAX_BATCH_NDIM];
+    int64_t batch_in[BP_MAX_BATCH_NDIM];
+    int64_t batch_out[BP_MAX_BATCH_NDIM];
+} bp_fft_problem;
+
+#define BP_LINALG_OPERANDS 6
+
+/* One operand of a linear-algebra problem: for each item of the batch a matrix, a vector (columns is 1), or a value (1x1).
+ */
+typedef struct bp_linalg_operand {
+    uint32_t dtype; /* a bp_dtype; 0: the operand is not there, and its address is NULL */
+    uint32_t reserved;
+    int64_t rows, columns;
+    int64_t row, column;              /* strides in elements of its own type, any sign; 0 where the size is 1 */
+    int64_t batch[BP_MAX_BATCH_NDIM]; /* 0 where an input is broadcast */
+} bp_linalg_operand;
+
+/* What bp_linalg_problem.mode says, by operation. */
+typedef enum bp_linalg_mode {
+    BP_MODE_DEFAULT = 0,
+    BP_QR_REDUCED = 1, /* QR: Q is m x k, R is k x n, with k = min(m, n) */
+    BP_QR_COMPLETE,    /* Q is m x m, R is m x n */
+    BP_QR_R,           /* R is k x n, and Q is not there */
+    BP_SVD_REDUCED,    /* SVD: U is m x k, Vh is k x n */
+    BP_SVD_FULL,       /* U is m x m, Vh is n x n */
+    BP_LSTSQ_GELSY,    /* LSTSQ: complete orthogonal factorization with pivoting; rank by rcond */
+    BP_LSTSQ_GELS,     /* QR or LQ; A is taken to have full rank */
+    BP_LSTSQ_GELSD,    /* SVD, divide and conquer; rank by rcond */
+    BP_LSTSQ_GELSS,    /* SVD; rank by rcond */
+    BP_NORM_FRO,       /* MATRIX_NORM, COND: square root of the sum of squares */
+    BP_NORM_NUC,       /* sum of the singular values */
+    BP_NORM_P          /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values) */
+} bp_linalg_mode;
+
+/* Linear algebra on every item of a batch: which operands there are and what the operation does with them is told in
+ * linalg.h, function by function. Element types are F32, F64, C64 and C128: bp_problem's dtype is that of A (of L, of LU).
+ * Outputs do not overlap inputs or each other; an operand may be absent only where linalg.h calls it optional.
+ *
+ * The rule of non-finite input, for all providers: an item in which an element that the operation reads is NaN or
+ * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN, its
+ * integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `check` the call fails with BP_E_NON_FINITE and names the
+ * first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read like arithmetic instead: NaN and
+ * infinity go through.
+ *
+ * Failing items: with `check`, execute() returns the status of the first failing item (BP_E_SINGULAR,
+ * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what the
+ * outputs hold then is not specified. Without, it goes on, writes LAPACK's info for each item, and returns BP_OK. */
+typedef struct bp_linalg_problem {
+    int64_t m, n;      /* of A; of the square factor in solves */
+    int64_t k;         /* columns of B (rows when B is on the right: see left); 0 where there is no B */
+    uint8_t mode;      /* a bp_linalg_mode */
+    uint8_t upper;     /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: the
+                        * triangle that holds the factor, or that is read */
+    uint8_t left;      /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
+    uint8_t adjoint;   /* LU_SOLVE: op(A) is the conjugate transpose */
+    uint8_t unit;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
+    uint8_t hermitian; /* PINV, MATRIX_RANK */
+    uint8_t check;     /* a failing item fails the call */
+    uint8_t empty;     /* some size or the batch is 0: only the native provider takes these */
+    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol is
+                        * rcond. Never negative: the caller's default has been put in */
+    double order;      /* BP_NORM_P */
+    int32_t batch_ndim;
+    uint32_t reserved;
+    int64_t batch; /* number of items, 1 for a single one */
+    int64_t batch_shape[BP_MAX_BATCH_NDIM];
+    bp_linalg_operand operand[BP_LINALG_OPERANDS]; /* inputs, then outputs, as in BP_OP_MAP */
+} bp_linalg_problem;
+
+#define BP_INFO_NON_FINITE (-1) /* in info: the item was not computed, since NaN or infinity is in its input */
+
 /* Plain bytes: unused ones are zero, so that problems compare and hash by content. */
 typedef struct bp_problem {
     uint32_t struct_size;
-    uint32_t op;    /* a bp_op; tells which member of `of` is meant */
-    uint32_t dtype; /* a bp_dtype: the operands' and the result's */
+    uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, or linalg for all others */
+    uint32_t dtype; /* a bp_dtype: the operands' and the result's; see the members for operands of another */
     uint32_t reserved;
     bp_policy policy;
     union {
         bp_gemm_problem gemm;
+        bp_fft_problem fft;
+        bp_linalg_problem linalg;
     } of;
 } bp_problem;
 
@@ -156,11 +289,15 @@ typedef struct bp_verdict {
     char text[192];  /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
 } bp_verdict;
 
-/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. */
+/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. A GEMM has run(),
+ * every other operation has execute(), which gets the addresses of the operands in the order of BP_OP_MAP, NULL for those
+ * that are not there; the unused one of the two is NULL. execute() is read of providers of minor number 1 and later only.
+ */
 typedef struct bp_prepared bp_prepared;
 struct bp_prepared {
     bp_status (*run)(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars);
     void (*destroy)(bp_prepared *self);
+    bp_status (*execute)(const bp_prepared *self, void *const *operands);
 };
 
 typedef void (*bp_task)(void *context, int task);
@@ -195,6 +332,10 @@ typedef struct bp_host {
     bp_capability hardware; /* highest instruction set here */
     /* Grows by one in each child of fork: compare with the value at open to know that you are in a child. */
     const volatile uint32_t *fork_count;
+    /* Keeps the sentence for the first failing item of a linear-algebra call, worded alike for all providers, and returns
+     * the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch, last dimension
+     * fastest. Since minor number 1. */
+    bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
 } bp_host;
 
 typedef struct bp_provider {

@@ -58,6 +58,7 @@ extern "C" {
     X(121, E_NOT_POSITIVE_DEFINITE, "matrix is not positive definite")                     \
     X(122, E_NOT_CONVERGED, "iteration did not converge")                                  \
     X(123, E_WRONG_RESULT, "library gave a wrong result")                                  \
+    X(124, E_NON_FINITE, "input holds NaN or infinity")                                    \
     /* Ourselves. */                                                                       \
     X(200, E_INTERNAL, "internal error, please report it")
 /* clang-format on */

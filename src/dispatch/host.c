@@ -54,6 +54,7 @@ const bp_host *bp__host(void) {
             .copy_matrix = bp__copy_matrix,
             .hardware = bp__cpu_hardware(),
             .fork_count = bp__fork_count(),
+            .fail_numeric = bp__fail_numeric,
         };
         host.machine.struct_size = sizeof host.machine;
         bp_machine(&host.machine);

@@ -33,6 +33,7 @@ extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 void bp__candidates_reset(void);
 const bp_host *bp__host(void); /* host.c */
+bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* numeric.c: see bp_host */
 
 /* ---- Policy (policy.c) ---- */
 void bp__policy_resolve(bp_policy *policy);   /* from the calling thread's settings */

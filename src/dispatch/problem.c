@@ -5,16 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *bp_op_name(bp_op op) {
-    switch (op) {
-#define X(number, name, text)                                                                                          \
+/* The columns of BP_OP_MAP. */
+#define OP_COLUMN(function, column, otherwise)                                                                         \
+    const char *function(bp_op op) {                                                                                   \
+        switch (op) { BP_OP_MAP(column) }                                                                              \
+        return otherwise;                                                                                              \
+    }
+#define TEXT_CASE(number, name, text, inputs, outputs)                                                                 \
     case BP_OP_##name:                                                                                                 \
         return text;
-        BP_OP_MAP(X)
-#undef X
-    }
-    return "?";
-}
+#define INPUTS_CASE(number, name, text, inputs, outputs)                                                               \
+    case BP_OP_##name:                                                                                                 \
+        return inputs;
+#define OUTPUTS_CASE(number, name, text, inputs, outputs)                                                              \
+    case BP_OP_##name:                                                                                                 \
+        return outputs;
+OP_COLUMN(bp_op_name, TEXT_CASE, "?")
+OP_COLUMN(bp_op_inputs, INPUTS_CASE, "")
+OP_COLUMN(bp_op_outputs, OUTPUTS_CASE, "")
 
 const char *bp_reason_name(bp_reason reason) {
     switch (reason) {
@@ -99,11 +107,61 @@ static void gemm_text(const bp_problem *problem, char *buffer, size_t size) {
              order(g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
 }
 
+/* "c64 2 x 512x64 forward", "f32 100 inverse, in place". */
+static void fft_text(const bp_problem *problem, char *buffer, size_t size) {
+    static const char *const kinds[] = {"", " real to complex", " complex to real"};
+    const bp_fft_problem *f = &problem->of.fft;
+    char batch[32] = "", sizes[128] = "1";
+    if (f->batch > 1) {
+        snprintf(batch, sizeof batch, "%" PRId64 " x ", f->batch);
+    }
+    size_t used = 0;
+    for (int i = 0; i < f->ndim && used < sizeof sizes - 24; i++) {
+        used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%" PRId64, i ? "x" : "", f->n[i]);
+    }
+    snprintf(buffer, size, "%s %s%s %s%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, sizes,
+             f->inverse ? "inverse" : "forward", f->kind <= BP_FFT_C2R ? kinds[f->kind] : "", f->pads ? ", padded" : "",
+             f->in_place ? ", in place" : "");
+}
+
+static const char *mode_text(const bp_linalg_problem *l) {
+    static const char *const texts[] = {[BP_MODE_DEFAULT] = "",      [BP_QR_REDUCED] = " reduced",
+                                        [BP_QR_COMPLETE] = " complete", [BP_QR_R] = " r",
+                                        [BP_SVD_REDUCED] = " reduced", [BP_SVD_FULL] = " full",
+                                        [BP_LSTSQ_GELSY] = " gelsy",   [BP_LSTSQ_GELS] = " gels",
+                                        [BP_LSTSQ_GELSD] = " gelsd",   [BP_LSTSQ_GELSS] = " gelss",
+                                        [BP_NORM_FRO] = " fro",        [BP_NORM_NUC] = " nuc",
+                                        [BP_NORM_P] = " p"};
+    return l->mode < BP__COUNT(texts) ? texts[l->mode] : "";
+}
+
+/* "f64 100 x 32x32", "f64 64x64, 3 right sides". */
+static void linalg_text(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    char batch[32] = "", sides[48] = "", order[40] = "";
+    if (l->batch_ndim > 0) {
+        snprintf(batch, sizeof batch, "%" PRId64 " x ", l->batch);
+    }
+    if (l->k > 0) {
+        snprintf(sides, sizeof sides, ", %" PRId64 " right sides", l->k);
+    }
+    if (l->mode == BP_NORM_P) {
+        snprintf(order, sizeof order, "=%g", l->order);
+    }
+    snprintf(buffer, size, "%s %s%" PRId64 "x%" PRId64 "%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, l->m,
+             l->n, sides, mode_text(l), order);
+}
+
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
     switch ((bp_op)problem->op) {
     case BP_OP_GEMM:
         gemm_text(problem, buffer, size);
         return;
+    case BP_OP_FFT:
+        fft_text(problem, buffer, size);
+        return;
+    default:
+        linalg_text(problem, buffer, size);
+        return;
     }
-    bp__copy_text(buffer, size, "?");
 }

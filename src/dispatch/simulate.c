@@ -138,7 +138,7 @@ bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_pr
     }
     bp_problem copy = *problem;
     take_both(&copy, &s->a, &s->b);
-    s->base = (bp_prepared){run, destroy};
+    s->base = (bp_prepared){.run = run, .destroy = destroy};
     s->inner = inner;
     s->round = problem->policy.simulate == SIMULATE_TF32 ? round_tf32 : round_bf16;
     *wrapped = &s->base;

@@ -186,7 +186,7 @@ static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_ver
     }
     const bp_gemm_problem *g = &problem->of.gemm;
     bp_dtype dtype = (bp_dtype)problem->dtype;
-    *plan = (bp__blas_plan){.prepared = {bp__blas_run_scale, destroy_plan},
+    *plan = (bp__blas_plan){.prepared = {.run = bp__blas_run_scale, .destroy = destroy_plan},
                             .trace = instance->trace,
                             .instance = instance,
                             .route = judgement.route};

@@ -162,9 +162,6 @@ static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
 
 bp_reason bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice *choice) {
     memset(choice, 0, sizeof *choice);
-    if (problem->op != BP_OP_GEMM) {
-        return BP_REASON_OP;
-    }
     if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
         return BP_REASON_DTYPE;
     }

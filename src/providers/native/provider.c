@@ -1,5 +1,7 @@
-/* provider.c - the built-in provider: products of every type, shape and layout, with no library and no OpenMP. */
+/* provider.c - the built-in provider: every operation but large factorizations, with no library and no OpenMP. Products
+ * are in this folder, transforms and small linear algebra in folders of their own. */
 #include "choose.h"
+#include "part.h"
 
 #include <stdio.h>
 
@@ -25,13 +27,11 @@ static uint32_t notes_of(const bp_problem *problem, const bp__native_choice *cho
     return notes;
 }
 
-static void accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+static void accept_gemm(const bp_host *host, const bp_problem *problem, bp_verdict *verdict) {
     bp__native_choice choice;
-    verdict->reason = bp__native_choose(instance, problem, &choice);
+    verdict->reason = bp__native_choose(host, problem, &choice);
     if (verdict->reason != BP_REASON_ACCEPTED) {
-        snprintf(verdict->text, sizeof verdict->text, "%s",
-                 verdict->reason == BP_REASON_OP ? "only matrix products are offered"
-                                                 : "only f16, bf16, f32, f64, c64 and c128 are offered");
+        snprintf(verdict->text, sizeof verdict->text, "only f16, bf16, f32, f64, c64 and c128 are offered");
         return;
     }
     verdict->algorithm = choice.algorithm;
@@ -40,14 +40,27 @@ static void accept(void *instance, const bp_problem *problem, bp_verdict *verdic
     verdict->cost_ns = choice.cost_ns;
 }
 
-static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
-    (void)verdict;
-    const bp_host *host = instance;
+static bp_status plan_gemm(const bp_host *host, const bp_problem *problem, bp_prepared **prepared) {
     bp__native_choice choice;
     if (bp__native_choose(host, problem, &choice) != BP_REASON_ACCEPTED) {
         return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
     }
     return bp__native_prepare(host, &choice, &problem->of.gemm, prepared);
+}
+
+static const bp__native_part gemm_part = {accept_gemm, plan_gemm};
+
+static const bp__native_part *part_of(uint32_t op) {
+    return op == BP_OP_GEMM ? &gemm_part : op == BP_OP_FFT ? &bp__native_fft : &bp__native_linalg;
+}
+
+static void accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+    part_of(problem->op)->accept(instance, problem, verdict);
+}
+
+static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
+    (void)verdict;
+    return part_of(problem->op)->plan(instance, problem, prepared);
 }
 
 BP_PROVIDER_DEFINE(native) = {
