@@ -18,6 +18,10 @@
       "Refuse candidates that do not promise the same bits: run = again with as many threads, threads = with any number.") \
     X(blas_preferred, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                            \
       "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...) or a path.")  \
+    X(linalg_preferred, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra",                       \
+      "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...) or a path.") \
+    X(fft_preferred, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft",                                        \
+      "Library to use where it can: an id from `backplane list` (fftw, fftwf, mkl, native, ...) or a path.")             \
     X(dispatch_exclude, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations",                      \
       "Comma-separated ids or families that must not run (quote the list inside a scope's text).")                      \
     X(dispatch_fallback, "dispatch.fallback", WORD, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
@@ -25,8 +29,10 @@
     X(cpu_capability, "cpu.capability", WORD, "auto", "auto|default|avx2|avx512|vsx|zvector|sve256",                     \
       "ATEN_CPU_CAPABILITY", BP_SETTING_POLICY, "native",                                                              \
       "Highest instruction set that our own kernels use; checked against the hardware.")                                \
-    X(plan_cache_max_size, "plan_cache.max_size", INT, "1024", "0..1048576", "", 0, "all operations",                   \
+    X(plan_cache_max_size, "plan_cache.max_size", INT, "1024", "0..1048576", "", 0, "all operations but fft",           \
       "Plans kept for the whole process, least recently used thrown away first; 0 keeps none.")                         \
+    X(fft_plan_cache_max_size, "fft.plan_cache.max_size", INT, "4096", "0..1048576", "", 0, "fft",                      \
+      "Plans of Fourier transforms on the CPU kept for the whole process; 0 keeps none.")                               \
     X(registry_library_path, "registry.library_path", TEXT, "", "", "BACKPLANE_LIBRARY_PATH", BP_SETTING_STARTUP,        \
       "discovery", "Colon-separated folders or files searched for libraries before all others.")                        \
     X(registry_provider_path, "registry.provider_path", TEXT, "", "", "BACKPLANE_PROVIDER_PATH", BP_SETTING_STARTUP,     \

@@ -1,9 +1,11 @@
-/* cache.c - the process-wide plan cache: a hash table with a list by last use, bounded by plan_cache.max_size.
+/* cache.c - the process-wide plan caches, one for Fourier transforms and one for everything else: hash tables with a
+ * list by last use, bounded by plan_cache.max_size and fft.plan_cache.max_size.
  *
  * It is asked when a thread's own short list (call.c) does not know a call. Plans are made outside the lock, because
  * that may load a library; when two threads make the same plan at once, the second one's is thrown away. */
 #include "dispatch/internal.h"
 
+#include "backplane/fft.h"
 #include "registry/internal.h"
 
 #include <string.h>
@@ -17,14 +19,30 @@ typedef struct entry {
     bp_plan *plan;
 } entry;
 
-static struct {
+typedef struct plan_cache {
+    bp_setting_id limit;
     entry **buckets;
     size_t bucket_count; /* a power of two, 0 before the first plan */
     entry *first, *last; /* most and least recently used */
     int64_t size;
     uint64_t hits, misses, evictions;
     uint64_t generation; /* of the entries */
-} cache;
+} plan_cache;
+
+static plan_cache general = {.limit = BP_SET_plan_cache_max_size};
+static plan_cache transforms = {.limit = BP_SET_fft_plan_cache_max_size};
+
+static plan_cache *cache_of(const bp_problem *problem) {
+    return problem->op == BP_OP_FFT ? &transforms : &general;
+}
+
+/* Bytes of a problem that say something: the union holds other operations too. */
+static size_t significant(const bp_problem *problem) {
+    size_t part = problem->op == BP_OP_GEMM  ? sizeof problem->of.gemm
+                  : problem->op == BP_OP_FFT ? sizeof problem->of.fft
+                                             : sizeof problem->of.linalg;
+    return offsetof(bp_problem, of) + part;
+}
 
 static atomic_uint_least32_t generation = 1;
 
@@ -36,123 +54,124 @@ void bp__generation_next(void) {
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
 }
 
-static void unlink_use(entry *e) {
-    *(e->before ? &e->before->after : &cache.first) = e->after;
-    *(e->after ? &e->after->before : &cache.last) = e->before;
+static void unlink_use(plan_cache *cache, entry *e) {
+    *(e->before ? &e->before->after : &cache->first) = e->after;
+    *(e->after ? &e->after->before : &cache->last) = e->before;
     e->before = e->after = NULL;
 }
 
-static void link_first(entry *e) {
-    e->after = cache.first;
-    if (cache.first) {
-        cache.first->before = e;
+static void link_first(plan_cache *cache, entry *e) {
+    e->after = cache->first;
+    if (cache->first) {
+        cache->first->before = e;
     }
-    cache.first = e;
-    if (!cache.last) {
-        cache.last = e;
+    cache->first = e;
+    if (!cache->last) {
+        cache->last = e;
     }
 }
 
-static entry *find(const bp_problem *problem, uint64_t hash) {
-    if (cache.bucket_count == 0) {
+static entry *find(plan_cache *cache, const bp_problem *problem, uint64_t hash) {
+    if (cache->bucket_count == 0) {
         return NULL;
     }
-    for (entry *e = cache.buckets[hash & (cache.bucket_count - 1)]; e; e = e->chain) {
-        if (e->hash == hash && memcmp(&e->plan->problem, problem, sizeof *problem) == 0) {
+    for (entry *e = cache->buckets[hash & (cache->bucket_count - 1)]; e; e = e->chain) {
+        if (e->hash == hash && memcmp(&e->plan->problem, problem, significant(problem)) == 0) {
             return e;
         }
     }
     return NULL;
 }
 
-static void drop(entry *e) {
-    entry **at = &cache.buckets[e->hash & (cache.bucket_count - 1)];
+static void drop(plan_cache *cache, entry *e) {
+    entry **at = &cache->buckets[e->hash & (cache->bucket_count - 1)];
     while (*at != e) {
         at = &(*at)->chain;
     }
     *at = e->chain;
-    unlink_use(e);
-    cache.size--;
+    unlink_use(cache, e);
+    cache->size--;
     bp_plan_release(e->plan);
     bp__free(e);
 }
 
-static void drop_all(void) {
-    while (cache.first) {
-        drop(cache.first);
+static void drop_all(plan_cache *cache) {
+    while (cache->first) {
+        drop(cache, cache->first);
     }
 }
 
 /* Entries of an older generation were made for another list of libraries, or before a fork. */
-static void forget_old_generation(void) {
+static void forget_old_generation(plan_cache *cache) {
     uint64_t now = bp__generation();
-    if (cache.generation != now) {
-        drop_all();
-        cache.generation = now;
+    if (cache->generation != now) {
+        drop_all(cache);
+        cache->generation = now;
     }
 }
 
-static void grow(void) {
-    size_t count = cache.bucket_count ? cache.bucket_count * 2 : 64;
+static void grow(plan_cache *cache) {
+    size_t count = cache->bucket_count ? cache->bucket_count * 2 : 64;
     entry **buckets = bp__alloc_zero(count, sizeof *buckets);
     if (!buckets) {
         return; /* longer chains, no failure */
     }
-    for (entry *e = cache.first; e; e = e->after) {
+    for (entry *e = cache->first; e; e = e->after) {
         entry **at = &buckets[e->hash & (count - 1)];
         e->chain = *at;
         *at = e;
     }
-    bp__free(cache.buckets);
-    cache.buckets = buckets;
-    cache.bucket_count = count;
+    bp__free(cache->buckets);
+    cache->buckets = buckets;
+    cache->bucket_count = count;
 }
 
 /* Takes one more reference to the plan; where memory is short the plan is simply not kept. */
-static void insert(bp_plan *plan, uint64_t hash) {
-    if ((size_t)cache.size >= cache.bucket_count) {
-        grow();
+static void insert(plan_cache *cache, bp_plan *plan, uint64_t hash) {
+    if ((size_t)cache->size >= cache->bucket_count) {
+        grow(cache);
     }
-    entry *e = cache.bucket_count ? bp__alloc_zero(1, sizeof *e) : NULL;
+    entry *e = cache->bucket_count ? bp__alloc_zero(1, sizeof *e) : NULL;
     if (!e) {
         return;
     }
     e->hash = hash;
     e->plan = plan;
     bp__plan_retain(plan);
-    entry **at = &cache.buckets[hash & (cache.bucket_count - 1)];
+    entry **at = &cache->buckets[hash & (cache->bucket_count - 1)];
     e->chain = *at;
     *at = e;
-    link_first(e);
-    cache.size++;
+    link_first(cache, e);
+    cache->size++;
 }
 
-static void trim(int64_t most) {
-    while (cache.size > most) {
-        drop(cache.last);
-        cache.evictions++;
+static void trim(plan_cache *cache, int64_t most) {
+    while (cache->size > most) {
+        drop(cache, cache->last);
+        cache->evictions++;
     }
 }
 
-static bp_plan *take(const bp_problem *problem, uint64_t hash) {
-    entry *e = find(problem, hash);
+static bp_plan *take(plan_cache *cache, const bp_problem *problem, uint64_t hash) {
+    entry *e = find(cache, problem, hash);
     if (!e) {
         return NULL;
     }
-    unlink_use(e);
-    link_first(e);
+    unlink_use(cache, e);
+    link_first(cache, e);
     bp__plan_retain(e->plan);
     return e->plan;
 }
 
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
-    uint64_t hash = bp__hash(problem, sizeof *problem);
-    int64_t most = bp__setting_int(BP_SET_plan_cache_max_size);
+    plan_cache *cache = cache_of(problem);
+    uint64_t hash = bp__hash(problem, significant(problem));
+    int64_t most = bp__setting_int(cache->limit);
     pthread_mutex_lock(&bp__cache_mutex);
-    forget_old_generation();
-    trim(most);
-    *plan = take(problem, hash);
-    *(*plan ? &cache.hits : &cache.misses) += 1;
+    forget_old_generation(cache);
+    trim(cache, most);
+    *plan = take(cache, problem, hash);
+    *(*plan ? &cache->hits : &cache->misses) += 1;
     pthread_mutex_unlock(&bp__cache_mutex);
     *fresh = !*plan;
     if (*plan) {
@@ -161,49 +180,58 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
     BP__TRY(bp__plan_make(plan, problem, 0));
     if (most > 0) {
         pthread_mutex_lock(&bp__cache_mutex);
-        forget_old_generation();
-        bp_plan *other = take(problem, hash);
+        forget_old_generation(cache);
+        bp_plan *other = take(cache, problem, hash);
         if (other) {
             bp_plan_release(*plan);
             *plan = other;
         } else {
-            insert(*plan, hash);
-            trim(most);
+            insert(cache, *plan, hash);
+            trim(cache, most);
         }
         pthread_mutex_unlock(&bp__cache_mutex);
     }
     return BP_OK;
 }
 
-bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {
+static bp_status stats(const plan_cache *cache, const char *function, bp_plan_cache_info *info) {
     if (!info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_cache_stats: info->struct_size must be %zu", sizeof *info);
+        return bp__fail(BP_E_ARGUMENT, "%s: info->struct_size must be %zu", function, sizeof *info);
     }
-    info->max_size = bp__setting_int(BP_SET_plan_cache_max_size);
+    info->max_size = bp__setting_int(cache->limit);
     pthread_mutex_lock(&bp__cache_mutex);
-    info->size = cache.size;
-    info->hits = cache.hits;
-    info->misses = cache.misses;
-    info->evictions = cache.evictions;
+    info->size = cache->size;
+    info->hits = cache->hits;
+    info->misses = cache->misses;
+    info->evictions = cache->evictions;
     pthread_mutex_unlock(&bp__cache_mutex);
     return BP_OK;
 }
 
-bp_status bp_plan_cache_clear(void) {
+/* A new generation makes the threads' short lists forget their plans as well. The other cache's plans go over to it,
+ * unless the generation changed for another reason at the same moment. */
+static bp_status clear(plan_cache *cache) {
+    plan_cache *all[] = {&general, &transforms};
+    pthread_mutex_lock(&bp__cache_mutex);
+    uint64_t before = bp__generation();
     bp__generation_next();
-    pthread_mutex_lock(&bp__cache_mutex);
-    forget_old_generation();
+    drop_all(cache);
+    for (int i = 0; i < BP__COUNT(all); i++) {
+        if (all[i]->generation == before) {
+            all[i]->generation = before + 1;
+        }
+    }
     pthread_mutex_unlock(&bp__cache_mutex);
     return BP_OK;
 }
 
-bp_status bp_plan_cache_at(int index, bp_plan **plan) {
+static bp_status plan_at(const plan_cache *cache, const char *function, int index, bp_plan **plan) {
     if (!plan) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_cache_at: plan must not be NULL");
+        return bp__fail(BP_E_ARGUMENT, "%s: plan must not be NULL", function);
     }
     *plan = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
-    entry *e = index < 0 ? NULL : cache.first;
+    entry *e = index < 0 ? NULL : cache->first;
     for (int i = 0; e && i < index; i++) {
         e = e->after;
     }
@@ -215,11 +243,40 @@ bp_status bp_plan_cache_at(int index, bp_plan **plan) {
     return e ? BP_OK : bp__fail(BP_E_NOT_FOUND, "the plan cache holds no plan number %d", index);
 }
 
+bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {
+    return stats(&general, "bp_plan_cache_stats", info);
+}
+
+bp_status bp_plan_cache_clear(void) {
+    return clear(&general);
+}
+
+bp_status bp_plan_cache_at(int index, bp_plan **plan) {
+    return plan_at(&general, "bp_plan_cache_at", index, plan);
+}
+
+bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info) {
+    return stats(&transforms, "bp_fft_plan_cache_stats", info);
+}
+
+bp_status bp_fft_plan_cache_clear(void) {
+    return clear(&transforms);
+}
+
+bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
+    return plan_at(&transforms, "bp_fft_plan_cache_at", index, plan);
+}
+
+static void reset(plan_cache *cache) {
+    drop_all(cache);
+    bp__free(cache->buckets);
+    *cache = (plan_cache){.limit = cache->limit};
+}
+
 void bp__cache_reset(void) {
     pthread_mutex_lock(&bp__cache_mutex);
-    drop_all();
-    bp__free(cache.buckets);
-    memset(&cache, 0, sizeof cache);
+    reset(&general);
+    reset(&transforms);
     pthread_mutex_unlock(&bp__cache_mutex);
     bp__generation_next();
 }

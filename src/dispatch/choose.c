@@ -32,7 +32,7 @@ static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
 
 static uint32_t simulation_note(const bp_problem *problem) {
     bool bf16 = problem->policy.simulate == 2;
-    return !bp__simulated(problem) ? 0 : bf16 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
+    return !bp__adapter_simulate.applies(problem) ? 0 : bf16 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
 }
 
 /* The setting that switches off what a candidate is or runs on; NULL when none does. */
@@ -83,12 +83,14 @@ static int cheapest(const bp__choice *choice, uint64_t skip, const char *name, i
     return best;
 }
 
-/* The best match for a preference among all candidates, open or not; -1 when no candidate is meant by it. */
+/* The best match for a preference among all candidates, open or not; of equal ones, one whose provider offers the
+ * operation, since a library may serve several providers. -1 when no candidate is meant by it. */
 static int meant(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
     for (int i = 0; i < choice->count; i++) {
-        int match = bp__candidate_matches(choice->candidates[i], name);
+        int match = 2 * bp__candidate_matches(choice->candidates[i], name);
+        match += match > 0 && choice->verdicts[i].reason != BP_REASON_OP;
         if (match > quality) {
             quality = match;
             best = i;
@@ -127,12 +129,19 @@ static const char *said(const bp_verdict *verdict) {
 
 static void say_none(bp__choice *choice, uint64_t skip) {
     choice->status = BP_E_NO_CANDIDATE;
+    int said_of = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp_verdict *v = &choice->verdicts[i];
         bool failed = v->reason == BP_REASON_ACCEPTED && i < 64 && (skip >> i & 1);
-        bp__text_addf(&choice->decision, "%s%s: %s",
-                      i ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
-                      failed ? "failed when tried" : said(v));
+        if (v->reason != BP_REASON_OP) {
+            bp__text_addf(&choice->decision, "%s%s: %s",
+                          said_of++ ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
+                          failed ? "failed when tried" : said(v));
+        }
+    }
+    if (said_of == 0) {
+        bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
+                      bp_op_name((bp_op)choice->asked.op));
     }
 }
 
@@ -143,6 +152,11 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     bp__setting_origin(id, &layer, &where, &node);
     snprintf(buffer, size, *where ? "%s, %s" : "%s", bp_layer_name(layer), where);
     return buffer;
+}
+
+/* "blas.preferred", or the setting that stands there for another family of operations. */
+static const char *preference(const bp__choice *choice) {
+    return bp_setting_at((int)bp__preference_of(choice->asked.op))->name;
 }
 
 static const char *why_not(const bp__choice *choice, const char *preferred, int wanted, char *buffer, size_t size) {
@@ -162,8 +176,8 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
     } else {
         char why[512];
         choice->status = BP_E_FALLBACK;
-        bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this: %s (dispatch.fallback=strict)", preferred,
-                      why_not(choice, preferred, wanted, why, sizeof why));
+        bp__text_addf(&choice->decision, "%s=%s cannot run this: %s (dispatch.fallback=strict)", preference(choice),
+                      preferred, why_not(choice, preferred, wanted, why, sizeof why));
     }
 }
 
@@ -175,12 +189,12 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
     }
     char buffer[512];
     const char *why = why_not(choice, preferred, wanted, buffer, sizeof buffer);
-    bp__text_addf(&choice->decision, "blas.preferred=%s cannot run this (%s); ", preferred, why);
+    bp__text_addf(&choice->decision, "%s=%s cannot run this (%s); ", preference(choice), preferred, why);
     decide_by_cost(choice, problem, skip);
     if (choice->chosen < 0) {
         say_none(choice, skip);
     } else if (problem->policy.fallback == 1) {
-        bp__text_addf(&choice->warning, "blas.preferred=%s cannot run %s: %s; '%s' runs instead", preferred,
+        bp__text_addf(&choice->warning, "%s=%s cannot run %s: %s; '%s' runs instead", preference(choice), preferred,
                       bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->candidates[choice->chosen]));
     }
 }
@@ -202,8 +216,8 @@ static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip)
         return;
     }
     char origin[256];
-    bp__text_addf(&choice->decision, "preferred by blas.preferred=%s (%s)", preferred,
-                  origin_text(BP_SET_blas_preferred, origin, sizeof origin));
+    bp__text_addf(&choice->decision, "preferred by %s=%s (%s)", preference(choice), preferred,
+                  origin_text(bp__preference_of(problem->op), origin, sizeof origin));
 }
 
 /* Estimated time; where results must not depend on the number of threads, neither may the choice: then it is the time
@@ -279,16 +293,14 @@ static bp_status choose_without_promise(bp__choice *choice, uint64_t skip, bool 
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all) {
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
-    const char *simulated = bp__simulated(problem);
-    if (simulated) {
-        bp__simulate_layout(&choice->asked);
-    }
+    const char *adapted = bp__adapted(problem);
+    bp__adapt_layout(&choice->asked);
     bp_status status = choose(choice, skip, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
         status = choose_without_promise(choice, skip, all);
     }
-    if (status == BP_OK && simulated && choice->chosen >= 0) {
-        bp__text_addf(&choice->decision, "; inputs are rounded to %s first", simulated);
+    if (status == BP_OK && adapted && choice->chosen >= 0) {
+        bp__text_addf(&choice->decision, "; %s", adapted);
     }
     if (status == BP_OK && (choice->decision.failed || choice->warning.failed)) {
         status = bp__fail_memory(1024, "the reason of a choice");

@@ -129,8 +129,16 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     }
     bp__text_add(out, "candidates (* chosen, + accepts, - refuses)\n");
     bp_candidate_info c = {.struct_size = sizeof c};
+    int others = 0;
     for (int i = 0; bp_explanation_at(e, i, &c); i++) {
-        add_candidate_text(out, &c);
+        if (c.reason == BP_REASON_OP) {
+            others++;
+        } else {
+            add_candidate_text(out, &c);
+        }
+    }
+    if (others > 0) {
+        bp__text_addf(out, "  (%d more do not offer this operation)\n", others);
     }
     size_t before = out->length;
     bp__text_add(out, "settings that differ from their defaults\n");

@@ -32,11 +32,12 @@ const char *bp__candidate_version(const bp__candidate *candidate);
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 void bp__candidates_reset(void);
-const bp_host *bp__host(void); /* host.c */
+const bp_host *bp__host(void);                                                     /* host.c */
 bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* numeric.c: see bp_host */
 
 /* ---- Policy (policy.c) ---- */
-void bp__policy_resolve(bp_policy *policy);   /* from the calling thread's settings */
+void bp__policy_resolve(bp_policy *policy, bp_op op); /* from the calling thread's settings */
+bp_setting_id bp__preference_of(uint32_t op); /* the setting that names the library preferred for an operation */
 const char *bp__policy_text(uint32_t handle); /* the text behind preferred and exclude */
 void bp__policy_reset(void);
 
@@ -65,12 +66,21 @@ void bp__name_warn_of_unknown(bp__choice *choice, const char *list);
 /* Why the name means no candidate, in one sentence. */
 void bp__name_why_absent(const char *name, char *buffer, size_t size);
 
-/* ---- Simulated precision (simulate.c) ---- */
-/* What f32 inputs of the problem are rounded to before the call, in words; NULL when they are not. */
-const char *bp__simulated(const bp_problem *problem);
-void bp__simulate_layout(bp_problem *problem); /* of the rounded copies */
-/* Puts the rounding before `inner`, a plan for the copies of `problem`'s operands; takes it on success. */
-bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
+/* ---- Adapters: what is done to operands before and after the provider's part (adapt.c) ---- */
+/* What happens, in words that follow "; "; NULL where the provider works on the caller's memory as it is. */
+const char *bp__adapted(const bp_problem *problem);
+void bp__adapt_layout(bp_problem *problem); /* what the provider is asked about */
+/* Puts the adapter around `inner`, a plan for what bp__adapt_layout makes of `problem`; takes it on success. */
+bp_status bp__adapt_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
+
+/* One adapter; the list of all is in adapt.c. */
+typedef struct bp__adapter {
+    const char *(*applies)(const bp_problem *problem); /* NULL or the words */
+    void (*layout)(bp_problem *problem);
+    bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
+} bp__adapter;
+extern const bp__adapter bp__adapter_simulate; /* simulate.c: f32 inputs of products rounded to less */
+extern const bp__adapter bp__adapter_fft;      /* fft_adapt.c: padding, conjugation, whole spectra of real input */
 
 /* Whether a library's threads, as its row tells them, are those of an OpenMP runtime (backends.c). */
 bool bp__on_openmp(const bp_library_info *library);
@@ -125,9 +135,10 @@ void bp__cache_reset(void);
 uint64_t bp__generation(void);
 void bp__generation_next(void);
 
-/* ---- One call (call.c) ---- */
-#define BP__KEY_WORDS 44
-#define BP__OPERANDS 3
+/* ---- One call (call.c: products; operation.c: all other operations; long_way.c) ---- */
+#define BP__KEY_WORDS 64
+#define BP__OPERANDS 3 /* of a product */
+#define BP__MOST_OPERANDS BP_LINALG_OPERANDS
 
 /* Everything that tells one call from another, but addresses and the values of scalars. */
 typedef struct bp__call_key {
@@ -135,14 +146,16 @@ typedef struct bp__call_key {
     int count; /* 0: does not fit, use no short list */
 } bp__call_key;
 
-/* One call of an operation in the making: `key` was filled by bp__call_find. */
+/* One product in the making: `key` was filled by bp__call_find. */
 typedef struct bp__call {
     bp__call_key key;
     const DLTensor *tensors[BP__OPERANDS]; /* inputs, then the output */
 } bp__call;
 
-/* Looks in the thread's short list. `tag` is the operation with its transforms and factor classes. Returns the plan
- * (borrowed) when the call's tensors are known to be valid and do not overlap; NULL when the long way is needed. */
+/* Looks in the thread's short list. `tag` is the operation with its transforms and factor classes, in 31 bits. Returns
+ * the plan (borrowed) when the call's tensors are known to be valid and do not overlap; NULL when the long way is
+ * needed.
+ */
 const bp_plan *bp__call_find(bp__call *call, uint64_t tag);
 
 /* The long way: plan from the cache, run, remembered in the short list. The tensors have been checked. */
@@ -150,6 +163,39 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
 
 /* Runs a found plan on the call's tensors. */
 bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars);
+
+/* The first numbers of tags, so that no two operations have the same: the byte BP__TAG_SHIFT of a tag. */
+enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4 };
+
+#define BP__PARAMETERS 8
+
+/* One call of any other operation, filled by the operation but for `key`. */
+typedef struct bp__operation {
+    uint64_t tag; /* a BP__TAG_ in the lowest byte, then 23 bits of the operation's own */
+    int parameter_count;
+    int count, inputs;                          /* operands, and how many of them are inputs */
+    bool in_place;                              /* the input and the output are one, so they need not be apart */
+    const DLTensor *tensors[BP__MOST_OPERANDS]; /* inputs, then outputs; NULL: not there */
+    uint64_t parameters[BP__PARAMETERS];        /* whatever else tells calls apart */
+    bp__call_key key;
+} bp__operation;
+
+/* As their namesakes above, but that `tensors` may hold NULL for operands that are not there. */
+const bp_plan *bp__operation_find(bp__operation *operation);
+bp_status bp__operation_run(const bp__operation *operation, const bp_plan *plan);
+bp_status bp__operation_plan_and_run(bp__operation *operation, const bp_problem *problem);
+
+/* Plans and explains for an operation's request: `make` checks it and fills the problem, under the options' settings.
+ */
+typedef bp_status (*bp__problem_maker)(bp_problem *problem, const void *request);
+bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_maker make, const void *request);
+bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, bp__problem_maker make,
+                          const void *request);
+
+/* Plans, runs by `run`, and where the library fails for want of memory and the like runs another in its place, as
+ * dispatch.fallback allows. *ran is the plan with a reference, also when it failed; NULL when another one stood in. */
+typedef bp_status (*bp__runner)(const void *call, const bp_plan *plan);
+bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran);
 
 /* Keeps the plan alive until this thread describes another one. */
 void bp__hot_describe(bp_plan *plan);

@@ -92,14 +92,25 @@ static bool needs_scalars(const bp_problem *problem) {
     return problem->op == BP_OP_GEMM && (gemm->alpha == BP_FACTOR_ANY || gemm->beta == BP_FACTOR_ANY);
 }
 
+/* Stands where a plan of another operation has no run(), so that bp_plan_run() need not look. */
+static bp_status refuse_run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+    (void)self;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)scalars;
+    return bp__fail(BP_E_ARGUMENT, "the plan is of no product: run it by bp_plan_execute()");
+}
+
 static bp_status prepare_call(bp_prepared **prepared, const bp__candidate *candidate, const bp__choice *choice,
                               const bp_problem *problem) {
     bp_prepared *inner;
     BP__TRY(candidate->provider->plan(candidate->instance, &choice->asked, &choice->verdicts[choice->chosen], &inner));
-    *prepared = inner;
-    bp_status status = bp__simulated(problem) ? bp__simulate_wrap(problem, inner, prepared) : BP_OK;
+    bp_status status = bp__adapt_wrap(problem, inner, prepared);
     if (status != BP_OK) {
         inner->destroy(inner);
+    } else if (problem->op != BP_OP_GEMM) {
+        (*prepared)->run = refuse_run;
     }
     return status;
 }
@@ -182,6 +193,31 @@ bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c
     }
     int64_t start = bp__now_ns();
     bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars);
+    bp__observe_call(plan, false, start, bp__now_ns(), status);
+    return status;
+}
+
+static bp_status execute(const bp_plan *plan, void *const *operands) {
+    if (plan->problem.op == BP_OP_GEMM) {
+        return bp_plan_run(plan, operands[0], operands[1], operands[2], NULL);
+    }
+    return plan->prepared->execute(plan->prepared, operands);
+}
+
+bp_status bp_plan_execute(const bp_plan *plan, void *const *operands) {
+    if (BP__UNLIKELY(!operands)) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_execute: operands must not be NULL");
+    }
+    uint64_t epoch = bp__settings_epoch();
+    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
+        bp__thread_refresh(epoch);
+    }
+    bp__thread.last_serial = plan->serial;
+    if (BP__LIKELY(!bp__thread.observed || plan->problem.op == BP_OP_GEMM)) {
+        return execute(plan, operands);
+    }
+    int64_t start = bp__now_ns();
+    bp_status status = execute(plan, operands);
     bp__observe_call(plan, false, start, bp__now_ns(), status);
     return status;
 }

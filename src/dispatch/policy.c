@@ -14,11 +14,17 @@ _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec
 
 pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* What one number stands for: the policy, and the preferences of the families of operations beside that of products. */
+typedef struct numbered {
+    bp_policy policy;
+    uint32_t linalg, fft;
+} numbered;
+
 /* Texts that policies name, and policies themselves; both only grow, and are few. */
 static struct {
     const char **texts;
     uint32_t text_count;
-    bp_policy *policies;
+    numbered *policies;
     uint32_t policy_count;
 } known;
 
@@ -63,7 +69,12 @@ static uint8_t avoided(void) {
                      (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__AVOID_ONEDNN));
 }
 
-void bp__policy_resolve(bp_policy *policy) {
+bp_setting_id bp__preference_of(uint32_t op) {
+    return op == BP_OP_GEMM ? BP_SET_blas_preferred : op == BP_OP_FFT ? BP_SET_fft_preferred : BP_SET_linalg_preferred;
+}
+
+/* The settings but for the texts. */
+static void resolve_numbers(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
     int64_t threads = bp__setting_int(BP_SET_num_threads);
     policy->threads = threads > 0 ? (int32_t)threads : bp__usable_cpus();
@@ -76,7 +87,11 @@ void bp__policy_resolve(bp_policy *policy) {
     policy->precision = matmul_precision();
     policy->avoid = avoided();
     policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
-    const char *preferred = bp__setting_text(BP_SET_blas_preferred);
+}
+
+void bp__policy_resolve(bp_policy *policy, bp_op op) {
+    resolve_numbers(policy);
+    const char *preferred = bp__setting_text(bp__preference_of(op));
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
     policy->preferred = text_handle(preferred);
@@ -85,13 +100,13 @@ void bp__policy_resolve(bp_policy *policy) {
 }
 
 /* Numbers start at 1; 0 means that memory was short, and keeps the call out of the short list. */
-static uint32_t policy_number(const bp_policy *policy) {
+static uint32_t policy_number(const numbered *policy) {
     for (uint32_t i = 0; i < known.policy_count; i++) {
         if (memcmp(&known.policies[i], policy, sizeof *policy) == 0) {
             return i + 1;
         }
     }
-    bp_policy *grown = bp__realloc(known.policies, (known.policy_count + 1) * sizeof *grown);
+    numbered *grown = bp__realloc(known.policies, (known.policy_count + 1) * sizeof *grown);
     if (!grown) {
         return 0;
     }
@@ -101,10 +116,13 @@ static uint32_t policy_number(const bp_policy *policy) {
 }
 
 void bp__thread_refresh(uint64_t epoch) {
-    bp_policy policy;
+    numbered policy;
     bp__hot_check();
-    bp__policy_resolve(&policy);
+    bp__policy_resolve(&policy.policy, BP_OP_GEMM);
+    const char *linalg = bp__setting_text(BP_SET_linalg_preferred), *fft = bp__setting_text(BP_SET_fft_preferred);
     pthread_mutex_lock(&bp__policy_mutex);
+    policy.linalg = text_handle(linalg);
+    policy.fft = text_handle(fft);
     bp__thread.policy = policy_number(&policy);
     pthread_mutex_unlock(&bp__policy_mutex);
     bp__thread.observed = bp__observe_wanted();

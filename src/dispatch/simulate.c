@@ -21,12 +21,12 @@ typedef struct source {
     int64_t elements;
 } source;
 
-typedef struct simulated {
+typedef struct rounded {
     bp_prepared base; /* first: what the dispatcher sees */
     bp_prepared *inner;
     uint32_t (*round)(uint32_t bits);
     source a, b;
-} simulated;
+} rounded;
 
 /* ---- Rounding ---- */
 
@@ -54,7 +54,7 @@ static uint32_t round_bf16(uint32_t bits) {
     return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x7FFF + (bits >> 16 & 1)) & ~dropped;
 }
 
-static void copy_rounded(const simulated *s, const source *from, int dim, const uint32_t *in, uint32_t **out) {
+static void copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out) {
     for (int64_t i = 0; i < from->shape[dim]; i++, in += from->strides[dim] * from->parts) {
         if (dim + 1 < from->ndim) {
             copy_rounded(s, from, dim + 1, in, out);
@@ -67,7 +67,7 @@ static void copy_rounded(const simulated *s, const source *from, int dim, const 
 }
 
 static bp_status run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    const simulated *s = (const simulated *)self;
+    const rounded *s = (const rounded *)self;
     size_t part = (size_t)s->a.parts * sizeof(uint32_t);
     size_t size = (size_t)(s->a.elements + s->b.elements) * part;
     uint32_t *copies = bp__alloc(size), *end = copies;
@@ -82,7 +82,7 @@ static bp_status run(const bp_prepared *self, const void *a, const void *b, void
 }
 
 static void destroy(bp_prepared *self) {
-    simulated *s = (simulated *)self;
+    rounded *s = (rounded *)self;
     s->inner->destroy(s->inner);
     bp__free(s);
 }
@@ -119,20 +119,20 @@ static void take_both(bp_problem *problem, source *a, source *b) {
     take(b, problem, gemm->k, gemm->n, &gemm->b_row, &gemm->b_column, gemm->batch_b);
 }
 
-const char *bp__simulated(const bp_problem *problem) {
+static const char *simulated(const bp_problem *problem) {
     bool f32 = problem->op == BP_OP_GEMM && (problem->dtype == BP_F32 || problem->dtype == BP_C64);
     return !f32 || problem->policy.simulate == 0       ? NULL
-           : problem->policy.simulate == SIMULATE_TF32 ? "TF32 (simulate.tf32)"
-                                                       : "bfloat16 (simulate.bf16)";
+           : problem->policy.simulate == SIMULATE_TF32 ? "inputs are rounded to TF32 (simulate.tf32) first"
+                                                       : "inputs are rounded to bfloat16 (simulate.bf16) first";
 }
 
-void bp__simulate_layout(bp_problem *problem) {
+static void simulate_layout(bp_problem *problem) {
     source a, b;
     take_both(problem, &a, &b);
 }
 
-bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped) {
-    simulated *s = bp__alloc_zero(1, sizeof *s);
+static bp_status simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped) {
+    rounded *s = bp__alloc_zero(1, sizeof *s);
     if (!s) {
         return bp__fail_memory(sizeof *s, "a plan");
     }
@@ -144,3 +144,5 @@ bp_status bp__simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_pr
     *wrapped = &s->base;
     return BP_OK;
 }
+
+const bp__adapter bp__adapter_simulate = {simulated, simulate_layout, simulate_wrap};

@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 
-#define TAG_GEMM UINT64_C(2)
-
 static bool is_complex(const DLTensor *t) {
     return t->dtype.code == kDLComplex;
 }
@@ -100,7 +98,7 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
     uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
     uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
-    uint64_t tag = TAG_GEMM | first << 8 | second << 12 | factor_word(alpha, 1.0, complex) << 16 |
+    uint64_t tag = BP__TAG_GEMM | first << 8 | second << 12 | factor_word(alpha, 1.0, complex) << 16 |
                    factor_word(beta, 0.0, complex) << 20;
     const bp_plan *plan = bp__call_find(&call, tag);
     if (BP__LIKELY(plan != NULL)) {

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAG_MATMUL UINT64_C(1)
-
 static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
 
 /* A vector is a matrix with one row (a) or one column (b). */
@@ -143,7 +141,7 @@ bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {
     call.tensors[0] = a;
     call.tensors[1] = b;
     call.tensors[2] = out;
-    const bp_plan *plan = bp__call_find(&call, TAG_MATMUL);
+    const bp_plan *plan = bp__call_find(&call, BP__TAG_MATMUL);
     return BP__LIKELY(plan != NULL) ? bp__call_run(&call, plan, plain) : bp__request_run(&matmul_request, &call, plain);
 }
 

@@ -12,7 +12,7 @@ static bp_status make_problem(bp_problem *problem, const bp__request *request,
     problem->op = BP_OP_GEMM;
     BP__TRY(request->problem(problem, request, tensors, data_optional));
     problem->dtype = (uint32_t)bp_dtype_from_dlpack(tensors[0]->dtype);
-    bp__policy_resolve(&problem->policy);
+    bp__policy_resolve(&problem->policy, BP_OP_GEMM);
     return BP_OK;
 }
 

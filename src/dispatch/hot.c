@@ -1,0 +1,124 @@
+/* hot.c - the life of the threads' short lists: made on first use, freed at the end of a thread or by bp_reset. */
+#include "dispatch/hot.h"
+
+pthread_mutex_t bp__hot_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bp__hot *all_lists;
+static pthread_key_t ending;
+static atomic_bool ending_ready;
+static atomic_uint_least32_t resets; /* each frees the lists of all threads, who find out by this number */
+
+static void free_list(bp__hot *hot) {
+    for (int i = 0; i < BP__HOT_SLOTS; i++) {
+        bp_plan_release(hot->slots[i].plan);
+    }
+    bp_plan_release(hot->described);
+    bp_plan_release(hot->stand_in);
+    bp__free(hot);
+}
+
+void bp__hot_check(void) {
+    if (bp__thread.resets != atomic_load_explicit(&resets, memory_order_acquire)) {
+        bp__thread.hot = NULL;
+    }
+}
+
+/* At the end of a thread. What the key holds only says that there was a list; a reset may have freed it. */
+static void end_list(void *argument) {
+    (void)argument;
+    bp__hot_check();
+    bp__hot *hot = bp__thread.hot;
+    if (!hot) {
+        return;
+    }
+    pthread_mutex_lock(&bp__hot_mutex);
+    *hot->link = hot->next;
+    if (hot->next) {
+        hot->next->link = hot->link;
+    }
+    pthread_mutex_unlock(&bp__hot_mutex);
+    bp__thread.hot = NULL;
+    free_list(hot);
+}
+
+bp__hot *bp__hot_list(void) {
+    bp__hot_check();
+    if (BP__LIKELY(bp__thread.hot != NULL)) {
+        return bp__thread.hot;
+    }
+    bp__hot *hot = bp__alloc_zero(1, sizeof *hot);
+    if (!hot) {
+        return NULL;
+    }
+    pthread_mutex_lock(&bp__hot_mutex);
+    if (!atomic_load(&ending_ready) && pthread_key_create(&ending, end_list) == 0) {
+        atomic_store(&ending_ready, true);
+    }
+    bool kept = atomic_load(&ending_ready) && pthread_setspecific(ending, hot) == 0;
+    if (kept) {
+        hot->next = all_lists;
+        hot->link = &all_lists;
+        if (all_lists) {
+            all_lists->link = &hot->next;
+        }
+        all_lists = hot;
+    }
+    pthread_mutex_unlock(&bp__hot_mutex);
+    if (!kept) {
+        bp__free(hot);
+        return NULL;
+    }
+    hot->last = &hot->slots[0];
+    bp__thread.hot = hot;
+    bp__thread.resets = atomic_load_explicit(&resets, memory_order_relaxed);
+    return hot;
+}
+
+void bp__hot_reset(void) {
+    pthread_mutex_lock(&bp__hot_mutex);
+    bp__hot *hot = all_lists;
+    all_lists = NULL;
+    atomic_fetch_add_explicit(&resets, 1, memory_order_release);
+    pthread_mutex_unlock(&bp__hot_mutex);
+    while (hot) {
+        bp__hot *next = hot->next;
+        free_list(hot);
+        hot = next;
+    }
+    bp__hot_check();
+    bp__thread.last_serial = 0;
+}
+
+void bp__hot_describe(bp_plan *plan) {
+    bp__hot *hot = bp__hot_list();
+    if (hot) {
+        bp__plan_retain(plan);
+        bp_plan_release(hot->described);
+        hot->described = plan;
+    }
+}
+
+bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
+    bp__hot *hot = bp__hot_list();
+    if (!hot || key->count == 0 || bp__thread.policy == 0) {
+        return NULL;
+    }
+    uint64_t hash = bp__hash_key(key);
+    bp__slot *s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
+    bp__plan_retain(plan);
+    bp_plan_release(s->plan);
+    s->plan = plan;
+    s->hash = hash;
+    s->key = *key;
+    hot->last = s;
+    return s;
+}
+
+void bp__hot_keep_stand_in(bp_plan *plan) {
+    bp__hot *hot = bp__hot_list();
+    if (hot) {
+        bp_plan_release(hot->stand_in);
+        hot->stand_in = plan;
+    } else {
+        bp_plan_release(plan);
+    }
+}

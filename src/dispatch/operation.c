@@ -1,0 +1,140 @@
+/* operation.c - the warm path of one-shot calls of every operation but the products: a key of the operation's
+ * parameters and its tensors, looked up in the thread's short list.
+ *
+ * Products have a path of their own (call.c), since they may take less time than making a key. */
+#include "dispatch/hot.h"
+
+static bool make_key(bp__operation *o) {
+    uint64_t *w = o->key.words;
+    const uint64_t *end = w + BP__KEY_WORDS;
+    o->key.count = 0;
+    *w++ = bp__tag_word(o->tag | (uint64_t)o->in_place << 31);
+    *w++ = bp__generation();
+    for (int i = 0; i < o->parameter_count; i++) {
+        *w++ = o->parameters[i];
+    }
+    for (int i = 0; i < o->count; i++) {
+        if (o->tensors[i]) {
+            w = bp__key_tensor(w, end, o->tensors[i]);
+        } else if (end - w >= 1) {
+            *w++ = 0; /* no tensor begins like this, since its type has bits */
+        } else {
+            w = NULL;
+        }
+        if (!w) {
+            return false;
+        }
+    }
+    o->key.count = (int)(w - o->key.words);
+    return true;
+}
+
+static inline bool apart(const bp__operation *o, const bp__slot *s, int i, int j) {
+    int64_t a = (int64_t)(uintptr_t)bp__tensor_data(o->tensors[i]);
+    int64_t b = (int64_t)(uintptr_t)bp__tensor_data(o->tensors[j]);
+    return a + s->high[i] <= b + s->low[j] || b + s->high[j] <= a + s->low[i];
+}
+
+/* Whether the addresses of this call are as good as the checked ones: aligned, and each output apart from the inputs
+ * and from the other outputs. */
+static bool addresses_good(const bp__operation *o, const bp__slot *s) {
+    for (int i = 0; i < o->count; i++) {
+        if (o->tensors[i] && !bp__address_fits(o->tensors[i], s, i)) {
+            return false;
+        }
+    }
+    for (int j = o->inputs; j < o->count && !o->in_place; j++) {
+        for (int i = 0; o->tensors[j] && i < j; i++) {
+            if (o->tensors[i] && !apart(o, s, i, j)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+const bp_plan *bp__operation_find(bp__operation *o) {
+    uint64_t epoch = bp__settings_epoch();
+    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
+        bp__thread_refresh(epoch);
+    }
+    bp__hot *hot = bp__thread.hot;
+    if (!make_key(o) || !hot || bp__thread.policy == 0) {
+        return NULL;
+    }
+    bp__slot *s = hot->last;
+    if (!s->plan || !bp__same_key(&s->key, &o->key)) {
+        uint64_t hash = bp__hash_key(&o->key);
+        s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
+        if (!s->plan || s->hash != hash || !bp__same_key(&s->key, &o->key)) {
+            return NULL;
+        }
+        hot->last = s;
+    }
+    return addresses_good(o, s) ? s->plan : NULL;
+}
+
+static bp_status execute(const void *context, const bp_plan *plan) {
+    const bp__operation *o = context;
+    void *operands[BP__MOST_OPERANDS];
+    for (int i = 0; i < o->count; i++) {
+        operands[i] = o->tensors[i] ? bp__tensor_data(o->tensors[i]) : NULL;
+    }
+    return plan->prepared->execute(plan->prepared, operands);
+}
+
+bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
+    bp__count_run(plan);
+    if (BP__LIKELY(!bp__thread.observed)) {
+        return execute(o, plan);
+    }
+    int64_t start = bp__now_ns();
+    bp_status status = execute(o, plan);
+    bp__observe_call(plan, false, start, bp__now_ns(), status);
+    return status;
+}
+
+bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem) {
+    bp_plan *plan;
+    bp_status status = bp__plan_and_run(problem, execute, o, &plan);
+    bp__slot *s = status == BP_OK && plan ? bp__hot_remember(&o->key, plan) : NULL;
+    for (int i = 0; s && i < o->count; i++) {
+        bp__slot_span(s, i, o->tensors[i]);
+    }
+    bp_plan_release(plan);
+    return status;
+}
+
+bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_maker make, const void *request) {
+    if (!plan) {
+        return bp__fail(BP_E_ARGUMENT, "plan must not be NULL");
+    }
+    *plan = NULL;
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_problem problem;
+    bool fresh;
+    bp_status status = make(&problem, request);
+    if (status == BP_OK) {
+        status = bp__cache_get(plan, &problem, &fresh);
+    }
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, bp__problem_maker make,
+                          const void *request) {
+    if (!explanation) {
+        return bp__fail(BP_E_ARGUMENT, "explanation must not be NULL");
+    }
+    *explanation = NULL;
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_problem problem;
+    bp_status status = make(&problem, request);
+    if (status == BP_OK) {
+        status = bp__explain(explanation, &problem);
+    }
+    bp__call_leave(&scope);
+    return status;
+}
