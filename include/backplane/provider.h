@@ -1,7 +1,7 @@
 /* provider.h - the contract between Backplane and a provider: code that runs operations, ours or yours.
  *
- * A provider is one shared module, or is built in; either way it is one constant bp_provider. A module exports it as
- * `bp_provider_entry`; CONTRIBUTING.md and examples/provider/ show a whole one. Rules:
+ * A provider is one constant bp_provider, in a shared module or built in. A module exports it as `bp_provider_entry`,
+ * or several of them as `bp_provider_entries`; CONTRIBUTING.md and examples/provider/ show a whole one. Rules:
  *   - `abi` is checked before any other field is read: the major number must equal ours, a smaller minor is welcome.
  *     Structs only grow at their end; struct_size says how much of one is there.
  *   - A provider does not link against libbackplane: what it needs from us comes in the bp_host table.
@@ -157,14 +157,14 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
 /* Discrete Fourier transforms over `ndim` dimensions of every item of a batch:
  *     out[k] = scale * sum over j of in[j] * exp(-+ 2 pi i (j0 k0 / n0 + j1 k1 / n1 + ...)),
  * with - forward and + when `inverse`. For R2C the input is real, and the last dimension of the output has n/2+1
- * elements; the rest follows from symmetry. For C2R the last dimension of the input has n/2+1 elements, the rest is taken
- * from symmetry (imaginary parts of elements that are their own mirror are ignored), and the output is real. bp_problem's
- * dtype is the complex one, C64 or C128. Strides are in elements of the operand's own type and may be zero (input only)
- * or negative; dimensions of size 1 have stride 0. The input is not written, but for `in_place`: then input and output are
- * the same memory with the same strides (C2C only). Sizes of dimensions are at least 1. C2C dimensions may stand in any
- * order; those of size 1 are left out, so that ndim may be 0 (a scaled copy).
- * Providers get forward R2C and inverse C2R only, of an input as long as the transform: `fill`, `conjugate` and `given`
- * are the dispatcher's, who asks about, plans and wraps the plain transform. */
+ * elements; the rest follows from symmetry. For C2R the last dimension of the input has n/2+1 elements, the rest is
+ * taken from symmetry (imaginary parts of elements that are their own mirror are ignored), and the output is real.
+ * bp_problem's dtype is the complex one, C64 or C128. Strides are in elements of the operand's own type and may be zero
+ * (input only) or negative; dimensions of size 1 have stride 0. The input is not written, but for `in_place`: then
+ * input and output are the same memory with the same strides (C2C only). Sizes of dimensions are at least 1. C2C
+ * dimensions may stand in any order; those of size 1 are left out, so that ndim may be 0 (a scaled copy). Providers get
+ * forward R2C and inverse C2R only, of an input as long as the transform: `fill`, `conjugate` and `given` are the
+ * dispatcher's, who asks about, plans and wraps the plain transform. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
@@ -188,7 +188,8 @@ typedef struct bp_fft_problem {
 
 #define BP_LINALG_OPERANDS 6
 
-/* One operand of a linear-algebra problem: for each item of the batch a matrix, a vector (columns is 1), or a value (1x1).
+/* One operand of a linear-algebra problem: for each item of the batch a matrix, a vector (columns is 1), or a value
+ * (1x1).
  */
 typedef struct bp_linalg_operand {
     uint32_t dtype; /* a bp_dtype; 0: the operand is not there, and its address is NULL */
@@ -216,32 +217,33 @@ typedef enum bp_linalg_mode {
 } bp_linalg_mode;
 
 /* Linear algebra on every item of a batch: which operands there are and what the operation does with them is told in
- * linalg.h, function by function. Element types are F32, F64, C64 and C128: bp_problem's dtype is that of A (of L, of LU).
- * Outputs do not overlap inputs or each other; an operand may be absent only where linalg.h calls it optional.
+ * linalg.h, function by function. Element types are F32, F64, C64 and C128: bp_problem's dtype is that of A (of L, of
+ * LU). Outputs do not overlap inputs or each other; an operand may be absent only where linalg.h calls it optional.
  *
  * The rule of non-finite input, for all providers: an item in which an element that the operation reads is NaN or
- * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN, its
- * integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `check` the call fails with BP_E_NON_FINITE and names the
- * first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read like arithmetic instead: NaN and
- * infinity go through.
+ * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN,
+ * its integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `check` the call fails with BP_E_NON_FINITE and
+ * names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read like arithmetic
+ * instead: NaN and infinity go through.
  *
  * Failing items: with `check`, execute() returns the status of the first failing item (BP_E_SINGULAR,
- * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what the
- * outputs hold then is not specified. Without, it goes on, writes LAPACK's info for each item, and returns BP_OK. */
+ * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what
+ * the outputs hold then is not specified. Without, it goes on, writes LAPACK's info for each item, and returns BP_OK.
+ */
 typedef struct bp_linalg_problem {
-    int64_t m, n;      /* of A; of the square factor in solves */
-    int64_t k;         /* columns of B (rows when B is on the right: see left); 0 where there is no B */
-    uint8_t mode;      /* a bp_linalg_mode */
-    uint8_t upper;     /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: the
-                        * triangle that holds the factor, or that is read */
-    uint8_t left;      /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
+    int64_t m, n;  /* of A; of the square factor in solves */
+    int64_t k;     /* columns of B (rows when B is on the right: see left); 0 where there is no B */
+    uint8_t mode;  /* a bp_linalg_mode */
+    uint8_t upper; /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: the
+                    * triangle that holds the factor, or that is read */
+    uint8_t left;  /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
     uint8_t adjoint;   /* LU_SOLVE: op(A) is the conjugate transpose */
     uint8_t unit;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
     uint8_t hermitian; /* PINV, MATRIX_RANK */
     uint8_t check;     /* a failing item fails the call */
     uint8_t empty;     /* some size or the batch is 0: only the native provider takes these */
-    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol is
-                        * rcond. Never negative: the caller's default has been put in */
+    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol
+                        * is rcond. Never negative: the caller's default has been put in */
     double order;      /* BP_NORM_P */
     int32_t batch_ndim;
     uint32_t reserved;
@@ -289,9 +291,10 @@ typedef struct bp_verdict {
     char text[192];  /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
 } bp_verdict;
 
-/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. A GEMM has run(),
- * every other operation has execute(), which gets the addresses of the operands in the order of BP_OP_MAP, NULL for those
- * that are not there; the unused one of the two is NULL. execute() is read of providers of minor number 1 and later only.
+/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. A GEMM has
+ * run(), every other operation has execute(), which gets the addresses of the operands in the order of BP_OP_MAP, NULL
+ * for those that are not there; the unused one of the two is NULL. execute() is read of providers of minor number 1 and
+ * later only.
  */
 typedef struct bp_prepared bp_prepared;
 struct bp_prepared {
@@ -332,9 +335,9 @@ typedef struct bp_host {
     bp_capability hardware; /* highest instruction set here */
     /* Grows by one in each child of fork: compare with the value at open to know that you are in a child. */
     const volatile uint32_t *fork_count;
-    /* Keeps the sentence for the first failing item of a linear-algebra call, worded alike for all providers, and returns
-     * the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch, last dimension
-     * fastest. Since minor number 1. */
+    /* Keeps the sentence for the first failing item of a linear-algebra call, worded alike for all providers, and
+     * returns the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch,
+     * last dimension fastest. Since minor number 1. */
     bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
 } bp_host;
 
@@ -363,13 +366,25 @@ typedef struct bp_provider {
  *     BP_PROVIDER_DEFINE(name) = {.abi = BP_PROVIDER_ABI, .struct_size = sizeof(bp_provider), .name = "name", ...};
  *
  * and compiles both ways: to a module, where the constant is exported as BP_PROVIDER_ENTRY, the only name that a module
- * needs to export; and, with BP_BUILTIN_PROVIDER defined, into the library, as `bp_provider_<name>`. */
+ * needs to export; and, with BP_BUILTIN_PROVIDER defined, into the library, as `bp_provider_<name>`.
+ *
+ * A module of several providers is compiled with BP_BUILTIN_PROVIDER defined too, and one more file of it says
+ *
+ *     extern const bp_provider bp_provider_one, bp_provider_other;
+ *     BP_PROVIDERS_DEFINE = {&bp_provider_one, &bp_provider_other, NULL};
+ *
+ * which is exported as BP_PROVIDER_ENTRIES and then asked for alone (since minor number 1). Each of them is taken or
+ * turned away for itself. */
 #define BP_PROVIDER_ENTRY "bp_provider_entry"
+#define BP_PROVIDER_ENTRIES "bp_provider_entries"
 #ifdef __cplusplus
 #define BP__PROVIDER_LINKAGE extern "C"
 #else
 #define BP__PROVIDER_LINKAGE extern
 #endif
+#define BP_PROVIDERS_DEFINE                                                                                            \
+    BP__PROVIDER_LINKAGE BP_API const bp_provider *const bp_provider_entries[];                                        \
+    const bp_provider *const bp_provider_entries[]
 #ifdef BP_BUILTIN_PROVIDER
 #define BP_PROVIDER_DEFINE(name)                                                                                       \
     BP__PROVIDER_LINKAGE const bp_provider bp_provider_##name;                                                         \

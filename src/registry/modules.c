@@ -116,24 +116,32 @@ static const bp__module *accepted_with_name(const char *name) {
     return NULL;
 }
 
-/* Opens the module, for good: what it has started cannot be stopped. */
-static bp_status open_module(const char *path, const bp_provider **provider) {
+/* Opens the module, for good: what it has started cannot be stopped. Its providers are a list that ends with NULL; the
+ * module of a single one has no such list, and `single` makes one. */
+static bp_status open_module(const char *path, const bp_provider *single[2], const bp_provider *const **providers) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *reason = dlerror();
         return bp__fail(BP_E_LOAD, "it cannot be loaded: %s", reason ? reason : "no reason given");
     }
-    const bp_provider *found = dlsym(handle, BP_PROVIDER_ENTRY);
-    if (!found) {
-        return bp__fail(BP_E_SYMBOL, "it does not export %s", BP_PROVIDER_ENTRY);
+    *providers = dlsym(handle, BP_PROVIDER_ENTRIES);
+    if (!*providers) {
+        single[0] = dlsym(handle, BP_PROVIDER_ENTRY);
+        *providers = single;
     }
-    BP__TRY(bp__provider_check(found, BP_PROVIDER_ABI));
-    const bp__module *earlier = accepted_with_name(found->name);
+    if (!**providers) {
+        return bp__fail(BP_E_SYMBOL, "it exports neither " BP_PROVIDER_ENTRY " nor a provider in " BP_PROVIDER_ENTRIES);
+    }
+    return BP_OK;
+}
+
+static bp_status check_provider(const bp_provider *provider) {
+    BP__TRY(bp__provider_check(provider, BP_PROVIDER_ABI));
+    const bp__module *earlier = accepted_with_name(provider->name);
     if (earlier) {
-        return bp__fail(BP_E_LOAD, "its name '%s' is taken by %s, which was found first", found->name,
+        return bp__fail(BP_E_LOAD, "its name '%s' is taken by %s, which was found first", provider->name,
                         earlier->info.path);
     }
-    *provider = found;
     return BP_OK;
 }
 
@@ -157,18 +165,31 @@ static bp_status refuse(const char *path, const char *stem, bp_status status, co
     return add_entry(&entry);
 }
 
+static bp_status add_provider(const char *path, const char *stem, const bp_provider *provider) {
+    bp_status status = check_provider(provider);
+    if (status != BP_OK) {
+        return refuse(path, stem, status, bp_last_error());
+    }
+    bp__module entry = {.provider = provider};
+    BP__TRY(describe(&entry, path, stem, ""));
+    return add_entry(&entry);
+}
+
 static bp_status look_at(const char *path, const char *name) {
     char stem[NAME_MAX + 1];
     bp__copy_text(stem, sizeof stem, name);
     stem[strlen(stem) - strlen(MODULE_SUFFIX)] = '\0';
-    bp__module entry = {0};
+    const bp_provider *single[2] = {NULL, NULL};
+    const bp_provider *const *providers = NULL;
     bp_status status = bp__file_trusted(path);
-    status = status == BP_OK ? open_module(path, &entry.provider) : status;
+    status = status == BP_OK ? open_module(path, single, &providers) : status;
     if (status != BP_OK) {
         return refuse(path, stem, status, bp_last_error());
     }
-    BP__TRY(describe(&entry, path, stem, ""));
-    return add_entry(&entry);
+    for (int i = 0; providers[i]; i++) {
+        BP__TRY(add_provider(path, stem, providers[i]));
+    }
+    return BP_OK;
 }
 
 /* ---- Folders ---- */

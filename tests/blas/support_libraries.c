@@ -52,12 +52,12 @@ const bp_library_info **test_libraries(int *count) {
 }
 
 bp_status test_open(const bp_library_info *library, void **instance) {
-    static bp__blas_family rows[64];
+    static bp__driver_family rows[64];
     static int count;
     bp_status status = bp_provider_blas.open(test_host(), library, instance);
     if (status == BP_OK && count < 64) {
-        bp__blas_instance *opened = *instance;
-        bp__blas_family *row = &rows[count++];
+        bp__driver *opened = *instance;
+        bp__driver_family *row = &rows[count++];
         memcpy(row, opened->family, sizeof *row);
         row->speed.start = 1000;
         opened->family = row;

@@ -15,6 +15,8 @@ MAY_INCLUDE = {
     "dispatch": ["base", "settings", "tensor", "machine", "registry"],
     "ops": ["base", "settings", "tensor", "machine", "registry", "dispatch"],
 }
+# Providers never include each other; what several of them share is a room of its own below these.
+SHARED_BY_PROVIDERS = {"providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"]}
 SYSTEM = re.compile(
     r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
@@ -48,7 +50,8 @@ def wrong(path, quoted, name):
     beside = (house.ROOT / path.parent / name).is_file()
     if room not in MAY_INCLUDE:
         own = beside or name.startswith(folder + "/") or (room == "provider" and f"/{name}".startswith(f"/{folder}"))
-        return None if own else "only the public headers and its own are for it"
+        shared = room == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
+        return None if own or shared else "only the public headers and its own are for it"
     target = name.split("/")[0] if "/" in name else room
     if target == room or target in MAY_INCLUDE[room]:
         return None

@@ -15,6 +15,8 @@ add_module_double(other-major DOUBLE_GARBAGE "DOUBLE_ABI=((BP_PROVIDER_ABI_MAJOR
 add_module_double(newer-minor DOUBLE_GARBAGE "DOUBLE_ABI=(BP_PROVIDER_ABI+1u)")
 add_module_double(small DOUBLE_SIZE=16)
 add_module_double(no-entry DOUBLE_NO_ENTRY)
+add_module_double(several DOUBLE_NAME="first" DOUBLE_SEVERAL)
+add_module_double(empty DOUBLE_EMPTY)
 add_module_double(no-plan DOUBLE_NO_PLAN)
 add_module_double(odd-name "DOUBLE_NAME=\"odd name\"")
 

@@ -218,6 +218,31 @@ static void test_incomplete_modules(void **state) {
     check_refused("folder.so", BP_E_LOAD, "folder.so");
 }
 
+/* One module, several providers: each is taken or turned away for itself. */
+static void test_a_module_of_several(void **state) {
+    (void)state;
+    make_folder("a");
+    copy_double("several", "a/several.so");
+    copy_double("empty", "a/without.so");
+    search(place("a"));
+    check_refused("without.so", BP_E_SYMBOL, "bp_provider_entries");
+    const bp__module *modules;
+    int count, at = 0;
+    assert_int_equal(bp__modules(&modules, &count), BP_OK);
+    const char *names[] = {"first", "several", "second", "several"}; /* the file's where there is none of its own */
+    const char *reasons[] = {"", "newer than", "", "taken by"};
+    for (int i = 0; i < count; i++) {
+        if (strstr(modules[i].info.path, "/a/several.so")) {
+            assert_true(at < 4);
+            assert_string_equal(modules[i].info.name, names[at]);
+            assert_non_null(strstr(modules[i].info.reason, reasons[at]));
+            assert_int_equal(modules[i].provider == NULL, *reasons[at] != '\0');
+            at++;
+        }
+    }
+    assert_int_equal(at, 4);
+}
+
 static void test_untrusted_files_are_not_opened(void **state) {
     (void)state;
     make_folder("a");
@@ -371,6 +396,7 @@ int main(void) {
         ON_FILES(test_interface_numbers),
         cmocka_unit_test(test_interface_rules),
         ON_FILES(test_incomplete_modules),
+        ON_FILES(test_a_module_of_several),
         ON_FILES(test_untrusted_files_are_not_opened),
         ON_FILES(test_files_of_others_are_not_opened),
         ON_FILES(test_first_of_a_name_wins),

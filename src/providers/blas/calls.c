@@ -86,12 +86,12 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
                                 const bp_scalar *scalars) {                                                            \
         const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
         (void)scalars;                                                                                                 \
-        if (__builtin_expect(!bp__blas_seat_mine && bp__blas_forked(p->instance), 0)) {                                \
-            return bp__blas_fail_forked(p->instance);                                                                  \
+        if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {                              \
+            return bp__driver_fail_forked(p->driver);                                                                  \
         }                                                                                                              \
-        bp__blas_seat *seat = bp__blas_enter(p->trace);                                                                \
+        bp__driver_seat *seat = bp__driver_enter(p->trace);                                                            \
         CALL(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);                                               \
-        bp__blas_leave(p->trace, seat);                                                                                \
+        bp__driver_leave(p->trace, seat);                                                                              \
         return BP_OK;                                                                                                  \
     }
 #define DEFINE_RUNS(NAME)                                                                                              \

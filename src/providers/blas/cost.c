@@ -25,7 +25,7 @@ static int precision(const bp__blas_route *route) {
 }
 
 /* Kernels compute whole tiles, about 64 bytes by 4, however few rows and columns are wanted; plain loops do not. */
-static double whole_tiles(const bp__blas_family *family, const bp__blas_route *route) {
+static double whole_tiles(const bp__driver_family *family, const bp__blas_route *route) {
     double rows = (double)route->m;
     double columns = (double)route->n;
     if (family->speed.plain > 0) {
@@ -35,17 +35,17 @@ static double whole_tiles(const bp__blas_family *family, const bp__blas_route *r
     return (rows < tile ? tile : rows) * (columns < 4 ? 4 : columns);
 }
 
-static double gemm_work(const bp__blas_instance *instance, const bp__blas_route *route, double wide) {
-    const bp__blas_speed *speed = &instance->family->speed;
+static double gemm_work(const bp__driver *driver, const bp__blas_route *route, double wide) {
+    const bp__driver_speed *speed = &driver->family->speed;
     int p = precision(route);
-    double operations = 2.0 * whole_tiles(instance->family, route) * (double)route->k * wide * wide;
-    return operations / instance->peak[p] + count(&route->c) * wide * speed->c_element[p] +
+    double operations = 2.0 * whole_tiles(driver->family, route) * (double)route->k * wide * wide;
+    return operations / driver->peak[p] + count(&route->c) * wide * speed->c_element[p] +
            (count(&route->first) + count(&route->second)) * wide * speed->pack_element[p];
 }
 
-static double gemv_work(const bp__blas_instance *instance, const bp__blas_route *route, double wide) {
-    const bp__blas_speed *speed = &instance->family->speed;
-    int64_t cache = instance->host->machine.l3_bytes;
+static double gemv_work(const bp__driver *driver, const bp__blas_route *route, double wide) {
+    const bp__driver_speed *speed = &driver->family->speed;
+    int64_t cache = driver->host->machine.l3_bytes;
     double elements = count(&route->first);
     double bytes = elements * (double)route->element;
     int64_t columns = route->first.transform == 'N' ? route->k : route->m;
@@ -64,8 +64,8 @@ static double copies(const bp__blas_route *route) {
     return elements * COPY_ELEMENT;
 }
 
-double bp__blas_cost(const bp__blas_instance *instance, const bp__blas_route *route, int threads) {
-    const bp__blas_speed *speed = &instance->family->speed;
+double bp__blas_cost(const bp__driver *driver, const bp__blas_route *route, int threads) {
+    const bp__driver_speed *speed = &driver->family->speed;
     double wide = is_complex(route) ? 2 : 1;
     double calls = (double)route->batch;
     switch (route->kind) {
@@ -78,7 +78,7 @@ double bp__blas_cost(const bp__blas_instance *instance, const bp__blas_route *ro
         break;
     }
     bool gemv = route->kind == BP__BLAS_GEMV;
-    double work = gemv ? gemv_work(instance, route, wide) : gemm_work(instance, route, wide);
+    double work = gemv ? gemv_work(driver, route, wide) : gemm_work(driver, route, wide);
     if (threads > 1) {
         work = work / threads + speed->start;
     }

@@ -3,47 +3,18 @@
  * accept() judges from the facts of the library's row in the list; the library itself is opened by the first plan. */
 #include "providers/blas/blas.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CLOCK_GHZ 3.0 /* assumed: costs are for putting candidates in order */
-
-/* Which runtime MKL runs on is known when it is loaded. */
-static bp__blas_trace *runtime_of(const bp__blas_instance *instance) {
-    const char *threading = instance->library->threading;
-    bool shared =
-        strcmp(threading, "libgomp") == 0 || strcmp(threading, "libomp") == 0 || strcmp(threading, "libiomp5") == 0;
-    return shared && instance->family->setter != BP__BLAS_SET_MKL ? bp__blas_trace_of(threading) : instance->trace;
-}
-
-static bp_status open_instance(const bp_host *host, const bp_library_info *library, void **opened) {
-    if (!library) {
-        return host->fail(BP_E_ARGUMENT, "library: the blas provider drives a library and was given none");
-    }
-    bp__blas_instance *instance = host->allocate(sizeof *instance);
-    if (!instance) {
-        return host->fail(BP_E_NO_MEMORY, "no memory for an instance of the blas provider");
-    }
-    memset(instance, 0, sizeof *instance);
-    instance->host = host;
-    instance->library = library;
-    instance->family = bp__blas_family_of(library);
-    instance->survives_fork = instance->family->survives_fork;
-    instance->trace = bp__blas_trace_of(instance->family->stateless ? NULL : library->path);
-    atomic_init(&instance->runtime, runtime_of(instance));
-    instance->int_max = library->int_bits == 64 ? INT64_MAX : INT32_MAX;
-    const bp__blas_speed *speed = &instance->family->speed;
-    double rate = bp__blas_kernel_flops(library->kernels, host->hardware) * CLOCK_GHZ * speed->peak_part;
-    instance->peak[0] = speed->plain > 0 ? speed->plain : 2 * rate;
-    instance->peak[1] = speed->plain > 0 ? speed->plain : rate;
-    atomic_init(&instance->most_threads, INT_MAX);
-    *opened = instance;
-    return BP_OK;
+static bp_status open_instance(const bp_host *host, const bp_library_info *library, void **instance) {
+    bp__driver *driver = NULL;
+    bp_status status = bp__driver_open(host, library, &driver);
+    *instance = driver;
+    return status;
 }
 
 static void close_instance(void *instance) {
-    ((bp__blas_instance *)instance)->host->release(instance);
+    bp__driver_close(instance);
 }
 
 /* ---- Plans ---- */
@@ -62,47 +33,46 @@ static char letter_of(bp_dtype dtype) {
 
 /* C names carry the suffix of the Fortran names, less one of the underscores around it: dgemm_ and cblas_dgemm,
  * dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
-static void *find_c_routine(const bp__blas_instance *instance, const char *name, char *symbol, size_t size) {
-    const char *suffix = instance->library->suffix;
+static void *find_c_routine(const bp__driver *driver, const char *name, char *symbol, size_t size) {
+    const char *suffix = driver->library->suffix;
     int length = (int)strlen(suffix);
     const char *starts[] = {suffix[0] == '_' ? suffix + 1 : suffix, suffix, suffix};
     int lengths[] = {(int)strlen(starts[0]), length > 0 && suffix[length - 1] == '_' ? length - 1 : length, length};
     for (int i = 0; i < 3; i++) {
-        snprintf(symbol, size, "%scblas_%s%.*s", instance->library->prefix, name, lengths[i], starts[i]);
-        void *found = instance->host->symbol(instance->handle, symbol);
+        snprintf(symbol, size, "%scblas_%s%.*s", driver->library->prefix, name, lengths[i], starts[i]);
+        void *found = driver->host->symbol(driver->handle, symbol);
         if (found) {
             return found;
         }
     }
-    snprintf(symbol, size, "%scblas_%s%.*s", instance->library->prefix, name, lengths[0], starts[0]);
+    snprintf(symbol, size, "%scblas_%s%.*s", driver->library->prefix, name, lengths[0], starts[0]);
     return NULL;
 }
 
 /* The Fortran name first: it is the shorter way, since C's checks and turns its arguments before it calls the same
  * code. */
-static bp_status find_routine(const bp__blas_instance *instance, const bp__blas_route *route, void (**routine)(void),
-                              bool *c) {
-    const bp_library_info *library = instance->library;
+static bp_status find_routine(const bp__driver *driver, const bp__blas_route *route, void (**routine)(void), bool *c) {
+    const bp_library_info *library = driver->library;
     char name[8], symbol[128] = "", c_symbol[128] = "";
     snprintf(name, sizeof name, "%c%s", letter_of(route->dtype), route->kind == BP__BLAS_GEMM ? "gemm" : "gemv");
     void *found = NULL;
     if (library->kinds & BP_LIB_BLAS) {
         snprintf(symbol, sizeof symbol, "%s%s%s", library->prefix, name, library->suffix);
-        found = instance->host->symbol(instance->handle, symbol);
+        found = driver->host->symbol(driver->handle, symbol);
     }
     *c = found == NULL;
     if (!found && (library->kinds & BP_LIB_CBLAS)) {
-        found = find_c_routine(instance, name, c_symbol, sizeof c_symbol);
+        found = find_c_routine(driver, name, c_symbol, sizeof c_symbol);
     }
     *routine = (void (*)(void))found;
     return found ? BP_OK
-                 : instance->host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s%s%s", library->id, library->path,
-                                        symbol, symbol[0] && c_symbol[0] ? " and " : "", c_symbol);
+                 : driver->host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s%s%s", library->id, library->path, symbol,
+                                      symbol[0] && c_symbol[0] ? " and " : "", c_symbol);
 }
 
 static void destroy_plan(bp_prepared *prepared) {
     bp__blas_plan *plan = (bp__blas_plan *)prepared;
-    plan->instance->host->release(plan);
+    plan->driver->host->release(plan);
 }
 
 static const void *constant(bp_dtype dtype, uint8_t factor) {
@@ -139,45 +109,39 @@ static void fix_arguments(bp__blas_plan *plan, int bits) {
 }
 
 static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
-    bp__blas_instance *instance = plan->instance;
+    bp__driver *driver = plan->driver;
     const bp__blas_route *route = &plan->route;
-    bp_status status = bp__blas_load(instance);
+    bp_status status = bp__driver_ready(driver);
     if (status != BP_OK) {
         return status;
-    }
-    if (bp__blas_forked(instance)) { /* MKL has joined a runtime that was lost before */
-        return bp__blas_fail_forked(instance);
     }
     bool c;
-    status = find_routine(instance, route, &plan->routine, &c);
+    status = find_routine(driver, route, &plan->routine, &c);
     if (status != BP_OK) {
         return status;
     }
-    plan->threads = judgement->settles ? bp__blas_threads_granted(instance, judgement->threads) : judgement->threads;
-    plan->settles = judgement->settles;
-    plan->locks = judgement->locks;
-    plan->marks = plan->threads != 1 && !instance->survives_fork;
-    fix_arguments(plan, instance->library->int_bits);
+    plan->settling = bp__driver_settle_plan(driver, &judgement->settling);
+    fix_arguments(plan, driver->library->int_bits);
     bp__blas_run run;
-    bp__blas_thunk(route->kind, route->dtype, instance->library->int_bits, c, &plan->call, &run);
-    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->locks;
-    bool plain = single && !plan->settles && !plan->marks;
-    plan->prepared.run = plain ? run : single && plan->settles ? bp__blas_run_settled : bp__blas_run_general;
+    bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
+    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settling.locks;
+    bool plain = single && !plan->settling.settles && !plan->settling.marks;
+    plan->prepared.run = plain ? run : single && plan->settling.settles ? bp__blas_run_settled : bp__blas_run_general;
     return BP_OK;
 }
 
 static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
-    bp__blas_instance *instance = opaque;
-    const bp_host *host = instance->host;
+    bp__driver *driver = opaque;
+    const bp_host *host = driver->host;
     bp_verdict again = {.struct_size = sizeof again};
     bp__blas_judgement judgement;
     (void)verdict;
-    bp__blas_judge(instance, problem, &judgement, &again);
+    bp__blas_judge(driver, problem, &judgement, &again);
     if (again.reason == BP_REASON_FORKED) {
-        return bp__blas_fail_forked(instance);
+        return bp__driver_fail_forked(driver);
     }
     if (again.reason != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this product: %s", instance->library->id,
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this product: %s", driver->library->id,
                           again.text);
     }
     bp__blas_plan *plan = host->allocate(sizeof *plan);
@@ -187,8 +151,8 @@ static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_ver
     const bp_gemm_problem *g = &problem->of.gemm;
     bp_dtype dtype = (bp_dtype)problem->dtype;
     *plan = (bp__blas_plan){.prepared = {.run = bp__blas_run_scale, .destroy = destroy_plan},
-                            .trace = instance->trace,
-                            .instance = instance,
+                            .trace = driver->trace,
+                            .driver = driver,
                             .route = judgement.route};
     plan->swap = plan->route.swap;
     plan->alpha = constant(dtype, g->alpha);
@@ -215,5 +179,5 @@ BP_PROVIDER_DEFINE(blas) = {
     .close = close_instance,
     .accept = bp__blas_accept,
     .plan = make_plan,
-    .threads = bp__blas_threads,
+    .threads = bp__driver_threads,
 };

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-bp_status bp__blas_fail_forked(const bp__blas_instance *instance) {
-    return instance->host->fail(
-        BP_E_FORKED,
-        "library '%s' is lost to this process: before it was forked, the library or another one on its threads (%s) "
-        "ran on several of them, or a thread was inside it; use another library in the child, or run exec",
-        instance->library->id, instance->library->threading);
-}
-
 /* A factor in the element type. bp_scalar is two doubles, as a complex double is. */
 typedef union factor {
     float f32[2];
@@ -56,8 +48,8 @@ static const void *packed(const bp__blas_plan *p, const bp__blas_matrix *x, cons
     if (!x->packs) {
         return from;
     }
-    p->instance->host->copy_matrix(p->route.dtype, x->rows, x->columns, scratch, 1, x->rows, from, x->row, x->column,
-                                   x->conjugate);
+    p->driver->host->copy_matrix(p->route.dtype, x->rows, x->columns, scratch, 1, x->rows, from, x->row, x->column,
+                                 x->conjugate);
     return scratch;
 }
 
@@ -71,10 +63,10 @@ static void run_one(const bp__blas_plan *p, const void *alpha, const void *first
     }
     void *mine = scratch + route->c_at;
     if (p->reads_c) {
-        p->instance->host->copy_matrix(route->dtype, x->rows, x->columns, mine, 1, x->rows, c, x->row, x->column, 0);
+        p->driver->host->copy_matrix(route->dtype, x->rows, x->columns, mine, 1, x->rows, c, x->row, x->column, 0);
     }
     p->call(p, alpha, first, second, beta, mine);
-    p->instance->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
+    p->driver->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
 }
 
 static void run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
@@ -95,37 +87,29 @@ static void run_batch(const bp__blas_plan *p, const void *alpha, const char *fir
     }
 }
 
-/* Before the call: what it leaves behind must be known in a child from the first moment. */
-static void note_threads(const bp__blas_plan *p) {
-    bp__blas_trace *runtime = atomic_load_explicit(&p->instance->runtime, memory_order_relaxed);
-    if (p->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
-        atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
-    }
-}
-
 bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const void *b, void *c,
                                const bp_scalar *scalars) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
     (void)scalars;
-    if (bp__blas_forked(p->instance)) {
-        return bp__blas_fail_forked(p->instance);
+    if (bp__driver_forked(p->driver)) {
+        return bp__driver_fail_forked(p->driver);
     }
-    bp__blas_enter_threads(p->instance->trace);
-    note_threads(p);
-    int before = bp__blas_threads_begin_unlocked(p->instance, p->threads);
+    bp__driver_enter_threads(p->driver->trace);
+    bp__driver_note_threads(p->driver, &p->settling);
+    int before = bp__driver_threads_begin_unlocked(p->driver, p->settling.threads);
     p->call(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);
-    bp__blas_threads_end(p->instance, p->threads, before);
-    bp__blas_leave_threads(p->instance->trace);
+    bp__driver_threads_end(p->driver, p->settling.threads, before);
+    bp__driver_leave_threads(p->driver->trace);
     return BP_OK;
 }
 
 bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
                                const bp_scalar *scalars) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
-    bp__blas_instance *instance = p->instance;
-    const bp_host *host = instance->host;
-    if (bp__blas_forked(instance)) {
-        return bp__blas_fail_forked(instance);
+    bp__driver *driver = p->driver;
+    const bp_host *host = driver->host;
+    if (bp__driver_forked(driver)) {
+        return bp__driver_fail_forked(driver);
     }
     if (!scalars && (!p->alpha || !p->beta)) {
         return host->fail(BP_E_ARGUMENT, "scalars: alpha and beta are needed, since the plan was made for any value");
@@ -141,24 +125,9 @@ bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const voi
     factor storage[2];
     const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &scalars[0], &storage[0]);
     const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &scalars[1], &storage[1]);
-    int before = 0;
-    bp__blas_enter_threads(instance->trace);
-    if (p->locks) {
-        bp__blas_lock(instance);
-    }
-    note_threads(p);
-    if (p->settles) {
-        before = p->locks ? bp__blas_threads_begin(instance, p->threads)
-                          : bp__blas_threads_begin_unlocked(instance, p->threads);
-    }
+    int before = bp__driver_begin(driver, &p->settling);
     run_batch(p, alpha, p->swap ? b : a, p->swap ? a : b, beta, c, scratch);
-    if (p->settles) {
-        bp__blas_threads_end(instance, p->threads, before);
-    }
-    if (p->locks) {
-        bp__blas_unlock(instance);
-    }
-    bp__blas_leave_threads(instance->trace);
+    bp__driver_end(driver, &p->settling, before);
     return BP_OK;
 }
 
@@ -203,7 +172,7 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const void *a, const void 
         return BP_OK;
     }
     if (!p->beta && !scalars) {
-        return p->instance->host->fail(BP_E_ARGUMENT, "scalars: beta is needed, since the plan was made for any value");
+        return p->driver->host->fail(BP_E_ARGUMENT, "scalars: beta is needed, since the plan was made for any value");
     }
     walk at = {0};
     for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {

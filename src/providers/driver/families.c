@@ -1,6 +1,6 @@
 /* families.c - the table of libraries. The speeds were measured on one core of a Zen 3 server processor (AVX2, about 47
  * GFLOP/s in f64), smallest of many runs, and are meant for putting candidates in order, not for prediction. */
-#include "providers/blas/families.h"
+#include "providers/driver/families.h"
 
 #include <string.h>
 #include <strings.h>
@@ -21,30 +21,30 @@
 #define SLOW_SPEED(start_ns) \
     {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns}
 
-static const bp__blas_family families[] = {
+static const bp__driver_family families[] = {
     /* OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
      * below 2304 (complex 1024) times that in gemv. The rows take the factor as 1. */
     {.family = "openblas", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .speed = OPENBLAS_SPEED(0)},
-    {.family = "openblas", .threading = "pthread", .setter = BP__BLAS_SET_OPENBLAS, .survives_fork = true,
+    {.family = "openblas", .threading = "pthread", .setter = BP__DRIVER_SET_OPENBLAS, .survives_fork = true,
      .stops_at_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(8000)},
     /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call that
      * finds another count than the last one changes buffers that all threads share. */
-    {.family = "openblas", .threading = ANY_THREADING, .setter = BP__BLAS_SET_OPENMP, .serialise = true,
+    {.family = "openblas", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_OPENMP, .serialise = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(LIBGOMP_START)},
     {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .speed = BLIS_SPEED(500, 0)},
     /* The pthread build makes its threads anew in every call; gemv is never threaded. */
-    {.family = "blis", .threading = "pthread", .setter = BP__BLAS_SET_BLIS, .survives_fork = true,
+    {.family = "blis", .threading = "pthread", .setter = BP__DRIVER_SET_BLIS, .survives_fork = true,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(560, NEW_THREADS_START)},
-    {.family = "blis", .threading = ANY_THREADING, .setter = BP__BLAS_SET_BLIS,
+    {.family = "blis", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_BLIS,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(1050, LIBGOMP_START)},
     /* MKL promises equal bits only for operands aligned alike to 64 bytes, which problems do not tell, and in its CBWR
      * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
-    {.family = "mkl", .threading = ANY_THREADING, .setter = BP__BLAS_SET_MKL,
+    {.family = "mkl", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_MKL,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
      .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
@@ -52,10 +52,10 @@ static const bp__blas_family families[] = {
     /* Nothing is promised for libraries that we have not seen. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},
-    {.family = NULL, .threading = "libgomp", .setter = BP__BLAS_SET_OPENMP, .serialise = true,
+    {.family = NULL, .threading = "libgomp", .setter = BP__DRIVER_SET_OPENMP, .serialise = true,
      .speed = SLOW_SPEED(LIBGOMP_START)},
-    {.family = NULL, .threading = "libomp", .setter = BP__BLAS_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED(10000)},
-    {.family = NULL, .threading = "libiomp5", .setter = BP__BLAS_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED(10000)},
+    {.family = NULL, .threading = "libomp", .setter = BP__DRIVER_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED(10000)},
+    {.family = NULL, .threading = "libiomp5", .setter = BP__DRIVER_SET_OPENMP, .serialise = true, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
 };
 
@@ -73,8 +73,8 @@ static const struct {
 };
 /* clang-format on */
 
-const bp__blas_family *bp__blas_family_of(const bp_library_info *library) {
-    const bp__blas_family *row = families;
+const bp__driver_family *bp__driver_family_of(const bp_library_info *library) {
+    const bp__driver_family *row = families;
     while ((row->family && strcmp(row->family, library->family) != 0) ||
            (row->threading && strcmp(row->threading, library->threading) != 0)) {
         row++;
@@ -96,7 +96,7 @@ static double hardware_flops(bp_capability hardware) {
     }
 }
 
-double bp__blas_kernel_flops(const char *kernels, bp_capability hardware) {
+double bp__driver_kernel_flops(const char *kernels, bp_capability hardware) {
     double limit = hardware_flops(hardware);
     for (size_t i = 0; i < sizeof kernel_sets / sizeof kernel_sets[0]; i++) {
         if (strcasecmp(kernel_sets[i].name, kernels) == 0) {

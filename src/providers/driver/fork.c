@@ -1,5 +1,5 @@
 /* fork.c - finds out, in a child of fork, which libraries and OpenMP runtimes are lost to it: see fork.h. */
-#include "providers/blas/fork.h"
+#include "providers/driver/fork.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 
 #define TRACES 64
 
-static bp__blas_trace traces[TRACES], nothing;
+static bp__driver_trace traces[TRACES], nothing;
 
 static unsigned hash(const char *name) {
     unsigned value = 2166136261u;
@@ -18,7 +18,7 @@ static unsigned hash(const char *name) {
     return value ? value : 1;
 }
 
-bp__blas_trace *bp__blas_trace_of(const char *name) {
+bp__driver_trace *bp__driver_trace_of(const char *name) {
     if (!name) {
         return &nothing;
     }
@@ -36,15 +36,15 @@ bp__blas_trace *bp__blas_trace_of(const char *name) {
 
 #define SEATS 256
 
-static bp__blas_seat seats[SEATS];
-_Thread_local bp__blas_seat *bp__blas_seat_mine __attribute__((tls_model("initial-exec")));
+static bp__driver_seat seats[SEATS];
+_Thread_local bp__driver_seat *bp__driver_seat_mine __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static bool has_key;
 static atomic_bool any_lost;
 
 static void stand_up(void *opaque) {
-    bp__blas_seat *seat = opaque;
-    bp__blas_seat_mine = NULL;
+    bp__driver_seat *seat = opaque;
+    bp__driver_seat_mine = NULL;
     atomic_store_explicit(&seat->inside, NULL, memory_order_relaxed);
     atomic_store_explicit(&seat->taken, false, memory_order_release);
 }
@@ -53,7 +53,7 @@ static void make_key(void) {
     has_key = pthread_key_create(&key, stand_up) == 0;
 }
 
-bp__blas_seat *bp__blas_seat_take(void) {
+bp__driver_seat *bp__driver_seat_take(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     for (int i = 0; has_key && !atomic_load(&any_lost) && i < SEATS; i++) {
@@ -65,7 +65,7 @@ bp__blas_seat *bp__blas_seat_take(void) {
             atomic_store_explicit(&seats[i].taken, false, memory_order_release);
             return NULL;
         }
-        return bp__blas_seat_mine = &seats[i];
+        return bp__driver_seat_mine = &seats[i];
     }
     return NULL;
 }
@@ -84,7 +84,7 @@ static void doze(void) {
  * handler runs right after ours and is soon done; then only the child is lost to a thread that goes in. */
 #define MOST_DOZES 1000
 
-void bp__blas_enter_threads(bp__blas_trace *trace) {
+void bp__driver_enter_threads(bp__driver_trace *trace) {
     bool waits = atomic_load_explicit(&trace->waits, memory_order_relaxed) && !this_fork;
     for (int i = 0;; i++) {
         atomic_fetch_add(&trace->inside, 1);
@@ -98,7 +98,7 @@ void bp__blas_enter_threads(bp__blas_trace *trace) {
 
 /* Between the moment when a library stops its threads and the fork itself, starting them again loses the library to the
  * child, also where the call ends in time. */
-void bp__blas_leave_threads(bp__blas_trace *trace) {
+void bp__driver_leave_threads(bp__driver_trace *trace) {
     if (atomic_load(&under_way) != 0) {
         unsigned now = atomic_load(&forks);
         unsigned seen = atomic_load(&trace->in_window);
@@ -129,7 +129,7 @@ static void after_in_parent(void) {
     }
 }
 
-static void lose(bp__blas_trace *trace) {
+static void lose(bp__driver_trace *trace) {
     if (trace != &nothing) {
         atomic_store(&trace->lost, true);
         atomic_store(&any_lost, true);
@@ -138,10 +138,10 @@ static void lose(bp__blas_trace *trace) {
 
 static void empty_seats(void) {
     for (int i = 0; i < SEATS; i++) {
-        if (&seats[i] == bp__blas_seat_mine) {
+        if (&seats[i] == bp__driver_seat_mine) {
             continue;
         }
-        bp__blas_trace *inside = atomic_load(&seats[i].inside);
+        bp__driver_trace *inside = atomic_load(&seats[i].inside);
         if (inside) {
             lose(inside);
         }
@@ -156,7 +156,7 @@ static void after_in_child(void) {
     }
     empty_seats();
     for (int i = 0; i < TRACES; i++) {
-        bp__blas_trace *trace = &traces[i];
+        bp__driver_trace *trace = &traces[i];
         bool entered = atomic_exchange(&trace->inside, 0) > 0 || atomic_load(&trace->in_window) >= this_fork;
         if (entered || atomic_load(&trace->threaded)) {
             lose(trace);
@@ -164,13 +164,13 @@ static void after_in_child(void) {
     }
     atomic_store(&nothing.inside, 0);
     if (atomic_load(&any_lost)) {
-        bp__blas_seat_mine = NULL;
+        bp__driver_seat_mine = NULL;
     }
     atomic_store(&under_way, 0);
     this_fork = 0;
 }
 
-bool bp__blas_watch(bp__blas_trace *trace, bool waits) {
+bool bp__driver_watch(bp__driver_trace *trace, bool waits) {
     if (atomic_exchange(&trace->watched, true)) {
         return true;
     }

@@ -3,58 +3,59 @@
  * A child has one thread and a copy of the memory as it was. A library is lost in it, for good, when that memory tells
  * of threads which are not there: a pool of threads that does not come back, or a lock that a thread held inside the
  * library. Neither can be seen from outside, so it is noted here who is inside which library while a call lasts, and
- * which runtime has started threads. The notes outlive instances, since libraries stay loaded; a pool belongs to the
+ * which runtime has started threads. The notes outlive drivers, since libraries stay loaded; a pool belongs to the
  * runtime, so one library's threads are lost to every other one on the same runtime.
  *
  * Some libraries stop their threads before each fork, and hang, in the parent, when these are at work just then. There
  * the fork waits for calls that use threads, and such calls wait for the fork.
  */
-#ifndef BP_BLAS_FORK_H
-#define BP_BLAS_FORK_H
+#ifndef BP_DRIVER_FORK_H
+#define BP_DRIVER_FORK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* One library file, or one OpenMP runtime by its name. */
-typedef struct bp__blas_trace {
+typedef struct bp__driver_trace {
     atomic_uint name;      /* its hash; 0: not in use */
     atomic_bool lost;      /* in this process */
     atomic_bool threaded;  /* has started threads that do not survive fork */
     atomic_bool waits;     /* forks wait for calls that use threads */
-    atomic_bool watched;   /* see bp__blas_watch */
+    atomic_bool watched;   /* see bp__driver_watch */
     atomic_uint inside;    /* threads inside, but those that sit in a seat */
     atomic_uint in_window; /* last fork that was under way when a call ended which may have started threads */
-} bp__blas_trace;
+} bp__driver_trace;
 
 /* Never NULL; the same for the same name. Names beyond the table's size share one. NULL: for libraries that keep
  * nothing between calls, so that nothing can be lost. */
-bp__blas_trace *bp__blas_trace_of(const char *name);
+bp__driver_trace *bp__driver_trace_of(const char *name);
 
 /* Looks at forks from now on. To be called when the library is loaded: a library's own handlers, which may stop its
  * threads before the fork, then run after ours. Once for each trace. False: no memory. */
-bool bp__blas_watch(bp__blas_trace *trace, bool waits);
+bool bp__driver_watch(bp__driver_trace *trace, bool waits);
 
 /* Around calls of the library that may start threads or use them: two atomic additions. Never nested, and never while
- * the lock of an instance is held: who is inside may wait for that lock, and a fork for who is inside. */
-void bp__blas_enter_threads(bp__blas_trace *trace);
-void bp__blas_leave_threads(bp__blas_trace *trace);
+ * the lock of a driver is held: who is inside may wait for that lock, and a fork for who is inside. */
+void bp__driver_enter_threads(bp__driver_trace *trace);
+void bp__driver_leave_threads(bp__driver_trace *trace);
 
 /* Where a thread notes what it is inside of: memory that only it writes, so that a call pays two plain stores. Where
  * anything is lost no thread has a seat, so that one who has need not ask. */
-typedef struct bp__blas_seat {
-    _Alignas(64) _Atomic(bp__blas_trace *) inside;
+typedef struct bp__driver_seat {
+    _Alignas(64) _Atomic(bp__driver_trace *) inside;
     atomic_bool taken;
-} bp__blas_seat;
+} bp__driver_seat;
 
-extern _Thread_local bp__blas_seat *bp__blas_seat_mine __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern _Thread_local bp__driver_seat *bp__driver_seat_mine
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-bp__blas_seat *bp__blas_seat_take(void); /* NULL: more threads than seats, or something is lost */
+bp__driver_seat *bp__driver_seat_take(void); /* NULL: more threads than seats, or something is lost */
 
 /* Around all other calls; never nested. The copy of memory that fork makes has an earlier store of a thread wherever it
  * has a later one, so the store only needs to be made before the call. */
-static inline bp__blas_seat *bp__blas_enter(bp__blas_trace *trace) {
-    bp__blas_seat *seat = bp__blas_seat_mine ? bp__blas_seat_mine : bp__blas_seat_take();
+static inline bp__driver_seat *bp__driver_enter(bp__driver_trace *trace) {
+    bp__driver_seat *seat = bp__driver_seat_mine ? bp__driver_seat_mine : bp__driver_seat_take();
     if (__builtin_expect(!seat, 0)) {
         atomic_fetch_add(&trace->inside, 1);
         return NULL;
@@ -64,7 +65,7 @@ static inline bp__blas_seat *bp__blas_enter(bp__blas_trace *trace) {
     return seat;
 }
 
-static inline void bp__blas_leave(bp__blas_trace *trace, bp__blas_seat *seat) {
+static inline void bp__driver_leave(bp__driver_trace *trace, bp__driver_seat *seat) {
     if (__builtin_expect(!seat, 0)) {
         atomic_fetch_sub(&trace->inside, 1);
     } else {

@@ -1,0 +1,153 @@
+/* load.c - the first use of a library: it is opened, MKL is told which threading layer to take, and the functions that
+ * set and read the thread count are found. */
+#include "providers/driver/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- MKL's layers: its own numbers ---- */
+
+enum { MKL_INTEL = 0, MKL_SEQUENTIAL = 1, MKL_GNU = 3 };
+
+static bool in_process(const char *soname) {
+    void *handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    return handle && dlclose(handle) == 0;
+}
+
+/* Whether the file of a layer lies beside libmkl_rt, which ends the process where it misses one. */
+static bool has_layer(const char *path, const char *layer) {
+    static const char rt[] = "libmkl_rt";
+    const char *name = strrchr(path, '/');
+    char file[4096];
+    if (!name || strncmp(name + 1, rt, sizeof rt - 1) != 0) {
+        return false;
+    }
+    int length = snprintf(file, sizeof file, "%.*s/%s%s", (int)(name - path), path, layer, name + sizeof rt);
+    return length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0;
+}
+
+/* A second OpenMP runtime in the process is avoided where the program has one already; otherwise MKL decides, by
+ * MKL_THREADING_LAYER or its default, libiomp5. A layer chosen by the program before us stays. */
+static void choose_mkl_layer(const bp__driver *driver, int (*layer)(void)) {
+    int (*choose)(int) = (int (*)(int))driver->host->symbol(driver->handle, "MKL_Set_Threading_Layer");
+    if (!choose || (layer && layer() >= 0) || in_process("libiomp5.so")) {
+        return;
+    }
+    const char *path = driver->library->path;
+    if (in_process("libgomp.so.1")) {
+        if (has_layer(path, "libmkl_gnu_thread")) {
+            choose(MKL_GNU);
+        }
+    } else if (in_process("libomp.so.5") || in_process("libomp.so")) {
+        if (has_layer(path, "libmkl_sequential")) {
+            choose(MKL_SEQUENTIAL);
+        }
+    }
+}
+
+static bool find_mkl(bp__driver *driver) {
+    const bp_host *host = driver->host;
+    int (*layer)(void) = (int (*)(void))host->symbol(driver->handle, "mkl_sdl_get_threading_layer");
+    choose_mkl_layer(driver, layer);
+    driver->set_local = (int (*)(int))host->symbol(driver->handle, "MKL_Set_Num_Threads_Local");
+    driver->get_int = (int (*)(void))host->symbol(driver->handle, "MKL_Get_Max_Threads");
+    if (!driver->set_local || !driver->get_int) {
+        return false;
+    }
+    driver->get_int(); /* brings the layer up */
+    int number = layer ? layer() : -1;
+    driver->survives_fork = number == MKL_INTEL || number == MKL_SEQUENTIAL;
+    if (number == MKL_GNU) {
+        atomic_store_explicit(&driver->runtime, bp__driver_trace_of("libgomp"), memory_order_relaxed);
+    }
+    return true;
+}
+
+/* ---- The others ---- */
+
+/* A name of OpenBLAS's own interface: its suffix is that of the C names, less the underscore that ends a Fortran name.
+ */
+static void (*openblas_symbol(const bp__driver *driver, const char *name))(void) {
+    const bp_library_info *library = driver->library;
+    const char *suffix = library->suffix[0] == '_' ? library->suffix + 1 : library->suffix;
+    const char *suffixes[] = {suffix, library->suffix, ""};
+    char symbol[128];
+    for (int i = 0; i < 3; i++) {
+        snprintf(symbol, sizeof symbol, "%s%s%s", library->prefix, name, suffixes[i]);
+        void *found = driver->host->symbol(driver->handle, symbol);
+        if (found) {
+            return (void (*)(void))found;
+        }
+    }
+    return NULL;
+}
+
+/* What may keep an OpenMP runtime from starting as many threads as it was told to. */
+static void find_limits(bp__driver *driver) {
+    if (strcmp(driver->library->threading, "pthread") != 0) {
+        const bp_host *host = driver->host;
+        driver->limit = (int (*)(void))host->symbol(driver->handle, "omp_get_thread_limit");
+        driver->dynamic = (int (*)(void))host->symbol(driver->handle, "omp_get_dynamic");
+    }
+}
+
+static bool find_setter(bp__driver *driver) {
+    const bp_host *host = driver->host;
+    switch (driver->family->setter) {
+    case BP__DRIVER_SET_OPENBLAS:
+        driver->set_int = (void (*)(int))openblas_symbol(driver, "openblas_set_num_threads");
+        driver->get_int = (int (*)(void))openblas_symbol(driver, "openblas_get_num_threads");
+        return driver->set_int && driver->get_int;
+    case BP__DRIVER_SET_OPENMP:
+        driver->set_int = (void (*)(int))host->symbol(driver->handle, "omp_set_num_threads");
+        driver->get_int = (int (*)(void))host->symbol(driver->handle, "omp_get_max_threads");
+        find_limits(driver);
+        return driver->set_int && driver->get_int;
+    case BP__DRIVER_SET_BLIS:
+        driver->set_dim = (void (*)(int64_t))host->symbol(driver->handle, "bli_thread_set_num_threads");
+        driver->get_dim = (int64_t(*)(void))host->symbol(driver->handle, "bli_thread_get_num_threads");
+        find_limits(driver);
+        return driver->set_dim && driver->get_dim;
+    case BP__DRIVER_SET_MKL:
+        return find_mkl(driver);
+    case BP__DRIVER_SET_NOTHING:
+        break;
+    }
+    return true;
+}
+
+static bp_status load(bp__driver *driver) {
+    const bp_host *host = driver->host;
+    bp_status status = BP_OK;
+    bp__driver_seat *seat = bp__driver_enter(driver->trace);
+    bool watched =
+        bp__driver_watch(bp__driver_trace_of(NULL), false); /* also while the library is loaded for the first time */
+    if (watched) {
+        status = host->open_library(driver->library, &driver->handle);
+        watched = status != BP_OK || bp__driver_watch(driver->trace, driver->family->stops_at_fork);
+    }
+    if (!watched) {
+        status = host->fail(BP_E_NO_MEMORY, "no memory for a handler of fork");
+    } else if (status == BP_OK && !find_setter(driver)) {
+        status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
+                            driver->library->id, driver->library->path);
+    }
+    bp__driver_leave(driver->trace, seat);
+    return status;
+}
+
+bp_status bp__driver_load(bp__driver *driver) {
+    if (atomic_load_explicit(&driver->loaded, memory_order_acquire)) {
+        return BP_OK;
+    }
+    bp__driver_lock(driver);
+    bp_status status = BP_OK;
+    if (!atomic_load_explicit(&driver->loaded, memory_order_relaxed)) {
+        status = load(driver);
+        atomic_store_explicit(&driver->loaded, status == BP_OK, memory_order_release);
+    }
+    bp__driver_unlock(driver);
+    return status;
+}

@@ -1,0 +1,117 @@
+/* settle.c - what a problem gets of a library's threads, which promises follow from that, and how it is brought about
+ * around the calls. The first half is pure. */
+#include "providers/driver/driver.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void bp__driver_refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(verdict->text, sizeof verdict->text, format, args);
+    va_end(args);
+    verdict->reason = reason;
+}
+
+bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict) {
+    const bp_library_info *library = driver->library;
+    if (library->int_bits != 32 && library->int_bits != 64) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "the width of the library's integers is not known");
+    } else if (bp__driver_forked(driver)) {
+        bp__driver_refuse(verdict, BP_REASON_FORKED,
+                          "its threads (%s) had run, or a thread was inside it, when this process was forked",
+                          library->threading);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy) {
+    int most = atomic_load_explicit(&driver->most_threads, memory_order_relaxed);
+    return policy->threads < most ? policy->threads : most;
+}
+
+bp__driver_settling bp__driver_settle(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains) {
+    const bp__driver_family *family = driver->family;
+    bp__driver_settling settling = {.threads = 1};
+    if (family->one_thread || alone) {
+        return settling;
+    }
+    if (family->setter == BP__DRIVER_SET_NOTHING) {
+        settling.threads = 0;
+        return settling;
+    }
+    int allowed = bp__driver_allowed(driver, policy);
+    settling.settles = true;
+    if (allowed > 1 && policy->deterministic < 2 && gains) {
+        settling.threads = allowed;
+    }
+    settling.locks = policy->deterministic > 0 || (family->serialise && settling.threads > 1);
+    return settling;
+}
+
+/* Whether the count of threads of a call is certain: a count that belongs to the process may be changed by another
+ * thread of the program between setting and calling, unless the lock is held. */
+static bool is_pinned(const bp__driver *driver, const bp__driver_settling *settling) {
+    if (!settling->settles) {
+        return settling->threads == 1;
+    }
+    bp__driver_setter setter = driver->family->setter;
+    return settling->locks || setter == BP__DRIVER_SET_MKL || setter == BP__DRIVER_SET_OPENMP;
+}
+
+uint32_t bp__driver_promises(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling) {
+    if (!driver->family->repeats || !is_pinned(driver, settling)) {
+        return 0;
+    }
+    /* On one thread whatever is allowed: nothing is left that could differ. */
+    bool alone = driver->family->one_thread || policy->deterministic == 2;
+    return BP_NOTE_SAME_RUN | (alone ? BP_NOTE_SAME_THREADS : 0);
+}
+
+void bp__driver_insist(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling,
+                       bp_verdict *verdict) {
+    int wanted = policy->deterministic, cpus = driver->host->machine.usable_cpus;
+    uint32_t needed = wanted == 2 ? BP_NOTE_SAME_THREADS : wanted == 1 ? BP_NOTE_SAME_RUN : 0;
+    if ((verdict->notes & needed) != needed) {
+        bp__driver_refuse(verdict, BP_REASON_DETERMINISM, "%s",
+                          driver->family->repeats ? "its count of threads cannot be fixed"
+                                                  : "it does not promise to repeat results");
+    } else if (settling->threads == 0 && policy->threads < cpus) {
+        bp__driver_refuse(verdict, BP_REASON_THREADS,
+                          "its count of threads cannot be set, and it may use all %d processors", cpus);
+    }
+}
+
+bp__driver_settling bp__driver_settle_plan(bp__driver *driver, const bp__driver_settling *judged) {
+    bp__driver_settling settling = *judged;
+    if (settling.settles) {
+        settling.threads = bp__driver_threads_granted(driver, settling.threads);
+    }
+    settling.marks = settling.threads != 1 && !driver->survives_fork;
+    return settling;
+}
+
+int bp__driver_begin(bp__driver *driver, const bp__driver_settling *settling) {
+    bp__driver_enter_threads(driver->trace);
+    if (settling->locks) {
+        bp__driver_lock(driver);
+    }
+    bp__driver_note_threads(driver, settling);
+    if (!settling->settles) {
+        return 0;
+    }
+    return settling->locks ? bp__driver_threads_begin(driver, settling->threads)
+                           : bp__driver_threads_begin_unlocked(driver, settling->threads);
+}
+
+void bp__driver_end(bp__driver *driver, const bp__driver_settling *settling, int before) {
+    if (settling->settles) {
+        bp__driver_threads_end(driver, settling->threads, before);
+    }
+    if (settling->locks) {
+        bp__driver_unlock(driver);
+    }
+    bp__driver_leave_threads(driver->trace);
+}

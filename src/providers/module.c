@@ -1,0 +1,7 @@
+/* module.c - the module of the providers that drive BLAS and LAPACK libraries: its list, where they are not built in.
+ */
+#include "backplane/provider.h"
+
+extern const bp_provider bp_provider_blas;
+
+BP_PROVIDERS_DEFINE = {&bp_provider_blas, NULL};
