@@ -1,0 +1,66 @@
+"""fft.py - runs the fft program, then backplane.fft beside scipy.fft, numpy.fft and torch.fft, as far as installed, in turns.
+
+    python bench/fft.py build/bench/fft [threads] [turns]
+
+The package `backplane` is looked for beside the program (build/python). All transforms are forward and complex, and each
+makes its result anew, as a Python user calls it."""
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import racing  # noqa: E402
+
+PROGRAM = Path(sys.argv[1])
+THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+TURNS = int(sys.argv[3]) if len(sys.argv) > 3 else 11
+racing.set_threads(THREADS)
+sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
+
+import numpy  # noqa: E402
+
+try:
+    import scipy
+    import scipy.fft
+except ImportError:
+    scipy = None
+try:
+    import torch
+    torch.set_num_threads(THREADS)
+except ImportError:
+    torch = None
+
+import backplane  # noqa: E402
+import backplane.fft  # noqa: E402
+
+SHAPES = [(2**k,) for k in range(4, 21, 2)] + [(1000,), (10007,), (512, 512), "64*1024"]
+
+
+def contestants(x, dims):
+    yield "backplane", lambda: backplane.fft.fftn(x, dim=dims)
+    yield "numpy", lambda: numpy.fft.fftn(x, axes=dims)
+    if scipy:
+        yield "scipy", lambda: scipy.fft.fftn(x, axes=dims, workers=THREADS)
+    if torch:
+        t = torch.from_numpy(x)
+        yield "torch", lambda: torch.fft.fftn(t, dim=dims)
+
+
+def main():
+    if "peers" not in sys.argv:
+        subprocess.run([str(PROGRAM)], check=True)
+    print("numpy", numpy.__version__, "| scipy", scipy.__version__ if scipy else "not installed", "| torch",
+          torch.__version__ if torch else "not installed", f"| {THREADS} threads")
+    backplane.settings.num_threads = THREADS
+    random = numpy.random.default_rng(1)
+    for dtype in (numpy.complex64, numpy.complex128):
+        sums = {}
+        for shape in SHAPES:
+            sizes, dims = ((64, 1024), (1,)) if shape == "64*1024" else (shape, tuple(range(len(shape))))
+            x = (random.standard_normal(sizes) + 1j * random.standard_normal(sizes)).astype(dtype)
+            times = racing.race(dict(contestants(x, dims)), THREADS, TURNS)
+            racing.show(f"{numpy.dtype(dtype).name} {shape}", times, "backplane", sums)
+        racing.show_means(numpy.dtype(dtype).name, sums, "backplane")
+
+
+main()
