@@ -17,6 +17,8 @@ _backplane_options() {
     esac
 }
 
+_backplane_operations="matmul gemm"
+
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
@@ -33,7 +35,7 @@ _backplane() {
     else
         case $verb:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
-            explain:2 | eval:2) offers="matmul gemm" ;;
+            explain:2 | eval:2) offers=$_backplane_operations ;;
             compare:2) offers="matmul" ;;
             explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
             help:2) offers="list doctor settings get set explain eval compare version help" ;;

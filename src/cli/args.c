@@ -92,11 +92,16 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     return CLI_OK;
 }
 
+/* --set is a list, and operations with several results have a file for each. */
+static bool may_repeat(const cli_option *option) {
+    return strcmp(option->name, "set") == 0 || strcmp(option->name, "output") == 0;
+}
+
 /* A second value would silently take the place of the first. */
 static int check_repeats(const cli_args *args) {
     for (int i = 0; i < args->given_count; i++) {
         const cli_option *option = args->given[i].option;
-        for (int j = 0; j < i && option->value && strcmp(option->name, "set") != 0; j++) {
+        for (int j = 0; j < i && option->value && !may_repeat(option); j++) {
             if (args->given[j].option == option) {
                 return cli_fail(CLI_USAGE, "option --%s is given twice.", option->name);
             }

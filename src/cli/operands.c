@@ -84,22 +84,6 @@ int operand_result(npy_array *array, bp_view *view, bp_dtype dtype, int ndim, co
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static const char *const operations[] = {"matmul", "gemm", NULL};
-
-static const char *operation_at(const void *unused, int index) {
-    (void)unused;
-    return operations[index];
-}
-
-int operand_operation(const char *word, bool *gemm) {
-    *gemm = strcmp(word, operations[1]) == 0;
-    if (*gemm || strcmp(word, operations[0]) == 0) {
-        return CLI_OK;
-    }
-    return cli_fail(CLI_USAGE, "no such operation: '%s'.%s Operations are matmul and gemm.", word,
-                    cli_suggest(word, "", operation_at, NULL));
-}
-
 bp_transform operand_transform(const cli_args *args, const char *transpose, const char *conjugate) {
     if (cli_has(args, transpose)) {
         return cli_has(args, conjugate) ? BP_CONJUGATE_TRANSPOSE : BP_TRANSPOSE;

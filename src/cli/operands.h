@@ -20,9 +20,6 @@ int operand_read(const char *path, unsigned flags, npy_array *array, bp_view *vi
 /* Memory of zeros for a result. */
 int operand_result(npy_array *array, bp_view *view, bp_dtype dtype, int ndim, const int64_t *shape);
 
-/* "matmul" or "gemm" as the first word of a verb: CLI_OK, or CLI_USAGE with suggestions. */
-int operand_operation(const char *word, bool *gemm);
-
 /* The transforms that --trans-a, --conj-a, ... ask for. */
 bp_transform operand_transform(const cli_args *args, const char *transpose, const char *conjugate);
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_table(const contest *c) {
     char time[32];
@@ -101,17 +102,12 @@ static int run(const cli_args *args, contest *c) {
 }
 
 static int compare(const cli_args *args) {
-    bool gemm;
-    int code = operand_operation(args->operands[0], &gemm);
-    if (code == CLI_OK && gemm) {
-        code = cli_fail(CLI_USAGE, "only matmul is compared; gemm runs the same routines.");
-    }
-    if (code != CLI_OK) {
-        return code;
+    if (strcmp(args->operands[0], "matmul") != 0) {
+        return cli_fail(CLI_USAGE, "only matmul is compared, not '%s'.", args->operands[0]);
     }
     unsigned flags = cli_has(args, "bf16") ? NPY_BF16 : 0;
     contest c = {.count = 0};
-    code = operand_read(args->operands[1], flags, &c.array_a, &c.a);
+    int code = operand_read(args->operands[1], flags, &c.array_a, &c.a);
     code = code == CLI_OK ? operand_read(args->operands[2], flags, &c.array_b, &c.b) : code;
     code = code == CLI_OK ? run(args, &c) : code;
     contest_free(&c);

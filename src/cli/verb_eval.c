@@ -1,111 +1,77 @@
-/* verb_eval.c - `backplane eval`: a matrix product of arrays in .npy files. */
-#include "operands.h"
+/* verb_eval.c - `backplane eval`: an operation on arrays in .npy files. Which operations there are: operations.c. */
+#include "operations.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-typedef struct job {
-    const cli_args *args;
-    const char *output;
-    bool gemm, old_c; /* old_c: a third array takes part in the sum */
-    bp_transform transform_a, transform_b;
-    bp_scalar alpha, beta;
-    npy_array a, b, c;
-    bp_view view_a, view_b, view_c;
-    bp_options *options;
-} job;
+/* The files that results go to, one for each -o, in order. */
+typedef struct targets {
+    const char *path[JOB_RESULTS];
+    int count;
+} targets;
 
-static int check_words(job *j) {
-    static const char *const for_gemm[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b"};
-    const cli_args *args = j->args;
-    int code = operand_operation(args->operands[0], &j->gemm);
-    if (code != CLI_OK) {
-        return code;
-    }
-    for (size_t i = 0; i < sizeof for_gemm / sizeof for_gemm[0] && !j->gemm; i++) {
-        if (cli_has(args, for_gemm[i])) {
-            return cli_fail(CLI_USAGE, "--%s is for gemm, not for matmul.", for_gemm[i]);
-        }
-    }
-    if (args->count == 4 && !j->gemm) {
-        return cli_fail(CLI_USAGE, "matmul takes two files; a third is for gemm.");
-    }
-    int inputs_from_pipe = 0;
+static bool is_pipe(const char *path) {
+    return path[0] == '-' && !path[1];
+}
+
+static int check_pipe(const cli_args *args) {
+    int from_pipe = 0;
     for (int i = 1; i < args->count; i++) {
-        inputs_from_pipe += args->operands[i][0] == '-' && !args->operands[i][1];
+        from_pipe += is_pipe(args->operands[i]);
     }
-    if (inputs_from_pipe > 1) {
-        return cli_fail(CLI_USAGE, "standard input can give one array only.");
+    return from_pipe > 1 ? cli_fail(CLI_USAGE, "standard input can give one array only.") : CLI_OK;
+}
+
+static int read_targets(const cli_job *job, targets *to) {
+    const char *path;
+    for (int position = 0; (path = cli_next_value(job->args, "output", &position)); to->count++) {
+        if (to->count == job->operation->results) {
+            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many.", job->operation->name, to->count,
+                            to->count == 1 ? "" : "s", path);
+        }
+        to->path[to->count] = path;
     }
-    j->output = cli_value(args, "output");
-    if (!j->output) {
+    if (to->count == 0) {
         return cli_fail(CLI_USAGE, "-o FILE is missing: where does the result go?");
     }
-    npy_error error;
-    bp_status status = npy_check_target(j->output, &error);
-    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s.", error.text);
-}
-
-static int check_factors(job *j) {
-    bool alpha, beta;
-    j->old_c = j->args->count == 4;
-    j->alpha = (bp_scalar){1, 0};
-    j->beta = (bp_scalar){j->old_c ? 1 : 0, 0};
-    int code = operand_scalar(j->args, "alpha", &j->alpha, &alpha);
-    code = code == CLI_OK ? operand_scalar(j->args, "beta", &j->beta, &beta) : code;
-    if (code == CLI_OK && beta && !j->old_c && (j->beta.re != 0 || j->beta.im != 0)) {
-        return cli_fail(CLI_USAGE, "--beta needs a third file: the C that it is the factor of.");
-    }
-    j->transform_a = operand_transform(j->args, "trans-a", "conj-a");
-    j->transform_b = operand_transform(j->args, "trans-b", "conj-b");
-    return code;
-}
-
-static int read_inputs(job *j) {
-    unsigned flags = cli_has(j->args, "bf16") ? NPY_BF16 : 0;
-    int code = operand_read(j->args->operands[1], flags, &j->a, &j->view_a);
-    code = code == CLI_OK ? operand_read(j->args->operands[2], flags, &j->b, &j->view_b) : code;
-    if (code == CLI_OK && j->old_c) {
-        code = operand_read(j->args->operands[3], flags, &j->c, &j->view_c);
-    }
-    return code;
-}
-
-static int prepare_result(job *j) {
-    int ndim = 0;
-    int64_t shape[BP_MAX_NDIM];
-    if (j->old_c) {
-        return CLI_OK;
-    }
-    if (j->gemm) {
-        int code = operand_gemm_shape(&j->view_a, j->transform_a, &j->view_b, j->transform_b, &ndim, shape);
-        if (code != CLI_OK) {
-            return code;
+    for (int i = 0; i < to->count; i++) {
+        npy_error error;
+        if (is_pipe(to->path[i]) && to->count > 1) {
+            return cli_fail(CLI_USAGE, "standard output can take one array only.");
         }
-    } else {
-        bp_status status = bp_matmul_shape(&j->view_a.tensor, &j->view_b.tensor, &ndim, shape);
+        bp_status status = npy_check_target(to->path[i], &error);
         if (status != BP_OK) {
-            return cli_fail_status(status);
+            return cli_fail(cli_exit_of(status), "%s.", error.text);
         }
     }
-    return operand_result(&j->c, &j->view_c, j->a.header.dtype, ndim, shape);
+    return CLI_OK;
 }
 
-static bool to_pipe(const job *j) {
-    return j->output[0] == '-' && !j->output[1];
+static int read_inputs(cli_job *job) {
+    unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
+    int code = CLI_OK;
+    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
+        code = operand_read(job->args->operands[i + 1], flags, &job->input_arrays[i], &job->inputs[i]);
+    }
+    return code;
+}
+
+/* An option may decide that there are fewer results than files for them. */
+static int check_results(const cli_job *job, const targets *to) {
+    return to->count <= job->result_count
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, "this %s has %d result%s; -o %s is one too many.", job->operation->name,
+                          job->result_count, job->result_count == 1 ? "" : "s", to->path[job->result_count]);
 }
 
 /* To standard output, unless that takes the result. */
-static int print_explanation(const job *j) {
+static int print_explanation(const cli_job *job, const targets *to) {
     bp_explanation *explanation = NULL;
-    bp_status status =
-        j->gemm ? bp_gemm_explain(&explanation, j->options, j->transform_a, j->transform_b, &j->alpha,
-                                  &j->view_a.tensor, &j->view_b.tensor, &j->beta, &j->view_c.tensor)
-                : bp_matmul_explain(&explanation, j->options, &j->view_a.tensor, &j->view_b.tensor, &j->view_c.tensor);
+    bp_status status = job->operation->explain(job, &explanation);
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    cli_print(to_pipe(j) ? stderr : stdout, bp_explanation_text(explanation));
+    cli_print(is_pipe(to->path[0]) ? stderr : stdout, bp_explanation_text(explanation));
     bp_explanation_free(explanation);
     return CLI_OK;
 }
@@ -116,83 +82,82 @@ static double now_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static void report(const job *j, double elapsed) {
+static void report(const cli_job *job, const targets *to, double elapsed) {
     bp_plan_info plan = {.struct_size = sizeof plan};
     char shape[256], time[32];
-    if (to_pipe(j)) {
+    if (is_pipe(to->path[0])) {
         return;
     }
-    cli_shape(j->c.header.ndim, j->c.header.shape, shape, sizeof shape);
-    cli_say(CLI_PLAIN, "%s: %s %s", j->output, bp_dtype_name(j->c.header.dtype), shape);
-    if (bp_last_plan(&plan) == BP_OK) {
+    for (int i = 0; i < to->count; i++) {
+        const npy_header *header = &job->result_arrays[i].header;
+        cli_shape(header->ndim, header->shape, shape, sizeof shape);
+        cli_say(CLI_PLAIN, "%s%s: %s %s", i > 0 ? ", " : "", to->path[i], bp_dtype_name(header->dtype), shape);
+    }
+    if (job->operation->explain && bp_last_plan(&plan) == BP_OK) {
         cli_say(CLI_PLAIN, ", by %s%s%s (%s, %d thread%s): %s", plan.library, plan.library_version[0] ? " " : "",
                 plan.library_version, plan.algorithm, plan.threads, plan.threads == 1 ? "" : "s", plan.reason);
     }
     cli_say(CLI_FAINT, " [%s]\n", cli_duration(elapsed, time, sizeof time));
 }
 
-static int compute(job *j) {
-    if (cli_has(j->args, "explain")) {
-        int code = print_explanation(j);
+static int compute(cli_job *job, const targets *to) {
+    if (cli_has(job->args, "explain")) {
+        int code = print_explanation(job, to);
         if (code != CLI_OK) {
             return code;
         }
     }
     double start = now_ns();
-    bp_status status = j->gemm ? bp_gemm_with(j->options, j->transform_a, j->transform_b, &j->alpha, &j->view_a.tensor,
-                                              &j->view_b.tensor, &j->beta, &j->view_c.tensor)
-                               : bp_matmul_with(j->options, &j->view_a.tensor, &j->view_b.tensor, &j->view_c.tensor);
+    bp_status status = job->operation->run(job);
     double elapsed = now_ns() - start;
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    npy_error error;
-    status = npy_write(j->output, &j->c, &error);
-    if (status != BP_OK) {
-        return cli_fail(cli_exit_of(status), "%s.", error.text);
+    for (int i = 0; i < to->count; i++) {
+        npy_error error;
+        status = npy_write(to->path[i], &job->result_arrays[i], &error);
+        if (status != BP_OK) {
+            return cli_fail(cli_exit_of(status), "%s.", error.text);
+        }
     }
-    report(j, elapsed);
+    report(job, to, elapsed);
     return CLI_OK;
 }
 
 static int eval(const cli_args *args) {
-    job j = {.args = args};
-    int code = check_words(&j);
-    code = code == CLI_OK ? check_factors(&j) : code;
-    code = code == CLI_OK ? operand_options(args, &j.options) : code;
-    code = code == CLI_OK ? read_inputs(&j) : code;
-    code = code == CLI_OK ? prepare_result(&j) : code;
-    code = code == CLI_OK ? compute(&j) : code;
-    bp_options_free(j.options);
-    npy_free(&j.a);
-    npy_free(&j.b);
-    npy_free(&j.c);
+    cli_job job = {.args = args};
+    targets to = {.count = 0};
+    int code = job_operation(&job, args->operands[0]);
+    code = code == CLI_OK ? job_check(&job, args->count - 1) : code;
+    code = code == CLI_OK ? check_pipe(args) : code;
+    code = code == CLI_OK ? read_targets(&job, &to) : code;
+    code = code == CLI_OK ? operand_options(args, &job.options) : code;
+    code = code == CLI_OK ? read_inputs(&job) : code;
+    code = code == CLI_OK ? job_prepare(&job) : code;
+    code = code == CLI_OK ? check_results(&job, &to) : code;
+    code = code == CLI_OK ? compute(&job, &to) : code;
+    job_free(&job);
     return code;
 }
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "The .npy file to write; - is standard output."},
+    {"output", 'o', "FILE", "The .npy file to write; - is standard output. Once for each result that is wanted."},
     CLI_OPTION_SET,
     {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
     {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
-    {"alpha", 0, "X", "gemm: factor of the product (real or real,imaginary), 1 unless given."},
-    {"beta", 0, "X", "gemm: factor of the old C, 1 when C is given."},
-    {"trans-a", 0, NULL, "gemm: use the transpose of A."},
-    {"trans-b", 0, NULL, "gemm: use the transpose of B."},
-    {"conj-a", 0, NULL, "gemm: conjugate A."},
-    {"conj-b", 0, NULL, "gemm: conjugate B."},
+    OPTIONS_PRODUCTS,
     {NULL, 0, NULL, NULL},
 };
 
 const cli_verb verb_eval = {
     .name = "eval",
-    .summary = "Multiply arrays in .npy files and write the result.",
-    .operands = "matmul|gemm A.npy B.npy [C.npy] -o OUT.npy",
-    .details =
-        "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C. The result appears whole or not at "
-        "all, and may replace an input. - reads from standard input.",
-    .least = 3,
-    .most = 4,
+    .summary = "Run an operation on arrays in .npy files and write the result.",
+    .operands = "OPERATION A.npy [B.npy ...] -o OUT.npy",
+    .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C. Results appear whole or not "
+               "at all, and "
+               "may replace an input. - reads from standard input.",
+    .least = 2,
+    .most = 1 + JOB_INPUTS,
     .options = options,
     .run = eval,
 };

@@ -1,5 +1,5 @@
 /* verb_help.c - `backplane help`, and the --help of every verb, made from the verb table. */
-#include "cli.h"
+#include "operations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +74,25 @@ static void options_json(const cli_verb *verb) {
     json_close();
 }
 
+static void operations_json(void) {
+    const cli_operation *operation;
+    json_open("operations", '[');
+    for (int i = 0; (operation = cli_operation_at(i)); i++) {
+        json_open(NULL, '{');
+        json_text("name", operation->name);
+        json_text("arrays", operation->arrays);
+        json_int("results", operation->results);
+        json_bool("explains", operation->explain != NULL);
+        json_open("options", '[');
+        for (const char *const *name = operation->options; name && *name; name++) {
+            json_text(NULL, *name);
+        }
+        json_close();
+        json_close();
+    }
+    json_close();
+}
+
 static void print_json(void) {
     const cli_verb *verb;
     const char *text;
@@ -88,6 +107,7 @@ static void print_json(void) {
         json_close();
     }
     json_close();
+    operations_json();
     json_open("exit_codes", '[');
     for (int code = 0; (text = cli_exit_text(code)); code++) {
         json_open(NULL, '{');
@@ -124,7 +144,7 @@ static int help(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"json", 0, NULL, "Write the verbs, their options and the exit codes as JSON."},
+    {"json", 0, NULL, "Write the verbs, their options, the operations and the exit codes as JSON."},
     {NULL, 0, NULL, NULL},
 };
 

@@ -34,6 +34,16 @@ def test_man_page_has_every_verb_and_option(facts):
         assert shown == {option["name"] for option in verb["options"]}, verb["name"]
 
 
+def test_pages_have_every_operation(facts):
+    section = re.search(r"^\.SH OPERATIONS\n(.*?)(?=^\.SH )", plain(MAN.read_text()), re.S | re.M).group(1)
+    guide = GUIDE.read_text()
+    for row in facts["operations"]:
+        assert re.search(rf"^\.BR? .*\b{row['name']}\b", section, re.M), row
+        assert re.search(rf"^\|[^|]*`{row['name']}`[^|]*\|", guide, re.M), row
+        for option in row["options"]:
+            assert f"--{option}" in guide, (row, option)
+
+
 @pytest.mark.parametrize("page", [MAN, GUIDE])
 def test_exit_codes(facts, page):
     text = re.sub(r"\s+", " ", plain(page.read_text()))
@@ -62,6 +72,8 @@ def test_completions_know_every_verb_and_option(facts, file):
         assert re.search(rf"\b{verb['name']}\b", text)
         for option in verb["options"]:
             assert re.search(rf"(--|-l )'?{option['name']}\b", text), (verb["name"], option["name"])
+    for row in facts["operations"]:
+        assert re.search(rf"\b{row['name']}\b", text), row
     known = {option["name"] for verb in facts["verbs"] for option in verb["options"]} | {"help", "version"}
     named = set(re.findall(r"(?<![\w-])--([a-z][a-z0-9-]+)", text)) | set(
         re.findall(r"^complete .*-l ([a-z][a-z0-9-]+)", text, re.M)

@@ -1,0 +1,86 @@
+/* eval_products.c - matmul and gemm, for eval and explain. */
+#include "operations.h"
+
+#include <string.h>
+
+enum { MATMUL, GEMM };
+
+static int read_words(cli_job *job) {
+    product_words *words = &job->words.product;
+    bool alpha, beta;
+    words->old_c = job->input_count == 3;
+    words->alpha = (bp_scalar){1, 0};
+    words->beta = (bp_scalar){words->old_c ? 1 : 0, 0};
+    int code = operand_scalar(job->args, "alpha", &words->alpha, &alpha);
+    code = code == CLI_OK ? operand_scalar(job->args, "beta", &words->beta, &beta) : code;
+    if (code == CLI_OK && beta && !words->old_c && !job->dry && (words->beta.re != 0 || words->beta.im != 0)) {
+        return cli_fail(CLI_USAGE, "--beta needs a third file: the C that it is the factor of.");
+    }
+    if (job->operation->number == GEMM) {
+        words->transform_a = operand_transform(job->args, "trans-a", "conj-a");
+        words->transform_b = operand_transform(job->args, "trans-b", "conj-b");
+    }
+    return code;
+}
+
+/* The old C is where the result goes, in the layout that it has. */
+static int take_old_c(cli_job *job) {
+    if (job->dry) {
+        const bp_view *c = &job->inputs[2];
+        return operand_view(&job->results[0], bp_dtype_from_dlpack(c->tensor.dtype), c->tensor.ndim, c->shape, false);
+    }
+    job->result_arrays[0] = job->input_arrays[2];
+    memset(&job->input_arrays[2], 0, sizeof job->input_arrays[2]);
+    bp_status status = npy_view(&job->result_arrays[0], &job->results[0]);
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+static int prepare(cli_job *job) {
+    const product_words *words = &job->words.product;
+    int code = read_words(job);
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (words->old_c) {
+        return take_old_c(job);
+    }
+    int ndim = 0;
+    int64_t shape[BP_MAX_NDIM];
+    const bp_view *a = &job->inputs[0], *b = &job->inputs[1];
+    if (job->operation->number == GEMM) {
+        code = operand_gemm_shape(a, words->transform_a, b, words->transform_b, &ndim, shape);
+    } else {
+        bp_status status = bp_matmul_shape(&a->tensor, &b->tensor, &ndim, shape);
+        code = status == BP_OK ? CLI_OK : cli_fail_status(status);
+    }
+    return code == CLI_OK ? job_result(job, 0, bp_dtype_from_dlpack(a->tensor.dtype), ndim, shape) : code;
+}
+
+static bp_status run_matmul(cli_job *job) {
+    return bp_matmul_with(job->options, &job->inputs[0].tensor, &job->inputs[1].tensor, &job->results[0].tensor);
+}
+
+static bp_status explain_matmul(const cli_job *job, bp_explanation **explanation) {
+    return bp_matmul_explain(explanation, job->options, &job->inputs[0].tensor, &job->inputs[1].tensor,
+                             &job->results[0].tensor);
+}
+
+static bp_status run_gemm(cli_job *job) {
+    const product_words *words = &job->words.product;
+    return bp_gemm_with(job->options, words->transform_a, words->transform_b, &words->alpha, &job->inputs[0].tensor,
+                        &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
+}
+
+static bp_status explain_gemm(const cli_job *job, bp_explanation **explanation) {
+    const product_words *words = &job->words.product;
+    return bp_gemm_explain(explanation, job->options, words->transform_a, words->transform_b, &words->alpha,
+                           &job->inputs[0].tensor, &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
+}
+
+static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b", NULL};
+
+const cli_operation operations_products[] = {
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm},
+    {.name = NULL},
+};

@@ -1,0 +1,82 @@
+/* operations.h - the operations of the verbs eval and explain: one row each, in the file of its family.
+ *
+ * A row says what an operation is called, which arrays and options it takes, and how it is prepared, run and explained.
+ * The verbs know no operation by name: eval reads arrays from files, explain makes views without data, and both go on
+ * alike.
+ */
+#ifndef BP_CLI_OPERATIONS_H
+#define BP_CLI_OPERATIONS_H
+
+#include "operands.h"
+
+#define JOB_INPUTS 4
+#define JOB_RESULTS 6
+
+typedef struct cli_operation cli_operation;
+
+/* What a product was asked for, besides its arrays. */
+typedef struct product_words {
+    bool old_c; /* a third array takes part in the sum */
+    bp_transform transform_a, transform_b;
+    bp_scalar alpha, beta;
+} product_words;
+
+/* One use of an operation. The verb fills it up to the inputs, the row's prepare() the rest. */
+typedef struct cli_job {
+    const cli_args *args;
+    const cli_operation *operation;
+    bool dry; /* for explain: no array has data */
+    bp_options *options;
+    int input_count, result_count;
+    npy_array input_arrays[JOB_INPUTS], result_arrays[JOB_RESULTS]; /* empty when dry */
+    bp_view inputs[JOB_INPUTS], results[JOB_RESULTS];
+    union {
+        product_words product;
+    } words;
+} cli_job;
+
+struct cli_operation {
+    const char *name;           /* NULL ends a family's list */
+    const char *arrays;         /* usage: "A B [C]" */
+    int least, most;            /* how many arrays it takes */
+    int results;                /* how many it gives at most, in the order of the -o options */
+    int number;                 /* for the functions below: which of the operations that share them */
+    const char *const *options; /* names of those that not all operations take; ends with NULL */
+    /* Reads the options, and makes the results with job_result. CLI_OK, or a code after a message. */
+    int (*prepare)(cli_job *job);
+    bp_status (*run)(cli_job *job);
+    bp_status (*explain)(const cli_job *job, bp_explanation **explanation); /* NULL: no library takes part */
+};
+
+/* The families; operations.c has the list of them. */
+extern const cli_operation operations_products[];
+
+/* The options of the families, for the tables of both verbs. */
+#define OPTIONS_PRODUCTS                                                                                               \
+    {"alpha", 0, "X", "gemm: factor of the product (real or real,imaginary), 1 unless given."},                        \
+        {"beta", 0, "X", "gemm: factor of the old C, 1 when C is given, else 0."},                                     \
+        {"trans-a", 0, NULL, "gemm: use the transpose of A. explain of others: A is a transposed view."},              \
+        {"trans-b", 0, NULL, "The same for B."}, {"conj-a", 0, NULL, "gemm: conjugate A."}, {                          \
+        "conj-b", 0, NULL, "gemm: conjugate B."                                                                        \
+    }
+
+const cli_operation *cli_operation_at(int index); /* NULL past the end */
+
+/* The operation of that name for this job; CLI_USAGE and suggestions when there is none. */
+int job_operation(cli_job *job, const char *word);
+
+/* Whether the options and the number of arrays are the operation's; CLI_USAGE and a message when not. */
+int job_check(cli_job *job, int arrays);
+
+/* Whether that option is the operation's own. */
+bool job_takes(const cli_job *job, const char *option);
+
+/* Memory for a result, or a view of it when dry. */
+int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape);
+
+/* The row's prepare(), once the inputs are there. */
+int job_prepare(cli_job *job);
+
+void job_free(cli_job *job);
+
+#endif
