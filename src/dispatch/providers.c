@@ -7,13 +7,14 @@
 
 extern const bp_provider bp_provider_native;
 #ifdef BP_BUILTIN_BLAS
-extern const bp_provider bp_provider_blas;
+extern const bp_provider bp_provider_blas, bp_provider_lapack;
 #endif
 
 const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_native,
 #ifdef BP_BUILTIN_BLAS
     &bp_provider_blas,
+    &bp_provider_lapack,
 #endif
     NULL,
 };

@@ -2,6 +2,6 @@
  */
 #include "backplane/provider.h"
 
-extern const bp_provider bp_provider_blas;
+extern const bp_provider bp_provider_blas, bp_provider_lapack;
 
-BP_PROVIDERS_DEFINE = {&bp_provider_blas, NULL};
+BP_PROVIDERS_DEFINE = {&bp_provider_blas, &bp_provider_lapack, NULL};

@@ -1,0 +1,75 @@
+/* accept.c - whether a library may run a problem, on how many threads, with which promises and at what estimated cost.
+ *
+ * Pure: it reads the problem, the facts of the library and its row in the drivers' table of families. */
+#include "providers/lapack/lapack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp_verdict *verdict) {
+    if (!recipe) {
+        bp__driver_refuse(verdict, BP_REASON_OP,
+                          problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
+    } else if (problem->dtype != BP_F32 && problem->dtype != BP_F64 && problem->dtype != BP_C64 &&
+               problem->dtype != BP_C128) {
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK knows f32, f64, c64 and c128 only");
+    } else if (problem->of.linalg.empty) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "there is nothing to compute, and no library is needed for that");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Every number that reaches the library: sizes of operands, and what workspaces a recipe needs. */
+static bool fits(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+                 bp_verdict *verdict) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    double largest = recipe->largest ? recipe->largest(l) : 0;
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        const bp_linalg_operand *x = &l->operand[i];
+        double size = (double)(x->rows > x->columns ? x->rows : x->columns);
+        largest = x->dtype && size > largest ? size : largest;
+    }
+    if (largest <= (double)driver->int_max) {
+        return true;
+    }
+    bp__driver_refuse(verdict, BP_REASON_SIZE,
+                      "a size or workspace of %.0f does not fit its integers, which end at %" PRId64, largest,
+                      driver->int_max);
+    return false;
+}
+
+static uint32_t notes_of(const bp__driver *driver, const bp_problem *problem, const bp__driver_settling *settling) {
+    bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    uint32_t notes = wide ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
+    return notes | BP_NOTE_PROPAGATES_NAN | bp__driver_promises(driver, &problem->policy, settling);
+}
+
+void bp__lapack_judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement,
+                      bp_verdict *verdict) {
+    const bp__lapack_recipe *recipe = bp__lapack_recipe_of(problem);
+    *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1};
+    if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
+        !fits(driver, recipe, problem, verdict)) {
+        return;
+    }
+    int allowed = bp__driver_allowed(driver, &problem->policy);
+    bool gains =
+        allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < bp__lapack_cost(driver, recipe, problem, 1);
+    judgement->settling = bp__driver_settle(driver, &problem->policy, false, gains);
+    int threads = judgement->settling.threads;
+    verdict->algorithm = recipe->algorithm;
+    verdict->threads = threads;
+    verdict->notes = notes_of(driver, problem, &judgement->settling);
+    verdict->cost_ns = bp__lapack_cost(driver, recipe, problem, threads > 1 ? threads : 1);
+    if (threads == 0) {
+        snprintf(verdict->text, sizeof verdict->text, "its count of threads can neither be set nor read");
+    }
+    bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
+}
+
+void bp__lapack_accept(void *driver, const bp_problem *problem, bp_verdict *verdict) {
+    bp__lapack_judgement judgement;
+    bp__lapack_judge(driver, problem, &judgement, verdict);
+}

@@ -1,0 +1,28 @@
+/* cost.c - how long a call should take, well enough to put libraries in order.
+ *
+ * The arithmetic at a part of the rate that the library's kernels reach in products; for each column the panel work
+ * that runs at the speed of memory and loops; and the copies of the operands. */
+#include "providers/lapack/lapack.h"
+
+#define ITEM 400.0         /* nanoseconds of an item that are there however small it is */
+#define PANEL_ELEMENT 0.25 /* nanoseconds for an element of A in the columns that are worked on one by one */
+#define PANEL_COLUMN 60.0  /* ... and for a column */
+#define COPY_ELEMENT 1.0
+#define USUAL_EFFICIENCY 0.7
+#define PANELS 64.0 /* columns between two points where all threads meet */
+
+double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+                       int threads) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
+    int precision = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    double wide = is_complex ? 2 : 1, elements = (double)l->m * (double)l->n, columns = (double)l->n;
+    double efficiency = recipe->efficiency > 0 ? recipe->efficiency : USUAL_EFFICIENCY;
+    double arithmetic = recipe->work(l) * wide * wide / (driver->peak[precision] * efficiency);
+    double panels = elements * wide * PANEL_ELEMENT + columns * PANEL_COLUMN;
+    double copies = (2 * elements + 2 * columns * (double)l->k) * wide * COPY_ELEMENT;
+    if (threads > 1) {
+        arithmetic = arithmetic / threads + driver->family->speed.start * (1 + columns / PANELS);
+    }
+    return (double)l->batch * (ITEM + arithmetic + panels + copies);
+}

@@ -1,0 +1,16 @@
+/* factor.h - the LU factorization as a step of the recipes in lu.c, solve.c and det.c, and counts of arithmetic. */
+#ifndef BP_LAPACK_FACTOR_H
+#define BP_LAPACK_FACTOR_H
+
+#include "providers/lapack/lapack.h"
+
+/* Loads `view` from operand A, number 0, and factors it, with the pivots at `pivots` in the library's integers. */
+void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
+                       void *pivots, int64_t *info);
+/* Solves op(A) X = B in the memory of `x`, with what was factored. */
+void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_view *factors, const void *a,
+                      const void *pivots, const bp__lapack_view *x, void *b, int64_t *info);
+
+double bp__lapack_work_lu(const bp_linalg_problem *problem);
+
+#endif

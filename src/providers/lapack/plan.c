@@ -1,0 +1,130 @@
+/* plan.c - makes a plan: routines are looked up, memory is counted, and the library is asked for its workspaces. */
+#include "providers/lapack/lapack.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static char letter_of(bp_dtype dtype) {
+    return dtype == BP_F32 ? 's' : dtype == BP_F64 ? 'd' : dtype == BP_C64 ? 'c' : 'z';
+}
+
+static bp_status find_routine(bp__lapack_plan *plan, bp__lapack_routine routine) {
+    static const char *const stems[][2] = {
+#define X(name, real, complex) {real, complex},
+        BP__LAPACK_ROUTINES(X)
+#undef X
+    };
+    const bp_library_info *library = plan->driver->library;
+    const bp_host *host = plan->driver->host;
+    const char *stem = stems[routine][plan->complex];
+    char symbol[128];
+    if (!stem) {
+        return BP_OK;
+    }
+    snprintf(symbol, sizeof symbol, "%s%c%s%s", library->prefix, letter_of(plan->dtype), stem, library->suffix);
+    plan->routine[routine] = (void (*)(void))host->symbol(plan->driver->handle, symbol);
+    return plan->routine[routine]
+               ? BP_OK
+               : host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s", library->id, library->path, symbol);
+}
+
+size_t bp__lapack_reserve(bp__lapack_plan *plan, int64_t count, size_t size) {
+    size_t bytes, start = plan->scratch;
+    plan->too_large = plan->too_large || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 4 ||
+                      start > SIZE_MAX / 4;
+    if (!plan->too_large) {
+        plan->scratch = start + ((bytes + 63) & ~(size_t)63);
+    }
+    return start;
+}
+
+int64_t bp__lapack_queried(const bp__lapack_plan *plan, const void *work) {
+    double size = bp__lapack_get(plan->real_type, work).re;
+    if (plan->real_type == BP_F32 && size >= 0x1p24) {
+        size = nextafterf((float)size, INFINITY);
+    }
+    return size > 1 ? (int64_t)ceil(size) : 1;
+}
+
+static int info_operand_of(uint32_t op) {
+    switch (op) {
+    case BP_OP_INV:
+    case BP_OP_CHOLESKY:
+    case BP_OP_SOLVE:
+    case BP_OP_LU_FACTOR:
+        return op == BP_OP_SOLVE || op == BP_OP_LU_FACTOR ? 3 : 2;
+    case BP_OP_CHOLESKY_INVERSE:
+        return 2;
+    default:
+        return -1;
+    }
+}
+
+static void describe(bp__lapack_plan *plan, const bp_problem *problem) {
+    plan->problem = *problem;
+    plan->dtype = (bp_dtype)problem->dtype;
+    bool wide = plan->dtype == BP_F64 || plan->dtype == BP_C128;
+    plan->complex = plan->dtype == BP_C64 || plan->dtype == BP_C128;
+    plan->real_type = wide ? BP_F64 : BP_F32;
+    plan->real_size = wide ? 8 : 4;
+    plan->size = plan->real_size << plan->complex;
+    plan->bits = plan->driver->library->int_bits;
+    plan->integer = (size_t)plan->bits / 8;
+    plan->info_operand = info_operand_of(problem->op);
+}
+
+static void destroy(bp_prepared *prepared) {
+    bp__lapack_plan *plan = (bp__lapack_plan *)prepared;
+    plan->driver->host->release(plan);
+}
+
+static bp_status prepare(bp__lapack_plan *plan, const bp__driver_settling *settling) {
+    bp__driver *driver = plan->driver;
+    bp_status status = bp__driver_ready(driver);
+    for (int i = 0; i < plan->recipe->routine_count && status == BP_OK; i++) {
+        status = find_routine(plan, plan->recipe->routines[i]);
+    }
+    if (status != BP_OK) {
+        return status;
+    }
+    plan->settling = bp__driver_settle_plan(driver, settling);
+    int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
+    status = plan->recipe->prepare(plan);
+    bp__driver_end(driver, &plan->settling, before);
+    if (status == BP_OK && plan->too_large) {
+        status = driver->host->fail(BP_E_NO_MEMORY, "the workspace is larger than the memory can be");
+    }
+    return status;
+}
+
+bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
+                               bp_prepared **prepared) {
+    bp__driver *driver = opaque;
+    const bp_host *host = driver->host;
+    bp_verdict again = {.struct_size = sizeof again};
+    bp__lapack_judgement judgement;
+    (void)verdict;
+    bp__lapack_judge(driver, problem, &judgement, &again);
+    if (again.reason == BP_REASON_FORKED) {
+        return bp__driver_fail_forked(driver);
+    }
+    if (again.reason != BP_REASON_ACCEPTED) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this problem: %s", driver->library->id,
+                          again.text);
+    }
+    bp__lapack_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the lapack provider");
+    }
+    *plan = (bp__lapack_plan){
+        .prepared = {.destroy = destroy, .execute = bp__lapack_execute}, .driver = driver, .recipe = judgement.recipe};
+    describe(plan, problem);
+    bp_status status = prepare(plan, &judgement.settling);
+    if (status != BP_OK) {
+        host->release(plan);
+        return status;
+    }
+    *prepared = &plan->prepared;
+    return BP_OK;
+}

@@ -1,0 +1,21 @@
+/* recipes.c - the table of operations: which recipe computes which, each in the file of its family. */
+#include "providers/lapack/recipes.h"
+
+static const bp__lapack_recipe *const recipes[] = {
+    [BP_OP_INV] = &bp__lapack_inv,
+    [BP_OP_CHOLESKY] = &bp__lapack_cholesky,
+    [BP_OP_CHOLESKY_SOLVE] = &bp__lapack_cholesky_solve,
+    [BP_OP_CHOLESKY_INVERSE] = &bp__lapack_cholesky_inverse,
+    [BP_OP_LU_FACTOR] = &bp__lapack_lu_factor,
+    [BP_OP_LU] = &bp__lapack_lu,
+    [BP_OP_LU_SOLVE] = &bp__lapack_lu_solve,
+    [BP_OP_SOLVE] = &bp__lapack_solve,
+    [BP_OP_SOLVE_TRIANGULAR] = &bp__lapack_solve_triangular,
+    [BP_OP_DET] = &bp__lapack_det,
+    [BP_OP_SLOGDET] = &bp__lapack_slogdet,
+};
+
+const bp__lapack_recipe *bp__lapack_recipe_of(const bp_problem *problem) {
+    const bp__lapack_recipe *recipe = problem->op < sizeof recipes / sizeof recipes[0] ? recipes[problem->op] : NULL;
+    return recipe && recipe->variant ? recipe->variant(problem) : recipe;
+}

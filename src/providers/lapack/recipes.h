@@ -1,0 +1,16 @@
+/* recipes.h - the recipes, by the file that has them; recipes.c is their table. */
+#ifndef BP_LAPACK_RECIPES_H
+#define BP_LAPACK_RECIPES_H
+
+#include "providers/lapack/lapack.h"
+
+/* lu.c */
+extern const bp__lapack_recipe bp__lapack_lu_factor, bp__lapack_lu, bp__lapack_lu_solve;
+/* solve.c */
+extern const bp__lapack_recipe bp__lapack_inv, bp__lapack_solve, bp__lapack_solve_triangular;
+/* det.c */
+extern const bp__lapack_recipe bp__lapack_det, bp__lapack_slogdet;
+/* cholesky.c */
+extern const bp__lapack_recipe bp__lapack_cholesky, bp__lapack_cholesky_solve, bp__lapack_cholesky_inverse;
+
+#endif

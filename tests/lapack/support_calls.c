@@ -1,0 +1,171 @@
+/* support_calls.c - calls of the provider as the dispatcher makes them, on the libraries of this machine. */
+#include "lapack/support_lapack.h"
+
+#include "dispatch/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const bp_dtype test_dtypes[4] = {BP_F32, BP_F64, BP_C64, BP_C128};
+
+#define MOST 32
+
+const bp_library_info **test_libraries(int *count) {
+    static bp_library_info rows[MOST];
+    static const bp_library_info *list[MOST];
+    static int found;
+    int all = 0;
+    if (found == 0 && bp_library_count(&all) == BP_OK) {
+        for (int i = 0; i < all && found < MOST; i++) {
+            rows[found].struct_size = sizeof rows[found];
+            if (bp_library_at(i, &rows[found]) == BP_OK && (rows[found].kinds & BP_LIB_LAPACK) &&
+                rows[found].state == BP_LIBRARY_OK) {
+                list[found] = &rows[found];
+                found++;
+            }
+        }
+    }
+    if (found == 0) {
+        print_message("skipped: no LAPACK library is installed\n");
+        skip();
+    }
+    *count = found;
+    return list;
+}
+
+void *test_open(const bp_library_info *library) {
+    void *instance = NULL;
+    assert_int_equal(bp_provider_lapack.open(bp__host(), library, &instance), BP_OK);
+    return instance;
+}
+
+void test_each_library(void (*check)(void *instance, const bp_library_info *row)) {
+    int count;
+    const bp_library_info **rows = test_libraries(&count);
+    for (int i = 0; i < count; i++) {
+        void *instance = test_open(rows[i]);
+        check(instance, rows[i]);
+        bp_provider_lapack.close(instance);
+    }
+}
+
+/* ---- Problems ---- */
+
+static bool has(const char *names, const char *name) {
+    const char *at = strstr(names, name);
+    return at == names;
+}
+
+/* Which operand `A` (or the factor that stands for it) and `B` are. */
+static void sizes_of(bp_op op, const bp_linalg_operand *x, bp_linalg_problem *l) {
+    int a = op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
+    int b = op == BP_OP_CHOLESKY_SOLVE ? 0 : op == BP_OP_LU_SOLVE ? 2 : strchr(bp_op_inputs(op), ',') ? 1 : -1;
+    l->m = x[a].rows;
+    l->n = x[a].columns;
+    l->k = b < 0 ? 0 : l->left || op == BP_OP_LSTSQ ? x[b].columns : x[b].rows;
+}
+
+bp_problem test_problem(const test_call *call) {
+    bp_problem problem = {.struct_size = sizeof problem, .op = (uint32_t)call->op};
+    bp_linalg_problem *l = &problem.of.linalg;
+    *l = call->fields;
+    l->batch = 1;
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        const test_operand *x = call->operand[i];
+        if (x) {
+            l->operand[i] = (bp_linalg_operand){.dtype = (uint32_t)x->dtype,
+                                                .rows = x->rows,
+                                                .columns = x->columns,
+                                                .row = x->row,
+                                                .column = x->column};
+            l->operand[i].batch[0] = x->items > 1 ? x->step : 0;
+            l->batch = x->items;
+        }
+    }
+    l->batch_ndim = l->batch > 1;
+    l->batch_shape[0] = l->batch > 1 ? l->batch : 0;
+    bool b_first = has(bp_op_inputs(call->op), "B,");
+    problem.dtype = l->operand[b_first].dtype;
+    if (has(bp_op_inputs(call->op), "B,L")) {
+        l->left = 1;
+    }
+    sizes_of(call->op, l->operand, l);
+    problem.policy.threads = call->threads > 0 ? call->threads : 1;
+    problem.policy.deterministic = (uint8_t)call->deterministic;
+    return problem;
+}
+
+/* ---- Runs ---- */
+
+static int inputs_of(bp_op op) {
+    int count = 1;
+    for (const char *at = bp_op_inputs(op); *at; at++) {
+        count += *at == ',';
+    }
+    return count;
+}
+
+/* Puts what was there before into the elements of an output's copy of itself, so that all other bytes can be compared.
+ */
+static void check_surroundings(test_operand *x, bool output) {
+    char *after = malloc(x->bytes);
+    memcpy(after, x->block, x->bytes);
+    if (output) {
+        size_t size = bp_dtype_size(x->dtype);
+        for (int64_t item = 0; item < x->items; item++) {
+            for (int64_t i = 0; i < x->rows; i++) {
+                for (int64_t j = 0; j < x->columns; j++) {
+                    ptrdiff_t at = x->base - x->block + (item * x->step + i * x->row + j * x->column) * (ptrdiff_t)size;
+                    memcpy(after + at, x->copy + at, size);
+                }
+            }
+        }
+    }
+    assert_memory_equal(after, x->copy, x->bytes);
+    free(after);
+}
+
+bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
+    bp_verdict own = {0};
+    bp_verdict *v = verdict ? verdict : &own;
+    bp_problem problem = test_problem(call);
+    *v = (bp_verdict){.struct_size = sizeof *v};
+    bp_provider_lapack.accept(instance, &problem, v);
+    if (v->reason != BP_REASON_ACCEPTED) {
+        return BP_E_UNSUPPORTED;
+    }
+    bp_prepared *prepared = NULL;
+    bp_status status = bp_provider_lapack.plan(instance, &problem, v, &prepared);
+    if (status != BP_OK) {
+        return status;
+    }
+    void *address[BP_LINALG_OPERANDS] = {0};
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        if (call->operand[i]) {
+            address[i] = call->operand[i]->base;
+            memcpy(call->operand[i]->copy, call->operand[i]->block, call->operand[i]->bytes);
+        }
+    }
+    status = prepared->execute(prepared, address);
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        if (call->operand[i]) {
+            check_surroundings(call->operand[i], i >= inputs_of(call->op));
+        }
+    }
+    prepared->destroy(prepared);
+    return status;
+}
+
+void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...) {
+    char text[512];
+    if (value <= bound) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_message("%s: %Lg is over %Lg\n", text, value, bound);
+    _fail(file, line);
+}

@@ -1,0 +1,109 @@
+/* support_lapack.h - what the tests of the lapack provider share: operands in every layout with their surroundings
+ * watched, calls of the provider on the machine's libraries, matrices that are hard on algorithms, and the arithmetic
+ * of residuals in long double. */
+#ifndef BP_TESTS_LAPACK_SUPPORT_H
+#define BP_TESTS_LAPACK_SUPPORT_H
+
+#include "backplane/provider.h"
+#include "providers/driver/driver.h"
+
+#include <complex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+extern const bp_provider bp_provider_lapack;
+
+typedef long double complex number;
+
+/* ---- Operands ---- */
+
+typedef enum test_layout {
+    TEST_ROWS,    /* row-major, compact */
+    TEST_COLUMNS, /* column-major, compact */
+    TEST_ROWS_APART,
+    TEST_COLUMNS_APART,
+    TEST_GENERAL,   /* no stride of one */
+    TEST_BACKWARDS, /* rows and columns in reverse order */
+    TEST_LAYOUTS
+} test_layout;
+
+typedef struct test_operand {
+    bp_dtype dtype;
+    int64_t rows, columns, row, column;
+    int64_t items, step; /* step in elements from item to item; 0: broadcast */
+    char *block, *copy;  /* all of its memory, and what that held before the call */
+    size_t bytes;
+    char *base; /* element 0, 0 of item 0 */
+} test_operand;
+
+/* `items` copies of a matrix in one block, whose unused bytes are a pattern; broadcast: one serves all items. */
+test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t items, bool broadcast,
+                       test_layout layout);
+void test_drop(test_operand *x);
+number test_get(const test_operand *x, int64_t item, int64_t i, int64_t j);
+void test_set(test_operand *x, int64_t item, int64_t i, int64_t j, number value);
+bool test_is_complex(bp_dtype dtype);
+bp_dtype test_real_of(bp_dtype dtype);
+long double test_epsilon(bp_dtype dtype);
+
+/* ---- Calls ---- */
+
+typedef struct test_call {
+    bp_op op;
+    bp_linalg_problem fields;                  /* mode, upper, left, ...; sizes and operands are filled in */
+    test_operand *operand[BP_LINALG_OPERANDS]; /* NULL: not there */
+    int threads, deterministic;                /* 0 threads: 1 */
+} test_call;
+
+extern const bp_dtype test_dtypes[4];
+/* The LAPACK libraries of this machine; skips the test where there is none. */
+const bp_library_info **test_libraries(int *count);
+void *test_open(const bp_library_info *library);
+bp_problem test_problem(const test_call *call);
+/* Accepts, plans and executes. Checks that the inputs and what lies around and between the outputs' elements are as
+ * before. `plan` and `verdict` may be NULL. */
+bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict);
+/* Runs check(instance, row) for each library. */
+void test_each_library(void (*check)(void *instance, const bp_library_info *row));
+
+/* ---- Matrices (support_matrices.c): column-major arrays of n x n or m x n numbers ---- */
+
+typedef enum test_kind {
+    TEST_RANDOM,
+    TEST_GRADED,    /* rows from 1 down to the square root of the smallest normal number */
+    TEST_HILBERT,   /* ill-conditioned */
+    TEST_KAHAN,     /* upper triangular, its small singular value well hidden */
+    TEST_WILKINSON, /* grows as much as elimination can */
+    TEST_HUGE,      /* random, near the largest number whose square overflows not */
+    TEST_TINY,
+    TEST_DEFICIENT, /* of rank about half */
+    TEST_KINDS
+} test_kind;
+
+void test_fill(test_operand *x, test_kind kind, unsigned seed);
+/* Hermitian positive definite, of the given kind: M M^H + something on the diagonal. Both triangles. */
+void test_fill_definite(test_operand *x, unsigned seed);
+number test_random(unsigned *state, bool two_parts);
+
+/* ---- Arithmetic on items ---- */
+
+/* Row-major copies of an item, which the caller frees. */
+number *test_item(const test_operand *x, int64_t item);
+number *test_product(const number *a, const number *b, int64_t m, int64_t k, int64_t n);
+number *test_adjoint(const number *a, int64_t m, int64_t n, bool conjugate);
+/* Largest sum of absolute values of a row. */
+long double test_norm(const number *a, int64_t m, int64_t n);
+/* Norm of a - b. */
+long double test_distance(const number *a, const number *b, int64_t m, int64_t n);
+
+/* Fails the test unless value <= bound (NaN fails), naming what and where. */
+#define test_within(value, bound, ...) test_check_within(value, bound, __FILE__, __LINE__, __VA_ARGS__)
+void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...)
+    BP_PRINTF(5, 6);
+
+#endif
