@@ -1,0 +1,308 @@
+/* test_solve.c - inv, solve, solve_triangular, lu_solve, det and slogdet on every LAPACK library of this machine. */
+#include "lapack/support_lapack.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define BOUND 60 /* units of n epsilon that a scaled residual may have */
+
+static const int64_t sizes[] = {1, 2, 7, 33, 70};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* Makes x of k columns for A x = B, or of k rows for x A = B. */
+static test_operand side(bp_dtype dtype, int64_t n, int64_t k, bool left, int64_t items, bool shared,
+                         test_layout layout) {
+    return left ? test_make(dtype, n, k, items, shared, layout) : test_make(dtype, k, n, items, shared, layout);
+}
+
+/* |A X - B| against |A| |X|: the backward error of a solution. `a` is n x n as it acts, X and B are as they lie. */
+static void check_solution(const number *a, const test_operand *x, const test_operand *b, int64_t item, bool left,
+                           const char *where) {
+    int64_t n = left ? x->rows : x->columns, k = left ? x->columns : x->rows;
+    number *xs = test_item(x, item), *bs = test_item(b, item);
+    number *product = left ? test_product(a, xs, n, n, k) : test_product(xs, a, k, n, n);
+    long double scale = test_norm(a, n, n) * test_norm(xs, x->rows, x->columns) + test_norm(bs, b->rows, b->columns);
+    test_within(test_distance(product, bs, x->rows, x->columns),
+                BOUND * scale * (long double)n * test_epsilon(x->dtype), "%s: n %d k %d %s %s", where, (int)n, (int)k,
+                bp_dtype_name(x->dtype), left ? "left" : "right");
+    free(xs), free(bs), free(product);
+}
+
+/* ---- solve and lu_solve ---- */
+
+/* op(A) as a matrix. */
+static number *acting(const test_operand *a, int64_t item, bool adjoint) {
+    number *as_is = test_item(a, item);
+    if (!adjoint) {
+        return as_is;
+    }
+    number *turned = test_adjoint(as_is, a->rows, a->columns, true);
+    free(as_is);
+    return turned;
+}
+
+typedef struct system {
+    bp_dtype dtype;
+    int64_t n, k, items;
+    test_layout layout;
+    bool left, share_a, share_b;
+} system_of;
+
+static void solve(void *instance, const char *where, system_of s, test_kind kind) {
+    test_operand a = test_make(s.dtype, s.n, s.n, s.items, s.share_a, s.layout);
+    test_operand b = side(s.dtype, s.n, s.k, s.left, s.items, s.share_b, s.layout);
+    test_operand x = side(s.dtype, s.n, s.k, s.left, s.items, false, s.layout);
+    test_operand lu = test_make(s.dtype, s.n, s.n, s.items, false, s.layout);
+    test_operand pivots = test_make(BP_I32, s.n, 1, s.items, false, s.layout),
+                 info = test_make(BP_I32, 1, 1, s.items, false, 0);
+    test_fill(&a, kind, 3);
+    test_fill(&b, kind == TEST_HUGE || kind == TEST_TINY ? kind : TEST_RANDOM, 4);
+    test_call call = {.op = BP_OP_SOLVE, .fields.left = s.left, .fields.check = 1, .operand = {&a, &b, &x, &info}};
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < s.items; item++) {
+        number *as = test_item(&a, item);
+        assert_true(test_get(&info, item, 0, 0) == 0);
+        check_solution(as, &x, &b, item, s.left, where);
+        free(as);
+    }
+    call = (test_call){.op = BP_OP_LU_FACTOR, .operand = {&a, &lu, &pivots, &info}};
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    for (int adjoint = 0; adjoint < 2; adjoint++) {
+        call = (test_call){.op = BP_OP_LU_SOLVE,
+                           .fields = {.left = s.left, .adjoint = (uint8_t)adjoint},
+                           .operand = {&lu, &pivots, &b, &x}};
+        assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+        for (int64_t item = 0; item < s.items; item++) {
+            number *as = acting(&a, item, adjoint);
+            check_solution(as, &x, &b, item, s.left, where);
+            free(as);
+        }
+    }
+    test_drop(&a), test_drop(&b), test_drop(&x), test_drop(&lu), test_drop(&pivots), test_drop(&info);
+}
+
+static void check_systems(void *instance, const bp_library_info *row) {
+    for (int d = 0; d < 4; d++) {
+        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+            for (int left = 0; left < 2; left++) {
+                for (int s = 0; s < SIZES; s++) {
+                    solve(instance, row->id,
+                          (system_of){test_dtypes[d], sizes[s], 1 + s * 3 % 7, 1, layout, left, false, false},
+                          TEST_RANDOM);
+                }
+                solve(instance, row->id, (system_of){test_dtypes[d], 12, 3, 3, layout, left, true, false}, TEST_RANDOM);
+                solve(instance, row->id, (system_of){test_dtypes[d], 12, 3, 3, layout, left, false, true}, TEST_RANDOM);
+            }
+        }
+        static const test_kind kinds[] = {TEST_GRADED, TEST_KAHAN, TEST_WILKINSON, TEST_HUGE, TEST_TINY};
+        for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+            int64_t n = kinds[kind] == TEST_WILKINSON ? 12 : 20; /* its error grows as 2^n, and that is right */
+            solve(
+                instance, row->id,
+                (system_of){test_dtypes[d], kinds[kind] == TEST_WILKINSON ? 5 : n, 2, 1, TEST_ROWS, true, false, false},
+                kinds[kind]);
+        }
+    }
+}
+
+static void test_systems(void **state) {
+    (void)state;
+    test_each_library(check_systems);
+}
+
+/* ---- inv ---- */
+
+static void invert(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t items, test_layout in,
+                   test_layout out) {
+    test_operand a = test_make(dtype, n, n, items, false, in), inverse = test_make(dtype, n, n, items, false, out);
+    test_operand info = test_make(BP_I32, 1, 1, items, false, 0);
+    test_fill(&a, TEST_RANDOM, 8);
+    test_call call = {.op = BP_OP_INV, .operand = {&a, &inverse, &info}};
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < items; item++) {
+        number *as = test_item(&a, item), *xs = test_item(&inverse, item), *product = test_product(as, xs, n, n, n);
+        for (int64_t i = 0; i < n; i++) {
+            product[i * n + i] -= 1;
+        }
+        long double scale = test_norm(as, n, n) * test_norm(xs, n, n) * (long double)n * test_epsilon(dtype);
+        test_within(test_norm(product, n, n), BOUND * scale, "%s: inv %d %s", where, (int)n, bp_dtype_name(dtype));
+        assert_true(test_get(&info, item, 0, 0) == 0);
+        free(as), free(xs), free(product);
+    }
+    test_drop(&a), test_drop(&inverse), test_drop(&info);
+}
+
+static void check_inverses(void *instance, const bp_library_info *row) {
+    for (int d = 0; d < 4; d++) {
+        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+            for (int s = 0; s < SIZES; s++) {
+                invert(instance, row->id, test_dtypes[d], sizes[s], s == 2 ? 3 : 1, layout,
+                       (layout + (unsigned)(s & 1)) % TEST_LAYOUTS);
+            }
+        }
+    }
+}
+
+static void test_inverses(void **state) {
+    (void)state;
+    test_each_library(check_inverses);
+}
+
+/* ---- solve_triangular ---- */
+
+/* What must not be read is NaN. */
+static number *triangle(test_operand *a, int64_t n, bool upper, bool unit) {
+    number *t = calloc((size_t)(n * n), sizeof *t);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            bool reads = upper ? j > i : j < i;
+            if (i == j) {
+                t[i * n + i] = unit ? 1 : test_get(a, 0, i, i) + 4;
+                test_set(a, 0, i, i, unit ? (number)NAN : t[i * n + i]);
+                t[i * n + i] = unit ? 1 : test_get(a, 0, i, i);
+            } else if (reads) {
+                test_set(a, 0, i, j,
+                         test_get(a, 0, i, j) / 4); /* so that the solution of a unit triangle stays small */
+                t[i * n + j] = test_get(a, 0, i, j);
+            } else {
+                test_set(a, 0, i, j, NAN);
+            }
+        }
+    }
+    return t;
+}
+
+static void solve_triangle(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t k, test_layout la,
+                           test_layout lx, int variant) {
+    bool upper = variant & 1, left = variant & 2, unit = variant & 4;
+    test_operand a = test_make(dtype, n, n, 1, false, la), b = side(dtype, n, k, left, 1, false, la);
+    test_operand x = side(dtype, n, k, left, 1, false, lx);
+    test_fill(&a, TEST_RANDOM, 21);
+    test_fill(&b, TEST_RANDOM, 22);
+    number *t = triangle(&a, n, upper, unit);
+    test_call call = {.op = BP_OP_SOLVE_TRIANGULAR,
+                      .fields = {.upper = upper, .left = left, .unit = unit, .check = 1},
+                      .operand = {&a, &b, &x}};
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    check_solution(t, &x, &b, 0, left, where);
+    free(t);
+    test_drop(&a), test_drop(&b), test_drop(&x);
+}
+
+static void check_triangles(void *instance, const bp_library_info *row) {
+    for (int d = 0; d < 4; d++) {
+        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+            for (int variant = 0; variant < 8; variant++) {
+                for (int s = 0; s < SIZES - 1; s++) {
+                    solve_triangle(instance, row->id, test_dtypes[d], sizes[s], 1 + s * 2, layout,
+                                   (layout + (unsigned)s) % TEST_LAYOUTS, variant);
+                }
+            }
+        }
+    }
+}
+
+static void test_triangles(void **state) {
+    (void)state;
+    test_each_library(check_triangles);
+}
+
+/* ---- det and slogdet ---- */
+
+/* By elimination with complete pivoting in long double. */
+static void reference_det(const number *a, int64_t n, number *sign, long double *log_of) {
+    number *w = malloc((size_t)(n * n) * sizeof *w);
+    for (int64_t i = 0; i < n * n; i++) {
+        w[i] = a[i];
+    }
+    *sign = 1;
+    *log_of = 0;
+    for (int64_t p = 0; p < n; p++) {
+        int64_t best = p;
+        for (int64_t i = p; i < n; i++) {
+            best = cabsl(w[i * n + p]) > cabsl(w[best * n + p]) ? i : best;
+        }
+        for (int64_t j = 0; best != p && j < n; j++) {
+            number value = w[p * n + j];
+            w[p * n + j] = w[best * n + j];
+            w[best * n + j] = value;
+        }
+        number pivot = w[p * n + p];
+        *sign *= (best == p ? 1 : -1) * (pivot / cabsl(pivot));
+        *log_of += logl(cabsl(pivot));
+        for (int64_t i = p + 1; i < n; i++) {
+            number factor = w[i * n + p] / pivot;
+            for (int64_t j = p; j < n; j++) {
+                w[i * n + j] -= factor * w[p * n + j];
+            }
+        }
+    }
+    free(w);
+}
+
+static void determinant(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t items,
+                        test_layout layout) {
+    test_operand a = test_make(dtype, n, n, items, false, layout), det = test_make(dtype, 1, 1, items, false, 0);
+    test_operand sign = test_make(dtype, 1, 1, items, false, 0),
+                 log_of = test_make(test_real_of(dtype), 1, 1, items, false, 0);
+    test_fill(&a, TEST_RANDOM, 31);
+    for (int64_t item = 0; item < items; item++) {
+        for (int64_t i = 0; i < n; i++) { /* well-conditioned, so that all digits are meant */
+            test_set(&a, item, i, i, test_get(&a, item, i, i) + (i % 2 ? 2 : -2) * sqrtl((long double)n));
+        }
+    }
+    assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_DET, .operand = {&a, &det}}, NULL), BP_OK);
+    assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_SLOGDET, .operand = {&a, &sign, &log_of}}, NULL),
+                     BP_OK);
+    for (int64_t item = 0; item < items; item++) {
+        number *as = test_item(&a, item), expected;
+        long double logarithm, unit = BOUND * (long double)n * test_epsilon(dtype);
+        reference_det(as, n, &expected, &logarithm);
+        test_within(cabsl(test_get(&sign, item, 0, 0) - expected), unit, "%s: sign n %d", where, (int)n);
+        test_within(cabsl(test_get(&log_of, item, 0, 0) - logarithm), unit + fabsl(logarithm) * test_epsilon(dtype),
+                    "%s: log n %d", where, (int)n);
+        long double size = expl(logarithm);
+        long double largest = test_real_of(dtype) == BP_F32 ? FLT_MAX : DBL_MAX;
+        if (size < largest / 2) {
+            test_within(cabsl(test_get(&det, item, 0, 0) - expected * size), 4 * unit * size, "%s: det n %d", where,
+                        (int)n);
+        } else {
+            assert_true(isinf(cabsl(test_get(&det, item, 0, 0))));
+        }
+        free(as);
+    }
+    test_drop(&a), test_drop(&det), test_drop(&sign), test_drop(&log_of);
+}
+
+static void check_determinants(void *instance, const bp_library_info *row) {
+    for (int d = 0; d < 4; d++) {
+        for (int s = 0; s < SIZES; s++) {
+            determinant(instance, row->id, test_dtypes[d], sizes[s], 1 + s % 3, (test_layout)s % TEST_LAYOUTS);
+        }
+    }
+    /* On the way the product leaves the numbers that there are, and comes back. */
+    test_operand a = test_make(BP_F64, 4, 4, 1, false, TEST_ROWS), det = test_make(BP_F64, 1, 1, 1, false, 0);
+    const double diagonal[] = {1e200, 1e200, 1e-200, 1e-190};
+    for (int64_t i = 0; i < 16; i++) {
+        test_set(&a, 0, i / 4, i % 4, i % 5 ? 0 : diagonal[i / 5]);
+    }
+    assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_DET, .operand = {&a, &det}}, NULL), BP_OK);
+    test_within(fabsl(creall(test_get(&det, 0, 0, 0)) / 1e10L - 1), 1e-14L, "%s: det", row->id);
+    test_drop(&a), test_drop(&det);
+}
+
+static void test_determinants(void **state) {
+    (void)state;
+    test_each_library(check_determinants);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_inverses),
+        cmocka_unit_test(test_triangles),
+        cmocka_unit_test(test_determinants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
