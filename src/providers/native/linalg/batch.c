@@ -1,0 +1,154 @@
+/* batch.c - prepared calls of small matrices: groups of items go through the kernels, drawn by threads, and the items
+ * that failed are told. */
+#include "small.h"
+
+#include <string.h>
+
+/* One call. */
+typedef struct call {
+    const bp__small_plan *plan;
+    void *const *operands;
+    char *scratch;
+    int64_t groups;
+    _Atomic int64_t next;
+    _Atomic int64_t failing; /* the first item that failed, and its info: see code_of() */
+    _Atomic int64_t astray;  /* the first item with a pivot outside */
+} call;
+
+static void keep_least(_Atomic int64_t *least, int64_t value) {
+    int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
+    while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
+    }
+}
+
+/* Item and info as one number that sorts by items. */
+static int64_t code_of(int64_t item, int info) {
+    return item * 2 * BP__SMALL_MOST + info - BP_INFO_NON_FINITE;
+}
+
+static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
+    const bp_problem *problem = &work->plan->problem;
+    const int at_info = bp__small_info((bp_op)problem->op);
+    int info = g->info[lane];
+    if (g->astray >> lane & 1) {
+        keep_least(&work->astray, item);
+    }
+    if (g->wrong >> lane & 1) {
+        char *at[BP_LINALG_OPERANDS];
+        bp__item_locate(g->l, work->operands, item, at);
+        bp__item_give_up(problem, bp__small_inputs((bp_op)problem->op), at_info, at);
+        info = BP_INFO_NON_FINITE;
+    } else if (at_info >= 0 && g->at[at_info][lane]) {
+        *(int32_t *)(void *)g->at[at_info][lane] = info;
+    }
+    /* Where there is no info, a zero pivot is an answer (lu, det). */
+    if (g->l->check && info != 0 && (info == BP_INFO_NON_FINITE || at_info >= 0)) {
+        keep_least(&work->failing, code_of(item, info));
+    }
+}
+
+static void run_group(call *work, bp__small_group *g, int64_t first) {
+    const int lanes = work->plan->kernels->lanes;
+    const int64_t left = g->l->batch - first;
+    g->items = left < lanes ? (int)left : lanes;
+    g->wrong = g->astray = 0;
+    memset(g->info, 0, sizeof g->info);
+    for (int lane = 0; lane < lanes; lane++) {
+        char *at[BP_LINALG_OPERANDS];
+        bp__item_locate(g->l, work->operands, first + (lane < g->items ? lane : g->items - 1), at);
+        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+            g->at[i][lane] = at[i];
+        }
+    }
+    bp__small_step_of((bp_op)work->plan->problem.op)(g);
+    for (int lane = 0; lane < g->items; lane++) {
+        finish_item(work, g, first + lane, lane);
+    }
+}
+
+static void draw_groups(void *context, int task) {
+    call *work = context;
+    const bp__small_plan *plan = work->plan;
+    bp__small_group g;
+    g.plan = plan;
+    g.l = &plan->problem.of.linalg;
+    g.a = work->scratch + (size_t)task * plan->scratch;
+    g.b = g.a + plan->factor;
+    g.inverses = g.b + plan->right;
+    /* A handful at a time: the counter is shared. */
+    const int64_t handful = plan->threads == 1 ? work->groups : work->groups / (16 * (int64_t)plan->threads) + 1;
+    for (;;) {
+        int64_t group = atomic_fetch_add_explicit(&work->next, handful, memory_order_relaxed);
+        if (group >= work->groups) {
+            return;
+        }
+        const int64_t end = group + handful < work->groups ? group + handful : work->groups;
+        for (; group < end; group++) {
+            run_group(work, &g, group * plan->kernels->lanes);
+        }
+    }
+}
+
+static bp_status outcome(const call *work) {
+    const bp__small_plan *plan = work->plan;
+    if (work->astray < INT64_MAX) {
+        return plan->host->fail(BP_E_ARGUMENT,
+                                "linalg.lu_solve: (Batch element %lld): a pivot is outside 1 to %lld, the rows of LU",
+                                (long long)work->astray, (long long)plan->problem.of.linalg.n);
+    }
+    if (work->failing < INT64_MAX) {
+        const int64_t code = work->failing, each = 2 * BP__SMALL_MOST;
+        return plan->host->fail_numeric(&plan->problem, code / each, code % each + BP_INFO_NON_FINITE);
+    }
+    return BP_OK;
+}
+
+static bp_status execute(const bp_prepared *self, void *const *operands) {
+    const bp__small_plan *plan = (const bp__small_plan *)self;
+    const int lanes = plan->kernels->lanes;
+    call work = {.plan = plan,
+                 .operands = operands,
+                 .groups = (plan->problem.of.linalg.batch + lanes - 1) / lanes,
+                 .failing = INT64_MAX,
+                 .astray = INT64_MAX};
+    const size_t size = plan->scratch * (size_t)plan->threads;
+    work.scratch = plan->host->scratch(size);
+    if (!work.scratch) {
+        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of scratch that small matrices need",
+                                size);
+    }
+    if (plan->threads > 1) {
+        plan->host->parallel(plan->threads, plan->threads, draw_groups, &work);
+    } else {
+        draw_groups(&work, 0);
+    }
+    return outcome(&work);
+}
+
+static void destroy(bp_prepared *self) {
+    ((bp__small_plan *)self)->host->release(self);
+}
+
+bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
+                            int threads, bp_prepared **prepared) {
+    bp__small_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const size_t rows = (size_t)l->m, columns = (size_t)l->n;
+    memset(plan, 0, sizeof *plan);
+    plan->base.execute = execute;
+    plan->base.destroy = destroy;
+    plan->host = host;
+    plan->kernels = kernels;
+    plan->threads = threads;
+    plan->width = bp__small_width(problem);
+    plan->factor = rows * columns * kernels->cell;
+    plan->right = rows * (size_t)plan->width * kernels->cell;
+    /* Threads stay off each other's cache lines. */
+    plan->scratch = (plan->factor + plan->right + columns * kernels->inverse + 63) / 64 * 64;
+    plan->problem = *problem;
+    *prepared = &plan->base;
+    return BP_OK;
+}

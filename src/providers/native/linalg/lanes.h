@@ -1,0 +1,89 @@
+/* lanes.h - between the files of small linear algebra: what a set of kernels offers, and what each kernel is told.
+ *
+ * Matrices of up to 32x32 are too small for vectors to run inside them. Here a vector has one element of each of
+ * several matrices of the batch: a *cell* is element (i, j) of all lanes, the real parts and then the imaginary ones.
+ * Every lane goes the same way, row exchanges are made lane by lane, and no lane reads another; so a matrix has the
+ * same bits in every lane, beside any others, and on any thread.
+ *
+ * Solving with a triangle has one kernel, for a lower triangle on the left, from the first row to the last. The other
+ * cases are the same memory seen otherwise: strides exchanged (transposed, or on the right), or negative (upper).
+ */
+#ifndef BP_NATIVE_LANES_H
+#define BP_NATIVE_LANES_H
+
+#include "backplane/provider.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BP__SMALL_MOST 32 /* rows and columns of what the kernels take */
+
+/* Which elements of a matrix are read, or how those that are not in the cells are written. */
+typedef enum bp__lanes_shape {
+    BP__LANES_ALL,
+    BP__LANES_LOWER,     /* with the diagonal; zeros are written above */
+    BP__LANES_STRICT,    /* reading: below the diagonal */
+    BP__LANES_HERMITIAN, /* reading: lower, the imaginary part of the diagonal taken as 0; writing: above is mirrored */
+    BP__LANES_UNIT,      /* writing: lower, with ones on the diagonal */
+    BP__LANES_UPPER      /* writing: zeros below the diagonal */
+} bp__lanes_shape;
+
+/* Moves matrices from memory to cells, or back. Strides of cells count cells, those of memory count bytes. */
+typedef struct bp__lanes_move {
+    void *cells;
+    int64_t cell_row, cell_column;
+    char *const *memory; /* for each lane */
+    int64_t row, column;
+    int rows, columns;
+    int lanes; /* to be written; all are read */
+    bp__lanes_shape shape;
+    bool conjugate;
+    const int32_t *order; /* [rows][lanes]: which row of memory row i of the cells is; NULL: the same */
+} bp__lanes_move;
+
+typedef struct bp__lanes_factor {
+    void *cells; /* row by row, `columns` to a row */
+    int rows, columns;
+    int32_t *pivots; /* LU: [min(rows, columns)][lanes], counted from 0 */
+    int32_t *info;   /* [lanes] */
+} bp__lanes_factor;
+
+/* b = inverse(L) b for n x k cells. */
+typedef struct bp__lanes_solve {
+    const void *factor;
+    int64_t factor_row, factor_column;
+    const void *inverses; /* of the diagonal; NULL: it is ones */
+    int64_t inverses_step;
+    void *b;
+    int64_t b_row, b_column;
+    int n, k;
+    bool triangular; /* b is a lower triangle, zero above */
+} bp__lanes_solve;
+
+/* What one instruction set offers for one data type. */
+typedef struct bp__lanes_kernels {
+    int lanes;
+    int parts;      /* 2 for complex types */
+    size_t element; /* bytes in memory */
+    size_t cell;    /* bytes of a cell */
+    size_t inverse; /* bytes of the inverse of a cell */
+    /* Returns a bit for each lane in which something read is NaN or infinite. */
+    unsigned (*load)(const bp__lanes_move *move);
+    void (*store)(const bp__lanes_move *move);
+    void (*lu)(const bp__lanes_factor *factor);
+    void (*cholesky)(const bp__lanes_factor *factor); /* of the lower triangle */
+    void (*invert_diagonal)(void *inverses, const void *cells, int64_t step, int n);
+    void (*solve)(const bp__lanes_solve *solve);
+    void (*identity)(void *cells, int n);
+    void (*conjugate)(void *cells, int64_t count); /* does nothing to real types */
+} bp__lanes_kernels;
+
+/* In the order of bp_dtype from BP_F32 on. */
+#define BP__LANES_DTYPES 4
+extern const bp__lanes_kernels bp__lanes_default[BP__LANES_DTYPES];
+extern const bp__lanes_kernels bp__lanes_avx2[BP__LANES_DTYPES];
+extern const bp__lanes_kernels bp__lanes_avx512[BP__LANES_DTYPES];
+
+#define BP__LANES_MOST 16 /* lanes of any set */
+
+#endif

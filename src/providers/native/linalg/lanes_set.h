@@ -1,0 +1,76 @@
+/* lanes_set.h - all kernels of one instruction set for small matrices, from the templates. Parameters: SET (name of the
+ * table), VECTOR_BYTES. Everything here is static but the table, so that several sets live in one program.
+ */
+#include "lanes.h"
+
+#include "lanes_vector.h"
+
+#define JOIN__(a, b) a##_##b
+#define JOIN_(a, b) JOIN__(a, b)
+#define NAME(x) JOIN_(x, TYPE)
+#define OF_PART(x) JOIN_(x, PART)
+#define VECTOR OF_PART(vector)
+#define WORDS OF_PART(words)
+#define CELL NAME(cell)
+#define VL ((int)(VECTOR_BYTES / sizeof(REAL)))
+
+#define ROWS 4
+#define PANEL 4 /* columns of LU that are factored together */
+/* Rows among which whole vectors exchange faster than their lanes one by one. */
+#define FEW_ROWS (VL < 4 ? 4 : 2 * VL)
+
+#define PARTS 1
+#define COLUMNS 2
+
+#define TYPE f32
+#define PART f32
+#define REAL float
+#include "lanes_real.h"
+
+#include "lanes_kernels.h"
+#undef TYPE
+#undef PART
+#undef REAL
+
+#define TYPE f64
+#define PART f64
+#define REAL double
+#include "lanes_real.h"
+
+#include "lanes_kernels.h"
+#undef TYPE
+#undef PART
+#undef REAL
+
+#undef PARTS
+#undef COLUMNS
+#define PARTS 2
+#define COLUMNS 1
+
+#define TYPE c64
+#define PART f32
+#define REAL float
+#include "lanes_complex.h"
+
+#include "lanes_kernels.h"
+#undef TYPE
+#undef PART
+#undef REAL
+
+#define TYPE c128
+#define PART f64
+#define REAL double
+#include "lanes_complex.h"
+
+#include "lanes_kernels.h"
+
+#define KERNELS(type, real, count)                                                                                     \
+    {                                                                                                                  \
+        .lanes = (int)(VECTOR_BYTES / sizeof(real)), .parts = count, .element = count * sizeof(real),                  \
+        .cell = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                      \
+        .store = store_##type, .lu = lu_##type, .cholesky = cholesky_##type,                                           \
+        .invert_diagonal = invert_diagonal_##type, .solve = solve_##type, .identity = identity_##type,                 \
+        .conjugate = conjugate_##type                                                                                  \
+    }
+const bp__lanes_kernels SET[BP__LANES_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
+                                                 KERNELS(c64, float, 2), KERNELS(c128, double, 2)};

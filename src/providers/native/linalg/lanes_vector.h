@@ -1,0 +1,79 @@
+/* lanes_vector.h - what kernels that run along a batch need of vectors beyond kernel_vector.h: masks, selection, square
+ * roots and powers of two. For both real types of one instruction set; VECTOR_BYTES is the parameter.
+ */
+#include "providers/native/kernel_vector.h"
+
+typedef int32_t words_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t words_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Where the mask has all bits set a, elsewhere b. */
+#if VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE vector_f32 select_f32(words_f32 mask, vector_f32 a, vector_f32 b) {
+    return _mm256_blendv_ps(b, a, (vector_f32)mask);
+}
+INLINE vector_f64 select_f64(words_f64 mask, vector_f64 a, vector_f64 b) {
+    return _mm256_blendv_pd(b, a, (vector_f64)mask);
+}
+#else
+INLINE vector_f32 select_f32(words_f32 mask, vector_f32 a, vector_f32 b) {
+    return (vector_f32)((mask & (words_f32)a) | (~mask & (words_f32)b));
+}
+INLINE vector_f64 select_f64(words_f64 mask, vector_f64 a, vector_f64 b) {
+    return (vector_f64)((mask & (words_f64)a) | (~mask & (words_f64)b));
+}
+#endif
+
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm512_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm512_sqrt_pd(x);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm256_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm256_sqrt_pd(x);
+}
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm_sqrt_pd(x);
+}
+#else
+INLINE vector_f32 root_f32(vector_f32 x) {
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        x[i] = __builtin_sqrtf(x[i]);
+    }
+    return x;
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    for (int i = 0; i < VECTOR_BYTES / 8; i++) {
+        x[i] = __builtin_sqrt(x[i]);
+    }
+    return x;
+}
+#endif
+
+INLINE vector_f32 absolute_f32(vector_f32 x) {
+    return (vector_f32)((words_f32)x & INT32_MAX);
+}
+INLINE vector_f64 absolute_f64(vector_f64 x) {
+    return (vector_f64)((words_f64)x & INT64_MAX);
+}
+
+/* A power of two that takes x, which is not negative, to between 1 and 2, and is finite and not 0 for every x. Worked
+ * out on the exponent's bits, so that nothing rounds, and zero, denormals and infinity need no branch. */
+INLINE vector_f32 unscale_f32(vector_f32 x) {
+    const words_f32 bits = 0x7f000000 - ((words_f32)x & 0x7f800000), usable = bits > 0;
+    return (vector_f32)((usable & bits) | (~usable & 0x00800000));
+}
+INLINE vector_f64 unscale_f64(vector_f64 x) {
+    const words_f64 bits = INT64_C(0x7fe0000000000000) - ((words_f64)x & INT64_C(0x7ff0000000000000));
+    const words_f64 usable = bits > 0;
+    return (vector_f64)((usable & bits) | (~usable & INT64_C(0x0010000000000000)));
+}

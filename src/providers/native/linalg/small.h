@@ -1,0 +1,61 @@
+/* small.h - between the files of native linear algebra: plans, and the group of items that one run of kernels takes. */
+#ifndef BP_NATIVE_SMALL_H
+#define BP_NATIVE_SMALL_H
+
+#include "lanes.h"
+
+#include <stdatomic.h>
+
+typedef struct bp__small_plan {
+    bp_prepared base; /* first, so that both have one address */
+    const bp_host *host;
+    const bp__lanes_kernels *kernels;
+    int threads;
+    int width;      /* columns of B that are in cells at a time */
+    size_t factor;  /* bytes of A's cells */
+    size_t right;   /* bytes of the cells beside them */
+    size_t scratch; /* bytes of each thread */
+    bp_problem problem;
+} bp__small_plan;
+
+/* As many items of the batch as there are lanes, or the rest of them: then the last item fills the other lanes. */
+typedef struct bp__small_group {
+    const bp__small_plan *plan;
+    const bp_linalg_problem *l;
+    int items;
+    char *at[BP_LINALG_OPERANDS][BP__LANES_MOST];
+    char *a, *b, *inverses;                          /* scratch */
+    int32_t pivots[BP__SMALL_MOST * BP__LANES_MOST]; /* from 0 */
+    int32_t order[BP__SMALL_MOST * BP__LANES_MOST];  /* where the exchanges take each row from */
+    int32_t info[BP__LANES_MOST];
+    unsigned wrong;  /* lanes with NaN or infinity in what was read */
+    unsigned astray; /* lanes with a pivot outside the matrix */
+} bp__small_group;
+
+/* What is done with one group; NULL: the operation is not offered. */
+typedef void (*bp__small_step)(bp__small_group *group);
+bp__small_step bp__small_step_of(bp_op op);     /* steps.c */
+int bp__small_inputs(bp_op op);                 /* how many operands are inputs */
+int bp__small_info(bp_op op);                   /* which operand is info, or -1 */
+int bp__small_width(const bp_problem *problem); /* columns of the cells that the step needs beside A's */
+
+/* items.c: addresses of an item's operands, and values for whole operands of an item. */
+void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at);
+/* Every element of an operand that is there: `diagonal` where the row is the column, elsewhere `other`. */
+void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, double other);
+/* What the rule of non-finite input says of an item's outputs. */
+void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at);
+bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
+                            int threads, bp_prepared **prepared);
+
+/* One item after the other, without lanes: what has nothing to compute (empty.c). */
+bp_status bp__empty_prepare(const bp_host *host, const bp_problem *problem, bp_prepared **prepared);
+
+/* det.c: the determinant of each lane's matrix from its LU, as one number or as sign and logarithm. */
+void bp__small_det(bp__small_group *group);
+void bp__small_slogdet(bp__small_group *group);
+
+/* Estimated time of the whole batch on one thread (cost.c); `set` is 0 default, 1 AVX2, 2 AVX-512. */
+double bp__small_cost(const bp_problem *problem, const bp__lanes_kernels *kernels, int set);
+
+#endif

@@ -1,0 +1,357 @@
+/* steps.c - what each operation does with a group of small matrices, in terms of the kernels.
+ *
+ * The cells of A are always in A's own place; which triangle is solved with, and from which side, is in the strides
+ * that the kernels are given. Right sides are solved a few columns at a time, so that they stay in the cache beside A.
+ */
+#include "small.h"
+
+/* A matrix in memory: its lanes and strides in bytes. */
+typedef struct view {
+    char *const *memory;
+    int64_t row, column;
+} view;
+
+static view view_of(const bp__small_group *g, int operand) {
+    const bp_linalg_operand *o = &g->l->operand[operand];
+    const int64_t size = (int64_t)g->plan->kernels->element;
+    return (view){g->at[operand], o->row * size, o->column * size};
+}
+
+static view transposed(view v) {
+    return (view){v.memory, v.column, v.row};
+}
+
+/* The whole of an operand, to or from natural cells that have `across` cells to a row. */
+static bp__lanes_move whole(const bp__small_group *g, view v, void *cells, int rows, int columns, int across) {
+    return (bp__lanes_move){.cells = cells,
+                            .cell_row = across,
+                            .cell_column = 1,
+                            .memory = v.memory,
+                            .row = v.row,
+                            .column = v.column,
+                            .rows = rows,
+                            .columns = columns,
+                            .lanes = g->items};
+}
+
+static void load(bp__small_group *g, const bp__lanes_move *move) {
+    g->wrong |= g->plan->kernels->load(move);
+}
+
+/* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
+ * `natural` says: where it was, or where the transposed matrix has it. */
+static void load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape, bool natural) {
+    const int n = (int)g->l->n;
+    const view v = view_of(g, operand);
+    bp__lanes_move move = whole(g, g->l->upper ? transposed(v) : v, g->a, n, n, n);
+    move.shape = shape;
+    if (g->l->upper && natural) {
+        move.cell_row = 1, move.cell_column = n;
+    }
+    move.conjugate = g->l->upper && !natural && shape != BP__LANES_HERMITIAN;
+    load(g, &move);
+}
+
+static void load_all(bp__small_group *g) {
+    const int m = (int)g->l->m, n = (int)g->l->n;
+    const bp__lanes_move move = whole(g, view_of(g, 0), g->a, m, n, n);
+    load(g, &move);
+}
+
+static void order_rows(bp__small_group *g, int rows, int pivots) {
+    const int lanes = g->plan->kernels->lanes;
+    for (int i = 0; i < rows * lanes; i++) {
+        g->order[i] = i / lanes;
+    }
+    for (int i = 0; i < pivots * lanes; i++) {
+        int32_t *here = g->order + i, *there = g->order + g->pivots[i] * lanes + i % lanes;
+        const int32_t row = *here;
+        *here = *there;
+        *there = row;
+    }
+}
+
+static void factor_lu(bp__small_group *g) {
+    const int m = (int)g->l->m, n = (int)g->l->n;
+    load_all(g);
+    const bp__lanes_factor factor = {.cells = g->a, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
+    g->plan->kernels->lu(&factor);
+}
+
+static void invert_diagonal(const bp__small_group *g) {
+    g->plan->kernels->invert_diagonal(g->inverses, g->a, g->l->n + 1, (int)g->l->n);
+}
+
+/* How to solve with a triangle in the cells of A, or with its transpose. */
+typedef struct triangle {
+    bool upper, transposed, unit;
+} triangle;
+
+/* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__lanes_solve. */
+static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
+    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const int64_t n = g->l->n, sign = t.upper != t.transposed ? -1 : 1;
+    /* From the last row to the first, an upper triangle is a lower one. */
+    const int64_t last = sign < 0 ? n - 1 : 0;
+    const bp__lanes_solve solve = {.factor = g->a + last * (n + 1) * (int64_t)kernels->cell,
+                                   .factor_row = sign * (t.transposed ? 1 : n),
+                                   .factor_column = sign * (t.transposed ? n : 1),
+                                   .inverses = t.unit ? NULL : g->inverses + last * (int64_t)kernels->inverse,
+                                   .inverses_step = sign,
+                                   .b = g->b + last * k * (int64_t)kernels->cell,
+                                   .b_row = sign * k,
+                                   .b_column = 1,
+                                   .n = (int)n,
+                                   .k = k,
+                                   .triangular = triangular};
+    kernels->solve(&solve);
+}
+
+/* B or X, seen as n x k whichever side it stands on; a vector that stands on the right has its elements in a column. */
+static view right_side(const bp__small_group *g, int operand) {
+    const bp_linalg_operand *o = &g->l->operand[operand];
+    const bool across = !g->l->left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
+    return across ? transposed(view_of(g, operand)) : view_of(g, operand);
+}
+
+/* Two triangles, one after the other, on all columns of B. */
+typedef struct solution {
+    int from, to; /* operands */
+    triangle first, second;
+    int count;
+    bool order_first, order_last; /* rows are exchanged while loading, or while storing */
+    bool conjugate;               /* of the second triangle */
+} solution;
+
+static void solve_columns(bp__small_group *g, const solution *s) {
+    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const view from = right_side(g, s->from), to = right_side(g, s->to);
+    const int n = (int)g->l->n;
+    char *source[BP__LANES_MOST], *target[BP__LANES_MOST];
+    for (int64_t j = 0; j < g->l->k; j += g->plan->width) {
+        const int k = (int)(g->l->k - j < g->plan->width ? g->l->k - j : g->plan->width);
+        for (int lane = 0; lane < kernels->lanes; lane++) {
+            source[lane] = from.memory[lane] + j * from.column;
+            target[lane] = to.memory[lane] + j * to.column;
+        }
+        bp__lanes_move in = whole(g, (view){source, from.row, from.column}, g->b, n, k, k);
+        bp__lanes_move out = whole(g, (view){target, to.row, to.column}, g->b, n, k, k);
+        in.order = s->order_first ? g->order : NULL;
+        out.order = s->order_last ? g->order : NULL;
+        load(g, &in);
+        solve(g, s->first, k, false);
+        if (s->conjugate) {
+            kernels->conjugate(g->b, (int64_t)n * k);
+            out.conjugate = true;
+        }
+        if (s->count > 1) {
+            solve(g, s->second, k, false);
+        }
+        kernels->store(&out);
+    }
+}
+
+/* With the factors in the cells: A is P L U, its transpose is U^T L^T P^T. */
+static void solve_factored(bp__small_group *g, int from, int to, bool transpose) {
+    const triangle lower = {.transposed = transpose, .unit = true}, upper = {.upper = true, .transposed = transpose};
+    const solution s = {.from = from,
+                        .to = to,
+                        .first = transpose ? upper : lower,
+                        .second = transpose ? lower : upper,
+                        .count = 2,
+                        .order_first = !transpose,
+                        .order_last = transpose};
+    invert_diagonal(g);
+    order_rows(g, (int)g->l->n, (int)g->l->n);
+    solve_columns(g, &s);
+}
+
+/* ---- The operations ---- */
+
+static void solve_general(bp__small_group *g) {
+    factor_lu(g);
+    solve_factored(g, 1, 2, !g->l->left);
+}
+
+/* Pivots of the caller, of which every lane must stay within the matrix. */
+static void load_pivots(bp__small_group *g) {
+    const bp_linalg_operand *o = &g->l->operand[1];
+    const int lanes = g->plan->kernels->lanes, n = (int)g->l->n;
+    for (int i = 0; i < n; i++) {
+        for (int lane = 0; lane < lanes; lane++) {
+            const int32_t pivot = ((const int32_t *)(const void *)g->at[1][lane])[i * o->row];
+            const bool inside = pivot >= 1 && pivot <= n;
+            g->astray |= (unsigned)!inside << lane;
+            g->pivots[i * lanes + lane] = inside ? pivot - 1 : i;
+        }
+    }
+}
+
+static void lu_solve(bp__small_group *g) {
+    const int n = (int)g->l->n;
+    /* X A^H = B is conj(A) X^T = B^T: the conjugate goes with the adjoint, the transpose with one of both. */
+    bp__lanes_move move = whole(g, view_of(g, 0), g->a, n, n, n);
+    move.conjugate = g->l->adjoint;
+    load(g, &move);
+    load_pivots(g);
+    solve_factored(g, 2, 3, (bool)g->l->adjoint == (bool)g->l->left);
+}
+
+static void inv(bp__small_group *g) {
+    const int n = (int)g->l->n;
+    factor_lu(g);
+    invert_diagonal(g);
+    order_rows(g, n, n);
+    g->plan->kernels->identity(g->b, n);
+    solve(g, (triangle){.unit = true}, n, true);
+    solve(g, (triangle){.upper = true}, n, false);
+    /* The exchanges of rows of A are exchanges of columns of its inverse. */
+    bp__lanes_move move = whole(g, transposed(view_of(g, 1)), g->b, n, n, n);
+    move.cell_row = 1, move.cell_column = n;
+    move.order = g->order;
+    g->plan->kernels->store(&move);
+}
+
+static void lu_factor(bp__small_group *g) {
+    const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n, lanes = g->plan->kernels->lanes;
+    factor_lu(g);
+    const bp__lanes_move move = whole(g, view_of(g, 1), g->a, m, n, n);
+    g->plan->kernels->store(&move);
+    for (int lane = 0; lane < g->items; lane++) {
+        int32_t *to = (int32_t *)(void *)g->at[2][lane];
+        for (int i = 0; i < k; i++) {
+            to[i * g->l->operand[2].row] = g->pivots[i * lanes + lane] + 1;
+        }
+    }
+}
+
+static void lu(bp__small_group *g) {
+    const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n;
+    factor_lu(g);
+    order_rows(g, m, k);
+    g->plan->kernels->identity(g->b, m);
+    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m, m);
+    bp__lanes_move l = whole(g, view_of(g, 2), g->a, m, k, n), u = whole(g, view_of(g, 3), g->a, k, n, n);
+    /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
+    p.order = g->order;
+    l.shape = BP__LANES_UNIT;
+    u.shape = BP__LANES_UPPER;
+    g->plan->kernels->store(&p);
+    g->plan->kernels->store(&l);
+    g->plan->kernels->store(&u);
+}
+
+static void det(bp__small_group *g) {
+    factor_lu(g);
+    bp__small_det(g);
+}
+
+static void slogdet(bp__small_group *g) {
+    factor_lu(g);
+    bp__small_slogdet(g);
+}
+
+static void cholesky(bp__small_group *g) {
+    const int n = (int)g->l->n;
+    /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
+    load_triangle(g, 0, BP__LANES_HERMITIAN, false);
+    const bp__lanes_factor factor = {.cells = g->a, .rows = n, .columns = n, .info = g->info};
+    g->plan->kernels->cholesky(&factor);
+    const view to = view_of(g, 1);
+    bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n, n);
+    move.shape = BP__LANES_LOWER;
+    g->plan->kernels->store(&move);
+}
+
+/* The second triangle is L^H: with L^T it gives the conjugate of the solution for the conjugate right side. */
+static const triangle cholesky_second = {.transposed = true};
+
+static void cholesky_solve(bp__small_group *g) {
+    load_triangle(g, 1, BP__LANES_LOWER, false);
+    invert_diagonal(g);
+    const solution s = {.from = 0, .to = 2, .second = cholesky_second, .count = 2, .conjugate = true};
+    solve_columns(g, &s);
+}
+
+/* LAPACK looks for a zero on the diagonal here, though not when solving. */
+static void find_zeros(bp__small_group *g) {
+    const int n = (int)g->l->n;
+    const bp_linalg_operand *o = &g->l->operand[0];
+    const size_t size = g->plan->kernels->element;
+    for (int lane = 0; lane < g->items; lane++) {
+        for (int i = n - 1; i >= 0; i--) {
+            const char *at = g->at[0][lane] + i * (o->row + o->column) * (int64_t)size;
+            const double *d = (const void *)at;
+            const float *f = (const void *)at;
+            const bool complex = g->plan->kernels->parts == 2;
+            const bool doubles = size / (size_t)g->plan->kernels->parts == sizeof *d;
+            const bool zero = doubles ? d[0] == 0 && (!complex || d[1] == 0) : f[0] == 0 && (!complex || f[1] == 0);
+            g->info[lane] = zero ? i + 1 : g->info[lane];
+        }
+    }
+}
+
+static void cholesky_inverse(bp__small_group *g) {
+    const int n = (int)g->l->n;
+    load_triangle(g, 0, BP__LANES_LOWER, false);
+    find_zeros(g);
+    invert_diagonal(g);
+    g->plan->kernels->identity(g->b, n);
+    solve(g, (triangle){0}, n, true);
+    g->plan->kernels->conjugate(g->b, (int64_t)n * n);
+    solve(g, cholesky_second, n, false);
+    bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n, n);
+    move.shape = BP__LANES_HERMITIAN;
+    move.conjugate = true;
+    g->plan->kernels->store(&move);
+}
+
+static void solve_triangular(bp__small_group *g) {
+    load_triangle(g, 0, g->l->unit ? BP__LANES_STRICT : BP__LANES_LOWER, true);
+    if (!g->l->unit) {
+        invert_diagonal(g);
+    }
+    const triangle t = {.upper = g->l->upper, .transposed = !g->l->left, .unit = g->l->unit};
+    const solution s = {.from = 1, .to = 2, .first = t, .count = 1};
+    solve_columns(g, &s);
+}
+
+typedef struct operation {
+    bp__small_step step;
+    int8_t inputs, info;
+    bool square; /* needs cells for a matrix as high as A, and square */
+    bool solves; /* needs cells for right sides */
+} operation;
+
+static const operation operations[] = {
+    [BP_OP_INV] = {inv, 1, 2, .square = true},
+    [BP_OP_CHOLESKY] = {cholesky, 1, 2},
+    [BP_OP_CHOLESKY_SOLVE] = {cholesky_solve, 2, -1, .solves = true},
+    [BP_OP_CHOLESKY_INVERSE] = {cholesky_inverse, 1, 2, .square = true},
+    [BP_OP_LU_FACTOR] = {lu_factor, 1, 3},
+    [BP_OP_LU] = {lu, 1, -1, .square = true},
+    [BP_OP_LU_SOLVE] = {lu_solve, 3, -1, .solves = true},
+    [BP_OP_SOLVE] = {solve_general, 2, 3, .solves = true},
+    [BP_OP_SOLVE_TRIANGULAR] = {solve_triangular, 2, -1, .solves = true},
+    [BP_OP_DET] = {det, 1, -1},
+    [BP_OP_SLOGDET] = {slogdet, 1, -1},
+};
+
+bp__small_step bp__small_step_of(bp_op op) {
+    return (size_t)op < sizeof operations / sizeof *operations ? operations[op].step : NULL;
+}
+
+int bp__small_inputs(bp_op op) {
+    return operations[op].inputs;
+}
+
+int bp__small_info(bp_op op) {
+    return operations[op].info;
+}
+
+int bp__small_width(const bp_problem *problem) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const operation *op = &operations[problem->op];
+    const int64_t wanted = op->square ? l->m : op->solves ? l->k : 0;
+    return wanted < BP__SMALL_MOST ? (int)wanted : BP__SMALL_MOST;
+}

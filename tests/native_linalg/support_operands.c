@@ -1,0 +1,367 @@
+/* support_operands.c - memory of a task's operands in its layouts, and the call through the provider. */
+#include "linalg.h"
+
+#include "machine/internal.h"
+#include "providers/native/linalg/small.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const bp_provider bp_provider_native;
+extern const bp__lanes_kernels bp__lanes_wide[BP__LANES_DTYPES];
+
+told last;
+
+static bp_status keep_status(bp_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last.text, sizeof last.text, format, arguments);
+    va_end(arguments);
+    last.status = status;
+    return status;
+}
+
+static bp_status keep_numeric(const bp_problem *problem, int64_t item, int64_t info) {
+    const bool definite = problem->op == BP_OP_CHOLESKY;
+    last.item = item;
+    last.info = info;
+    last.status = info == BP_INFO_NON_FINITE ? BP_E_NON_FINITE : definite ? BP_E_NOT_POSITIVE_DEFINITE : BP_E_SINGULAR;
+    return last.status;
+}
+
+const bp_host *test_host(void) {
+    static bp_host host;
+    if (host.struct_size == 0) {
+        host = (bp_host){.abi = BP_PROVIDER_ABI,
+                         .struct_size = sizeof host,
+                         .allocate = bp__alloc_aligned,
+                         .release = bp__free_aligned,
+                         .scratch = bp__scratch,
+                         .fail = keep_status,
+                         .parallel = bp__parallel,
+                         .hardware = bp__cpu_hardware(),
+                         .fail_numeric = keep_numeric};
+    }
+    return &host;
+}
+
+bool runs_here(kernels set) {
+#if defined(__x86_64__)
+    return set == KERNELS_DEFAULT ||
+           test_host()->hardware >= (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
+#else
+    return set == KERNELS_DEFAULT || set == KERNELS_WIDE;
+#endif
+}
+
+bool is_complex(bp_dtype dtype) {
+    return dtype == BP_C64 || dtype == BP_C128;
+}
+
+bp_dtype real_of(bp_dtype dtype) {
+    return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
+}
+
+static bp_dtype complex_of(bp_dtype dtype) {
+    return dtype == BP_F32 ? BP_C64 : dtype == BP_F64 ? BP_C128 : dtype;
+}
+
+long double unit_roundoff(bp_dtype dtype) {
+    return real_of(dtype) == BP_F32 ? 0x1p-24L : 0x1p-53L;
+}
+
+static size_t size_of(const operands *o, int operand) {
+    return bp_dtype_size((bp_dtype)o->problem.of.linalg.operand[operand].dtype);
+}
+
+char *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
+    const bp_linalg_problem *l = &o->problem.of.linalg;
+    const bp_linalg_operand *x = &l->operand[operand];
+    int64_t offset = i * x->row + j * x->column;
+    for (int d = l->batch_ndim - 1; d >= 0; d--) {
+        offset += item % l->batch_shape[d] * x->batch[d];
+        item /= l->batch_shape[d];
+    }
+    return o->first[operand] + offset * (int64_t)size_of(o, operand);
+}
+
+wide get(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
+    const void *at = element(o, operand, item, i, j);
+    switch (o->problem.of.linalg.operand[operand].dtype) {
+    case BP_F32:
+        return *(const float *)at;
+    case BP_F64:
+        return *(const double *)at;
+    case BP_C64:
+        return *(const float complex *)at;
+    case BP_C128:
+        return *(const double complex *)at;
+    case BP_I32:
+        return *(const int32_t *)at;
+    default:
+        return (long double)*(const int64_t *)at;
+    }
+}
+
+void put(const operands *o, int operand, int64_t item, int64_t i, int64_t j, wide value) {
+    void *at = element(o, operand, item, i, j);
+    const double parts[2] = {(double)creall(value), (double)cimagl(value)};
+    const float floats[2] = {(float)parts[0], (float)parts[1]};
+    const int32_t whole = isfinite(parts[0]) ? (int32_t)parts[0] : 0;
+    const bp_dtype dtype = (bp_dtype)o->problem.of.linalg.operand[operand].dtype;
+    memcpy(at,
+           dtype == BP_I32            ? (const void *)&whole
+           : real_of(dtype) == BP_F32 ? (const void *)floats
+                                      : parts,
+           size_of(o, operand));
+}
+
+/* ---- Which operands an operation has ---- */
+
+static void add(operands *o, bp_dtype dtype, int64_t rows, int64_t columns) {
+    bp_linalg_operand *x = &o->problem.of.linalg.operand[o->count++];
+    x->dtype = dtype;
+    x->rows = rows;
+    x->columns = columns;
+}
+
+static void add_right_side(operands *o) {
+    const task *t = &o->t;
+    if (t->vector) {
+        add(o, t->dtype, t->n, 1);
+    } else {
+        add(o, t->dtype, t->right ? t->k : t->n, t->right ? t->n : t->k);
+    }
+}
+
+static void add_spectral(operands *o) {
+    const task *t = &o->t;
+    const int64_t m = t->m, n = t->n, k = m < n ? m : n;
+    const bp_dtype dtype = t->dtype, real = real_of(dtype);
+    switch (t->op) {
+    case BP_OP_QR:
+        add(o, dtype, m, t->mode == BP_QR_COMPLETE ? m : k);
+        add(o, dtype, t->mode == BP_QR_COMPLETE ? m : k, n);
+        break;
+    case BP_OP_SVD:
+        add(o, dtype, m, t->mode == BP_SVD_FULL ? m : k);
+        add(o, real, k, 1);
+        add(o, dtype, t->mode == BP_SVD_FULL ? n : k, n);
+        break;
+    case BP_OP_EIGH:
+    case BP_OP_EIG:
+        add(o, t->op == BP_OP_EIG ? complex_of(dtype) : real, n, 1);
+        add(o, t->op == BP_OP_EIG ? complex_of(dtype) : dtype, n, n);
+        break;
+    case BP_OP_LSTSQ:
+        add(o, dtype, m, t->k);
+        o->inputs = 2;
+        add(o, dtype, n, t->k);
+        add(o, real, t->k, 1);
+        add(o, BP_I64, 1, 1);
+        add(o, real, k, 1);
+        break;
+    case BP_OP_PINV:
+        add(o, dtype, n, m);
+        break;
+    case BP_OP_MATRIX_RANK:
+        add(o, BP_I64, 1, 1);
+        break;
+    default: /* COND, MATRIX_NORM */
+        add(o, real, 1, 1);
+        break;
+    }
+}
+
+static void add_all(operands *o) {
+    const task *t = &o->t;
+    const int64_t m = t->m, n = t->n, k = m < n ? m : n;
+    o->inputs = 1;
+    if (t->op == BP_OP_CHOLESKY_SOLVE) {
+        add_right_side(o);
+        o->inputs = 2;
+    }
+    add(o, t->dtype, m, n);
+    switch (t->op) {
+    case BP_OP_LU_SOLVE:
+        add(o, BP_I32, n, 1);
+        add_right_side(o);
+        o->inputs = 3;
+        add_right_side(o);
+        return;
+    case BP_OP_SOLVE:
+    case BP_OP_SOLVE_TRIANGULAR:
+        add_right_side(o);
+        o->inputs = 2;
+        add_right_side(o);
+        break;
+    case BP_OP_CHOLESKY_SOLVE:
+        add_right_side(o);
+        return;
+    case BP_OP_LU_FACTOR:
+        add(o, t->dtype, m, n);
+        add(o, BP_I32, k, 1);
+        break;
+    case BP_OP_LU:
+        add(o, t->dtype, m, m);
+        add(o, t->dtype, m, k);
+        add(o, t->dtype, k, n);
+        return;
+    case BP_OP_DET:
+        add(o, t->dtype, 1, 1);
+        return;
+    case BP_OP_SLOGDET:
+        add(o, t->dtype, 1, 1);
+        add(o, real_of(t->dtype), 1, 1);
+        return;
+    case BP_OP_INV:
+    case BP_OP_CHOLESKY:
+    case BP_OP_CHOLESKY_INVERSE:
+        add(o, t->dtype, n, n);
+        break;
+    default:
+        add_spectral(o);
+        return;
+    }
+    if (t->op != BP_OP_SOLVE_TRIANGULAR && !t->no_info) {
+        add(o, BP_I32, 1, 1);
+    }
+}
+
+/* ---- Memory ---- */
+
+static void lay_out(operands *o, int operand, layout how) {
+    bp_linalg_problem *l = &o->problem.of.linalg;
+    bp_linalg_operand *x = &l->operand[operand];
+    int64_t row = how == COLUMNS ? 1 : how == SPREAD ? 3 * x->columns + 1 : x->columns;
+    int64_t column = how == COLUMNS ? x->rows : how == SPREAD ? 3 : 1;
+    int64_t each = how == SPREAD ? x->rows * row + 5 : x->rows * x->columns;
+    const int64_t items = how == SHARED ? 1 : l->batch;
+    const int64_t elements = items * each + 1;
+    int64_t first = 0;
+    if (how == BACKWARD) {
+        first = (x->rows > 0 ? (x->rows - 1) * row : 0) + (x->columns > 0 ? (x->columns - 1) * column : 0) +
+                (items > 0 ? (items - 1) * each : 0);
+        row = -row, column = -column, each = -each;
+    }
+    x->row = x->rows == 1 ? 0 : row;
+    x->column = x->columns == 1 ? 0 : column;
+    if (how != SHARED) {
+        for (int d = l->batch_ndim - 1; d >= 0; d--) {
+            x->batch[d] = l->batch_shape[d] == 1 ? 0 : each;
+            each *= l->batch_shape[d];
+        }
+    }
+    o->bytes[operand] = (size_t)elements * size_of(o, operand);
+    o->memory[operand] = malloc(o->bytes[operand]);
+    assert_non_null(o->memory[operand]);
+    memset(o->memory[operand], 0xa5, o->bytes[operand]);
+    o->first[operand] = o->memory[operand] + first * (int64_t)size_of(o, operand);
+}
+
+static void randomize(operands *o, int operand) {
+    const bp_linalg_operand *x = &o->problem.of.linalg.operand[operand];
+    unsigned state = o->t.seed * 2654435761u + (unsigned)operand * 40503u + 12345u;
+    for (int64_t item = 0; item < o->problem.of.linalg.batch; item++) {
+        for (int64_t i = 0; i < x->rows; i++) {
+            for (int64_t j = 0; j < x->columns; j++) {
+                double part[2];
+                for (int p = 0; p < 2; p++) {
+                    state = state * 1664525u + 1013904223u;
+                    part[p] = (double)(state >> 8) / (1 << 23) - 1;
+                }
+                put(o, operand, item, i, j, (wide)part[0] + (wide)I * (is_complex((bp_dtype)x->dtype) ? part[1] : 0));
+            }
+        }
+    }
+}
+
+void make_operands(operands *o, const task *t) {
+    memset(o, 0, sizeof *o);
+    o->t = *t;
+    bp_problem *p = &o->problem;
+    bp_linalg_problem *l = &p->of.linalg;
+    p->struct_size = sizeof *p;
+    p->op = t->op;
+    p->dtype = t->dtype;
+    p->policy.threads = t->threads > 0 ? t->threads : 1;
+    p->policy.capability = (uint8_t)(t->set == KERNELS_AVX512    ? BP_CAPABILITY_AVX512
+                                     : t->set == KERNELS_DEFAULT ? BP_CAPABILITY_DEFAULT
+                                                                 : BP_CAPABILITY_AVX2);
+    l->m = t->m, l->n = t->n, l->k = t->k;
+    l->mode = (uint8_t)t->mode;
+    l->upper = t->upper;
+    l->left = t->op == BP_OP_SOLVE || t->op == BP_OP_LU_SOLVE || t->op == BP_OP_SOLVE_TRIANGULAR ? !t->right : 0;
+    l->adjoint = t->adjoint, l->unit = t->unit, l->check = t->check;
+    l->batch = t->batch;
+    l->batch_ndim = t->nested ? 2 : t->batch == 1 ? 0 : 1;
+    l->batch_shape[0] = t->nested ? 2 : t->batch;
+    l->batch_shape[1] = t->nested ? t->batch / 2 : 0;
+    add_all(o);
+    for (int i = 0; i < o->count; i++) {
+        const bp_linalg_operand *x = &l->operand[i];
+        l->empty |= x->rows == 0 || x->columns == 0;
+        lay_out(o, i, i < o->inputs ? t->in : t->out);
+        if (i < o->inputs) {
+            randomize(o, i);
+        }
+    }
+    l->empty |= t->m == 0 || t->n == 0 || t->batch == 0;
+}
+
+void free_operands(operands *o) {
+    for (int i = 0; i < o->count; i++) {
+        free(o->memory[i]);
+    }
+}
+
+bp_status run_task(operands *o) {
+    const bp_host *host = test_host();
+    void *instance;
+    bp_prepared *prepared;
+    assert_int_equal(bp_provider_native.open(host, NULL, &instance), BP_OK);
+    o->verdict = (bp_verdict){.struct_size = sizeof o->verdict};
+    bp_provider_native.accept(instance, &o->problem, &o->verdict);
+    if (o->verdict.reason != BP_REASON_ACCEPTED) {
+        return BP_E_UNSUPPORTED;
+    }
+    assert_true(o->verdict.cost_ns > 0 && isfinite(o->verdict.cost_ns));
+    assert_in_range(o->verdict.threads, 1, o->problem.policy.threads);
+    if (o->t.set == KERNELS_WIDE && !o->problem.of.linalg.empty && bp__small_step_of(o->t.op)) {
+        assert_int_equal(
+            bp__small_prepare(host, &o->problem, &bp__lanes_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
+            BP_OK);
+    } else {
+        assert_int_equal(bp_provider_native.plan(instance, &o->problem, &o->verdict, &prepared), BP_OK);
+    }
+    last = (told){0};
+    const bp_status status = prepared->execute(prepared, (void *const *)o->first);
+    prepared->destroy(prepared);
+    return status;
+}
+
+void check_surroundings(const operands *o, const operands *before) {
+    for (int i = 0; i < o->count; i++) {
+        if (i < o->inputs) {
+            assert_memory_equal(o->memory[i], before->memory[i], o->bytes[i]);
+            continue;
+        }
+        /* Elements are put back as they were; then all bytes must be. */
+        char *copy = malloc(o->bytes[i]);
+        assert_non_null(copy);
+        memcpy(copy, o->memory[i], o->bytes[i]);
+        const bp_linalg_operand *x = &o->problem.of.linalg.operand[i];
+        for (int64_t item = 0; item < o->problem.of.linalg.batch; item++) {
+            for (int64_t at = 0; at < x->rows * x->columns; at++) {
+                const char *where = element(o, i, item, at / x->columns, at % x->columns);
+                memset(copy + (where - o->memory[i]), 0xa5, size_of(o, i));
+            }
+        }
+        for (size_t byte = 0; byte < o->bytes[i]; byte++) {
+            assert_int_equal((unsigned char)copy[byte], 0xa5);
+        }
+        free(copy);
+    }
+}

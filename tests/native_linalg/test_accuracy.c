@@ -1,0 +1,134 @@
+/* test_accuracy.c - every operation on small matrices, in every type, layout, side and triangle, against residuals in
+ * long double. What an operation must not read is NaN in these tests. */
+#include "linalg.h"
+
+#include "machine/internal.h"
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
+static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
+                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
+                            BP_OP_SLOGDET};
+
+static task make(bp_op op, bp_dtype dtype, int64_t n, kernels set) {
+    return (task){.op = op, .dtype = dtype, .m = n, .n = n, .batch = 1, .set = set, .seed = 7 + (unsigned)n};
+}
+
+static bool has_sides(bp_op op) {
+    return op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
+}
+
+/* All sizes, with batches that fill no group, one group, and a part of the next. */
+static void test_sizes(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(ops); op++) {
+            for (int d = 0; d < COUNT(dtypes); d++) {
+                for (int64_t n = 1; n <= 32; n++) {
+                    task t = make(ops[op], dtypes[d], n, set);
+                    t.k = has_sides(ops[op]) ? n % 7 + 1 : 0;
+                    t.batch = n % 5 == 0 ? 17 : n % 3 + 1;
+                    t.in = n % 2 ? COLUMNS : ROWS;
+                    t.upper = n % 4 == 3;
+                    check_task(&t);
+                }
+            }
+        }
+    }
+}
+
+/* Every way to solve: side, adjoint, triangle, unit diagonal, vectors, and more columns than are taken at a time. */
+static void test_ways_to_solve(void **state) {
+    (void)state;
+    static const int64_t columns[] = {1, 2, 5, 32, 77};
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(ops); op++) {
+            for (unsigned way = 0; has_sides(ops[op]) && way < 32; way++) {
+                for (int c = 0; c < COUNT(columns); c++) {
+                    task t = make(ops[op], dtypes[(way + (unsigned)c) % 4], 1 + 5 * c + (int64_t)way % 3, set);
+                    t.k = columns[c];
+                    t.batch = 3;
+                    t.upper = way & 1;
+                    t.right = (way & 2) && t.op != BP_OP_CHOLESKY_SOLVE;
+                    t.adjoint = (way & 4) && t.op == BP_OP_LU_SOLVE;
+                    t.unit = (way & 8) && t.op == BP_OP_SOLVE_TRIANGULAR;
+                    t.vector = (way & 16) && t.k == 1 && t.op == BP_OP_SOLVE;
+                    t.no_info = way & 1;
+                    t.in = (layout)(way % LAYOUTS);
+                    t.out = (layout)(way % SHARED);
+                    check_task(&t);
+                }
+            }
+        }
+    }
+}
+
+static void test_layouts(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(ops); op++) {
+            for (int in = 0; in < LAYOUTS; in++) {
+                for (int out = 0; out < SHARED; out++) {
+                    task t = make(ops[op], dtypes[(in + out + op) % 4], 6, set);
+                    t.k = has_sides(ops[op]) ? 3 : 0;
+                    t.batch = 10;
+                    t.nested = (in + out) % 2;
+                    t.in = (layout)in;
+                    t.out = (layout)out;
+                    t.upper = out % 2;
+                    t.no_info = in == SPREAD;
+                    check_task(&t);
+                }
+            }
+        }
+    }
+}
+
+static void test_rectangles(void **state) {
+    (void)state;
+    static const int64_t shapes[][2] = {{1, 2},  {2, 1},  {3, 7},  {7, 3},   {32, 1},
+                                        {1, 32}, {32, 5}, {5, 32}, {13, 31}, {31, 18}};
+    EACH_SET(set) {
+        for (int i = 0; i < COUNT(shapes); i++) {
+            for (int d = 0; d < COUNT(dtypes); d++) {
+                for (int op = 0; op < 2; op++) {
+                    task t = make(op ? BP_OP_LU : BP_OP_LU_FACTOR, dtypes[d], shapes[i][1], set);
+                    t.m = shapes[i][0];
+                    t.batch = 5;
+                    t.out = (layout)(i % SHARED);
+                    check_task(&t);
+                }
+            }
+        }
+    }
+}
+
+/* Large batches, on several threads. */
+static void test_batches(void **state) {
+    (void)state;
+    static const int64_t batches[] = {2, 3, 4, 5, 8, 9, 16, 17, 33, 1000};
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(ops); op++) {
+            for (int i = 0; i < COUNT(batches); i++) {
+                task t = make(ops[op], dtypes[(op + i) % 4], i % 2 ? 4 : 9, set);
+                t.k = has_sides(ops[op]) ? 2 : 0;
+                t.batch = batches[i];
+                t.threads = 3;
+                check_task(&t);
+            }
+        }
+    }
+}
+
+static int stop_pool(void **state) {
+    (void)state;
+    bp__pool_stop();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_ways_to_solve), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_rectangles), cmocka_unit_test(test_batches),
+    };
+    return cmocka_run_group_tests(tests, NULL, stop_pool);
+}
