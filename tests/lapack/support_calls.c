@@ -91,7 +91,7 @@ bp_problem test_problem(const test_call *call) {
         l->left = 1;
     }
     sizes_of(call->op, l->operand, l);
-    problem.policy.threads = call->threads > 0 ? call->threads : 1;
+    problem.policy.threads = call->threads > 0 ? call->threads : bp__host()->machine.usable_cpus;
     problem.policy.deterministic = (uint8_t)call->deterministic;
     return problem;
 }

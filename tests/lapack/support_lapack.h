@@ -27,8 +27,9 @@ typedef enum test_layout {
     TEST_COLUMNS, /* column-major, compact */
     TEST_ROWS_APART,
     TEST_COLUMNS_APART,
-    TEST_GENERAL,   /* no stride of one */
-    TEST_BACKWARDS, /* rows and columns in reverse order */
+    TEST_COLUMNS_REVERSED, /* the last column first */
+    TEST_GENERAL,          /* no stride of one */
+    TEST_BACKWARDS,        /* rows and columns in reverse order */
     TEST_LAYOUTS
 } test_layout;
 
@@ -57,7 +58,7 @@ typedef struct test_call {
     bp_op op;
     bp_linalg_problem fields;                  /* mode, upper, left, ...; sizes and operands are filled in */
     test_operand *operand[BP_LINALG_OPERANDS]; /* NULL: not there */
-    int threads, deterministic;                /* 0 threads: 1 */
+    int threads, deterministic;                /* 0 threads: all processors */
 } test_call;
 
 extern const bp_dtype test_dtypes[4];

@@ -26,7 +26,7 @@ test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t it
     test_operand x = {.dtype = dtype, .rows = rows, .columns = columns, .items = items};
     int64_t gap = layout == TEST_ROWS_APART || layout == TEST_COLUMNS_APART ? 3 : 0,
             unit = layout >= TEST_GENERAL ? 2 : 1;
-    bool by_columns = layout == TEST_COLUMNS || layout == TEST_COLUMNS_APART;
+    bool by_columns = layout >= TEST_COLUMNS && layout <= TEST_COLUMNS_REVERSED && layout != TEST_ROWS_APART;
     x.row = by_columns ? unit : columns * unit + gap;
     x.column = by_columns ? rows * unit + gap : unit;
     int64_t span = (rows - 1) * x.row + (columns - 1) * x.column + 1, guard = 16, start = 0;
@@ -38,6 +38,10 @@ test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t it
     if (layout == TEST_BACKWARDS) {
         start = span - 1;
         x.row = -x.row;
+        x.column = -x.column;
+    }
+    if (layout == TEST_COLUMNS_REVERSED) {
+        start = (columns - 1) * x.column;
         x.column = -x.column;
     }
     x.row = rows == 1 ? 0 : x.row;

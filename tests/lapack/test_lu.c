@@ -98,7 +98,7 @@ static void check_all_factors(void *instance, const bp_library_info *row) {
         for (int d = 0; d < 4; d++) {
             for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
                 factor(instance, row->id, test_dtypes[d], sizes[s][0], sizes[s][1], layout, TEST_RANDOM,
-                       layout == 4 ? 3 : 1);
+                       layout == TEST_GENERAL ? 3 : 1);
             }
         }
     }

@@ -248,8 +248,9 @@ static void determinant(void *instance, const char *where, bp_dtype dtype, int64
                  log_of = test_make(test_real_of(dtype), 1, 1, items, false, 0);
     test_fill(&a, TEST_RANDOM, 31);
     for (int64_t item = 0; item < items; item++) {
-        for (int64_t i = 0; i < n; i++) { /* well-conditioned, so that all digits are meant */
-            test_set(&a, item, i, i, test_get(&a, item, i, i) + (i % 2 ? 2 : -2) * sqrtl((long double)n));
+        for (int64_t i = 0; i < n; i++) { /* well-conditioned, so that all digits are meant, with rows to exchange */
+            int64_t j = (i + item + 1) % n;
+            test_set(&a, item, i, j, test_get(&a, item, i, j) + (i % 2 ? 2 : -2) * sqrtl((long double)n));
         }
     }
     assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_DET, .operand = {&a, &det}}, NULL), BP_OK);

@@ -75,6 +75,10 @@ static const struct {
 
 const bp__driver_family *bp__driver_family_of(const bp_library_info *library) {
     const bp__driver_family *row = families;
+    if ((library->kinds & BP_LIB_LAPACK) && !(library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS))) {
+        /* Its threads are those of the BLAS that it was linked to, which the loader chooses when it is opened. */
+        return &families[sizeof families / sizeof families[0] - 1];
+    }
     while ((row->family && strcmp(row->family, library->family) != 0) ||
            (row->threading && strcmp(row->threading, library->threading) != 0)) {
         row++;
