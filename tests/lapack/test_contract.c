@@ -237,6 +237,19 @@ static void check_shared(void *instance, const bp_library_info *row) {
             test_within(cabsl(test_get(&x, item, i, 0) - (i == 0)), 1e-12L, "item %d", (int)item);
         }
     }
+    test_set(&b, 1, 0, 0, 1);
+    for (int64_t i = 0; i < N; i++) { /* a failing factorization is told of every item, and not taken for a good one */
+        test_set(&a, 0, i, 3, 0);
+    }
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < 4; item++) {
+        assert_int_equal(integer(&info, item, 0), 4);
+    }
+    test_set(&a, 0, 2, 2, (long double)INFINITY);
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < 4; item++) {
+        assert_int_equal(integer(&info, item, 0), -1);
+    }
     test_drop(&a), test_drop(&b), test_drop(&x), test_drop(&info);
 }
 

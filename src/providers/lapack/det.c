@@ -53,8 +53,8 @@ static product product_of(const bp__lapack_plan *plan, const bp__lapack_item *it
 }
 
 /* A singular matrix, or one found so, has zeros: no failure. */
-static product product_of_item(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
-    bp__lapack_factor(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
+static product product_of_item(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+    bp__lapack_factor_either(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
     if (*info == 0) {
         return product_of(plan, item);
     }

@@ -7,6 +7,11 @@
 /* Loads `view` from operand A, number 0, and factors it, with the pivots at `pivots` in the library's integers. */
 void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
                        void *pivots, int64_t *info);
+/* The same for a square A in scratch memory, where the factors of the transpose do as well: item->turned tells. A
+ * row-major A is copied as it lies then. Where that is found singular A itself is factored, so that info counts in A's
+ * columns. */
+void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,
+                              void *pivots, int64_t *info);
 /* Solves op(A) X = B in the memory of `x`, with what was factored. */
 void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_view *factors, const void *a,
                       const void *pivots, const bp__lapack_view *x, void *b, int64_t *info);

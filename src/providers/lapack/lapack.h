@@ -132,6 +132,7 @@ struct bp__lapack_item {
     char *operand[BP_LINALG_OPERANDS]; /* this item's addresses; NULL: not there */
     bool again[BP_LINALG_OPERANDS];    /* the same address as for the item before, which was computed with success */
     char *scratch;
+    bool turned; /* the recipe's own, kept with what is in scratch: the factors there are those of the transpose */
 };
 
 bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands);

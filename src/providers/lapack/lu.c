@@ -3,13 +3,13 @@
 #include "providers/lapack/recipes.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* ---- The factorization ---- */
 
-void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
-                       void *pivots, int64_t *info) {
-    if (!bp__lapack_load(plan, item, view, 0, false, BP__LAPACK_WHOLE)) {
+static void factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
+                   bool transposed, void *pivots, int64_t *info) {
+    if (!bp__lapack_load(plan, item, view, 0, transposed, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return;
     }
@@ -17,6 +17,22 @@ void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item,
     bp__lapack_int ld = bp__lapack_integer(plan, view->ld), result = {0};
     BP__LAPACK_CALL(plan, getrf)(&m, &n, bp__lapack_address(view, item), &ld, pivots, &result);
     *info = bp__lapack_value(plan, &result);
+}
+
+void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
+                       void *pivots, int64_t *info) {
+    factor(plan, item, view, false, pivots, info);
+}
+
+void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,
+                              void *pivots, int64_t *info) {
+    const bp_linalg_operand *a = bp__lapack_operand(plan, 0);
+    item->turned = llabs(a->column) < llabs(a->row);
+    factor(plan, item, view, item->turned, pivots, info);
+    if (item->turned && *info > 0) {
+        item->turned = false;
+        factor(plan, item, view, false, pivots, info);
+    }
 }
 
 void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_view *factors, const void *a,

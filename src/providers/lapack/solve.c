@@ -11,9 +11,9 @@ static bp_status prepare_factor_of(bp__lapack_plan *plan) {
 }
 
 /* Keeps the factors of a matrix that several items share. */
-static void factor_once(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
+static void factor_once(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     if (!item->again[0]) {
-        bp__lapack_factor(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
+        bp__lapack_factor_either(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
     }
 }
 
@@ -22,8 +22,9 @@ static void factor_once(const bp__lapack_plan *plan, const bp__lapack_item *item
 static void solve_with(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     int64_t result = 0;
-    bp__lapack_getrs(plan, plan->letter[0], a, item->scratch + a->at, item->scratch + plan->at[0], x,
-                     bp__lapack_address(x, item), &result);
+    char trans = (plan->letter[0] == 'T') == item->turned ? 'N' : 'T';
+    bp__lapack_getrs(plan, trans, a, item->scratch + a->at, item->scratch + plan->at[0], x, bp__lapack_address(x, item),
+                     &result);
     *info = result < 0 ? result : *info;
 }
 
