@@ -9,8 +9,8 @@
 
 typedef uint32_t __attribute__((may_alias)) word32;
 typedef uint64_t __attribute__((may_alias)) word64;
-typedef uint32_t __attribute__((vector_size(32), aligned(4), may_alias)) words32;
-typedef uint64_t __attribute__((vector_size(32), aligned(4), may_alias)) words64;
+typedef uint32_t __attribute__((vector_size(16), aligned(4), may_alias)) words32;
+typedef uint64_t __attribute__((vector_size(16), aligned(4), may_alias)) words64;
 
 /* Adding one to the exponent carries into the sign where it is all ones. No way out of the loop: most input is fine. */
 #define DEFINE_SCAN(NAME, WORD, WORDS, ABSOLUTE, ONE, TOP)                                                             \
@@ -20,8 +20,9 @@ typedef uint64_t __attribute__((vector_size(32), aligned(4), may_alias)) words64
         WORDS all = {0};                                                                                               \
         WORD seen = 0;                                                                                                 \
         int64_t i = 0;                                                                                                 \
-        for (; i + 2 * lanes <= count; i += 2 * lanes, v += 2) {                                                       \
-            all |= ((v[0] & (ABSOLUTE)) + (ONE)) | ((v[1] & (ABSOLUTE)) + (ONE));                                      \
+        for (; i + 4 * lanes <= count; i += 4 * lanes, v += 4) {                                                       \
+            all |= ((v[0] & (ABSOLUTE)) + (ONE)) | ((v[1] & (ABSOLUTE)) + (ONE)) | ((v[2] & (ABSOLUTE)) + (ONE)) |     \
+                   ((v[3] & (ABSOLUTE)) + (ONE));                                                                      \
         }                                                                                                              \
         for (int64_t j = 0; j < lanes; j++) {                                                                          \
             seen |= all[j];                                                                                            \
