@@ -116,7 +116,8 @@ typedef struct bp_policy {
     uint8_t avoid;     /* families and runtimes that settings switch off, a bit each */
     uint8_t warn_only; /* deterministic is a wish */
     uint8_t simulate;  /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
-    uint8_t reserved[5];
+    uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
+    uint8_t reserved[4];
 } bp_policy;
 
 typedef enum bp_capability {
@@ -359,6 +360,9 @@ typedef struct bp_provider {
     /* The library's thread count: sets it when `want` > 0, and reads back what is in force into *got (0: cannot be
      * known). Optional: NULL means the provider has no threads of its own. */
     bp_status (*threads)(void *instance, int want, int *got);
+    /* Families of the libraries that it drives (bp_library_info.family), separated by spaces; NULL: those of every
+     * family. Since minor number 1. */
+    const char *families;
 } bp_provider;
 
 /* A provider's source ends with

@@ -147,6 +147,8 @@
       "How many algorithms cudnn.benchmark measures; 0 measures all.") \
     X(cudnn_depthwise_kernel, "cudnn.depthwise_kernel", WORD, "auto", "auto|cudnn|native", "", 0, "depthwise convolutions on CUDA", \
       "Whose kernels run them.") \
+    X(fftw_planner, "fftw.planner", WORD, "auto", "auto|estimate|measure|patient", "", BP_SETTING_POLICY, "FFT on FFTW", \
+      "How FFTW finds its plans: by rules, by measuring, by measuring more; auto measures for half a second at most.") \
     X(mkl_enabled, "mkl.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
       "Let dispatch use MKL.") \
     X(openmp_enabled, "openmp.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \

@@ -82,9 +82,28 @@ static bp_status add_candidate(bp__candidate **list, int *count, const bp_provid
     return BP_OK;
 }
 
+/* A provider of an earlier minor number has no list of families. */
+static bool drives_family(const bp_provider *provider, const char *family) {
+    bool has_list = provider->struct_size >= offsetof(bp_provider, families) + sizeof provider->families;
+    const char *at = has_list ? provider->families : NULL;
+    if (!at) {
+        return true;
+    }
+    size_t length = strlen(family);
+    while (*at) {
+        size_t word = strcspn(at, " ");
+        if (word == length && strncmp(at, family, length) == 0) {
+            return true;
+        }
+        at += word + (at[word] == ' ');
+    }
+    return false;
+}
+
 /* A facade is no candidate: the library that it forwards to is. */
 static bool drives(const bp_provider *provider, const bp_library_info *row) {
-    return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE;
+    return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE &&
+           drives_family(provider, row->family);
 }
 
 static bp_status add_provider(bp__candidate **list, int *count, const bp_provider *provider,

@@ -86,6 +86,7 @@ static void resolve_numbers(bp_policy *policy) {
     policy->warn_only = wish && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
     policy->precision = matmul_precision();
     policy->avoid = avoided();
+    policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
     policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
 }
 
