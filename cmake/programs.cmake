@@ -25,8 +25,8 @@ foreach(source ${bench_sources})
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     add_dependencies(bench bench_${name})
 endforeach()
-if(TARGET provider_blas)
-    add_dependencies(bench provider_blas)
+if(provider_modules)
+    add_dependencies(bench ${provider_modules})
 endif()
 
 # tools/<name>_page.c prints docs/<name>.md from the tables in the public headers. `docs` rewrites the pages; a test

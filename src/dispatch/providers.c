@@ -9,12 +9,18 @@ extern const bp_provider bp_provider_native;
 #ifdef BP_BUILTIN_BLAS
 extern const bp_provider bp_provider_blas, bp_provider_lapack;
 #endif
+#ifdef BP_BUILTIN_FFTW
+extern const bp_provider bp_provider_fftw;
+#endif
 
 const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_native,
 #ifdef BP_BUILTIN_BLAS
     &bp_provider_blas,
     &bp_provider_lapack,
+#endif
+#ifdef BP_BUILTIN_FFTW
+    &bp_provider_fftw,
 #endif
     NULL,
 };

@@ -1,0 +1,106 @@
+/* accept.c - whether FFTW may run a problem, how it is planned, on how many threads, with which promises. Pure. */
+#include "providers/fftw/fftw.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* bp_policy.fft_planner, the words of the setting fftw.planner. */
+enum { PLANNER_AUTO, PLANNER_ESTIMATE, PLANNER_MEASURE, PLANNER_PATIENT };
+
+/* What a plan by measurement may take where nobody asked for it: FFTW then goes on with the best that it has found. */
+#define AUTO_SECONDS 0.5
+
+/* Measuring needs memory of the size of the operands, which it overwrites. Beyond this many bytes one transform takes a
+ * good part of the time limit, so that little could be measured anyway. */
+#define MOST_MEASURED ((int64_t)256 << 20)
+
+static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
+
+static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(verdict->text, sizeof verdict->text, format, args);
+    va_end(args);
+    verdict->reason = reason;
+}
+
+static bool takes_type(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
+    uint32_t own = instance->single ? BP_C64 : BP_C128;
+    if (instance->role == BP__FFTW_WIDER) {
+        refuse(verdict, BP_REASON_DTYPE, "its numbers are wider than those of any tensor");
+    } else if (problem->dtype != own) {
+        refuse(verdict, BP_REASON_DTYPE, "%s; the other precision is a library of its own",
+               instance->single ? "f32 and c64 only" : "f64 and c128 only");
+    }
+    return verdict->reason == BP_REASON_ACCEPTED;
+}
+
+static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
+    const bp_fft_problem *fft = &problem->of.fft;
+    if (problem->op != BP_OP_FFT) {
+        refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
+    } else if (instance->role == BP__FFTW_THREADS) {
+        refuse(verdict, BP_REASON_OTHER,
+               "holds the threads of FFTW, whose transforms are those of the library beside it");
+    } else if (fft->fill || fft->conjugate || fft->pads) {
+        refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
+    } else if (bp__fftw_lost(instance->host)) {
+        refuse(verdict, BP_REASON_FORKED, "a thread was inside its planner when this process was forked");
+    } else {
+        return takes_type(instance, problem, verdict);
+    }
+    return false;
+}
+
+static void choose_effort(const bp_policy *policy, bp__fftw_judgement *judgement) {
+    const bp__fftw_route *route = &judgement->route;
+    int64_t bytes = route->in.span * route->in.size + route->out.span * route->out.size;
+    judgement->limit_s = policy->fft_planner == PLANNER_AUTO ? AUTO_SECONDS : BP__FFTW_NO_TIME_LIMIT;
+    if (judgement->repeats || policy->fft_planner == PLANNER_ESTIMATE || bytes > MOST_MEASURED) {
+        judgement->effort = BP__FFTW_BY_ESTIMATE;
+    } else {
+        judgement->effort = policy->fft_planner == PLANNER_PATIENT ? BP__FFTW_BY_PATIENCE : BP__FFTW_BY_MEASURE;
+    }
+}
+
+static double cost(const bp__fftw_instance *instance, const bp_problem *problem, const bp__fftw_judgement *judgement,
+                   int threads) {
+    return bp__fftw_cost(&problem->of.fft, &judgement->route, instance->single, judgement->effort, threads);
+}
+
+static void choose_threads(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement) {
+    int allowed = problem->policy.threads;
+    judgement->threads = 1;
+    if (allowed > 1 && problem->policy.deterministic < 2 && bp__fftw_has_threads(instance) &&
+        cost(instance, problem, judgement, allowed) < cost(instance, problem, judgement, 1)) {
+        judgement->threads = allowed;
+    }
+}
+
+static const char *algorithm_of(bp__fftw_effort effort) {
+    return effort == BP__FFTW_BY_ESTIMATE  ? "plan by estimate"
+           : effort == BP__FFTW_BY_MEASURE ? "plan by measurement"
+                                           : "plan by patient measurement";
+}
+
+void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement,
+                    bp_verdict *verdict) {
+    if (!can_run(instance, problem, verdict)) {
+        return;
+    }
+    const bp_policy *policy = &problem->policy;
+    judgement->repeats = policy->deterministic > 0;
+    bp__fftw_route_of(&judgement->route, problem, policy->deterministic == 2);
+    choose_effort(policy, judgement);
+    choose_threads(instance, problem, judgement);
+    verdict->algorithm = algorithm_of(judgement->effort);
+    verdict->threads = judgement->threads;
+    verdict->notes = BP_NOTE_PROPAGATES_NAN | (instance->single ? BP_NOTE_ACCUMULATES_F32 : BP_NOTE_ACCUMULATES_F64) |
+                     (judgement->repeats ? BP_NOTE_SAME_RUN : 0) |
+                     (policy->deterministic == 2 ? BP_NOTE_SAME_THREADS : 0);
+    verdict->cost_ns = cost(instance, problem, judgement, judgement->threads);
+    snprintf(verdict->text, sizeof verdict->text, "%s%s%s",
+             judgement->route.copies ? "copies the input, which FFTW would destroy" : "",
+             judgement->route.copies && judgement->repeats ? "; " : "",
+             judgement->repeats ? "measured plans would differ between runs" : "");
+}

@@ -1,0 +1,244 @@
+/* load.c - the rows of FFTW in the library list, their first use, and the lock around the planner.
+ *
+ * FFTW's threads come in a file of their own. The row of that file is no candidate: its instance tells the library
+ * beside it where its threads are. They are not FFTW's, which stay behind in a child of fork, but those of our pool,
+ * handed over as the callback that FFTW 3.3.9 and later take: no thread is started that the program does not have
+ * anyway, and no OpenMP runtime is needed. */
+#include "providers/fftw/fftw.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The planner's lock ---- */
+
+static atomic_uint inside; /* 1 + the fork count of the process that a thread is inside of; 0: nobody is */
+
+/* The mark of a parent is never taken away: what its thread was changing stays half done. */
+bool bp__fftw_lost(const bp_host *host) {
+    unsigned seen = atomic_load_explicit(&inside, memory_order_relaxed);
+    return seen != 0 && seen != *host->fork_count + 1;
+}
+
+bool bp__fftw_lock(const bp_host *host) {
+    for (int tries = 0;; tries++) {
+        unsigned nobody = 0;
+        if (atomic_compare_exchange_weak_explicit(&inside, &nobody, *host->fork_count + 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            return true;
+        }
+        if (bp__fftw_lost(host)) {
+            return false;
+        }
+        if (tries < 100) {
+            sched_yield();
+        } else {
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        }
+    }
+}
+
+void bp__fftw_unlock(void) {
+    atomic_store_explicit(&inside, 0, memory_order_release);
+}
+
+bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance) {
+    return instance->host->fail(BP_E_FORKED,
+                                "library '%s' can plan no more transforms in this process: a thread was inside its "
+                                "planner when the process was forked; use another library in the child, or run exec",
+                                instance->library->id);
+}
+
+/* ---- Rows ---- */
+
+/* "fftwf" of "fftwf-threads-2". */
+static size_t stem_length(const char *id) {
+    return strcspn(id, "-");
+}
+
+static bool id_starts(const char *id, const char *stem) {
+    return stem_length(id) == strlen(stem) && strncmp(id, stem, strlen(stem)) == 0;
+}
+
+static bp__fftw_role role_of(const bp_library_info *library) {
+    const char *id = library->id;
+    if (strncmp(id + stem_length(id), "-threads", strlen("-threads")) == 0) {
+        return BP__FFTW_THREADS;
+    }
+    return id_starts(id, "fftw") || id_starts(id, "fftwf") ? BP__FFTW_TRANSFORMS : BP__FFTW_WIDER;
+}
+
+/* Rows of files with threads; those on OpenMP are left alone. */
+#define MOST_THREAD_ROWS 16
+static _Atomic(const bp_library_info *) thread_rows[MOST_THREAD_ROWS];
+
+static void replace_row(const bp_library_info *old, const bp_library_info *new) {
+    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
+        const bp_library_info *seen = old;
+        if (atomic_compare_exchange_strong(&thread_rows[i], &seen, new)) {
+            return;
+        }
+    }
+}
+
+static size_t folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+/* The threads of a library lie in its folder. */
+static const bp_library_info *threads_of(const bp_library_info *library) {
+    size_t folder = folder_length(library->path), stem = stem_length(library->id);
+    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
+        const bp_library_info *row = atomic_load_explicit(&thread_rows[i], memory_order_acquire);
+        if (row && stem_length(row->id) == stem && strncmp(row->id, library->id, stem) == 0 &&
+            folder_length(row->path) == folder && strncmp(row->path, library->path, folder) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+bool bp__fftw_has_threads(bp__fftw_instance *instance) {
+    return atomic_load_explicit(&instance->loaded, memory_order_acquire)
+               ? atomic_load_explicit(&instance->threaded, memory_order_relaxed)
+               : threads_of(instance->library) != NULL;
+}
+
+bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, void **opened) {
+    if (!library) {
+        return host->fail(BP_E_ARGUMENT, "library: the provider drives a library and was given none");
+    }
+    bp__fftw_instance *instance = host->allocate(sizeof *instance);
+    if (!instance) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for an instance of the fftw provider");
+    }
+    memset(instance, 0, sizeof *instance);
+    instance->host = host;
+    instance->library = library;
+    instance->role = role_of(library);
+    instance->single = id_starts(library->id, "fftwf");
+    if (instance->role == BP__FFTW_THREADS && strcmp(library->threading, "pthread") == 0) {
+        replace_row(NULL, library);
+    }
+    *opened = instance;
+    return BP_OK;
+}
+
+void bp__fftw_close(void *opaque) {
+    bp__fftw_instance *instance = opaque;
+    if (instance->role == BP__FFTW_THREADS) {
+        replace_row(instance->library, NULL);
+    }
+    instance->host->release(instance);
+}
+
+/* ---- Threads: FFTW's loops on our pool ---- */
+
+typedef struct loop {
+    void *(*work)(char *);
+    char *jobs;
+    size_t size;
+} loop;
+
+static void run_job(void *context, int task) {
+    const loop *l = context;
+    l->work(l->jobs + (size_t)task * l->size);
+}
+
+static void run_loop(void *(*work)(char *), char *jobs, size_t size, int count, void *opaque) {
+    const bp_host *host = opaque;
+    loop l = {work, jobs, size};
+    host->parallel(count, count, run_job, &l);
+}
+
+/* ---- Symbols ---- */
+
+typedef struct function {
+    const char *name;
+    size_t slot;
+} function;
+
+#define X(name, result, arguments) {#name, offsetof(bp__fftw_api, name)},
+static const function functions[] = {BP__FFTW_FUNCTIONS(X, bp__fftw_handle, bp__fftw_dim, void, void)};
+static const function thread_functions[] = {BP__FFTW_THREAD_FUNCTIONS(X)};
+#undef X
+
+/* NULL, or the name of the first function that the library lacks. */
+static const char *resolve(bp__fftw_instance *instance, void *handle, const function *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char symbol[64];
+        snprintf(symbol, sizeof symbol, "%s_%s", instance->single ? "fftwf" : "fftw", list[i].name);
+        void *found = instance->host->symbol(handle, symbol);
+        if (!found) {
+            return list[i].name;
+        }
+        memcpy((char *)&instance->api + list[i].slot, &found, sizeof found);
+    }
+    return NULL;
+}
+
+/* FFTW tells how far an address is from an aligned one. */
+static uintptr_t misaligned_bits(const bp__fftw_api *api) {
+    uintptr_t grain = 1;
+    while (grain < 64 && api->alignment_of((void *)(64 + grain)) != 0) { /* NOLINT: an address that is not read */
+        grain *= 2;
+    }
+    return grain - 1;
+}
+
+/* The loader may have joined the file to another library of the same name that was there before. */
+static bool belongs(const bp__fftw_instance *instance, void *handle) {
+    void *found = instance->host->symbol(handle, instance->single ? "fftwf_execute_dft" : "fftw_execute_dft");
+    void *ours;
+    memcpy(&ours, &instance->api.execute_dft, sizeof ours);
+    return found == ours;
+}
+
+static bool start_threads(bp__fftw_instance *instance) {
+    const bp_host *host = instance->host;
+    const bp_library_info *row = threads_of(instance->library);
+    void *handle;
+    size_t count = sizeof thread_functions / sizeof thread_functions[0];
+    if (!row || host->open_library(row, &handle) != BP_OK || !belongs(instance, handle) ||
+        resolve(instance, handle, thread_functions, count) != NULL || !instance->api.init_threads()) {
+        return false;
+    }
+    instance->api.threads_set_callback(run_loop, (void *)host);
+    instance->api.make_planner_thread_safe(); /* the program around us may use the same library */
+    return true;
+}
+
+static bp_status load(bp__fftw_instance *instance) {
+    const bp_host *host = instance->host;
+    void *handle;
+    bp_status status = host->open_library(instance->library, &handle);
+    if (status != BP_OK) {
+        return status;
+    }
+    const char *missing = resolve(instance, handle, functions, sizeof functions / sizeof functions[0]);
+    if (missing) {
+        return host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s_%s", instance->library->id, instance->library->path,
+                          instance->single ? "fftwf" : "fftw", missing);
+    }
+    instance->misaligned = misaligned_bits(&instance->api);
+    atomic_store_explicit(&instance->threaded, start_threads(instance), memory_order_relaxed);
+    return BP_OK;
+}
+
+bp_status bp__fftw_load(bp__fftw_instance *instance) {
+    if (atomic_load_explicit(&instance->loaded, memory_order_acquire)) {
+        return BP_OK;
+    }
+    if (!bp__fftw_lock(instance->host)) {
+        return bp__fftw_fail_lost(instance);
+    }
+    bp_status status = BP_OK;
+    if (!atomic_load_explicit(&instance->loaded, memory_order_relaxed)) {
+        status = load(instance);
+        atomic_store_explicit(&instance->loaded, status == BP_OK, memory_order_release);
+    }
+    bp__fftw_unlock();
+    return status;
+}

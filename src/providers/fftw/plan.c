@@ -1,0 +1,203 @@
+/* plan.c - has FFTW plan a problem: on scratch memory of the operands' layout, since measuring overwrites it. */
+#include "providers/fftw/fftw.h"
+
+#include <time.h>
+
+/* ---- One plan of the library ---- */
+
+/* Where the operands would lie; memory, where the planner uses any. */
+typedef struct site {
+    void *block;
+    void *in, *out;
+} site;
+
+/* Estimating looks at addresses without using them. */
+static bool find_site(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, site *at) {
+    static _Alignas(64) char nothing[2][64];
+    const bp__fftw_route *route = &judgement->route;
+    *at = (site){.in = nothing[0], .out = nothing[route->in_place ? 0 : 1]};
+    if (judgement->effort == BP__FFTW_BY_ESTIMATE) {
+        return true;
+    }
+    size_t in_bytes = bp__fftw_side_bytes(&route->in);
+    at->block = instance->host->allocate(in_bytes + (route->in_place ? 0 : bp__fftw_side_bytes(&route->out)));
+    if (!at->block) {
+        return false;
+    }
+    at->in = (char *)at->block + bp__fftw_side_first(&route->in);
+    at->out = route->in_place ? at->in : (char *)at->block + in_bytes + bp__fftw_side_first(&route->out);
+    return true;
+}
+
+static unsigned flags_of(const bp__fftw_route *route, bp__fftw_effort effort) {
+    unsigned input = route->copies ? BP__FFTW_DESTROY_INPUT : route->in_place ? 0 : BP__FFTW_PRESERVE_INPUT;
+    return input | (effort == BP__FFTW_BY_ESTIMATE  ? BP__FFTW_ESTIMATE
+                    : effort == BP__FFTW_BY_MEASURE ? BP__FFTW_MEASURE
+                                                    : BP__FFTW_PATIENT);
+}
+
+static void *ask(const bp__fftw_api *api, const bp__fftw_route *route, const site *at, unsigned flags) {
+    switch (route->kind) {
+    case BP_FFT_R2C:
+        return api->plan_guru64_dft_r2c(route->rank, route->dims, route->many, route->howmany, at->in, at->out, flags);
+    case BP_FFT_C2R:
+        return api->plan_guru64_dft_c2r(route->rank, route->dims, route->many, route->howmany, at->in, at->out, flags);
+    default:
+        return api->plan_guru64_dft(route->rank, route->dims, route->many, route->howmany, at->in, at->out,
+                                    route->inverse ? BP__FFTW_BACKWARD : BP__FFTW_FORWARD, flags);
+    }
+}
+
+/* What was measured before is used in estimates too. For a plan that must be the same in every run it is put aside. */
+static void *ask_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *route, const site *at, unsigned flags) {
+    char *wisdom = api->export_wisdom_to_string();
+    api->forget_wisdom();
+    void *plan = ask(api, route, at, flags);
+    if (wisdom) {
+        api->forget_wisdom();
+        api->import_wisdom_from_string(wisdom);
+        api->free(wisdom);
+    }
+    return plan;
+}
+
+/* Limits and counts of threads belong to the library, and are left as the program around us expects them. */
+static void *ask_within_limits(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, int threads,
+                               const site *at, unsigned flags) {
+    const bp__fftw_api *api = &instance->api;
+    api->set_timelimit(judgement->limit_s);
+    if (threads > 1) {
+        api->plan_with_nthreads(threads);
+    }
+    void *plan = judgement->repeats ? ask_without_wisdom(api, &judgement->route, at, flags)
+                                    : ask(api, &judgement->route, at, flags);
+    if (threads > 1) {
+        api->plan_with_nthreads(1);
+    }
+    api->set_timelimit(BP__FFTW_NO_TIME_LIMIT);
+    return plan;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Where time runs out FFTW throws away what it has measured and estimates. With several threads there is more to
+ * measure, and a measured plan for one thread is often many times faster than an estimated one for all. */
+static void *ask_until_measured(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, const site *at,
+                                unsigned flags) {
+    bool limited = judgement->effort != BP__FFTW_BY_ESTIMATE && judgement->limit_s > 0;
+    double start = seconds();
+    void *plan = ask_within_limits(instance, judgement, judgement->threads, at, flags);
+    double middle = seconds();
+    if (!plan || !limited || judgement->threads == 1 || middle - start < judgement->limit_s) {
+        return plan;
+    }
+    void *alone = ask_within_limits(instance, judgement, 1, at, flags);
+    bool measured = alone && seconds() - middle < judgement->limit_s;
+    if (alone) {
+        instance->api.destroy_plan(measured ? plan : alone);
+    }
+    return measured ? alone : plan;
+}
+
+/* A plan for aligned operands, or one for any that costs no measuring. */
+static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, unsigned more,
+                      void **plan) {
+    const bp_host *host = instance->host;
+    site at;
+    if (!find_site(instance, judgement, &at)) {
+        return host->fail(BP_E_NO_MEMORY, "no memory in which FFTW could measure a plan");
+    }
+    bool free_to_plan = bp__fftw_lock(host);
+    if (free_to_plan) {
+        *plan = ask_until_measured(instance, judgement, &at, flags_of(&judgement->route, judgement->effort) | more);
+        bp__fftw_unlock();
+    }
+    host->release(at.block);
+    if (!free_to_plan) {
+        return bp__fftw_fail_lost(instance);
+    }
+    return *plan ? BP_OK
+                 : host->fail(BP_E_UNSUPPORTED, "library '%s' has no plan for this transform", instance->library->id);
+}
+
+/* ---- Ours ---- */
+
+static void destroy_plan(bp_prepared *prepared) {
+    bp__fftw_plan *plan = (bp__fftw_plan *)prepared;
+    const bp__fftw_instance *instance = plan->instance;
+    if (bp__fftw_lock(instance->host)) { /* otherwise they are left behind, as the planner is */
+        if (plan->aligned) {
+            instance->api.destroy_plan(plan->aligned);
+        }
+        if (plan->any) {
+            instance->api.destroy_plan(plan->any);
+        }
+        bp__fftw_unlock();
+    }
+    instance->host->release(plan);
+}
+
+/* Where odd addresses cannot be bounced, a second plan serves them; where bits must not depend on addresses, it serves
+ * all. */
+static bp_status make_both(bp__fftw_plan *plan, const bp__fftw_judgement *judgement) {
+    bp__fftw_judgement quick = *judgement;
+    quick.effort = BP__FFTW_BY_ESTIMATE;
+    bool needs_any = !judgement->route.bounces && plan->misaligned != 0;
+    bp_status status = BP_OK;
+    if (!needs_any || !judgement->repeats) {
+        status = make(plan->instance, judgement, 0, &plan->aligned);
+    }
+    if (status == BP_OK && needs_any) {
+        status = make(plan->instance, &quick, BP__FFTW_UNALIGNED, &plan->any);
+    }
+    return status;
+}
+
+static void choose_run(bp__fftw_plan *plan) {
+    const bp__fftw_api *api = &plan->instance->api;
+    const bp__fftw_route *route = &plan->route;
+    plan->run = route->kind == BP_FFT_R2C   ? api->execute_dft_r2c
+                : route->kind == BP_FFT_C2R ? api->execute_dft_c2r
+                                            : api->execute_dft;
+    bool plain = route->calls == 1 && route->walked == 0 && !route->copies && plan->aligned && plan->scale == 1;
+    plan->prepared.execute = plain ? bp__fftw_run_plain : bp__fftw_run_general;
+}
+
+bp_status bp__fftw_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
+                             bp_prepared **prepared) {
+    bp__fftw_instance *instance = opaque;
+    const bp_host *host = instance->host;
+    bp_verdict again = {.struct_size = sizeof again};
+    bp__fftw_judgement judgement;
+    bp_status status = bp__fftw_load(instance);
+    (void)verdict;
+    if (status != BP_OK) {
+        return status;
+    }
+    bp__fftw_judge(instance, problem, &judgement, &again);
+    if (again.reason != BP_REASON_ACCEPTED) {
+        return host->fail(again.reason == BP_REASON_FORKED ? BP_E_FORKED : BP_E_UNSUPPORTED,
+                          "library '%s' does not take this transform: %s", instance->library->id, again.text);
+    }
+    bp__fftw_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the fftw provider");
+    }
+    *plan = (bp__fftw_plan){.prepared = {.destroy = destroy_plan},
+                            .misaligned = instance->misaligned,
+                            .scale = problem->of.fft.scale,
+                            .instance = instance,
+                            .route = judgement.route};
+    status = make_both(plan, &judgement);
+    if (status != BP_OK) {
+        destroy_plan(&plan->prepared);
+        return status;
+    }
+    choose_run(plan);
+    *prepared = &plan->prepared;
+    return BP_OK;
+}
