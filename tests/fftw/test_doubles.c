@@ -1,0 +1,303 @@
+/* test_doubles.c - libraries that lack something, and threads that belong to another library, played by functions of
+ * this file: what a machine seldom has. */
+#include "fftw/support_fftw.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static bp_host host; /* like that of the tests, but for opening */
+
+static const char *lacks; /* a name that the double does not know */
+static bool no_plan;      /* its planner gives none */
+static bool foreign;      /* the file with threads belongs to another library */
+static bool refuses_opening;
+static bool slow; /* measuring for several threads takes all the time there is */
+static int opened, destroyed, threads_of_planner, planned_with, callbacks;
+static unsigned flags_seen[4];
+static double limits[8];
+static int plans, limit_count;
+static char a_plan, other_plan;
+
+static void *plan_dft(int rank, const bp__fftw_dim *dims, int many, const bp__fftw_dim *howmany, void *in, void *out,
+                      int sign, unsigned flags) {
+    (void)rank, (void)dims, (void)many, (void)howmany, (void)in, (void)out, (void)sign;
+    flags_seen[plans++ % 4] = flags;
+    planned_with = threads_of_planner;
+    if (slow && threads_of_planner > 1) {
+        nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
+    }
+    return no_plan ? NULL : plans % 2 ? &a_plan : &other_plan;
+}
+
+static void *executed_with;
+
+static void execute(void *const plan, void *in, void *out) {
+    (void)in, (void)out;
+    executed_with = plan;
+}
+
+static void destroy(void *plan) {
+    (void)plan;
+    destroyed++;
+}
+
+static int alignment(void *address) {
+    return (int)((uintptr_t)address % 32);
+}
+
+static void limit(double seconds) {
+    limits[limit_count++ % 8] = seconds;
+}
+
+static void nothing(void) {
+}
+
+static int yes(void) {
+    return 1;
+}
+
+static void with_threads(int count) {
+    threads_of_planner = count;
+}
+
+static void set_callback(void (*loop)(void *(*)(char *), char *, size_t, int, void *), void *data) {
+    callbacks += loop != NULL && data != NULL;
+}
+
+static char *no_wisdom(void) {
+    return NULL;
+}
+
+typedef struct named {
+    const char *name;
+    void (*function)(void);
+} named;
+
+static const named functions[] = {{"plan_guru64_dft", (void (*)(void))plan_dft},
+                                  {"plan_guru64_dft_r2c", nothing},
+                                  {"plan_guru64_dft_c2r", nothing},
+                                  {"execute_dft", (void (*)(void))execute},
+                                  {"execute_dft_r2c", nothing},
+                                  {"execute_dft_c2r", nothing},
+                                  {"destroy_plan", (void (*)(void))destroy},
+                                  {"alignment_of", (void (*)(void))alignment},
+                                  {"set_timelimit", (void (*)(void))limit},
+                                  {"forget_wisdom", nothing},
+                                  {"export_wisdom_to_string", (void (*)(void))no_wisdom},
+                                  {"import_wisdom_from_string", nothing},
+                                  {"free", nothing},
+                                  {"init_threads", (void (*)(void))yes},
+                                  {"plan_with_nthreads", (void (*)(void))with_threads},
+                                  {"make_planner_thread_safe", nothing},
+                                  {"threads_set_callback", (void (*)(void))set_callback}};
+
+static char base_handle, threads_handle;
+
+static bp_status open_double(const bp_library_info *library, void **handle) {
+    *handle = strstr(library->id, "-threads") ? &threads_handle : &base_handle;
+    opened++;
+    return refuses_opening ? BP_E_LOAD : BP_OK;
+}
+
+static void *symbol_of_double(void *handle, const char *name) {
+    void *address = NULL;
+    name += strlen("fftw_");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (strcmp(functions[i].name, name) == 0 && !(lacks && strcmp(lacks, name) == 0)) {
+            memcpy(&address, &functions[i].function, sizeof address);
+        }
+    }
+    bool other = foreign && handle == &threads_handle && strcmp(name, "execute_dft") == 0;
+    return other ? (void *)&foreign : address;
+}
+
+typedef struct doubles {
+    bp_library_info library, threads;
+    void *instance, *beside;
+} doubles;
+
+static void open_doubles(doubles *d) {
+    bp_library_info row = {.struct_size = sizeof row, .family = "fftw", .threading = "pthread"};
+    host = *test_host();
+    host.open_library = open_double;
+    host.symbol = symbol_of_double;
+    d->library = d->threads = row;
+    d->library.id = "fftw";
+    d->threads.id = "fftw-threads";
+    d->library.path = "/lib/libfftw3.so";
+    d->threads.path = "/lib/libfftw3_threads.so";
+    opened = destroyed = plans = limit_count = callbacks = planned_with = 0;
+    threads_of_planner = 1;
+    assert_int_equal(bp_provider_fftw.open(&host, &d->library, &d->instance), BP_OK);
+    assert_int_equal(bp_provider_fftw.open(&host, &d->threads, &d->beside), BP_OK);
+}
+
+static void close_doubles(doubles *d) {
+    bp_provider_fftw.close(d->instance);
+    bp_provider_fftw.close(d->beside);
+    lacks = NULL;
+    no_plan = foreign = refuses_opening = slow = false;
+}
+
+static bp_problem large(void) {
+    bp_problem p = {.op = BP_OP_FFT, .dtype = BP_C128, .policy = {.threads = 3}};
+    p.of.fft = (bp_fft_problem){.ndim = 1, .scale = 1, .batch = 1, .n = {1 << 20}, .in = {1}, .out = {1}};
+    p.policy.fft_planner = 1;
+    return p;
+}
+
+static void test_missing_symbols(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 13; i++) {
+        doubles d;
+        open_doubles(&d);
+        lacks = functions[i].name;
+        bp_problem problem = large();
+        bp_verdict verdict = {.struct_size = sizeof verdict};
+        bp_prepared *prepared;
+        assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
+        assert_non_null(strstr(bp_last_error(), functions[i].name));
+        close_doubles(&d);
+    }
+}
+
+static void test_no_library(void **state) {
+    (void)state;
+    doubles d;
+    open_doubles(&d);
+    refuses_opening = true;
+    bp_problem problem = large();
+    bp_verdict verdict = test_judge(&bp_provider_fftw, d.instance, &problem);
+    bp_prepared *prepared;
+    assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
+    assert_int_equal(opened, 0); /* judging opens nothing */
+    assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_LOAD);
+    refuses_opening = false; /* a later plan tries again */
+    prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+    prepared->destroy(prepared);
+    close_doubles(&d);
+}
+
+static void test_no_plan(void **state) {
+    (void)state;
+    doubles d;
+    open_doubles(&d);
+    no_plan = true;
+    bp_problem problem = large();
+    bp_verdict verdict = {.struct_size = sizeof verdict};
+    bp_prepared *prepared;
+    int before = test_blocks;
+    assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_UNSUPPORTED);
+    assert_int_equal(test_blocks, before);
+    assert_int_equal(threads_of_planner, 1); /* also then the library is left as it was */
+    assert_true(limits[limit_count - 1] < 0);
+    close_doubles(&d);
+}
+
+/* How many threads the planner is told of, when something about the file with threads is not right. */
+static int planned_threads(const char *without, bool of_another) {
+    doubles d;
+    open_doubles(&d);
+    lacks = without;
+    foreign = of_another;
+    bp_problem problem = large();
+    assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, 3);
+    bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+    int told = planned_with;
+    assert_int_equal(callbacks, told == 3);
+    assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, told); /* known from now on */
+    prepared->destroy(prepared);
+    assert_int_equal(destroyed, 1);
+    close_doubles(&d);
+    return told;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    assert_int_equal(planned_threads(NULL, false), 3);
+    assert_int_equal(planned_threads(NULL, true), 1);
+    assert_int_equal(planned_threads("threads_set_callback", false), 1); /* FFTW before 3.3.9 */
+    assert_int_equal(planned_threads("init_threads", false), 1);
+}
+
+static void test_efforts(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t planner, deterministic;
+        unsigned flags;
+        double limit;
+    } cases[] = {{0, 0, BP__FFTW_MEASURE, 0.5},
+                 {1, 0, BP__FFTW_ESTIMATE, -1},
+                 {2, 0, BP__FFTW_MEASURE, -1},
+                 {3, 0, BP__FFTW_PATIENT, -1},
+                 {3, 1, BP__FFTW_ESTIMATE, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        doubles d;
+        open_doubles(&d);
+        bp_problem problem = large();
+        problem.of.fft.n[0] = 64;
+        problem.policy.fft_planner = cases[i].planner;
+        problem.policy.deterministic = cases[i].deterministic;
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+        assert_int_equal(flags_seen[0], cases[i].flags | BP__FFTW_PRESERVE_INPUT);
+        assert_true(limits[0] == cases[i].limit);
+        prepared->destroy(prepared);
+        close_doubles(&d);
+    }
+}
+
+/* Where the time runs out with several threads, a plan that was measured for one is better than none. */
+static void test_time_runs_out(void **state) {
+    (void)state;
+    doubles d;
+    open_doubles(&d);
+    slow = true;
+    bp_problem problem = large();
+    problem.policy.fft_planner = 0;
+    bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+    assert_int_equal(plans, 2);
+    assert_int_equal(planned_with, 1);
+    assert_int_equal(destroyed, 1);
+    prepared->destroy(prepared);
+    assert_int_equal(destroyed, 2);
+    close_doubles(&d);
+}
+
+/* Too large to be copied: a second plan serves odd addresses, and all where bits must not depend on them. */
+static void test_large(void **state) {
+    (void)state;
+    static _Alignas(64) char memory[128];
+    void *aligned[] = {memory, memory + 64}, *odd[] = {memory, memory + 16};
+    for (uint8_t deterministic = 0; deterministic < 2; deterministic++) {
+        doubles d;
+        open_doubles(&d);
+        bp_problem problem = large();
+        problem.of.fft.n[0] = 1 << 22;
+        problem.policy.deterministic = deterministic;
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+        assert_int_equal(plans, deterministic ? 1 : 2);
+        assert_true((flags_seen[plans - 1] & BP__FFTW_UNALIGNED) != 0);
+        assert_int_equal(prepared->execute(prepared, aligned), BP_OK);
+        assert_ptr_equal(executed_with, &a_plan);
+        assert_int_equal(prepared->execute(prepared, odd), BP_OK);
+        assert_ptr_equal(executed_with, deterministic ? &a_plan : &other_plan);
+        prepared->destroy(prepared);
+        assert_int_equal(destroyed, plans);
+        close_doubles(&d);
+    }
+}
+
+static int count_blocks(void **state) {
+    (void)state;
+    return test_blocks;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_library), cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_threads),         cmocka_unit_test(test_efforts),    cmocka_unit_test(test_large),
+        cmocka_unit_test(test_time_runs_out),
+    };
+    return cmocka_run_group_tests_name("doubles", tests, NULL, count_blocks);
+}

@@ -1,0 +1,284 @@
+/* test_planner.c - the planner under several threads, in children of fork, and the promises that rest on it. */
+#include "fftw/support_fftw.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static test_fftw f;
+
+enum { ESTIMATE = 1, MEASURE = 2 };
+
+static void skip_without_library(void) {
+    if (!f.transforms[0] || !f.transforms[1]) {
+        skip();
+    }
+}
+
+/* ---- Several threads ---- */
+
+static void *plan_and_run(void *context) {
+    const int *number = context;
+    for (int i = 0; i < 6; i++) {
+        test_transform t = {.single = (*number + i) % 2, .n = {20 + 4 * (i % 3)}, .batch = {3}};
+        t.planner = i % 2 ? MEASURE : ESTIMATE;
+        t.deterministic = i == 3;
+        test_run(&bp_provider_fftw, f.transforms[t.single], &t);
+    }
+    return NULL;
+}
+
+static void test_concurrent(void **state) {
+    (void)state;
+    skip_without_library();
+    pthread_t threads[4];
+    int numbers[4];
+    for (int i = 0; i < 4; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, plan_and_run, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* One plan, run by several threads at once, each on memory of its own. */
+static bp_prepared *shared;
+static const test_transform of_shared = {.n = {96}, .batch = {8}, .planner = ESTIMATE, .odd_out = 1, .scale = 2};
+
+static void *run_shared(void *context) {
+    test_operands o;
+    (void)context;
+    test_make(&o, &of_shared);
+    for (int i = 0; i < 50; i++) {
+        test_refill(&o);
+        test_execute(shared, &o);
+    }
+    test_check(&o, &of_shared);
+    test_give_back(&o);
+    return NULL;
+}
+
+static void test_shared_plan(void **state) {
+    (void)state;
+    skip_without_library();
+    test_operands o;
+    test_make(&o, &of_shared);
+    shared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    test_give_back(&o);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_shared, NULL), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    shared->destroy(shared);
+}
+
+/* ---- Fork ---- */
+
+static int in_child(int (*task)(void *), void *context) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        _exit(task(context));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status)) {
+        fail_msg("the child %s", WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
+    }
+    return WEXITSTATUS(status);
+}
+
+static int run_held_and_new(void *context) {
+    bp_prepared *held = context;
+    test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
+    test_operands o;
+    test_make(&o, &t);
+    test_execute(held, &o);
+    test_check(&o, &t);
+    test_give_back(&o);
+    held->destroy(held);
+    test_run(&bp_provider_fftw, f.transforms[0], &t);
+    return 0;
+}
+
+/* Our pool starts anew in a child, so that plans with threads work there as well. */
+static void test_child(void **state) {
+    (void)state;
+    skip_without_library();
+    test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
+    test_operands o;
+    test_make(&o, &t);
+    bp_prepared *held = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    test_execute(held, &o);
+    assert_int_equal(in_child(run_held_and_new, held), 0);
+    held->destroy(held);
+    test_give_back(&o);
+}
+
+static int find_planner_lost(void *context) {
+    bp_prepared *held = context, *fresh = NULL;
+    test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
+    test_operands o;
+    test_make(&o, &t);
+    bp_verdict verdict = test_judge(&bp_provider_fftw, f.transforms[0], &o.problem);
+    bool refused = verdict.reason == BP_REASON_FORKED && strstr(verdict.text, "forked") &&
+                   bp_provider_fftw.plan(f.transforms[0], &o.problem, &verdict, &fresh) == BP_E_FORKED;
+    test_execute(held, &o);
+    test_check(&o, &t);
+    held->destroy(held);
+    return refused ? 0 : 1;
+}
+
+/* A child of a process one of whose threads was inside the planner. */
+static void test_lost_planner(void **state) {
+    (void)state;
+    skip_without_library();
+    test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
+    test_operands o;
+    test_make(&o, &t);
+    bp_prepared *held = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    assert_true(bp__fftw_lock(test_host()));
+    int outcome = in_child(find_planner_lost, held);
+    bp__fftw_unlock();
+    assert_int_equal(outcome, 0);
+    held->destroy(held);
+    test_run(&bp_provider_fftw, f.transforms[0], &t); /* the parent goes on as before */
+    test_give_back(&o);
+}
+
+/* ---- Promises ---- */
+
+static const test_transform repeated = {.n = {60}, .batch = {6}, .single = true, .deterministic = 1};
+
+/* Bytes of the output's elements; the layout is compact. */
+static void bits_of(const test_transform *t, void *bits, size_t size) {
+    test_operands o;
+    test_make(&o, t);
+    bp_prepared *prepared = test_plan(&bp_provider_fftw, f.transforms[t->single], &o.problem);
+    test_execute(prepared, &o);
+    test_check(&o, t);
+    memcpy(bits, o.out.first, size);
+    prepared->destroy(prepared);
+    test_give_back(&o);
+}
+
+#define REPEATED_BYTES (60 * 6 * 8)
+
+static int write_bits(void *context) {
+    const int *to = context;
+    char bits[REPEATED_BYTES];
+    if (to[1]) { /* wisdom of the same transform, aligned and not, with more effort than an estimate */
+        test_transform t = repeated;
+        t.deterministic = 0;
+        t.planner = MEASURE;
+        test_run(&bp_provider_fftw, f.transforms[1], &t);
+        t.batch[0] = 0;
+        test_run(&bp_provider_fftw, f.transforms[1], &t);
+    }
+    bits_of(&repeated, bits, sizeof bits);
+    return write(to[0], bits, sizeof bits) == sizeof bits ? 0 : 1;
+}
+
+/* The same bits in two processes, whatever else was measured in them. */
+static void test_same_in_every_run(void **state) {
+    (void)state;
+    skip_without_library();
+    char bits[2][REPEATED_BYTES];
+    for (int measured = 0; measured < 2; measured++) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(in_child(write_bits, (int[]){ends[1], measured}), 0);
+        assert_int_equal(read(ends[0], bits[measured], REPEATED_BYTES), REPEATED_BYTES);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    assert_memory_equal(bits[0], bits[1], REPEATED_BYTES);
+}
+
+static void test_same_at_every_address(void **state) {
+    (void)state;
+    skip_without_library();
+    char first[REPEATED_BYTES], bits[REPEATED_BYTES];
+    bits_of(&repeated, first, sizeof first);
+    for (int odd = 1; odd < 16; odd++) {
+        test_transform t = repeated;
+        t.odd_in = odd % 4;
+        t.odd_out = odd / 4;
+        bits_of(&t, bits, sizeof bits);
+        assert_memory_equal(first, bits, sizeof bits);
+    }
+}
+
+/* With deterministic=threads, also for other counts of threads and for an item of its own. */
+static void test_same_threads(void **state) {
+    (void)state;
+    skip_without_library();
+    static char first[64 * 64 * 16 * 8], bits[64 * 64 * 16 * 8];
+    test_transform t = {.n = {64, 64}, .batch = {16}, .single = true, .deterministic = 2, .threads = 1};
+    bits_of(&t, first, sizeof first);
+    t.threads = 4;
+    bits_of(&t, bits, sizeof bits);
+    assert_memory_equal(first, bits, sizeof bits);
+    t.batch[0] = 0;
+    bits_of(&t, bits, 64 * 64 * 8);
+    assert_memory_equal(first, bits, 64 * 64 * 8);
+}
+
+/* ---- Memory ---- */
+
+static void test_memory(void **state) {
+    (void)state;
+    skip_without_library();
+    test_transform t = {.n = {48}, .odd_in = 1, .planner = MEASURE};
+    test_operands o;
+    test_make(&o, &t);
+    bp_verdict verdict = test_judge(&bp_provider_fftw, f.transforms[0], &o.problem);
+    bp_prepared *prepared;
+    int before = test_blocks;
+    for (int n = 1; n <= 2; n++) {
+        test_fail_allocation = n;
+        assert_int_equal(bp_provider_fftw.plan(f.transforms[0], &o.problem, &verdict, &prepared), BP_E_NO_MEMORY);
+        assert_int_equal(test_blocks, before);
+    }
+    prepared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    void *operands[] = {o.in.first, o.out.first};
+    test_fail_scratch = true;
+    assert_int_equal(prepared->execute(prepared, operands), BP_E_NO_MEMORY);
+    test_fail_scratch = false;
+    test_execute(prepared, &o);
+    test_check(&o, &t);
+    prepared->destroy(prepared);
+    assert_int_equal(test_blocks, before);
+    test_give_back(&o);
+}
+
+static int open_all(void **state) {
+    (void)state;
+    test_open_all(&f);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    test_close_all(&f);
+    return test_blocks;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_in_every_run), cmocka_unit_test(test_same_at_every_address),
+        cmocka_unit_test(test_same_threads),      cmocka_unit_test(test_concurrent),
+        cmocka_unit_test(test_shared_plan),       cmocka_unit_test(test_child),
+        cmocka_unit_test(test_lost_planner),      cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests_name("planner", tests, open_all, close_all);
+}
