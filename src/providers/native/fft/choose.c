@@ -1,0 +1,218 @@
+/* choose.c - turns a problem into stages, one for each dimension, and decides how lines meet vectors and threads. All
+ * of it follows from the problem's bytes and the machine.
+ */
+#include "choose.h"
+
+#include <string.h>
+
+/* Items of several dimensions are transformed one after the other from this many elements on, so that they stay in the
+ * cache between stages; smaller ones fill the lanes together. */
+#define ITEM_ELEMENTS 4096
+
+static const bp__fft_set *set_for(const bp_host *host, uint8_t capability, int *index) {
+#if defined(__x86_64__)
+    static const bp__fft_set *const sets[] = {&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512};
+    const int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;
+    const int wanted = capability <= BP_CAPABILITY_AVX512 ? capability : BP_CAPABILITY_DEFAULT;
+    *index = wanted < most ? wanted : most;
+    return sets[*index];
+#else
+    (void)host, (void)capability;
+    *index = 0;
+    return &bp__fft_default;
+#endif
+}
+
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+/* Puts a dimension where its stride in the output belongs: the smallest is the fastest. */
+static void add_dimension(bp__fft_grid *grid, int64_t size, int64_t in, int64_t out) {
+    if (size == 1) {
+        return;
+    }
+    int at = grid->ndim++;
+    for (; at > 0 && magnitude(grid->out[at - 1]) < magnitude(out); at--) {
+        grid->size[at] = grid->size[at - 1];
+        grid->in[at] = grid->in[at - 1];
+        grid->out[at] = grid->out[at - 1];
+    }
+    grid->size[at] = size;
+    grid->in[at] = in;
+    grid->out[at] = out;
+    grid->count *= size;
+}
+
+/* Reals in one step of a stride. */
+static int parts_in(const bp_fft_problem *f) {
+    return f->kind == BP_FFT_R2C ? 1 : 2;
+}
+
+static int parts_out(const bp_fft_problem *f) {
+    return f->kind == BP_FFT_C2R ? 1 : 2;
+}
+
+/* The batch, for a stage that reads this memory and writes the output. */
+static void add_batch(bp__fft_grid *grid, const bp_fft_problem *f, bp__fft_memory from) {
+    for (int d = 0; d < f->batch_ndim; d++) {
+        const int64_t out = f->batch_out[d] * parts_out(f);
+        add_dimension(grid, f->batch_shape[d], from == BP__FFT_INPUT ? f->batch_in[d] * parts_in(f) : out, out);
+    }
+}
+
+/* Strides of one memory of the problem, in reals. */
+typedef struct side {
+    bp__fft_memory memory;
+    int64_t step[BP_MAX_FFT_NDIM];
+} side;
+
+/* Elements of dimension d that stages other than its own see: all, or those of the half spectrum. */
+static int64_t seen(const bp_fft_problem *f, int d) {
+    return f->kind != BP_FFT_C2C && d == f->ndim - 1 ? f->n[d] / 2 + 1 : f->n[d];
+}
+
+static void add_stage(bp__fft_choice *choice, const bp_fft_problem *f, int d, const side *from, const side *to,
+                      bool with_batch) {
+    bp__fft_stage *stage = choice->stage + choice->stages++;
+    const bool last = d == f->ndim - 1;
+    *stage = (bp__fft_stage){.kind = last ? (bp_fft_kind)f->kind : BP_FFT_C2C,
+                             .swapped = f->inverse,
+                             .from = from->memory,
+                             .to = to->memory,
+                             .n = d < 0 ? 1 : f->n[d],
+                             .in_step = d < 0 ? 0 : from->step[d],
+                             .out_step = d < 0 ? 0 : to->step[d],
+                             .scale = 1,
+                             .lines = {.count = 1}};
+    stage->length = bp__fft_halves(stage) ? stage->n / 2 : stage->n;
+    for (int other = 0; other < f->ndim; other++) {
+        if (other != d) {
+            add_dimension(&stage->lines, seen(f, other), from->step[other], to->step[other]);
+        }
+    }
+    if (with_batch) {
+        add_batch(&stage->lines, f, from->memory);
+    }
+}
+
+/* The dimensions' stages in order, and the memory between those of a C2R, whose output has no room for a spectrum. */
+static void add_stages(bp__fft_choice *choice, const bp_fft_problem *f, bool with_batch) {
+    side input = {.memory = BP__FFT_INPUT}, output = {.memory = BP__FFT_OUTPUT}, between = {.memory = BP__FFT_BETWEEN};
+    int64_t elements = 1;
+    for (int d = f->ndim - 1; d >= 0; d--) {
+        input.step[d] = f->in[d] * parts_in(f);
+        output.step[d] = f->out[d] * parts_out(f);
+        between.step[d] = elements * 2;
+        elements *= seen(f, d);
+    }
+    const side *from = &input;
+    if (f->kind == BP_FFT_C2R) {
+        const int last = f->ndim - 1;
+        for (int d = last - 1; d >= 0; d--, from = &between) {
+            add_stage(choice, f, d, from, &between, with_batch);
+        }
+        add_stage(choice, f, last, from, &output, with_batch);
+        choice->between = last > 0 ? elements : 0;
+    } else {
+        for (int d = f->ndim - 1; d >= 0; d--, from = &output) {
+            add_stage(choice, f, d, from, &output, with_batch);
+        }
+    }
+    if (f->ndim == 0) {
+        add_stage(choice, f, -1, from, &output, with_batch);
+    }
+    choice->stage[choice->stages - 1].scale = f->scale;
+}
+
+/* Lines go through the lanes together, unless a line alone can use vectors and stands well for that, or is alone. */
+static bool goes_in_lanes(const bp__fft_choice *choice, const bp__fft_stage *stage) {
+    const bp__fft_recipe recipe = bp__fft_recipe_of(choice->kernels, stage->length);
+    const bool halves = bp__fft_halves(stage);
+    const bool in_pairs = stage->kind != BP_FFT_R2C ? stage->in_step == 2 : halves && stage->in_step == 1;
+    const bool out_pairs = stage->kind != BP_FFT_C2R ? stage->out_step == 2 : halves && stage->out_step == 1;
+    if (recipe.way != BP__FFT_DIRECT || stage->lines.count == 1) {
+        return false;
+    }
+    if (recipe.across->lanes == 1) {
+        return true;
+    }
+    return !(in_pairs && out_pairs) && 2 * stage->lines.count >= recipe.wide->lanes;
+}
+
+static int64_t product(const int64_t *size, int ndim) {
+    int64_t count = 1;
+    for (int d = 0; d < ndim; d++) {
+        count *= size[d];
+    }
+    return count;
+}
+
+static const char *algorithm_text(const bp__fft_choice *choice) {
+    static const char *const text[][3] = {
+        [BP__FFT_DIRECT] = {"stockham default", "stockham avx2", "stockham avx512"},
+        [BP__FFT_SPLIT] = {"four-step default", "four-step avx2", "four-step avx512"},
+        [BP__FFT_CHIRP] = {"bluestein default", "bluestein avx2", "bluestein avx512"},
+    };
+    bp__fft_way way = BP__FFT_DIRECT;
+    for (int i = 0; i < choice->stages; i++) {
+        const bp__fft_way other = bp__fft_recipe_of(choice->kernels, choice->stage[i].length).way;
+        way = other > way ? other : way;
+    }
+    return text[way][choice->set];
+}
+
+/* Threads take items or lines where there are enough of them, else parts of every line. */
+static void split(bp__fft_choice *choice, int most) {
+    const int64_t threads = bp__fft_worth(choice->cost_ns, most);
+    int64_t lines = INT64_MAX;
+    bool splits = true; /* whether lines have parts */
+    for (int i = 0; i < choice->stages; i++) {
+        const bp__fft_stage *stage = choice->stage + i;
+        const int64_t units = stage->in_lanes
+                                  ? (stage->lines.count + choice->kernels[0]->lanes - 1) / choice->kernels[0]->lanes
+                                  : stage->lines.count;
+        lines = units < lines ? units : lines;
+        splits = splits && !stage->in_lanes && bp__fft_recipe_of(choice->kernels, stage->length).way != BP__FFT_DIRECT;
+    }
+    choice->split_items = choice->items.count >= threads;
+    choice->split_lines = choice->split_items || lines >= threads || !splits;
+    choice->threads = (int)threads;
+    if (!choice->split_items && choice->split_lines && lines < threads) {
+        choice->threads = lines < 1 ? 1 : (int)lines;
+    }
+}
+
+bp_reason bp__fft_choose(const bp_host *host, const bp_problem *problem, bp__fft_choice *choice) {
+    const bp_fft_problem *f = &problem->of.fft;
+    memset(choice, 0, sizeof *choice);
+    if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
+        return BP_REASON_DTYPE;
+    }
+    if (f->fill || f->conjugate || f->pads) {
+        return BP_REASON_OTHER;
+    }
+    choice->f64 = problem->dtype == BP_C128;
+    choice->kernels = set_for(host, problem->policy.capability, &choice->set)->of[choice->f64];
+    choice->items.count = 1;
+    choice->threads = 1;
+    if (f->batch == 0) {
+        choice->empty = true;
+        choice->algorithm = "nothing to do";
+        choice->cost_ns = 5;
+        return BP_REASON_ACCEPTED;
+    }
+    const bool by_item = f->ndim > 1 && (f->kind == BP_FFT_C2R || product(f->n, f->ndim) >= ITEM_ELEMENTS);
+    if (by_item) {
+        add_batch(&choice->items, f, BP__FFT_INPUT);
+    }
+    add_stages(choice, f, !by_item);
+    for (int i = 0; i < choice->stages; i++) {
+        choice->stage[i].in_lanes = goes_in_lanes(choice, choice->stage + i);
+    }
+    choice->algorithm = algorithm_text(choice);
+    choice->cost_ns = bp__fft_cost(host, choice);
+    split(choice, problem->policy.threads);
+    choice->cost_ns = bp__fft_cost_threads(choice->cost_ns, choice->threads);
+    return BP_REASON_ACCEPTED;
+}

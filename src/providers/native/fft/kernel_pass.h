@@ -1,0 +1,317 @@
+/* kernel_pass.h - butterflies, and the passes made of them. Parameters are those of kernel_lanes.h.
+ *
+ * A pass is compiled three times: in working memory, with a first pass that reads any layout, and with a last one that
+ * needs no twiddles and writes any layout.
+ */
+
+/* a - i b and a + i b. */
+#define MINUS_I(a, b)                                                                                                  \
+    (COMPLEX) {                                                                                                        \
+        (a).re + (b).im, (a).im - (b).re                                                                               \
+    }
+#define PLUS_I(a, b)                                                                                                   \
+    (COMPLEX) {                                                                                                        \
+        (a).re - (b).im, (a).im + (b).re                                                                               \
+    }
+
+INLINE void NAME(dft2)(COMPLEX *x) {
+    const COMPLEX a = x[0], b = x[1];
+    x[0] = NAME(add)(a, b);
+    x[1] = NAME(subtract)(a, b);
+}
+
+INLINE void NAME(dft4)(COMPLEX *x) {
+    const COMPLEX a = NAME(add)(x[0], x[2]), b = NAME(subtract)(x[0], x[2]);
+    const COMPLEX c = NAME(add)(x[1], x[3]), d = NAME(subtract)(x[1], x[3]);
+    x[0] = NAME(add)(a, c);
+    x[1] = MINUS_I(b, d);
+    x[2] = NAME(subtract)(a, c);
+    x[3] = PLUS_I(b, d);
+}
+
+INLINE void NAME(dft8)(COMPLEX *x) {
+    const VECTOR c = NAME(splat)((REAL)0.70710678118654752440L);
+    COMPLEX e[4] = {x[0], x[2], x[4], x[6]}, o[4] = {x[1], x[3], x[5], x[7]};
+    NAME(dft4)(e);
+    NAME(dft4)(o);
+    /* o[1] (1 - i) and o[3] (1 + i), less the root of 1/2 that the sums below bring in. */
+    const COMPLEX p = MINUS_I(o[1], o[1]), q = PLUS_I(o[3], o[3]);
+    x[0] = NAME(add)(e[0], o[0]);
+    x[4] = NAME(subtract)(e[0], o[0]);
+    x[1] = (COMPLEX){NAME(madd)(p.re, c, e[1].re), NAME(madd)(p.im, c, e[1].im)};
+    x[5] = (COMPLEX){NAME(nmadd)(p.re, c, e[1].re), NAME(nmadd)(p.im, c, e[1].im)};
+    x[2] = MINUS_I(e[2], o[2]);
+    x[6] = PLUS_I(e[2], o[2]);
+    x[3] = (COMPLEX){NAME(nmadd)(q.re, c, e[3].re), NAME(nmadd)(q.im, c, e[3].im)};
+    x[7] = (COMPLEX){NAME(madd)(q.re, c, e[3].re), NAME(madd)(q.im, c, e[3].im)};
+}
+
+INLINE void NAME(dft16)(COMPLEX *x) {
+    static const REAL w[4][4][2] = {
+        {{1, 0}, {1, 0}, {1, 0}, {1, 0}},
+        {{1, 0},
+         {(REAL)0.92387953251128675613L, (REAL)-0.38268343236508977173L},
+         {(REAL)0.70710678118654752440L, (REAL)-0.70710678118654752440L},
+         {(REAL)0.38268343236508977173L, (REAL)-0.92387953251128675613L}},
+        {{1, 0},
+         {(REAL)0.70710678118654752440L, (REAL)-0.70710678118654752440L},
+         {0, -1},
+         {(REAL)-0.70710678118654752440L, (REAL)-0.70710678118654752440L}},
+        {{1, 0},
+         {(REAL)0.38268343236508977173L, (REAL)-0.92387953251128675613L},
+         {(REAL)-0.70710678118654752440L, (REAL)-0.70710678118654752440L},
+         {(REAL)-0.92387953251128675613L, (REAL)0.38268343236508977173L}},
+    };
+    COMPLEX y[4][4];
+    UNROLL for (int p = 0; p < 4; p++) {
+        COMPLEX column[4] = {x[p], x[p + 4], x[p + 8], x[p + 12]};
+        NAME(dft4)(column);
+        UNROLL for (int k = 0; k < 4; k++) {
+            y[k][p] = p > 0 && k > 0 ? NAME(multiply)(column[k], NAME(spread_one)(w[p][k])) : column[k];
+        }
+    }
+    UNROLL for (int k = 0; k < 4; k++) {
+        NAME(dft4)(y[k]);
+        UNROLL for (int p = 0; p < 4; p++) {
+            x[k + 4 * p] = y[k][p];
+        }
+    }
+}
+
+/* An odd radix by its definition, on sums and differences of mirrored elements. */
+INLINE void NAME(dft_odd)(COMPLEX *x, int radix, const REAL *roots) {
+    COMPLEX sum[BP__FFT_RADIX_MOST / 2 + 1], difference[BP__FFT_RADIX_MOST / 2 + 1];
+    const COMPLEX first = x[0];
+    COMPLEX total = first;
+    UNROLL for (int j = 1; j <= radix / 2; j++) {
+        sum[j] = NAME(add)(x[j], x[radix - j]);
+        difference[j] = NAME(subtract)(x[j], x[radix - j]);
+        total = NAME(add)(total, sum[j]);
+    }
+    x[0] = total;
+    UNROLL for (int k = 1; k <= radix / 2; k++) {
+        COMPLEX even = first, odd = {NAME(splat)(0), NAME(splat)(0)};
+        UNROLL for (int j = 1; j <= radix / 2; j++) {
+            const COMPLEX root = NAME(spread_one)(roots + 2 * (j * k % radix));
+            even = (COMPLEX){NAME(madd)(sum[j].re, root.re, even.re), NAME(madd)(sum[j].im, root.re, even.im)};
+            odd = j == 1 ? NAME(scaled)(difference[j], root.im)
+                         : (COMPLEX){NAME(madd)(difference[j].re, root.im, odd.re),
+                                     NAME(madd)(difference[j].im, root.im, odd.im)};
+        }
+        x[k] = MINUS_I(even, odd);
+        x[radix - k] = PLUS_I(even, odd);
+    }
+}
+
+INLINE void NAME(butterfly)(COMPLEX *x, int radix, const REAL *roots) {
+    if (radix == 2) {
+        NAME(dft2)(x);
+    } else if (radix == 4) {
+        NAME(dft4)(x);
+    } else if (radix == 8) {
+        NAME(dft8)(x);
+    } else if (radix == 16) {
+        NAME(dft16)(x);
+    } else if (radix != 1) {
+        NAME(dft_odd)(x, radix, roots);
+    }
+}
+
+/* Elements e, e + apart, ... of any layout. */
+INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_place *in, int64_t e, int64_t apart) {
+    const REAL *at = (const REAL *)in->at + e * in->step;
+    const int64_t next = apart * in->step, part = in->part;
+    switch (in->layout) {
+    case BP__FFT_LANES:
+        UNROLL for (int k = 0; k < radix; k++) {
+            x[k] = NAME(get)(at + k * next, 0);
+        }
+        return;
+    case BP__FFT_LANES_SWAPPED:
+        UNROLL for (int k = 0; k < radix; k++) {
+            x[k] = NAME(swap)(NAME(get)(at + k * next, 0));
+        }
+        return;
+    case BP__FFT_PAIRS:
+        UNROLL for (int k = 0; k < radix; k++) {
+            x[k] = NAME(load_pairs)(at + k * next);
+        }
+        return;
+    case BP__FFT_PAIRS_SWAPPED:
+        UNROLL for (int k = 0; k < radix; k++) {
+            x[k] = NAME(swap)(NAME(load_pairs)(at + k * next));
+        }
+        return;
+    case BP__FFT_PLAIN:
+        break;
+    }
+    UNROLL for (int k = 0; k < radix; k++) {
+        x[k] = (COMPLEX){NAME(load_plain)(at + k * next), NAME(load_plain)(at + k * next + part)};
+    }
+}
+
+INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_place *out, int64_t e, int64_t apart) {
+    REAL *at = (REAL *)out->at + e * out->step;
+    const int64_t next = apart * out->step, part = out->part;
+    switch (out->layout) {
+    case BP__FFT_LANES:
+        UNROLL for (int k = 0; k < radix; k++) {
+            NAME(put)(at + k * next, 0, x[k]);
+        }
+        return;
+    case BP__FFT_LANES_SWAPPED:
+        UNROLL for (int k = 0; k < radix; k++) {
+            NAME(put)(at + k * next, 0, NAME(swap)(x[k]));
+        }
+        return;
+    case BP__FFT_PAIRS:
+        UNROLL for (int k = 0; k < radix; k++) {
+            NAME(store_pairs)(at + k * next, x[k]);
+        }
+        return;
+    case BP__FFT_PAIRS_SWAPPED:
+        UNROLL for (int k = 0; k < radix; k++) {
+            NAME(store_pairs)(at + k * next, NAME(swap)(x[k]));
+        }
+        return;
+    case BP__FFT_PLAIN:
+        break;
+    }
+    UNROLL for (int k = 0; k < radix; k++) {
+        NAME(store_plain)(at + k * next, x[k].re);
+        NAME(store_plain)(at + k * next + part, x[k].im);
+    }
+}
+
+INLINE void NAME(turn_by)(COMPLEX *x, int radix, const REAL *twiddle) {
+    UNROLL for (int k = 1; k < radix; k++) {
+        x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (k - 1)));
+    }
+}
+
+/* The first pass: s is 1. */
+INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+    const REAL *twiddle = pass->twiddle, *roots = pass->roots;
+    const int64_t m = pass->m;
+    for (int64_t p = 0; p < m; p++, twiddle += 2 * (radix - 1)) {
+        COMPLEX x[BP__FFT_RADIX_MOST];
+        NAME(load_some)(x, radix, in, p, m);
+        NAME(butterfly)(x, radix, roots);
+        NAME(turn_by)(x, radix, twiddle);
+        UNROLL for (int k = 0; k < radix; k++) {
+            NAME(put)(to, radix * p + k, x[k]);
+        }
+    }
+}
+
+INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {
+    const REAL *twiddle = pass->twiddle, *roots = pass->roots;
+    const int64_t m = pass->m;
+    for (int64_t p = 0; p < m; p++, twiddle += 2 * (radix - 1)) {
+        for (int64_t q = 0; q < s; q++) {
+            COMPLEX x[BP__FFT_RADIX_MOST];
+            UNROLL for (int k = 0; k < radix; k++) {
+                x[k] = NAME(get)(from, q + s * (p + m * k));
+            }
+            NAME(butterfly)(x, radix, roots);
+            NAME(turn_by)(x, radix, twiddle);
+            UNROLL for (int k = 0; k < radix; k++) {
+                NAME(put)(to, q + s * (radix * p + k), x[k]);
+            }
+        }
+    }
+}
+
+/* The last pass: m is 1, and so are all twiddles. */
+INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,
+                            const bp__fft_place *out, double scale) {
+    const REAL *roots = pass->roots;
+    const VECTOR by = NAME(splat)((REAL)scale);
+    const bool scales = scale != 1;
+    for (int64_t q = 0; q < s; q++) {
+        COMPLEX x[BP__FFT_RADIX_MOST];
+        NAME(load_some)(x, radix, in, q, s);
+        NAME(butterfly)(x, radix, roots);
+        if (scales) {
+            UNROLL for (int k = 0; k < radix; k++) {
+                x[k] = NAME(scaled)(x[k], by);
+            }
+        }
+        NAME(store_some)(x, radix, out, q, s);
+    }
+}
+
+/* What a radix is compiled to. */
+#define RADIX(radix)                                                                                                   \
+    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {                     \
+        NAME(first_pass)(radix, pass, in, to);                                                                         \
+    }                                                                                                                  \
+    static void NAME(middle_##radix)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {                \
+        NAME(middle_pass)(radix, pass, s, from, to);                                                                   \
+    }                                                                                                                  \
+    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,                       \
+                                   const bp__fft_place *out, double scale) {                                           \
+        NAME(last_pass)(radix, pass, s, in, out, scale);                                                               \
+    }
+#define EACH_RADIX(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(11) X(13) WIDEST_RADIX(X)
+#if LANES == 16
+#define WIDEST_RADIX(X) X(16)
+#else
+#define WIDEST_RADIX(X)
+#endif
+EACH_RADIX(RADIX)
+
+static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+    switch (pass->radix) {
+#define CASE(radix)                                                                                                    \
+    case radix:                                                                                                        \
+        NAME(first_##radix)(pass, in, to);                                                                             \
+        return;
+        EACH_RADIX(CASE)
+#undef CASE
+    default:
+        return;
+    }
+}
+
+static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {
+    switch (pass->radix) {
+#define CASE(radix)                                                                                                    \
+    case radix:                                                                                                        \
+        NAME(middle_##radix)(pass, s, from, to);                                                                       \
+        return;
+        EACH_RADIX(CASE)
+#undef CASE
+    default:
+        return;
+    }
+}
+
+static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+                           double scale) {
+    switch (pass->radix) {
+#define CASE(radix)                                                                                                    \
+    case radix:                                                                                                        \
+        NAME(last_##radix)(pass, s, in, out, scale);                                                                   \
+        return;
+        EACH_RADIX(CASE)
+#undef CASE
+    default:
+        return;
+    }
+}
+
+static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_place *in,
+                         const bp__fft_place *out, double scale, void *const *work) {
+    bp__fft_place from = *in;
+    for (int i = 0; i + 1 < count; i++) {
+        REAL *to = work[i & 1];
+        if (from.layout == BP__FFT_LANES) {
+            NAME(run_middle)(pass + i, pass[i].s / unit, from.at, to);
+        } else {
+            NAME(run_first)(pass + i, &from, to);
+        }
+        from = (bp__fft_place){to, 2 * LANES, LANES, BP__FFT_LANES};
+    }
+    NAME(run_last)(pass + count - 1, pass[count - 1].s / unit, &from, out, scale);
+}

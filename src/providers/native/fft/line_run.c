@@ -1,0 +1,210 @@
+/* line_run.c - runs the transform of one line, and of lines in lanes. */
+#include "line.h"
+
+#include <string.h>
+
+static int64_t whole(int64_t count, int64_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+/* ---- Direct ---- */
+
+void bp__fft_line_lanes(const bp__fft_line *line, const bp__fft_place *in, const bp__fft_place *out, double scale,
+                        void *const *work) {
+    line->recipe.wide->passes(line->pass, line->count, 1, in, out, scale, work);
+}
+
+static void run_direct(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch) {
+    const bp__fft_kernels *across = line->recipe.across;
+    const int64_t lanes = across->lanes;
+    const bp__fft_layout layout = swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS;
+    const size_t block = (size_t)line->recipe.n * line->pair;
+    const bp__fft_place to = {.at = out, .step = 2 * lanes, .layout = layout};
+    if (lanes == 1) {
+        const bp__fft_place from = {.at = (void *)(uintptr_t)in, .step = 2, .layout = layout};
+        void *const work[2] = {scratch, scratch + block};
+        across->passes(line->pass, line->count, 1, &from, &to, scale, work);
+        return;
+    }
+    /* Two blocks take turns. The one that the last pass does not read may be the output, which is in the cache anyway;
+     * not when head would write over what it still reads. */
+    const int rest = line->count - 1;
+    const bool aligned = ((uintptr_t)out & 31) == 0;
+    void *other = aligned && (in != out || rest % 2 == 1) ? out : scratch + block;
+    void *first = rest % 2 == 1 ? (void *)scratch : other, *second = rest % 2 == 1 ? other : (void *)scratch;
+    across->head(in, swapped, line->head, line->pass[0].m, first);
+    const bp__fft_place from = {.at = first, .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    void *const work[2] = {second, first};
+    across->passes(line->pass + 1, rest, lanes, &from, &to, scale, work);
+}
+
+/* ---- Split ---- */
+
+typedef struct split {
+    const bp__fft_line *line;
+    const char *in;
+    char *out;
+    char *between; /* for each group of rows, the elements of all columns */
+    char *work;    /* of each task: two blocks */
+    size_t block;
+    bool swapped;
+    double scale;
+    int tasks;
+} split;
+
+/* Elements in working memory after all passes but the last: where the last one may put them. */
+static void *last_block(const bp__fft_line *line, void *const *work) {
+    return work[(line->count - 1) & 1];
+}
+
+static void fill_zero(void *work, const bp__fft_line *line, int64_t from, int64_t to) {
+    const size_t element = line->pair * (size_t)line->recipe.wide->lanes;
+    memset((char *)work + (size_t)from * element, 0, (size_t)(to - from) * element);
+}
+
+/* One group of columns, to the place between. */
+static void split_columns(const split *s, int64_t group, void *const *work) {
+    const bp__fft_line *line = s->line;
+    const bp__fft_kernels *wide = line->recipe.wide;
+    const int64_t lanes = wide->lanes, a = line->recipe.columns, b = line->recipe.rows;
+    const int64_t left = b - group * lanes, length = whole(a, lanes);
+    const size_t vector = (size_t)lanes * line->pair;
+    bp__fft_place in = {.at = (void *)(uintptr_t)(s->in + (size_t)group * vector),
+                        .step = 2 * b,
+                        .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
+    if (left < lanes) {
+        int64_t offset[BP__FFT_LANES_MOST];
+        for (int64_t i = 0; i < left; i++) {
+            offset[i] = 2 * i;
+        }
+        const bp__fft_lines lines = {in.at, offset, (int)left, 2 * b, 1, false};
+        wide->gather(work[1], &lines, s->swapped, a);
+        in = (bp__fft_place){.at = work[1], .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    }
+    const bp__fft_place out = {
+        .at = last_block(line->first, work), .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    bp__fft_line_lanes(line->first, &in, &out, 1, work);
+    fill_zero(out.at, line, a, length);
+    const int64_t row_group = whole(b, lanes) * 2 * lanes; /* reals of one group of rows */
+    wide->turn(s->between + (size_t)(group * lanes) * vector, row_group, out.at,
+               (const char *)line->twiddle + (size_t)(group * length) * vector, length);
+}
+
+static void split_rows(const split *s, int64_t group, void *const *work) {
+    const bp__fft_line *line = s->line;
+    const bp__fft_kernels *wide = line->recipe.wide;
+    const int64_t lanes = wide->lanes, a = line->recipe.columns, b = line->recipe.rows, left = a - group * lanes;
+    const size_t vector = (size_t)lanes * line->pair;
+    const bp__fft_place in = {.at = s->between + (size_t)(group * whole(b, lanes)) * vector,
+                              .step = 2 * lanes,
+                              .part = lanes,
+                              .layout = BP__FFT_LANES};
+    bp__fft_place out = {.at = s->out + (size_t)group * vector,
+                         .step = 2 * a,
+                         .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
+    if (left >= lanes) {
+        bp__fft_line_lanes(line->second, &in, &out, s->scale, work);
+        return;
+    }
+    int64_t offset[BP__FFT_LANES_MOST];
+    for (int64_t i = 0; i < left; i++) {
+        offset[i] = 2 * i;
+    }
+    const bp__fft_lines lines = {out.at, offset, (int)left, 2 * a, 1, false};
+    out = (bp__fft_place){
+        .at = last_block(line->second, work), .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    bp__fft_line_lanes(line->second, &in, &out, s->scale, work);
+    wide->scatter(out.at, &lines, s->swapped, b);
+}
+
+/* What part `task` of `tasks` has of `count` things. */
+static void share(int64_t count, int task, int tasks, int64_t *from, int64_t *to) {
+    *from = count / tasks * task + (task < count % tasks ? task : count % tasks);
+    *to = *from + count / tasks + (task < count % tasks ? 1 : 0);
+}
+
+static void run_part(const split *s, int task, int64_t count, void (*part)(const split *, int64_t, void *const *)) {
+    const int64_t lanes = s->line->recipe.wide->lanes;
+    char *const mine = s->work + (size_t)task * 2 * s->block;
+    void *const work[2] = {mine, mine + s->block};
+    int64_t from, to;
+    share((count + lanes - 1) / lanes, task, s->tasks, &from, &to);
+    for (int64_t group = from; group < to; group++) {
+        part(s, group, work);
+    }
+}
+
+static void columns_task(void *context, int task) {
+    const split *s = context;
+    run_part(s, task, s->line->recipe.rows, split_columns);
+}
+
+static void rows_task(void *context, int task) {
+    const split *s = context;
+    run_part(s, task, s->line->recipe.columns, split_rows);
+}
+
+static size_t between_bytes(const bp__fft_line *line) {
+    const int64_t lanes = line->recipe.wide->lanes;
+    return (size_t)(whole(line->recipe.columns, lanes) * whole(line->recipe.rows, lanes)) * line->pair;
+}
+
+static size_t split_block(const bp__fft_line *line) {
+    const int64_t lanes = line->recipe.wide->lanes, longest = line->recipe.rows; /* the longer factor */
+    return (size_t)(whole(longest, lanes) * lanes) * line->pair;
+}
+
+static void run_split(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
+                      int threads) {
+    split s = {line, in, out, scratch, scratch + between_bytes(line), split_block(line), swapped, scale, threads};
+    if (threads == 1) {
+        columns_task(&s, 0);
+        rows_task(&s, 0);
+    } else {
+        line->host->parallel(threads, threads, columns_task, &s);
+        line->host->parallel(threads, threads, rows_task, &s);
+    }
+}
+
+/* ---- Chirp ---- */
+
+static void run_chirp(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
+                      int threads) {
+    const int64_t n = line->recipe.n, inner = line->recipe.inner;
+    const size_t block = (size_t)inner * line->pair;
+    const bp__fft_kernels *wide = line->recipe.wide;
+    char *const a = scratch, *const b = scratch + block, *const rest = scratch + 2 * block;
+    wide->modulate(a, in, line->twiddle, n, swapped, false, 1);
+    memset(a + (size_t)n * line->pair, 0, block - (size_t)n * line->pair);
+    bp__fft_line_run(line->first, a, b, false, 1, rest, threads);
+    wide->modulate(b, b, line->spectrum, inner, false, false, 1);
+    bp__fft_line_run(line->first, b, a, true, 1, rest, threads);
+    wide->modulate(out, a, line->twiddle, n, false, swapped, scale);
+}
+
+void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
+                      int threads) {
+    switch (line->recipe.way) {
+    case BP__FFT_DIRECT:
+        run_direct(line, in, out, swapped, scale, scratch);
+        return;
+    case BP__FFT_SPLIT:
+        run_split(line, in, out, swapped, scale, scratch, threads);
+        return;
+    case BP__FFT_CHIRP:
+        run_chirp(line, in, out, swapped, scale, scratch, threads);
+        return;
+    }
+}
+
+size_t bp__fft_line_scratch(const bp__fft_line *line, int threads) {
+    switch (line->recipe.way) {
+    case BP__FFT_SPLIT:
+        return between_bytes(line) + (size_t)threads * 2 * split_block(line);
+    case BP__FFT_CHIRP:
+        return 2 * (size_t)line->recipe.inner * line->pair + bp__fft_line_scratch(line->first, threads);
+    case BP__FFT_DIRECT:
+        break;
+    }
+    return 2 * (size_t)line->recipe.n * line->pair;
+}

@@ -1,0 +1,150 @@
+/* run.c - plans of transforms: the tables of all stages, and running them on the caller's memory. */
+#include "choose.h"
+
+#include <string.h>
+
+typedef struct plan {
+    bp_prepared prepared;
+    const bp_host *host;
+    bp__fft_choice choice;
+    size_t element; /* bytes of a real */
+    size_t between; /* bytes of the memory that stages share */
+    size_t each;    /* bytes of scratch of one task's stages */
+} plan;
+
+/* One call. `item` is where an item starts. */
+typedef struct call {
+    const plan *plan;
+    const char *in;
+    char *out;
+    char *scratch;
+    const bp__fft_stage *stage; /* when threads share one */
+} call;
+
+static void run_stage(const call *c, const bp__fft_stage *stage, int part, int parts, int threads, char *between,
+                      char *scratch) {
+    char *const memory[] = {
+        [BP__FFT_INPUT] = (char *)(uintptr_t)c->in, [BP__FFT_OUTPUT] = c->out, [BP__FFT_BETWEEN] = between};
+    bp__fft_stage_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch);
+}
+
+/* Everything of an item in one thread. */
+static void run_item(const call *c, char *scratch) {
+    const bp__fft_choice *choice = &c->plan->choice;
+    for (int i = 0; i < choice->stages; i++) {
+        run_stage(c, choice->stage + i, 0, 1, 1, scratch, scratch + c->plan->between);
+    }
+}
+
+static call item_at(const call *c, int64_t item) {
+    const plan *p = c->plan;
+    const bp__fft_grid *items = &p->choice.items;
+    int64_t in = 0, out = 0;
+    for (int d = items->ndim - 1; d >= 0; d--) {
+        in += item % items->size[d] * items->in[d];
+        out += item % items->size[d] * items->out[d];
+        item /= items->size[d];
+    }
+    call at = *c;
+    at.in += in * (int64_t)p->element;
+    at.out += out * (int64_t)p->element;
+    return at;
+}
+
+static void items_task(void *context, int task) {
+    const call *c = context;
+    const int64_t count = c->plan->choice.items.count, tasks = c->plan->choice.threads;
+    char *scratch = c->scratch + (size_t)task * (c->plan->between + c->plan->each);
+    for (int64_t item = count * task / tasks; item < count * (task + 1) / tasks; item++) {
+        const call one = item_at(c, item);
+        run_item(&one, scratch);
+    }
+}
+
+static void stage_task(void *context, int task) {
+    const call *c = context;
+    run_stage(c, c->stage, task, c->plan->choice.threads, 1, c->scratch,
+              c->scratch + c->plan->between + (size_t)task * c->plan->each);
+}
+
+/* Threads share every stage of one item. */
+static void run_shared(call *c) {
+    const bp__fft_choice *choice = &c->plan->choice;
+    for (int i = 0; i < choice->stages; i++) {
+        c->stage = choice->stage + i;
+        if (choice->split_lines) {
+            c->plan->host->parallel(choice->threads, choice->threads, stage_task, c);
+        } else {
+            run_stage(c, c->stage, 0, 1, choice->threads, c->scratch, c->scratch + c->plan->between);
+        }
+    }
+}
+
+static size_t scratch_of(const plan *p) {
+    const bp__fft_choice *choice = &p->choice;
+    const size_t tasks = (size_t)choice->threads;
+    return choice->split_items ? tasks * (p->between + p->each)
+                               : p->between + (choice->split_lines ? tasks : 1) * p->each;
+}
+
+static bp_status execute(const bp_prepared *self, void *const *operands) {
+    const plan *p = (const plan *)(const void *)self;
+    call c = {.plan = p, .in = operands[0], .out = operands[1]};
+    const size_t size = scratch_of(p);
+    c.scratch = p->host->scratch(size);
+    if (!c.scratch) {
+        return p->host->fail(BP_E_NO_MEMORY, "no memory for %zu bytes of scratch of a transform", size);
+    }
+    if (p->choice.split_items && p->choice.threads > 1) {
+        p->host->parallel(p->choice.threads, p->choice.threads, items_task, &c);
+    } else if (p->choice.split_items) {
+        items_task(&c, 0);
+    } else {
+        for (int64_t item = 0; item < p->choice.items.count; item++) {
+            call one = item_at(&c, item);
+            run_shared(&one);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status execute_nothing(const bp_prepared *self, void *const *operands) {
+    (void)self;
+    (void)operands;
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    plan *p = (plan *)(void *)self;
+    for (int i = 0; i < p->choice.stages; i++) {
+        bp__fft_stage_free(p->host, p->choice.stage + i);
+    }
+    p->host->release(p);
+}
+
+bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_prepared **prepared) {
+    plan *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the plan of a transform");
+    }
+    memset(p, 0, sizeof *p);
+    p->prepared.execute = choice->empty ? execute_nothing : execute;
+    p->prepared.destroy = destroy;
+    p->host = host;
+    p->choice = *choice;
+    p->element = choice->f64 ? 8 : 4;
+    p->between = ((size_t)choice->between * 2 * p->element + 63) / 64 * 64;
+    const int threads = choice->split_lines ? 1 : choice->threads;
+    for (int i = 0; i < choice->stages; i++) {
+        const bp_status status = bp__fft_stage_make(host, choice->kernels, choice->f64, p->choice.stage + i);
+        if (status != BP_OK) {
+            destroy(&p->prepared);
+            return status;
+        }
+        const size_t size = bp__fft_stage_scratch(p->choice.stage + i, threads);
+        p->each = size > p->each ? size : p->each;
+    }
+    p->each = (p->each + 63) / 64 * 64;
+    *prepared = &p->prepared;
+    return BP_OK;
+}

@@ -1,0 +1,184 @@
+/* test_accuracy.c - transforms of the native provider against sums in long double: every kind, length, layout and
+ * instruction set.
+ *
+ * The bound is on the error in the 2-norm: BOUND * epsilon * sqrt(log2 n + 2), twice that for lengths that go through a
+ * convolution. What was measured is at most two thirds of it.
+ */
+#include "fft_case.h"
+
+#include "backplane/machine.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define BOUND 0.75
+
+static int64_t rough(int64_t n) {
+    static const int primes[] = {2, 3, 5, 7, 11, 13};
+    for (int i = 0; i < COUNT(primes); i++) {
+        while (n % primes[i] == 0) {
+            n /= primes[i];
+        }
+    }
+    return n;
+}
+
+static double worst;
+
+static void check(const test_case *what, int64_t most) {
+    test_run run;
+    fft_make(&run, what, 7u + (unsigned)fft_elements(what));
+    fft_execute(&run);
+    const double error = fft_error(&run, most);
+    double bound = BOUND * sqrt(log2((double)fft_elements(what)) + 2);
+    for (int d = 0; d < 3; d++) {
+        bound *= what->n[d] > 0 && rough(what->n[d]) != 1 ? 2 : 1;
+    }
+    worst = error / bound > worst ? error / bound : worst;
+    if (!(error <= bound)) {
+        print_message("kind %d inverse %d f64 %d in place %d n %lld %lld %lld batch %lld %lld layouts %d %d threads %d "
+                      "capability %d (%s): error %.3g epsilon, bound %.3g\n",
+                      what->kind, what->inverse, what->f64, what->in_place, (long long)what->n[0],
+                      (long long)what->n[1], (long long)what->n[2], (long long)what->batch[0],
+                      (long long)what->batch[1], what->in, what->out, what->threads, what->capability,
+                      run.verdict.algorithm, error, bound);
+    }
+    assert_true(error <= bound);
+    fft_free(&run);
+}
+
+/* All four kinds at both precisions and every instruction set that is here. */
+static void check_kinds(test_case what, int64_t most) {
+    for (int capability = 0; capability <= BP_CAPABILITY_AVX512; capability++) {
+        for (int kind = 0; fft_runs_here(capability) && kind < 8; kind++) {
+            what.capability = capability;
+            what.f64 = kind & 1;
+            what.kind = kind < 4 ? BP_FFT_C2C : kind < 6 ? BP_FFT_R2C : BP_FFT_C2R;
+            what.inverse = kind == 2 || kind == 3 || kind > 5;
+            check(&what, most);
+        }
+    }
+}
+
+static int report(void **state) {
+    (void)state;
+    print_message("largest error: %.2f of the bound\n", worst);
+    worst = 0;
+    return 0;
+}
+
+static void test_every_small_length(void **state) {
+    (void)state;
+    for (int64_t n = 1; n <= 128; n++) {
+        check_kinds((test_case){.n = {n}}, 0);
+    }
+}
+
+static void test_awkward_lengths(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {131,  135,   144,   169,   200,   210,   243,   251,   256,   257,
+                                      289,  299,   300,   343,   512,   625,   720,   729,   1000,  1001,
+                                      1021, 1024,  1331,  2048,  2310,  4096,  4199,  6561,  8192,  10007,
+                                      9973, 12288, 15625, 16384, 16807, 20014, 30030, 32768, 65536, 65537};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        check_kinds((test_case){.n = {lengths[i]}, .scale = 1 / (double)lengths[i]}, 24);
+    }
+}
+
+static void test_batches_and_layouts(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {1, 2, 3, 4, 7, 8, 16, 17, 24, 35, 37, 64, 97, 100};
+    static const int64_t batches[][2] = {{1, 0}, {2, 0}, {5, 3}, {9, 0}, {17, 0}, {3, 8}};
+    static const layout layouts[][2] = {{PACKED, PACKED},    {REVERSED, PACKED}, {PACKED, REVERSED}, {COLUMNS, COLUMNS},
+                                        {COLUMNS, PACKED},   {PACKED, COLUMNS},  {SPACED, SPACED},   {CONSTANT, PACKED},
+                                        {CONSTANT, COLUMNS}, {SINGLE, SPACED}};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        for (int b = 0; b < COUNT(batches); b++) {
+            for (int l = 0; l < COUNT(layouts); l++) {
+                check_kinds((test_case){.n = {lengths[i]},
+                                        .batch = {batches[b][0], batches[b][1]},
+                                        .in = layouts[l][0],
+                                        .out = layouts[l][1],
+                                        .scale = l % 2 ? 0.3 : 1,
+                                        .threads = b % 3 + 1},
+                            0);
+            }
+        }
+    }
+}
+
+static void test_long_lines_in_layouts(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {256, 243, 320, 8192, 9000, 263};
+    static const layout layouts[][2] = {{COLUMNS, COLUMNS}, {SPACED, PACKED}, {PACKED, REVERSED}};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        for (int l = 0; l < COUNT(layouts); l++) {
+            check_kinds(
+                (test_case){.n = {lengths[i]}, .batch = {11}, .in = layouts[l][0], .out = layouts[l][1], .threads = 2},
+                8);
+        }
+    }
+}
+
+static void test_several_dimensions(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{2, 3, 0}, {5, 7, 0},  {16, 16, 0}, {1, 12, 0},  {12, 1, 0},
+                                       {9, 8, 7}, {4, 1, 10}, {17, 9, 0},  {64, 72, 0}, {20, 18, 15}};
+    static const layout layouts[][2] = {
+        {PACKED, PACKED}, {COLUMNS, PACKED}, {REVERSED, COLUMNS}, {SPACED, SPACED}, {SINGLE, PACKED}};
+    for (int i = 0; i < COUNT(sizes); i++) {
+        for (int l = 0; l < COUNT(layouts); l++) {
+            for (int b = 0; b < 2; b++) {
+                test_case what = {.n = {sizes[i][0], sizes[i][1], sizes[i][2]},
+                                  .batch = {b ? 3 : 0},
+                                  .in = layouts[l][0],
+                                  .out = layouts[l][1],
+                                  .scale = 0.25,
+                                  .threads = 2};
+                check_kinds(what, 0);
+            }
+        }
+    }
+}
+
+static void test_in_place(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 0, 0},  {2, 0, 0},   {15, 0, 0},  {16, 0, 0}, {37, 0, 0},  {64, 0, 0},
+                                       {96, 0, 0}, {128, 0, 0}, {250, 0, 0}, {7, 9, 0},  {64, 64, 0}, {6, 5, 4}};
+    static const layout layouts[] = {PACKED, REVERSED, COLUMNS, SPACED};
+    for (int i = 0; i < COUNT(sizes); i++) {
+        for (int l = 0; l < COUNT(layouts); l++) {
+            for (int batch = 0; batch <= 9; batch += 9) {
+                for (int kind = 0; kind < 12; kind++) {
+                    const test_case what = {.inverse = kind & 1,
+                                            .f64 = kind & 2,
+                                            .in_place = true,
+                                            .n = {sizes[i][0], sizes[i][1], sizes[i][2]},
+                                            .batch = {batch},
+                                            .in = layouts[l],
+                                            .out = layouts[l],
+                                            .capability = kind / 4};
+                    if (fft_runs_here(what.capability)) {
+                        check(&what, 0);
+                    }
+                }
+            }
+        }
+    }
+    static const int64_t longer[] = {1024, 4096, 8192, 10007, 59049};
+    for (int i = 0; i < COUNT(longer); i++) {
+        check(&(test_case){.in_place = true, .n = {longer[i]}, .capability = BP_CAPABILITY_AVX2, .threads = 2}, 24);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_every_small_length, report),
+        cmocka_unit_test_teardown(test_awkward_lengths, report),
+        cmocka_unit_test_teardown(test_batches_and_layouts, report),
+        cmocka_unit_test_teardown(test_long_lines_in_layouts, report),
+        cmocka_unit_test_teardown(test_several_dimensions, report),
+        cmocka_unit_test_teardown(test_in_place, report),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
