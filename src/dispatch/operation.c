@@ -8,6 +8,9 @@ static bool make_key(bp__operation *o) {
     uint64_t *w = o->key.words;
     const uint64_t *end = w + BP__KEY_WORDS;
     o->key.count = 0;
+    if (o->parameter_count > BP__PARAMETERS) {
+        return false;
+    }
     *w++ = bp__tag_word(o->tag | (uint64_t)o->in_place << 31);
     *w++ = bp__generation();
     for (int i = 0; i < o->parameter_count; i++) {

@@ -107,30 +107,36 @@ static void gemm_text(const bp_problem *problem, char *buffer, size_t size) {
              order(g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
 }
 
-/* "c64 2 x 512x64 forward", "f32 100 inverse, in place". */
+/* "c64 2 x 512x64 forward", "c64 100 inverse complex to real, padded". */
 static void fft_text(const bp_problem *problem, char *buffer, size_t size) {
     static const char *const kinds[] = {"", " real to complex", " complex to real"};
     const bp_fft_problem *f = &problem->of.fft;
     char batch[32] = "", sizes[128] = "1";
-    if (f->batch > 1) {
+    if (f->batch != 1) {
         snprintf(batch, sizeof batch, "%" PRId64 " x ", f->batch);
     }
     size_t used = 0;
     for (int i = 0; i < f->ndim && used < sizeof sizes - 24; i++) {
         used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%" PRId64, i ? "x" : "", f->n[i]);
     }
-    snprintf(buffer, size, "%s %s%s %s%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, sizes,
-             f->inverse ? "inverse" : "forward", f->kind <= BP_FFT_C2R ? kinds[f->kind] : "", f->pads ? ", padded" : "",
-             f->in_place ? ", in place" : "");
+    snprintf(buffer, size, "%s %s%s %s%s%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, sizes,
+             f->inverse ? "inverse" : "forward", f->kind <= BP_FFT_C2R ? kinds[f->kind] : "",
+             f->fill ? ", whole spectrum" : "", f->pads ? ", padded" : "", f->in_place ? ", in place" : "");
 }
 
 static const char *mode_text(const bp_linalg_problem *l) {
-    static const char *const texts[] = {[BP_MODE_DEFAULT] = "",      [BP_QR_REDUCED] = " reduced",
-                                        [BP_QR_COMPLETE] = " complete", [BP_QR_R] = " r",
-                                        [BP_SVD_REDUCED] = " reduced", [BP_SVD_FULL] = " full",
-                                        [BP_LSTSQ_GELSY] = " gelsy",   [BP_LSTSQ_GELS] = " gels",
-                                        [BP_LSTSQ_GELSD] = " gelsd",   [BP_LSTSQ_GELSS] = " gelss",
-                                        [BP_NORM_FRO] = " fro",        [BP_NORM_NUC] = " nuc",
+    static const char *const texts[] = {[BP_MODE_DEFAULT] = "",
+                                        [BP_QR_REDUCED] = " reduced",
+                                        [BP_QR_COMPLETE] = " complete",
+                                        [BP_QR_R] = " r",
+                                        [BP_SVD_REDUCED] = " reduced",
+                                        [BP_SVD_FULL] = " full",
+                                        [BP_LSTSQ_GELSY] = " gelsy",
+                                        [BP_LSTSQ_GELS] = " gels",
+                                        [BP_LSTSQ_GELSD] = " gelsd",
+                                        [BP_LSTSQ_GELSS] = " gelss",
+                                        [BP_NORM_FRO] = " fro",
+                                        [BP_NORM_NUC] = " nuc",
                                         [BP_NORM_P] = " p"};
     return l->mode < BP__COUNT(texts) ? texts[l->mode] : "";
 }

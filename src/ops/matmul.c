@@ -1,10 +1,10 @@
 /* matmul.c - bp_matmul: numpy.matmul's shapes over the GEMM problem. */
 #include "ops/gemm.h"
 
+#include "ops/shape.h"
 #include "tensor/internal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
@@ -93,25 +93,15 @@ bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64
     return result_shape(a, b, ndim, shape);
 }
 
-static void shape_text(int ndim, const int64_t *shape, char *buffer, size_t size) {
-    size_t used = (size_t)snprintf(buffer, size, "(");
-    for (int i = 0; i < ndim && used < size; i++) {
-        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRId64, i ? ", " : "", shape[i]);
-    }
-    if (used < size) {
-        snprintf(buffer + used, size - used, ")");
-    }
-}
-
 static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
     int64_t shape[BP_MAX_NDIM];
     int ndim = 0;
     BP__TRY(result_shape(a, b, &ndim, shape));
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];
-        shape_text(ndim, shape, want, sizeof want);
-        shape_text(out->ndim, out->shape, got, sizeof got);
-        return bp__fail(BP_E_SHAPE, "out has shape %s; this product has shape %s", got, want);
+        return bp__fail(BP_E_SHAPE, "out has shape %s; this product has shape %s",
+                        bp__shape_text(out->ndim, out->shape, got, sizeof got),
+                        bp__shape_text(ndim, shape, want, sizeof want));
     }
     return BP_OK;
 }
