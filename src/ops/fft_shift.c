@@ -122,7 +122,7 @@ static bp_status check_shift(const DLTensor *in, const DLTensor *out) {
 /* A part of a tensor: a view of it that is narrowed dimension by dimension. */
 static void narrow(bp_view *view, int dim, int64_t start, int64_t size) {
     int64_t item = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(view->tensor.dtype));
-    view->tensor.byte_offset += (uint64_t)(start * view->strides[dim] * item);
+    view->tensor.data = (char *)view->tensor.data + start * view->strides[dim] * item;
     view->shape[dim] = size;
 }
 

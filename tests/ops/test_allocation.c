@@ -264,22 +264,69 @@ static bp_status verbose_of_absent(void) {
     return status == BP_E_NOT_FOUND ? BP_OK : status;
 }
 
+/* Transforms that copy their input, and fill and conjugate their output: in one call, and planned. */
+static bp_status transforms(void) {
+    static double signal[8], spectrum[32];
+    bp_view in, out, half;
+    bp_plan *plan;
+    bp_explanation *e;
+    bp_fft_call call = {sizeof call, BP_HFFT, BP_FFT_ORTHO, 1, NULL, (const int64_t[]){16}};
+    bp_status status = bp_view_init(&in, signal, BP_F64, 1, (const int64_t[]){8}, NULL);
+    status = status == BP_OK ? bp_view_init(&half, signal, BP_C128, 1, (const int64_t[]){4}, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&out, spectrum, BP_C128, 1, (const int64_t[]){16}, NULL) : status;
+    status = status == BP_OK ? bp_ifft(&in.tensor, 16, 0, BP_FFT_BACKWARD, &out.tensor) : status;
+    status = status == BP_OK ? bp_view_init(&out, spectrum, BP_F64, 1, (const int64_t[]){16}, NULL) : status;
+    status = status == BP_OK ? bp_fft_plan(&plan, NULL, &call, &half.tensor, &out.tensor) : status;
+    if (status == BP_OK) {
+        status = bp_plan_execute(plan, (void *[]){signal, spectrum});
+        bp_plan_release(plan);
+    }
+    status = status == BP_OK ? bp_fft_explain(&e, NULL, &call, &half.tensor, &out.tensor) : status;
+    if (status == BP_OK) {
+        bp_explanation_free(e);
+    }
+    return status == BP_OK ? bp_fft_plan_cache_clear() : status;
+}
+
+/* Shifts and frequencies need no memory. */
+static bp_status shifts(void) {
+    bp_view turned, other;
+    bp_status status = bp_view_init(&turned, x, BP_F64, 2, (const int64_t[]){3, 3}, (const int64_t[]){1, 3});
+    status = status == BP_OK ? bp_view_init(&other, y, BP_F64, 2, (const int64_t[]){3, 3}, NULL) : status;
+    status = status == BP_OK ? bp_fftshift(&turned.tensor, BP_FFT_ALL, NULL, &other.tensor) : status;
+    status = status == BP_OK ? bp_view_init(&other, y, BP_F64, 1, (const int64_t[]){5}, NULL) : status;
+    return status == BP_OK ? bp_rfftfreq(8, 0.5, &other.tensor) : status;
+}
+
 static const struct {
     const char *name;
     bp_status (*call)(void);
 } calls[] = {
-    {"one_shot", one_shot},         {"gemm", gemm_call},
-    {"with_options", with_options}, {"held_plan", held_plan},
-    {"explain", explanation},       {"scoped", scoped},
-    {"libraries", libraries},       {"absent", absent_library},
-    {"setting", setting},           {"new_tensor", new_tensor},
-    {"cache_walk", cache_walk},     {"threads", threads_of_native},
-    {"machine", machine},           {"gemm_plan", gemm_plan},
-    {"gemm_explain", gemm_explain}, {"gemm_with", gemm_with},
-    {"copy", copy_and_shape},       {"lists", lists},
-    {"executor", executor},         {"precision", precision},
-    {"backends", backends},         {"simulated", simulated},
+    {"one_shot", one_shot},
+    {"gemm", gemm_call},
+    {"with_options", with_options},
+    {"held_plan", held_plan},
+    {"explain", explanation},
+    {"scoped", scoped},
+    {"libraries", libraries},
+    {"absent", absent_library},
+    {"setting", setting},
+    {"new_tensor", new_tensor},
+    {"cache_walk", cache_walk},
+    {"threads", threads_of_native},
+    {"machine", machine},
+    {"gemm_plan", gemm_plan},
+    {"gemm_explain", gemm_explain},
+    {"gemm_with", gemm_with},
+    {"copy", copy_and_shape},
+    {"lists", lists},
+    {"executor", executor},
+    {"precision", precision},
+    {"backends", backends},
+    {"simulated", simulated},
     {"verbose", verbose_of_absent},
+    {"transforms", transforms},
+    {"shifts", shifts},
 };
 
 static void fail_each_allocation_of(int index) {
@@ -316,7 +363,7 @@ int main(void) {
     /* Real libraries would make every round slow, and have tests of their own. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    unsetenv("BACKPLANE_PROVIDER_PATH");
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-doubles", 1);
     if (bp_set_allocator(&allocator) != BP_OK) {
         return 1;
     }
