@@ -4,6 +4,9 @@ _backplane_settings() {
     backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
+# Options that are not for all operations.
+_backplane_own_options="--alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
+
 # The options of a verb.
 _backplane_options() {
     case $1 in
@@ -11,13 +14,15 @@ _backplane_options() {
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
         set) echo "--unset" ;;
-        explain) echo "--set --trans-a --trans-b --conj-a --conj-b --alpha --beta --json" ;;
-        eval) echo "--output --set --explain --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b" ;;
+        explain) echo "--set --json $_backplane_own_options" ;;
+        eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
         compare) echo "--repeat --set --bf16 --json" ;;
     esac
 }
 
-_backplane_operations="matmul gemm"
+_backplane_operations="matmul gemm
+    fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
+    fftshift ifftshift"
 
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
@@ -30,6 +35,8 @@ _backplane() {
     elif [[ $before == --output || $before == -o ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
+    elif [[ $before == --norm ]]; then
+        offers="backward ortho forward"
     elif [[ $word == -* ]]; then
         offers="$(_backplane_options "$verb") --help"
     else

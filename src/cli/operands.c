@@ -142,3 +142,19 @@ int operand_scalar(const cli_args *args, const char *option, bp_scalar *scalar, 
     }
     return CLI_OK;
 }
+
+int operand_numbers(const cli_args *args, const char *option, int64_t *values, int *count) {
+    const char *text = cli_value(args, option);
+    *count = 0;
+    for (const char *at = text; at;) {
+        char *end = NULL;
+        errno = 0;
+        values[*count] = strtoll(at, &end, 10);
+        if (errno || end == at || (*end && *end != ',') || ++*count == BP_MAX_NDIM) {
+            return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a whole number, or several with commas between them.",
+                            option, text);
+        }
+        at = *end ? end + 1 : NULL;
+    }
+    return CLI_OK;
+}

@@ -30,4 +30,7 @@ int operand_gemm_shape(const bp_view *a, bp_transform transform_a, const bp_view
 /* "2" or "2,0.5" (real and imaginary part) of an option; *given tells whether it was there. */
 int operand_scalar(const cli_args *args, const char *option, bp_scalar *scalar, bool *given);
 
+/* "2" or "0,-1" of an option: at most BP_MAX_NDIM whole numbers; *count is 0 where it was not given. */
+int operand_numbers(const cli_args *args, const char *option, int64_t *values, int *count);
+
 #endif

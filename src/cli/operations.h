@@ -21,6 +21,13 @@ typedef struct product_words {
     bp_scalar alpha, beta;
 } product_words;
 
+/* What a transform or a shift was asked for; the call points at the others. */
+typedef struct fft_words {
+    bp_fft_call call;
+    int dims[BP_MAX_NDIM];
+    int64_t s[BP_MAX_NDIM];
+} fft_words;
+
 /* One use of an operation. The verb fills it up to the inputs, the row's prepare() the rest. */
 typedef struct cli_job {
     const cli_args *args;
@@ -32,6 +39,7 @@ typedef struct cli_job {
     bp_view inputs[JOB_INPUTS], results[JOB_RESULTS];
     union {
         product_words product;
+        fft_words fft;
     } words;
 } cli_job;
 
@@ -49,7 +57,7 @@ struct cli_operation {
 };
 
 /* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[];
+extern const cli_operation operations_products[], operations_fft[];
 
 /* The options of the families, for the tables of both verbs. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -58,6 +66,13 @@ extern const cli_operation operations_products[];
         {"trans-a", 0, NULL, "gemm: use the transpose of A. explain of others: A is a transposed view."},              \
         {"trans-b", 0, NULL, "The same for B."}, {"conj-a", 0, NULL, "gemm: conjugate A."}, {                          \
         "conj-b", 0, NULL, "gemm: conjugate B."                                                                        \
+    }
+
+#define OPTIONS_FFT                                                                                                    \
+    {"n", 0, "N", "Transforms of one dimension: its length; longer input is cut, shorter goes on with zeros."},        \
+        {"s", 0, "N,N", "Transforms of more dimensions: their lengths; -1 is that of the input."},                     \
+        {"dim", 0, "D,D", "Dimensions to transform or to shift; negative ones count from the last."}, {                \
+        "norm", 0, "NORM", "Transforms: backward (the default), ortho or forward."                                     \
     }
 
 const cli_operation *cli_operation_at(int index); /* NULL past the end */

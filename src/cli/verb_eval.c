@@ -146,6 +146,7 @@ static const cli_option options[] = {
     {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
     {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
     OPTIONS_PRODUCTS,
+    OPTIONS_FFT,
     {NULL, 0, NULL, NULL},
 };
 

@@ -68,6 +68,7 @@ static const cli_option options[] = {
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
     OPTIONS_PRODUCTS,
+    OPTIONS_FFT,
     {NULL, 0, NULL, NULL},
 };
 
