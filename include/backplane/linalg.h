@@ -39,8 +39,8 @@ typedef struct bp_linalg_call {
     size_t struct_size;
     bp_op op;
     const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written, but by planning and explaining */
-    bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: as the function of that name */
-    int upper;                                   /* as in bp_linalg_problem */
+    bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
+    int upper;                                   /* as in bp_linalg_problem; PINV and MATRIX_RANK: if hermitian */
     int right;                                   /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
     int adjoint;                                 /* LU_SOLVE */
     int unitriangular;                           /* SOLVE_TRIANGULAR */
@@ -59,6 +59,13 @@ BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_option
 /* The type and shape that operand number `index`, an output, needs for the call's inputs; other outputs are not looked
  * at. `shape` has room for BP_MAX_NDIM. BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
 BP_API bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+/* Sets linalg.preferred in the process layer, but only once a library that offers linear algebra is known to answer to
+ * the name: its id, family, SONAME, absolute path, or provider. "default" or "" stands for no preference, whatever
+ * files and the environment say. Errors, which leave the setting as it was: BP_E_ARGUMENT, BP_E_NOT_FOUND (the sentence
+ * lists what there is), BP_E_UNSUPPORTED (the library is there, without LAPACK), BP_E_BROKEN, BP_E_UNTRUSTED,
+ * BP_E_NO_MEMORY. */
+BP_API bp_status bp_linalg_prefer(const char *library);
 
 /* ---- Inverses and solutions ---- */
 

@@ -107,6 +107,11 @@ bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {
     return status;
 }
 
+bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call) {
+    request r = {call, false, true};
+    return make_problem(problem, &r);
+}
+
 bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call) {
     request r = {call, false, true};
     return bp__plan_for(plan, options, make_problem, &r);

@@ -79,6 +79,9 @@ bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional);
 /* Fills sizes, strides and the batch of a zeroed problem. */
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
+/* The problem that a call is; its tensors may have no data. */
+bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
+
 /* One call, once all is said. `forgiving`: a failing item fails nothing, though there is no info to tell of it. */
 bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving);
 
