@@ -8,3 +8,15 @@ foreach(short fft fft_errors fft_plans allocation)
         add_dependencies(test_ops_${short} plain_dft)
     endif()
 endforeach()
+
+# The provider that remembers problems; see recorder_provider.c.
+add_library(recorder_provider MODULE ${CMAKE_CURRENT_LIST_DIR}/recorder_provider.c)
+target_include_directories(recorder_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(recorder_provider PRIVATE backplane_flags)
+set_target_properties(recorder_provider PROPERTIES PREFIX "" OUTPUT_NAME recorder
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ops-recorder)
+foreach(program test_ops_linalg_calls test_ops_linalg_refusals)
+    if(TARGET ${program})
+        add_dependencies(${program} recorder_provider)
+    endif()
+endforeach()

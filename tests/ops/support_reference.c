@@ -61,6 +61,8 @@ long double complex test_get(const DLTensor *t, const int64_t *index) {
     bp_dtype dtype = bp_dtype_from_dlpack(t->dtype);
     const char *at = (const char *)t->data + t->byte_offset + offset_of(t, index) * (int64_t)bp_dtype_size(dtype);
     uint32_t word = 0;
+    int32_t i32;
+    int64_t i64;
     float f[2];
     double d[2];
     switch (dtype) {
@@ -84,6 +86,12 @@ long double complex test_get(const DLTensor *t, const int64_t *index) {
     case BP_C128:
         memcpy(d, at, 16);
         return CMPLXL(d[0], d[1]);
+    case BP_I32:
+        memcpy(&i32, at, 4);
+        return i32;
+    case BP_I64:
+        memcpy(&i64, at, 8);
+        return i64;
     default:
         abort();
     }
@@ -96,6 +104,8 @@ void test_set(DLTensor *t, const int64_t *index, long double complex value) {
     double d[2] = {(double)creall(value), (double)cimagl(value)};
     uint16_t half;
     uint32_t word;
+    int32_t i32;
+    int64_t i64;
     switch (dtype) {
     case BP_F16:
         half = half_bits(d[0]);
@@ -117,6 +127,14 @@ void test_set(DLTensor *t, const int64_t *index, long double complex value) {
         break;
     case BP_C128:
         memcpy(at, d, 16);
+        break;
+    case BP_I32:
+        i32 = (int32_t)d[0];
+        memcpy(at, &i32, 4);
+        break;
+    case BP_I64:
+        i64 = (int64_t)d[0];
+        memcpy(at, &i64, 8);
         break;
     default:
         abort();
