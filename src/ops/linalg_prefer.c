@@ -33,10 +33,16 @@ typedef struct found {
     const bp__candidate *able, *named; /* one meant by the name that offers linear algebra, and any one */
 } found;
 
+/* As the choice will read the name: an exact match keeps mere relatives out. */
 static void look(found *f, const char *name, const bp_problem *sample) {
+    int best = 1;
     f->able = f->named = NULL;
     for (int i = 0; i < f->count; i++) {
-        if (bp__candidate_matches(f->list[i], name) > 0) {
+        int match = bp__candidate_matches(f->list[i], name);
+        best = match > best ? match : best;
+    }
+    for (int i = 0; i < f->count; i++) {
+        if (bp__candidate_matches(f->list[i], name) >= best) {
             f->able = f->able || !offers(f->list[i], sample) ? f->able : f->list[i];
             f->named = f->named && f->named->instance ? f->named : f->list[i];
         }

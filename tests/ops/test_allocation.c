@@ -258,6 +258,45 @@ static bp_status simulated(void) {
     return status;
 }
 
+static bp_status inverse(void) {
+    return bp_inv(&a.tensor, &c.tensor);
+}
+
+static bp_status linalg_plan(void) {
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &c.tensor}};
+    bp_plan *plan;
+    bp_status status = bp_linalg_plan(&plan, NULL, &call);
+    if (status == BP_OK) {
+        status = bp_plan_execute(plan, (void *[]){x, z, NULL});
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static bp_status linalg_explain(void) {
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &c.tensor}};
+    bp_explanation *e;
+    bp_status status = bp_linalg_explain(&e, NULL, &call);
+    if (status == BP_OK) {
+        bp_explanation_free(e);
+    }
+    return status;
+}
+
+static bp_status linalg_refusal(void) {
+    bp_status status = bp_inv(&a.tensor, &a.tensor);
+    return status == BP_E_OVERLAP ? BP_OK : status;
+}
+
+static bp_status linalg_preference(void) {
+    bp_status status = bp_linalg_prefer("native");
+    status = status == BP_OK ? bp_linalg_prefer("absent") : status;
+    if (status == BP_E_NOT_FOUND) {
+        status = bp_unset("linalg.preferred");
+    }
+    return status;
+}
+
 static bp_status verbose_of_absent(void) {
     bp_verbose_scope *scope;
     bp_status status = bp_verbose_enter(&scope, "mkl", BP_VERBOSE_ON, NULL, NULL);
@@ -327,6 +366,11 @@ static const struct {
     {"verbose", verbose_of_absent},
     {"transforms", transforms},
     {"shifts", shifts},
+    {"inverse", inverse},
+    {"linalg_plan", linalg_plan},
+    {"linalg_explain", linalg_explain},
+    {"linalg_refusal", linalg_refusal},
+    {"linalg_preference", linalg_preference},
 };
 
 static void fail_each_allocation_of(int index) {
@@ -367,6 +411,7 @@ int main(void) {
     if (bp_set_allocator(&allocator) != BP_OK) {
         return 1;
     }
+    x[0] = x[4] = x[8] = 1;
     bp_view_matrix(&a, x, BP_F64, 3, 3);
     bp_view_matrix(&b, y, BP_F64, 3, 3);
     bp_view_matrix(&c, z, BP_F64, 3, 3);

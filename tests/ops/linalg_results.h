@@ -1,0 +1,47 @@
+/* linalg_results.h - results of linear algebra, checked by what they have to fulfil (A = P L U, A = Q R, A X = B, the
+ * four identities of a pseudoinverse, ...) in long double: every operation, type and layout, awkward matrices, on the
+ * default choice and on every library in turn. Operations that a library does not offer are passed over there. */
+#ifndef BP_TESTS_LINALG_RESULTS_H
+#define BP_TESTS_LINALG_RESULTS_H
+
+#include "ops/dense.h"
+#include "ops/linalg_support.h"
+
+typedef enum test_kind {
+    TEST_RANDOM,
+    TEST_GRADED,
+    TEST_DEFICIENT, /* rank 2 */
+    TEST_HILBERT,
+    TEST_HUGE,
+    TEST_TINY,
+    TEST_DEFECTIVE, /* one Jordan block */
+    TEST_CLUSTERED, /* near the identity */
+    TEST_ZERO,
+    TEST_KINDS
+} test_kind;
+
+bool test_single(bp_dtype dtype);
+bool test_regular(test_kind k); /* has full rank, far enough from less */
+test_order test_next_order(void);
+
+/* A call with a batch of two A of the kind, and one B for both where there are right sides (negative: none). */
+void test_start(test_call *c, bp_op op, bp_dtype dtype, test_kind k, int64_t m, int64_t n, int64_t sides);
+
+/* Makes a square input M + M^H, or M M^H + I. */
+void test_make_hermitian(test_call *c, int index, bool definite);
+
+/* Runs a call; false where the library under test does not offer it. What fails later is said to be of this call. */
+bool test_run_call(test_call *c, test_kind k);
+void test_current(const test_call *c); /* what fails later is of that one */
+
+/* An error is at most what a backward-stable algorithm may leave: epsilon times the numbers' size times n, times some.
+ */
+void test_at_most(const char *what, long double error, long double size, int n, bp_dtype dtype, double factor);
+void test_same(const char *what, const dense *got, const dense *want, long double size, bp_dtype dtype);
+void test_unitary(const char *what, const dense *q, bp_dtype dtype);
+bool test_triangular(const dense *m, bool upper);
+
+/* Runs the operations on each choice, as a test of its own, for all types and a few sizes; what main() returns. */
+int test_every_library(void (*all_operations)(bp_dtype dtype, int64_t n));
+
+#endif
