@@ -160,7 +160,7 @@ static bp_status some_plan(void *instance, const bp_problem *problem, const bp_v
 static void test_interface_rules(void **state) {
     (void)state;
     const bp_provider good = {3u << 16 | 4u, sizeof good, "n-1",       "1",       "",  0,
-                              some_open,     some_close,  some_accept, some_plan, NULL};
+                              some_open,     some_close,  some_accept, some_plan, NULL, NULL};
     bp_provider provider = good;
     assert_int_equal(bp__provider_check(&provider, 3u << 16 | 4u), BP_OK);
     assert_int_equal(bp__provider_check(&provider, 3u << 16 | 9u), BP_OK); /* an older minor is welcome */
