@@ -18,26 +18,24 @@
 
 #define BP__SMALL_MOST 32 /* rows and columns of what the kernels take */
 
-/* Which elements of a matrix are read, or how those that are not in the cells are written. */
+/* Which elements of a matrix count. */
 typedef enum bp__lanes_shape {
     BP__LANES_ALL,
-    BP__LANES_LOWER,     /* with the diagonal; zeros are written above */
-    BP__LANES_STRICT,    /* reading: below the diagonal */
-    BP__LANES_HERMITIAN, /* reading: lower, the imaginary part of the diagonal taken as 0; writing: above is mirrored */
-    BP__LANES_UNIT,      /* writing: lower, with ones on the diagonal */
-    BP__LANES_UPPER      /* writing: zeros below the diagonal */
+    BP__LANES_LOWER,     /* with the diagonal; elsewhere zeros */
+    BP__LANES_STRICT,    /* below the diagonal */
+    BP__LANES_HERMITIAN, /* lower, and mirrored above; the diagonal has no imaginary part */
+    BP__LANES_UNIT,      /* below the diagonal, which is ones; elsewhere zeros */
+    BP__LANES_UPPER      /* with the diagonal; elsewhere zeros */
 } bp__lanes_shape;
 
-/* Moves matrices from memory to cells, or back. Strides of cells count cells, those of memory count bytes. */
+/* Matrices in memory and in cells. Strides of cells count cells, those of memory count bytes. */
 typedef struct bp__lanes_move {
     void *cells;
     int64_t cell_row, cell_column;
     char *const *memory; /* for each lane */
     int64_t row, column;
     int rows, columns;
-    int lanes; /* to be written; all are read */
-    bp__lanes_shape shape;
-    bool conjugate;
+    int lanes;            /* to be written; all are read */
     const int32_t *order; /* [rows][lanes]: which row of memory row i of the cells is; NULL: the same */
 } bp__lanes_move;
 
@@ -67,9 +65,14 @@ typedef struct bp__lanes_kernels {
     size_t element; /* bytes in memory */
     size_t cell;    /* bytes of a cell */
     size_t inverse; /* bytes of the inverse of a cell */
-    /* Returns a bit for each lane in which something read is NaN or infinite. */
-    unsigned (*load)(const bp__lanes_move *move);
+    void (*load)(const bp__lanes_move *move);
     void (*store)(const bp__lanes_move *move);
+    /* A bit for each lane in which something that counts (ALL, LOWER, STRICT, HERMITIAN) is NaN or infinite. HERMITIAN
+     * clears the imaginary parts of the diagonal before. */
+    unsigned (*examine)(const bp__lanes_move *move, bp__lanes_shape shape);
+    /* Copies what counts (but for ALL and STRICT) and fills the rest; in place too. */
+    void (*trim)(void *to, int64_t to_row, const void *from, int64_t from_row, int rows, int columns,
+                 bp__lanes_shape shape);
     void (*lu)(const bp__lanes_factor *factor);
     void (*cholesky)(const bp__lanes_factor *factor); /* of the lower triangle */
     void (*invert_diagonal)(void *inverses, const void *cells, int64_t step, int n);

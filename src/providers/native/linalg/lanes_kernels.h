@@ -112,6 +112,17 @@ static void NAME(solve)(const bp__lanes_solve *t) {
     }
 }
 
+/* LAPACK's info of each lane, kept as numbers of the type: where `failed` and none is there yet, column `at` from 1. */
+INLINE VECTOR NAME(first_failure)(VECTOR info, WORDS failed, int at) {
+    return OF_PART(select)(failed & (info == 0), OF_PART(splat)((REAL)(at + 1)), info);
+}
+
+static void NAME(put_info)(const bp__lanes_factor *t, VECTOR info) {
+    for (int lane = 0; lane < VL; lane++) {
+        t->info[lane] = (int32_t)info[lane];
+    }
+}
+
 /* ---- LU ---- */
 
 /* Sums of a panel's rows i to i + rows, whose columns j to j + columns begin below the factored part. */
@@ -123,58 +134,63 @@ INLINE void NAME(panel_tile)(int rows, int columns, const bp__lanes_factor *t, i
     NAME(put)(rows, columns, x, a + i * row + j, row, 1);
 }
 
-/* In each lane the row, from `first` on, whose cell of column `first` is the largest: the first one of equals. */
+/* In each lane the row, from `first` on, whose cell of column `first` is the largest: the first one of equals. The
+ * largest size is found first, in several chains at once, and then the row that has it, from the last to the first. */
 INLINE WORDS NAME(find_pivot)(const bp__lanes_factor *t, int first, VECTOR *largest) {
     const CELL *a = (const CELL *)t->cells + first;
-    VECTOR best = NAME(size)(a[(int64_t)first * t->columns]);
-    WORDS pivot = (WORDS){0} + first;
-    for (int i = first + 1; i < t->rows; i++) {
-        const VECTOR size = NAME(size)(a[(int64_t)i * t->columns]);
-        const WORDS larger = size > best;
-        best = OF_PART(select)(larger, size, best);
-        pivot = (larger & i) | (~larger & pivot);
+    const int64_t row = t->columns;
+    VECTOR best[CHAINS];
+    UNROLL
+    for (int c = 0; c < CHAINS; c++) {
+        best[c] = NAME(size)(a[first * row]);
     }
-    *largest = best;
+    int i = first + 1;
+    for (; i + CHAINS <= t->rows; i += CHAINS) {
+        UNROLL
+        for (int c = 0; c < CHAINS; c++) {
+            best[c] = OF_PART(larger)(NAME(size)(a[(i + c) * row]), best[c]);
+        }
+    }
+    for (; i < t->rows; i++) {
+        best[0] = OF_PART(larger)(NAME(size)(a[i * row]), best[0]);
+    }
+    UNROLL
+    for (int c = 1; c < CHAINS; c++) {
+        best[0] = OF_PART(larger)(best[c], best[0]);
+    }
+    WORDS pivot = (WORDS){0} + first;
+    for (i = t->rows - 1; i >= first; i--) {
+        const WORDS here = NAME(size)(a[i * row]) == best[0];
+        pivot = (WORDS)OF_PART(select)(here, (VECTOR)((WORDS){0} + i), (VECTOR)pivot);
+    }
+    *largest = best[0];
     return pivot;
 }
 
-/* Exchanges row `first` with the pivot's in each lane. With few rows left, every row takes its turn in whole vectors;
- * with many, single lanes move. */
+/* Exchanges row `first` with the pivot's in each lane. Whole vectors of each row that is some lane's pivot are
+ * selected from: moving lanes one by one would read vectors whose parts have just been written. */
 static void NAME(exchange)(const bp__lanes_factor *t, int first, const int32_t *pivot, WORDS pivots) {
-    CELL *top = (CELL *)t->cells + (int64_t)first * t->columns;
-    if (t->rows - first <= FEW_ROWS) {
-        for (int i = first + 1; i < t->rows; i++) {
-            const WORDS here = pivots == i;
-            CELL *row = (CELL *)t->cells + (int64_t)i * t->columns;
-            for (int j = 0; j < t->columns; j++) {
-                UNROLL
-                for (int part = 0; part < PARTS; part++) {
-                    const VECTOR above = top[j].part[part], below = row[j].part[part];
-                    top[j].part[part] = OF_PART(select)(here, below, above);
-                    row[j].part[part] = OF_PART(select)(here, above, below);
-                }
-            }
-        }
-        return;
-    }
-    REAL *low[VL];
-    UNROLL
+    VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->columns), *low[VL];
+    WORDS here[VL];
+    uint32_t seen = 1u << first;
+    int count = 0;
     for (int lane = 0; lane < VL; lane++) {
-        low[lane] = (REAL *)((CELL *)t->cells + (int64_t)pivot[lane] * t->columns) + lane;
+        if (seen >> pivot[lane] & 1) {
+            continue;
+        }
+        seen |= 1u << pivot[lane];
+        here[count] = pivots == pivot[lane];
+        low[count++] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->columns);
     }
     for (int j = 0; j < t->columns * PARTS; j++) {
-        VECTOR *at = (VECTOR *)top + j;
-        const VECTOR above = *at;
-        VECTOR below;
-        UNROLL
-        for (int lane = 0; lane < VL; lane++) {
-            below[lane] = low[lane][j * VL];
+        const VECTOR above = top[j];
+        VECTOR chosen = above;
+        for (int r = 0; r < count; r++) {
+            const VECTOR below = low[r][j];
+            chosen = OF_PART(select)(here[r], below, chosen);
+            low[r][j] = OF_PART(select)(here[r], above, below);
         }
-        UNROLL
-        for (int lane = 0; lane < VL; lane++) {
-            low[lane][j * VL] = above[lane];
-        }
-        *at = below;
+        top[j] = chosen;
     }
 }
 
@@ -197,7 +213,7 @@ INLINE void NAME(eliminate)(int rest, const bp__lanes_factor *t, int at, CELL r,
 }
 
 /* One column of a panel; `rest` columns of the panel follow it. */
-static void NAME(factor_column)(const bp__lanes_factor *t, int at, int rest) {
+static VECTOR NAME(factor_column)(const bp__lanes_factor *t, int at, int rest, VECTOR info) {
     VECTOR largest;
     const WORDS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
     int32_t *pivot = t->pivots + at * VL;
@@ -205,7 +221,6 @@ static void NAME(factor_column)(const bp__lanes_factor *t, int at, int rest) {
     for (int lane = 0; lane < VL; lane++) {
         pivot[lane] = (int32_t)pivots[lane];
         moved |= pivot[lane] - at;
-        t->info[lane] = none[lane] && t->info[lane] == 0 ? at + 1 : t->info[lane];
     }
     if (moved) {
         NAME(exchange)(t, at, pivot, pivots);
@@ -227,10 +242,12 @@ static void NAME(factor_column)(const bp__lanes_factor *t, int at, int rest) {
     } else {
         NAME(eliminate)(0, t, at, r, s);
     }
+    return NAME(first_failure)(info, none, at);
 }
 
 static void NAME(lu)(const bp__lanes_factor *t) {
     CELL *a = t->cells;
+    VECTOR info = {0};
     for (int first = 0; first < t->columns; first += PANEL) {
         const int width = t->columns - first < PANEL ? t->columns - first : PANEL;
         const int done = first < t->rows ? first : t->rows;
@@ -251,22 +268,20 @@ static void NAME(lu)(const bp__lanes_factor *t) {
             }
         }
         for (int j = 0; j < width && first + j < t->rows; j++) {
-            NAME(factor_column)(t, first + j, width - 1 - j);
+            info = NAME(factor_column)(t, first + j, width - 1 - j, info);
         }
     }
+    NAME(put_info)(t, info);
 }
 
 /* ---- Cholesky ---- */
 
-/* The tile on the diagonal, whose sums are in x; leaves L there, and the inverses of its diagonal. */
-INLINE void NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *inverses, int at, int32_t *info) {
+/* The tile on the diagonal, whose sums are in x; leaves L there, and the inverses of its diagonal. Returns info. */
+INLINE VECTOR NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
     UNROLL
     for (int j = 0; j < columns; j++) {
         const VECTOR square = x[j][j].part[0];
-        const WORDS positive = square > 0;
-        for (int lane = 0; lane < VL; lane++) {
-            info[lane] = !positive[lane] && info[lane] == 0 ? at + j + 1 : info[lane];
-        }
+        info = NAME(first_failure)(info, ~(square > 0), at + j);
         const VECTOR root = OF_PART(root)(square);
         inverses[j] = 1 / root;
         x[j][j] = (CELL){{root}};
@@ -282,6 +297,7 @@ INLINE void NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *inv
             }
         }
     }
+    return info;
 }
 
 /* Rows i to i + rows below a tile on the diagonal, which is `diagonal`. */
@@ -307,139 +323,36 @@ INLINE void NAME(cholesky_below)(int rows, int columns, CELL *a, int64_t row, in
     NAME(put)(rows, columns, x, a + i * row + at, row, 1);
 }
 
-INLINE void NAME(cholesky_columns)(int columns, const bp__lanes_factor *t, int at) {
+INLINE VECTOR NAME(cholesky_columns)(int columns, const bp__lanes_factor *t, int at, VECTOR info) {
     CELL *a = t->cells, diagonal[COLUMNS][COLUMNS];
     VECTOR inverses[COLUMNS];
     const int64_t row = t->columns;
     NAME(fetch)(columns, columns, diagonal, a + at * row + at, row, 1);
     NAME(reduce)(columns, columns, true, diagonal, a + at * row, row, 1, a + at * row, 1, row, at);
-    NAME(cholesky_diagonal)(columns, diagonal, inverses, at, t->info);
+    info = NAME(cholesky_diagonal)(columns, diagonal, inverses, at, info);
     NAME(put)(columns, columns, diagonal, a + at * row + at, row, 1);
     for (int i = at + columns; i < t->rows; i += ROWS) {
         const int rows = t->rows - i < ROWS ? t->rows - i : ROWS;
         TILE_OF_ROWS(NAME(cholesky_below), rows, columns, a, row, i, at, diagonal, inverses);
     }
+    return info;
 }
 
 static void NAME(cholesky)(const bp__lanes_factor *t) {
+    VECTOR info = {0};
     int at = 0;
     for (; at + COLUMNS <= t->rows; at += COLUMNS) {
-        NAME(cholesky_columns)(COLUMNS, t, at);
+        info = NAME(cholesky_columns)(COLUMNS, t, at, info);
     }
     for (; at < t->rows; at++) {
-        NAME(cholesky_columns)(1, t, at);
+        info = NAME(cholesky_columns)(1, t, at, info);
     }
-}
-
-/* ---- Filling ---- */
-
-static void NAME(identity)(void *cells, int n) {
-    CELL *a = cells;
-    for (int i = 0; i < n * n; i++) {
-        a[i] = (CELL){{OF_PART(splat)(i % (n + 1) == 0)}};
-    }
+    NAME(put_info)(t, info);
 }
 
 static void NAME(conjugate)(void *cells, int64_t count) {
     for (CELL *a = cells; PARTS == 2 && count > 0; count--, a++) {
         a->part[PARTS - 1] = -a->part[PARTS - 1];
-    }
-}
-
-/* ---- Between memory and cells ---- */
-
-INLINE CELL NAME(gather)(const char *const *memory, int64_t offset) {
-    CELL x;
-    UNROLL
-    for (int part = 0; part < PARTS; part++) {
-        UNROLL
-        for (int lane = 0; lane < VL; lane++) {
-            x.part[part][lane] = ((const REAL *)(const void *)(memory[lane] + offset))[part];
-        }
-    }
-    return x;
-}
-
-INLINE void NAME(scatter)(CELL x, int lanes, char *const *memory, int64_t offset) {
-    UNROLL
-    for (int part = 0; part < PARTS; part++) {
-        UNROLL
-        for (int lane = 0; lane < lanes; lane++) {
-            ((REAL *)(void *)(memory[lane] + offset))[part] = x.part[part][lane];
-        }
-    }
-}
-
-/* The addresses of row i in each lane. */
-INLINE void NAME(rows_at)(const bp__lanes_move *t, int i, char **at) {
-    UNROLL
-    for (int lane = 0; lane < VL; lane++) {
-        at[lane] = t->memory[lane] + (t->order ? t->order[i * VL + lane] : i) * t->row;
-    }
-}
-
-static unsigned NAME(load)(const bp__lanes_move *t) {
-    VECTOR zero = {0};
-    for (int i = 0; i < t->rows; i++) {
-        const int end = t->shape == BP__LANES_ALL ? t->columns : t->shape == BP__LANES_STRICT ? i : i + 1;
-        CELL *to = (CELL *)t->cells + i * t->cell_row;
-        char *at[VL];
-        NAME(rows_at)(t, i, at);
-        for (int j = 0; j < end; j++) {
-            CELL x = NAME(gather)((const char *const *)at, j * t->column);
-            if (PARTS == 2 && t->conjugate) {
-                x.part[PARTS - 1] = -x.part[PARTS - 1];
-            }
-            if (PARTS == 2 && t->shape == BP__LANES_HERMITIAN && i == j) {
-                x.part[PARTS - 1] = OF_PART(splat)(0);
-            }
-            UNROLL
-            for (int part = 0; part < PARTS; part++) {
-                zero = OF_PART(madd)(x.part[part], OF_PART(splat)(0), zero);
-            }
-            to[j * t->cell_column] = x;
-        }
-    }
-    unsigned wrong = 0;
-    for (int lane = 0; lane < VL; lane++) {
-        wrong |= (unsigned)(zero[lane] != 0) << lane;
-    }
-    return wrong;
-}
-
-/* What is written to row i, column j. */
-INLINE CELL NAME(written)(const bp__lanes_move *t, int i, int j) {
-    const bool mirrored = t->shape == BP__LANES_HERMITIAN && i < j;
-    const bool zero = t->shape == BP__LANES_UPPER ? i > j : t->shape != BP__LANES_ALL && i < j && !mirrored;
-    if (zero || (t->shape == BP__LANES_UNIT && i == j)) {
-        return (CELL){{OF_PART(splat)(i == j)}};
-    }
-    const int row = mirrored ? j : i, column = mirrored ? i : j;
-    CELL x = ((const CELL *)t->cells)[row * t->cell_row + column * t->cell_column];
-    if (PARTS == 2 && t->conjugate != mirrored) {
-        x.part[PARTS - 1] = -x.part[PARTS - 1];
-    }
-    if (PARTS == 2 && t->shape == BP__LANES_HERMITIAN && i == j) {
-        x.part[PARTS - 1] = OF_PART(splat)(0);
-    }
-    return x;
-}
-
-INLINE void NAME(store_lanes)(const bp__lanes_move *t, int lanes) {
-    for (int i = 0; i < t->rows; i++) {
-        char *at[VL];
-        NAME(rows_at)(t, i, at);
-        for (int j = 0; j < t->columns; j++) {
-            NAME(scatter)(NAME(written)(t, i, j), lanes, at, j * t->column);
-        }
-    }
-}
-
-static void NAME(store)(const bp__lanes_move *t) {
-    if (t->lanes == VL) {
-        NAME(store_lanes)(t, VL);
-    } else {
-        NAME(store_lanes)(t, t->lanes);
     }
 }
 

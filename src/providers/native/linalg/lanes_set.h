@@ -12,12 +12,10 @@
 #define VECTOR OF_PART(vector)
 #define WORDS OF_PART(words)
 #define CELL NAME(cell)
-#define VL ((int)(VECTOR_BYTES / sizeof(REAL)))
 
 #define ROWS 4
-#define PANEL 4 /* columns of LU that are factored together */
-/* Rows among which whole vectors exchange faster than their lanes one by one. */
-#define FEW_ROWS (VL < 4 ? 4 : 2 * VL)
+#define PANEL 4  /* columns of LU that are factored together */
+#define CHAINS 4 /* in which a largest value is looked for */
 
 #define PARTS 1
 #define COLUMNS 2
@@ -25,22 +23,34 @@
 #define TYPE f32
 #define PART f32
 #define REAL float
+#define VL (VECTOR_BYTES / 4)
+#define PART_LANES LANES_F32
 #include "lanes_real.h"
 
 #include "lanes_kernels.h"
+
+#include "lanes_move.h"
 #undef TYPE
 #undef PART
 #undef REAL
+#undef VL
+#undef PART_LANES
 
 #define TYPE f64
 #define PART f64
 #define REAL double
+#define VL (VECTOR_BYTES / 8)
+#define PART_LANES LANES_F64
 #include "lanes_real.h"
 
 #include "lanes_kernels.h"
+
+#include "lanes_move.h"
 #undef TYPE
 #undef PART
 #undef REAL
+#undef VL
+#undef PART_LANES
 
 #undef PARTS
 #undef COLUMNS
@@ -50,27 +60,37 @@
 #define TYPE c64
 #define PART f32
 #define REAL float
+#define VL (VECTOR_BYTES / 4)
+#define PART_LANES LANES_F32
 #include "lanes_complex.h"
 
 #include "lanes_kernels.h"
+
+#include "lanes_move.h"
 #undef TYPE
 #undef PART
 #undef REAL
+#undef VL
+#undef PART_LANES
 
 #define TYPE c128
 #define PART f64
 #define REAL double
+#define VL (VECTOR_BYTES / 8)
+#define PART_LANES LANES_F64
 #include "lanes_complex.h"
 
 #include "lanes_kernels.h"
+
+#include "lanes_move.h"
 
 #define KERNELS(type, real, count)                                                                                     \
     {                                                                                                                  \
         .lanes = (int)(VECTOR_BYTES / sizeof(real)), .parts = count, .element = count * sizeof(real),                  \
         .cell = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                      \
-        .store = store_##type, .lu = lu_##type, .cholesky = cholesky_##type,                                           \
-        .invert_diagonal = invert_diagonal_##type, .solve = solve_##type, .identity = identity_##type,                 \
-        .conjugate = conjugate_##type                                                                                  \
+        .examine = examine_##type, .trim = trim_##type, .store = store_##type, .lu = lu_##type,                        \
+        .cholesky = cholesky_##type, .invert_diagonal = invert_diagonal_##type, .solve = solve_##type,                 \
+        .identity = identity_##type, .conjugate = conjugate_##type                                                     \
     }
 const bp__lanes_kernels SET[BP__LANES_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
                                                  KERNELS(c64, float, 2), KERNELS(c128, double, 2)};

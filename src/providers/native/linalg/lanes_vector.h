@@ -14,12 +14,43 @@ INLINE vector_f32 select_f32(words_f32 mask, vector_f32 a, vector_f32 b) {
 INLINE vector_f64 select_f64(words_f64 mask, vector_f64 a, vector_f64 b) {
     return _mm256_blendv_pd(b, a, (vector_f64)mask);
 }
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+INLINE vector_f32 select_f32(words_f32 mask, vector_f32 a, vector_f32 b) {
+    return _mm_or_ps(_mm_and_ps((vector_f32)mask, a), _mm_andnot_ps((vector_f32)mask, b));
+}
+INLINE vector_f64 select_f64(words_f64 mask, vector_f64 a, vector_f64 b) {
+    return _mm_or_pd(_mm_and_pd((vector_f64)mask, a), _mm_andnot_pd((vector_f64)mask, b));
+}
 #else
 INLINE vector_f32 select_f32(words_f32 mask, vector_f32 a, vector_f32 b) {
     return (vector_f32)((mask & (words_f32)a) | (~mask & (words_f32)b));
 }
 INLINE vector_f64 select_f64(words_f64 mask, vector_f64 a, vector_f64 b) {
     return (vector_f64)((mask & (words_f64)a) | (~mask & (words_f64)b));
+}
+#endif
+
+/* The larger of both; b where they do not compare. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 larger_f32(vector_f32 a, vector_f32 b) {
+    return _mm512_max_ps(a, b);
+}
+INLINE vector_f64 larger_f64(vector_f64 a, vector_f64 b) {
+    return _mm512_max_pd(a, b);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE vector_f32 larger_f32(vector_f32 a, vector_f32 b) {
+    return _mm256_max_ps(a, b);
+}
+INLINE vector_f64 larger_f64(vector_f64 a, vector_f64 b) {
+    return _mm256_max_pd(a, b);
+}
+#else
+INLINE vector_f32 larger_f32(vector_f32 a, vector_f32 b) {
+    return select_f32(a > b, a, b);
+}
+INLINE vector_f64 larger_f64(vector_f64 a, vector_f64 b) {
+    return select_f64(a > b, a, b);
 }
 #endif
 

@@ -34,8 +34,10 @@ static bp__lanes_move whole(const bp__small_group *g, view v, void *cells, int r
                             .lanes = g->items};
 }
 
-static void load(bp__small_group *g, const bp__lanes_move *move) {
-    g->wrong |= g->plan->kernels->load(move);
+/* Loads all, and looks for NaN and infinity in what counts. */
+static void load(bp__small_group *g, const bp__lanes_move *move, bp__lanes_shape shape) {
+    g->plan->kernels->load(move);
+    g->wrong |= g->plan->kernels->examine(move, shape);
 }
 
 /* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
@@ -44,18 +46,16 @@ static void load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape
     const int n = (int)g->l->n;
     const view v = view_of(g, operand);
     bp__lanes_move move = whole(g, g->l->upper ? transposed(v) : v, g->a, n, n, n);
-    move.shape = shape;
     if (g->l->upper && natural) {
         move.cell_row = 1, move.cell_column = n;
     }
-    move.conjugate = g->l->upper && !natural && shape != BP__LANES_HERMITIAN;
-    load(g, &move);
+    load(g, &move, shape);
 }
 
 static void load_all(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
     const bp__lanes_move move = whole(g, view_of(g, 0), g->a, m, n, n);
-    load(g, &move);
+    load(g, &move, BP__LANES_ALL);
 }
 
 static void order_rows(bp__small_group *g, int rows, int pivots) {
@@ -120,8 +120,16 @@ typedef struct solution {
     triangle first, second;
     int count;
     bool order_first, order_last; /* rows are exchanged while loading, or while storing */
-    bool conjugate;               /* of the second triangle */
+    bool hermitian;               /* the second is the conjugate transpose of the first, which is lower */
 } solution;
+
+/* With L^H, which L^T makes the conjugate solution for the conjugate right side. */
+static void solve_conjugate(bp__small_group *g, int k) {
+    const int64_t cells = g->l->n * k;
+    g->plan->kernels->conjugate(g->b, cells);
+    solve(g, (triangle){.transposed = true}, k, false);
+    g->plan->kernels->conjugate(g->b, cells);
+}
 
 static void solve_columns(bp__small_group *g, const solution *s) {
     const bp__lanes_kernels *kernels = g->plan->kernels;
@@ -138,13 +146,11 @@ static void solve_columns(bp__small_group *g, const solution *s) {
         bp__lanes_move out = whole(g, (view){target, to.row, to.column}, g->b, n, k, k);
         in.order = s->order_first ? g->order : NULL;
         out.order = s->order_last ? g->order : NULL;
-        load(g, &in);
+        load(g, &in, BP__LANES_ALL);
         solve(g, s->first, k, false);
-        if (s->conjugate) {
-            kernels->conjugate(g->b, (int64_t)n * k);
-            out.conjugate = true;
-        }
-        if (s->count > 1) {
+        if (s->hermitian) {
+            solve_conjugate(g, k);
+        } else if (s->count > 1) {
             solve(g, s->second, k, false);
         }
         kernels->store(&out);
@@ -188,11 +194,11 @@ static void load_pivots(bp__small_group *g) {
 }
 
 static void lu_solve(bp__small_group *g) {
-    const int n = (int)g->l->n;
     /* X A^H = B is conj(A) X^T = B^T: the conjugate goes with the adjoint, the transpose with one of both. */
-    bp__lanes_move move = whole(g, view_of(g, 0), g->a, n, n, n);
-    move.conjugate = g->l->adjoint;
-    load(g, &move);
+    load_all(g);
+    if (g->l->adjoint) {
+        g->plan->kernels->conjugate(g->a, g->l->n * g->l->n);
+    }
     load_pivots(g);
     solve_factored(g, 2, 3, (bool)g->l->adjoint == (bool)g->l->left);
 }
@@ -226,19 +232,21 @@ static void lu_factor(bp__small_group *g) {
 }
 
 static void lu(bp__small_group *g) {
+    const bp__lanes_kernels *kernels = g->plan->kernels;
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n;
     factor_lu(g);
     order_rows(g, m, k);
-    g->plan->kernels->identity(g->b, m);
-    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m, m);
-    bp__lanes_move l = whole(g, view_of(g, 2), g->a, m, k, n), u = whole(g, view_of(g, 3), g->a, k, n, n);
     /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
+    kernels->identity(g->b, m);
+    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m, m);
     p.order = g->order;
-    l.shape = BP__LANES_UNIT;
-    u.shape = BP__LANES_UPPER;
-    g->plan->kernels->store(&p);
-    g->plan->kernels->store(&l);
-    g->plan->kernels->store(&u);
+    kernels->store(&p);
+    kernels->trim(g->b, k, g->a, n, m, k, BP__LANES_UNIT);
+    const bp__lanes_move l = whole(g, view_of(g, 2), g->b, m, k, k);
+    kernels->store(&l);
+    kernels->trim(g->a, n, g->a, n, k, n, BP__LANES_UPPER);
+    const bp__lanes_move u = whole(g, view_of(g, 3), g->a, k, n, n);
+    kernels->store(&u);
 }
 
 static void det(bp__small_group *g) {
@@ -258,18 +266,23 @@ static void cholesky(bp__small_group *g) {
     const bp__lanes_factor factor = {.cells = g->a, .rows = n, .columns = n, .info = g->info};
     g->plan->kernels->cholesky(&factor);
     const view to = view_of(g, 1);
-    bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n, n);
-    move.shape = BP__LANES_LOWER;
+    g->plan->kernels->trim(g->a, n, g->a, n, n, n, BP__LANES_LOWER);
+    const bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n, n);
     g->plan->kernels->store(&move);
 }
 
-/* The second triangle is L^H: with L^T it gives the conjugate of the solution for the conjugate right side. */
-static const triangle cholesky_second = {.transposed = true};
+/* L of L L^H, also where U is given. */
+static void load_cholesky(bp__small_group *g, int operand) {
+    load_triangle(g, operand, BP__LANES_LOWER, false);
+    if (g->l->upper) {
+        g->plan->kernels->conjugate(g->a, g->l->n * g->l->n);
+    }
+    invert_diagonal(g);
+}
 
 static void cholesky_solve(bp__small_group *g) {
-    load_triangle(g, 1, BP__LANES_LOWER, false);
-    invert_diagonal(g);
-    const solution s = {.from = 0, .to = 2, .second = cholesky_second, .count = 2, .conjugate = true};
+    load_cholesky(g, 1);
+    const solution s = {.from = 0, .to = 2, .hermitian = true};
     solve_columns(g, &s);
 }
 
@@ -293,16 +306,13 @@ static void find_zeros(bp__small_group *g) {
 
 static void cholesky_inverse(bp__small_group *g) {
     const int n = (int)g->l->n;
-    load_triangle(g, 0, BP__LANES_LOWER, false);
+    load_cholesky(g, 0);
     find_zeros(g);
-    invert_diagonal(g);
     g->plan->kernels->identity(g->b, n);
     solve(g, (triangle){0}, n, true);
-    g->plan->kernels->conjugate(g->b, (int64_t)n * n);
-    solve(g, cholesky_second, n, false);
-    bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n, n);
-    move.shape = BP__LANES_HERMITIAN;
-    move.conjugate = true;
+    solve_conjugate(g, n);
+    g->plan->kernels->trim(g->b, n, g->b, n, n, n, BP__LANES_HERMITIAN);
+    const bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n, n);
     g->plan->kernels->store(&move);
 }
 
