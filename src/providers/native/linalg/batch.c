@@ -26,9 +26,9 @@ static int64_t code_of(int64_t item, int info) {
     return item * 2 * BP__SMALL_MOST + info - BP_INFO_NON_FINITE;
 }
 
+/* An item for which NaN and infinity, or a failure, or an astray pivot was found. */
 static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
-    const bp_problem *problem = &work->plan->problem;
-    const int at_info = bp__small_info((bp_op)problem->op);
+    const bp__small_plan *plan = work->plan;
     int info = g->info[lane];
     if (g->astray >> lane & 1) {
         keep_least(&work->astray, item);
@@ -36,23 +36,19 @@ static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) 
     if (g->wrong >> lane & 1) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, item, at);
-        bp__item_give_up(problem, bp__small_inputs((bp_op)problem->op), at_info, at);
+        bp__item_give_up(&plan->problem, bp__small_inputs((bp_op)plan->problem.op), plan->info, at);
         info = BP_INFO_NON_FINITE;
-    } else if (at_info >= 0 && g->at[at_info][lane]) {
-        *(int32_t *)(void *)g->at[at_info][lane] = info;
     }
     /* Where there is no info, a zero pivot is an answer (lu, det). */
-    if (g->l->check && info != 0 && (info == BP_INFO_NON_FINITE || at_info >= 0)) {
+    if (g->l->check && info != 0 && (info == BP_INFO_NON_FINITE || bp__small_info((bp_op)plan->problem.op) >= 0)) {
         keep_least(&work->failing, code_of(item, info));
     }
 }
 
-static void run_group(call *work, bp__small_group *g, int64_t first) {
+/* Addresses of the items of a group, in the operands that are there; the last item also stands for those that the batch
+ * lacks. */
+static void locate_group(const call *work, bp__small_group *g, int64_t first) {
     const int lanes = work->plan->kernels->lanes;
-    const int64_t left = g->l->batch - first;
-    g->items = left < lanes ? (int)left : lanes;
-    g->wrong = g->astray = 0;
-    memset(g->info, 0, sizeof g->info);
     for (int lane = 0; lane < lanes; lane++) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, first + (lane < g->items ? lane : g->items - 1), at);
@@ -60,8 +56,44 @@ static void run_group(call *work, bp__small_group *g, int64_t first) {
             g->at[i][lane] = at[i];
         }
     }
-    bp__small_step_of((bp_op)work->plan->problem.op)(g);
+}
+
+/* The same where the batch is one dimension, or none: then addresses are a step apart. */
+static void step_group(const call *work, bp__small_group *g, int64_t first) {
+    const int lanes = work->plan->kernels->lanes;
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        const int64_t step = work->plan->step[i];
+        if (!g->l->operand[i].dtype) {
+            continue;
+        }
+        char *at = (char *)work->operands[i] + first * step;
+        for (int lane = 0; lane < lanes; lane++) {
+            g->at[i][lane] = at;
+            at += lane + 1 < g->items ? step : 0;
+        }
+    }
+}
+
+static void run_group(call *work, bp__small_group *g, int64_t first) {
+    const bp__small_plan *plan = work->plan;
+    const int64_t left = g->l->batch - first;
+    g->items = left < plan->kernels->lanes ? (int)left : plan->kernels->lanes;
+    g->wrong = g->astray = 0;
+    memset(g->info, 0, sizeof g->info);
+    if (plan->stepped) {
+        step_group(work, g, first);
+    } else {
+        locate_group(work, g, first);
+    }
+    g->step(g);
+    unsigned failed = g->wrong | g->astray;
     for (int lane = 0; lane < g->items; lane++) {
+        failed |= (unsigned)(g->info[lane] != 0) << lane;
+        if (plan->info >= 0) {
+            *(int32_t *)(void *)g->at[plan->info][lane] = g->info[lane];
+        }
+    }
+    for (int lane = 0; failed && lane < g->items; lane++) {
         finish_item(work, g, first + lane, lane);
     }
 }
@@ -72,6 +104,7 @@ static void draw_groups(void *context, int task) {
     bp__small_group g;
     g.plan = plan;
     g.l = &plan->problem.of.linalg;
+    g.step = bp__small_step_of((bp_op)plan->problem.op);
     g.a = work->scratch + (size_t)task * plan->scratch;
     g.b = g.a + plan->factor;
     g.inverses = g.b + plan->right;
@@ -149,6 +182,13 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     /* Threads stay off each other's cache lines. */
     plan->scratch = (plan->factor + plan->right + columns * kernels->inverse + 63) / 64 * 64;
     plan->problem = *problem;
+    const int info = bp__small_info((bp_op)problem->op);
+    plan->info = info >= 0 && l->operand[info].dtype ? info : -1;
+    plan->stepped = l->batch_ndim <= 1;
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        const bp_linalg_operand *o = &l->operand[i];
+        plan->step[i] = o->dtype && l->batch_ndim == 1 ? o->batch[0] * (int64_t)bp_dtype_size((bp_dtype)o->dtype) : 0;
+    }
     *prepared = &plan->base;
     return BP_OK;
 }

@@ -167,32 +167,51 @@ INLINE WORDS NAME(find_pivot)(const bp__lanes_factor *t, int first, VECTOR *larg
     return pivot;
 }
 
-/* Exchanges row `first` with the pivot's in each lane. Whole vectors of each row that is some lane's pivot are
- * selected from: moving lanes one by one would read vectors whose parts have just been written. */
-static void NAME(exchange)(const bp__lanes_factor *t, int first, const int32_t *pivot, WORDS pivots) {
+/* Exchanges row `first` with the pivot's in each lane, without a branch: lane by lane, since two lanes may have one row
+ * for their pivot, but in whole vectors, since a vector whose parts have just been written is slow to read. */
+#define TAKE_LANE(lane, from) ((lane) == (from) ? VL + (lane) : (lane))
+#define EXCHANGE_LANE(lane)                                                                                            \
+    {                                                                                                                  \
+        const VECTOR below = low[lane][j];                                                                             \
+        low[lane][j] = __builtin_shufflevector(below, above, PART_LANES(TAKE_LANE, lane));                             \
+        chosen = __builtin_shufflevector(chosen, below, PART_LANES(TAKE_LANE, lane));                                  \
+    }
+static void NAME(exchange)(const bp__lanes_factor *t, int first, const int32_t *pivot) {
     VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->columns), *low[VL];
-    WORDS here[VL];
-    uint32_t seen = 1u << first;
-    int count = 0;
+    UNROLL
     for (int lane = 0; lane < VL; lane++) {
-        if (seen >> pivot[lane] & 1) {
-            continue;
-        }
-        seen |= 1u << pivot[lane];
-        here[count] = pivots == pivot[lane];
-        low[count++] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->columns);
+        low[lane] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->columns);
     }
     for (int j = 0; j < t->columns * PARTS; j++) {
         const VECTOR above = top[j];
         VECTOR chosen = above;
-        for (int r = 0; r < count; r++) {
-            const VECTOR below = low[r][j];
-            chosen = OF_PART(select)(here[r], below, chosen);
-            low[r][j] = OF_PART(select)(here[r], above, below);
-        }
+        EXCHANGE_LANE(0)
+        EXCHANGE_LANE(1)
+#if VL > 2
+        EXCHANGE_LANE(2)
+        EXCHANGE_LANE(3)
+#endif
+#if VL > 4
+        EXCHANGE_LANE(4)
+        EXCHANGE_LANE(5)
+        EXCHANGE_LANE(6)
+        EXCHANGE_LANE(7)
+#endif
+#if VL > 8
+        EXCHANGE_LANE(8)
+        EXCHANGE_LANE(9)
+        EXCHANGE_LANE(10)
+        EXCHANGE_LANE(11)
+        EXCHANGE_LANE(12)
+        EXCHANGE_LANE(13)
+        EXCHANGE_LANE(14)
+        EXCHANGE_LANE(15)
+#endif
         top[j] = chosen;
     }
 }
+#undef TAKE_LANE
+#undef EXCHANGE_LANE
 
 /* Divides column `at` below the diagonal by the pivot, and takes its products from the next `rest` columns. */
 INLINE void NAME(eliminate)(int rest, const bp__lanes_factor *t, int at, CELL r, VECTOR s) {
@@ -223,7 +242,7 @@ static VECTOR NAME(factor_column)(const bp__lanes_factor *t, int at, int rest, V
         moved |= pivot[lane] - at;
     }
     if (moved) {
-        NAME(exchange)(t, at, pivot, pivots);
+        NAME(exchange)(t, at, pivot);
     }
     CELL r;
     VECTOR s;

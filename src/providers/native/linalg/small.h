@@ -15,13 +15,21 @@ typedef struct bp__small_plan {
     size_t factor;  /* bytes of A's cells */
     size_t right;   /* bytes of the cells beside them */
     size_t scratch; /* bytes of each thread */
+    int info;       /* which operand is info, or -1 where there is none */
+    bool stepped;   /* the batch has one dimension at most, with these bytes from item to item */
+    int64_t step[BP_LINALG_OPERANDS];
     bp_problem problem;
 } bp__small_plan;
 
+/* What is done with one group. */
+typedef struct bp__small_group bp__small_group;
+typedef void (*bp__small_step)(bp__small_group *group);
+
 /* As many items of the batch as there are lanes, or the rest of them: then the last item fills the other lanes. */
-typedef struct bp__small_group {
+struct bp__small_group {
     const bp__small_plan *plan;
     const bp_linalg_problem *l;
+    bp__small_step step;
     int items;
     char *at[BP_LINALG_OPERANDS][BP__LANES_MOST];
     char *a, *b, *inverses;                          /* scratch */
@@ -30,10 +38,9 @@ typedef struct bp__small_group {
     int32_t info[BP__LANES_MOST];
     unsigned wrong;  /* lanes with NaN or infinity in what was read */
     unsigned astray; /* lanes with a pivot outside the matrix */
-} bp__small_group;
+};
 
-/* What is done with one group; NULL: the operation is not offered. */
-typedef void (*bp__small_step)(bp__small_group *group);
+/* steps.c. NULL: the operation is not offered. */
 bp__small_step bp__small_step_of(bp_op op);     /* steps.c */
 int bp__small_inputs(bp_op op);                 /* how many operands are inputs */
 int bp__small_info(bp_op op);                   /* which operand is info, or -1 */
