@@ -162,6 +162,11 @@ static void destroy(bp_prepared *self) {
     ((bp__small_plan *)self)->host->release(self);
 }
 
+/* Rows of many cells are kept from being a power of two apart, where a column would be in few sets of the cache. */
+static int row_for(int columns) {
+    return columns < 12 ? columns : columns | 1;
+}
+
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
                             int threads, bp_prepared **prepared) {
     bp__small_plan *plan = host->allocate(sizeof *plan);
@@ -177,8 +182,10 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->kernels = kernels;
     plan->threads = threads;
     plan->width = bp__small_width(problem);
-    plan->factor = rows * columns * kernels->cell;
-    plan->right = rows * (size_t)plan->width * kernels->cell;
+    plan->factor_row = row_for((int)l->n);
+    plan->right_row = row_for(plan->width);
+    plan->factor = rows * (size_t)plan->factor_row * kernels->cell;
+    plan->right = rows * (size_t)plan->right_row * kernels->cell;
     /* Threads stay off each other's cache lines. */
     plan->scratch = (plan->factor + plan->right + columns * kernels->inverse + 63) / 64 * 64;
     plan->problem = *problem;

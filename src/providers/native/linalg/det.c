@@ -24,26 +24,23 @@ static void normalize(product *p) {
     p->exponent += exponent;
 }
 
-static double part_of(const bp__lanes_kernels *kernels, const char *cell, int part, int lane) {
-    const char *at = cell + (size_t)(part * kernels->lanes + lane) * (kernels->element / (size_t)kernels->parts);
-    const void *value = at;
-    return kernels->element == sizeof(float) * (size_t)kernels->parts ? (double)*(const float *)value
-                                                                      : *(const double *)value;
-}
-
 static product det_of(const bp__small_group *g, int lane) {
     const bp__lanes_kernels *kernels = g->plan->kernels;
-    const int n = (int)g->l->n;
+    const bool single = g->l->operand[0].dtype == BP_F32 || g->l->operand[0].dtype == BP_C64;
+    const int n = (int)g->l->n, lanes = kernels->lanes;
+    const size_t step = (size_t)(g->plan->factor_row + 1) * kernels->cell;
+    const char *cell = g->a;
     product det = {1, 0, 0};
-    for (int i = 0; i < n; i++) {
-        const char *cell = g->a + (size_t)(i * (n + 1)) * kernels->cell;
-        product next = {part_of(kernels, cell, 0, lane), 0, 0};
+    for (int i = 0; i < n; i++, cell += step) {
+        const float *floats = (const void *)cell;
+        const double *doubles = (const void *)cell;
+        product next = {single ? (double)floats[lane] : doubles[lane], 0, 0};
         if (kernels->parts == 2) {
-            next.im = part_of(kernels, cell, 1, lane);
+            next.im = single ? (double)floats[lanes + lane] : doubles[lanes + lane];
         }
         normalize(&next);
         const double re = det.re * next.re - det.im * next.im, im = det.re * next.im + det.im * next.re;
-        const bool odd = g->pivots[i * kernels->lanes + lane] != i;
+        const bool odd = g->pivots[i * lanes + lane] != i;
         det.re = odd ? -re : re;
         det.im = odd ? -im : im;
         det.exponent += next.exponent;
@@ -54,7 +51,7 @@ static product det_of(const bp__small_group *g, int lane) {
 
 /* The nearest value of a type to v * 2^exponent; |exponent| may be far outside of int's use. */
 static double scaled(double v, int64_t exponent) {
-    return ldexp(v, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
+    return exponent == 0 ? v : ldexp(v, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
 }
 
 static void put(const bp__small_group *g, int operand, int lane, double re, double im) {

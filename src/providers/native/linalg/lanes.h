@@ -40,7 +40,8 @@ typedef struct bp__lanes_move {
 } bp__lanes_move;
 
 typedef struct bp__lanes_factor {
-    void *cells; /* row by row, `columns` to a row */
+    void *cells;
+    int64_t row; /* cells from row to row; columns are adjacent */
     int rows, columns;
     int32_t *pivots; /* LU: [min(rows, columns)][lanes], counted from 0 */
     int32_t *info;   /* [lanes] */
@@ -77,7 +78,7 @@ typedef struct bp__lanes_kernels {
     void (*cholesky)(const bp__lanes_factor *factor); /* of the lower triangle */
     void (*invert_diagonal)(void *inverses, const void *cells, int64_t step, int n);
     void (*solve)(const bp__lanes_solve *solve);
-    void (*identity)(void *cells, int n);
+    void (*identity)(void *cells, int64_t row, int n);
     void (*conjugate)(void *cells, int64_t count); /* does nothing to real types */
 } bp__lanes_kernels;
 

@@ -128,7 +128,7 @@ static void NAME(put_info)(const bp__lanes_factor *t, VECTOR info) {
 /* Sums of a panel's rows i to i + rows, whose columns j to j + columns begin below the factored part. */
 INLINE void NAME(panel_tile)(int rows, int columns, const bp__lanes_factor *t, int i, int j, int k) {
     CELL *a = t->cells, x[ROWS][COLUMNS];
-    const int64_t row = t->columns;
+    const int64_t row = t->row;
     NAME(fetch)(rows, columns, x, a + i * row + j, row, 1);
     NAME(reduce)(rows, columns, false, x, a + i * row, row, 1, a + j, row, 1, k);
     NAME(put)(rows, columns, x, a + i * row + j, row, 1);
@@ -138,7 +138,7 @@ INLINE void NAME(panel_tile)(int rows, int columns, const bp__lanes_factor *t, i
  * largest size is found first, in several chains at once, and then the row that has it, from the last to the first. */
 INLINE WORDS NAME(find_pivot)(const bp__lanes_factor *t, int first, VECTOR *largest) {
     const CELL *a = (const CELL *)t->cells + first;
-    const int64_t row = t->columns;
+    const int64_t row = t->row;
     VECTOR best[CHAINS];
     UNROLL
     for (int c = 0; c < CHAINS; c++) {
@@ -177,10 +177,10 @@ INLINE WORDS NAME(find_pivot)(const bp__lanes_factor *t, int first, VECTOR *larg
         chosen = __builtin_shufflevector(chosen, below, PART_LANES(TAKE_LANE, lane));                                  \
     }
 static void NAME(exchange)(const bp__lanes_factor *t, int first, const int32_t *pivot) {
-    VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->columns), *low[VL];
+    VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->row), *low[VL];
     UNROLL
     for (int lane = 0; lane < VL; lane++) {
-        low[lane] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->columns);
+        low[lane] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->row);
     }
     for (int j = 0; j < t->columns * PARTS; j++) {
         const VECTOR above = top[j];
@@ -215,14 +215,14 @@ static void NAME(exchange)(const bp__lanes_factor *t, int first, const int32_t *
 
 /* Divides column `at` below the diagonal by the pivot, and takes its products from the next `rest` columns. */
 INLINE void NAME(eliminate)(int rest, const bp__lanes_factor *t, int at, CELL r, VECTOR s) {
-    CELL *a = (CELL *)t->cells + (int64_t)at * t->columns + at;
+    CELL *a = (CELL *)t->cells + (int64_t)at * t->row + at;
     CELL u[PANEL];
     UNROLL
     for (int j = 1; j <= rest; j++) {
         u[j - 1] = a[j];
     }
     for (int i = at + 1; i < t->rows; i++) {
-        a += t->columns;
+        a += t->row;
         const CELL l = a[0] = NAME(scale)(a[0], r, s);
         UNROLL
         for (int j = 1; j <= rest; j++) {
@@ -246,7 +246,7 @@ static VECTOR NAME(factor_column)(const bp__lanes_factor *t, int at, int rest, V
     }
     CELL r;
     VECTOR s;
-    NAME(invert)(((CELL *)t->cells)[(int64_t)at * t->columns + at], &r, &s);
+    NAME(invert)(((CELL *)t->cells)[(int64_t)at * t->row + at], &r, &s);
     /* Below a pivot of zero there are only zeros, and they stay. */
     UNROLL
     for (int part = 0; part < PARTS; part++) {
@@ -271,10 +271,10 @@ static void NAME(lu)(const bp__lanes_factor *t) {
         const int width = t->columns - first < PANEL ? t->columns - first : PANEL;
         const int done = first < t->rows ? first : t->rows;
         const bp__lanes_solve upper = {.factor = a,
-                                       .factor_row = t->columns,
+                                       .factor_row = t->row,
                                        .factor_column = 1,
                                        .b = a + first,
-                                       .b_row = t->columns,
+                                       .b_row = t->row,
                                        .b_column = 1,
                                        .n = done,
                                        .k = width};
@@ -345,7 +345,7 @@ INLINE void NAME(cholesky_below)(int rows, int columns, CELL *a, int64_t row, in
 INLINE VECTOR NAME(cholesky_columns)(int columns, const bp__lanes_factor *t, int at, VECTOR info) {
     CELL *a = t->cells, diagonal[COLUMNS][COLUMNS];
     VECTOR inverses[COLUMNS];
-    const int64_t row = t->columns;
+    const int64_t row = t->row;
     NAME(fetch)(columns, columns, diagonal, a + at * row + at, row, 1);
     NAME(reduce)(columns, columns, true, diagonal, a + at * row, row, 1, a + at * row, 1, row, at);
     info = NAME(cholesky_diagonal)(columns, diagonal, inverses, at, info);

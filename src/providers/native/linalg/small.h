@@ -11,12 +11,13 @@ typedef struct bp__small_plan {
     const bp_host *host;
     const bp__lanes_kernels *kernels;
     int threads;
-    int width;      /* columns of B that are in cells at a time */
-    size_t factor;  /* bytes of A's cells */
-    size_t right;   /* bytes of the cells beside them */
-    size_t scratch; /* bytes of each thread */
-    int info;       /* which operand is info, or -1 where there is none */
-    bool stepped;   /* the batch has one dimension at most, with these bytes from item to item */
+    int width;                 /* columns of B that are in cells at a time */
+    int factor_row, right_row; /* cells from row to row of A, and of the cells beside it */
+    size_t factor;             /* bytes of A's cells */
+    size_t right;              /* bytes of the cells beside them */
+    size_t scratch;            /* bytes of each thread */
+    int info;                  /* which operand is info, or -1 where there is none */
+    bool stepped;              /* the batch has one dimension at most, with these bytes from item to item */
     int64_t step[BP_LINALG_OPERANDS];
     bp_problem problem;
 } bp__small_plan;

@@ -21,10 +21,10 @@ static view transposed(view v) {
     return (view){v.memory, v.column, v.row};
 }
 
-/* The whole of an operand, to or from natural cells that have `across` cells to a row. */
-static bp__lanes_move whole(const bp__small_group *g, view v, void *cells, int rows, int columns, int across) {
+/* A matrix in memory, and its cells: those of A, or those beside. */
+static bp__lanes_move whole(const bp__small_group *g, view v, char *cells, int rows, int columns) {
     return (bp__lanes_move){.cells = cells,
-                            .cell_row = across,
+                            .cell_row = cells == g->a ? g->plan->factor_row : g->plan->right_row,
                             .cell_column = 1,
                             .memory = v.memory,
                             .row = v.row,
@@ -45,16 +45,16 @@ static void load(bp__small_group *g, const bp__lanes_move *move, bp__lanes_shape
 static void load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape, bool natural) {
     const int n = (int)g->l->n;
     const view v = view_of(g, operand);
-    bp__lanes_move move = whole(g, g->l->upper ? transposed(v) : v, g->a, n, n, n);
+    bp__lanes_move move = whole(g, g->l->upper ? transposed(v) : v, g->a, n, n);
     if (g->l->upper && natural) {
-        move.cell_row = 1, move.cell_column = n;
+        move.cell_row = 1, move.cell_column = g->plan->factor_row;
     }
     load(g, &move, shape);
 }
 
 static void load_all(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
-    const bp__lanes_move move = whole(g, view_of(g, 0), g->a, m, n, n);
+    const bp__lanes_move move = whole(g, view_of(g, 0), g->a, m, n);
     load(g, &move, BP__LANES_ALL);
 }
 
@@ -74,12 +74,13 @@ static void order_rows(bp__small_group *g, int rows, int pivots) {
 static void factor_lu(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
     load_all(g);
-    const bp__lanes_factor factor = {.cells = g->a, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
+    const bp__lanes_factor factor = {
+        .cells = g->a, .row = g->plan->factor_row, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
     g->plan->kernels->lu(&factor);
 }
 
 static void invert_diagonal(const bp__small_group *g) {
-    g->plan->kernels->invert_diagonal(g->inverses, g->a, g->l->n + 1, (int)g->l->n);
+    g->plan->kernels->invert_diagonal(g->inverses, g->a, g->plan->factor_row + 1, (int)g->l->n);
 }
 
 /* How to solve with a triangle in the cells of A, or with its transpose. */
@@ -90,20 +91,22 @@ typedef struct triangle {
 /* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__lanes_solve. */
 static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
     const bp__lanes_kernels *kernels = g->plan->kernels;
-    const int64_t n = g->l->n, sign = t.upper != t.transposed ? -1 : 1;
+    const int64_t sign = t.upper != t.transposed ? -1 : 1, row = sign * g->plan->factor_row;
     /* From the last row to the first, an upper triangle is a lower one. */
-    const int64_t last = sign < 0 ? n - 1 : 0;
-    const bp__lanes_solve solve = {.factor = g->a + last * (n + 1) * (int64_t)kernels->cell,
-                                   .factor_row = sign * (t.transposed ? 1 : n),
-                                   .factor_column = sign * (t.transposed ? n : 1),
-                                   .inverses = t.unit ? NULL : g->inverses + last * (int64_t)kernels->inverse,
-                                   .inverses_step = sign,
-                                   .b = g->b + last * k * (int64_t)kernels->cell,
-                                   .b_row = sign * k,
-                                   .b_column = 1,
-                                   .n = (int)n,
-                                   .k = k,
-                                   .triangular = triangular};
+    const int64_t last = sign < 0 ? g->l->n - 1 : 0;
+    const bp__lanes_solve solve = {
+        .factor = g->a + last * (g->plan->factor_row + 1) * (int64_t)kernels->cell,
+        .factor_row = t.transposed ? sign : row,
+        .factor_column = t.transposed ? row : sign,
+        .inverses = t.unit ? NULL : g->inverses + last * (int64_t)kernels->inverse,
+        .inverses_step = sign,
+        .b = g->b + last * g->plan->right_row * (int64_t)kernels->cell,
+        .b_row = sign * g->plan->right_row,
+        .b_column = 1,
+        .n = (int)g->l->n,
+        .k = k,
+        .triangular = triangular,
+    };
     kernels->solve(&solve);
 }
 
@@ -125,7 +128,7 @@ typedef struct solution {
 
 /* With L^H, which L^T makes the conjugate solution for the conjugate right side. */
 static void solve_conjugate(bp__small_group *g, int k) {
-    const int64_t cells = g->l->n * k;
+    const int64_t cells = g->l->n * g->plan->right_row;
     g->plan->kernels->conjugate(g->b, cells);
     solve(g, (triangle){.transposed = true}, k, false);
     g->plan->kernels->conjugate(g->b, cells);
@@ -142,8 +145,8 @@ static void solve_columns(bp__small_group *g, const solution *s) {
             source[lane] = from.memory[lane] + j * from.column;
             target[lane] = to.memory[lane] + j * to.column;
         }
-        bp__lanes_move in = whole(g, (view){source, from.row, from.column}, g->b, n, k, k);
-        bp__lanes_move out = whole(g, (view){target, to.row, to.column}, g->b, n, k, k);
+        bp__lanes_move in = whole(g, (view){source, from.row, from.column}, g->b, n, k);
+        bp__lanes_move out = whole(g, (view){target, to.row, to.column}, g->b, n, k);
         in.order = s->order_first ? g->order : NULL;
         out.order = s->order_last ? g->order : NULL;
         load(g, &in, BP__LANES_ALL);
@@ -197,7 +200,7 @@ static void lu_solve(bp__small_group *g) {
     /* X A^H = B is conj(A) X^T = B^T: the conjugate goes with the adjoint, the transpose with one of both. */
     load_all(g);
     if (g->l->adjoint) {
-        g->plan->kernels->conjugate(g->a, g->l->n * g->l->n);
+        g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
     }
     load_pivots(g);
     solve_factored(g, 2, 3, (bool)g->l->adjoint == (bool)g->l->left);
@@ -208,12 +211,12 @@ static void inv(bp__small_group *g) {
     factor_lu(g);
     invert_diagonal(g);
     order_rows(g, n, n);
-    g->plan->kernels->identity(g->b, n);
+    g->plan->kernels->identity(g->b, g->plan->right_row, n);
     solve(g, (triangle){.unit = true}, n, true);
     solve(g, (triangle){.upper = true}, n, false);
     /* The exchanges of rows of A are exchanges of columns of its inverse. */
-    bp__lanes_move move = whole(g, transposed(view_of(g, 1)), g->b, n, n, n);
-    move.cell_row = 1, move.cell_column = n;
+    bp__lanes_move move = whole(g, transposed(view_of(g, 1)), g->b, n, n);
+    move.cell_row = 1, move.cell_column = g->plan->right_row;
     move.order = g->order;
     g->plan->kernels->store(&move);
 }
@@ -221,7 +224,7 @@ static void inv(bp__small_group *g) {
 static void lu_factor(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n, lanes = g->plan->kernels->lanes;
     factor_lu(g);
-    const bp__lanes_move move = whole(g, view_of(g, 1), g->a, m, n, n);
+    const bp__lanes_move move = whole(g, view_of(g, 1), g->a, m, n);
     g->plan->kernels->store(&move);
     for (int lane = 0; lane < g->items; lane++) {
         int32_t *to = (int32_t *)(void *)g->at[2][lane];
@@ -237,15 +240,15 @@ static void lu(bp__small_group *g) {
     factor_lu(g);
     order_rows(g, m, k);
     /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
-    kernels->identity(g->b, m);
-    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m, m);
+    kernels->identity(g->b, g->plan->right_row, m);
+    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m);
     p.order = g->order;
     kernels->store(&p);
-    kernels->trim(g->b, k, g->a, n, m, k, BP__LANES_UNIT);
-    const bp__lanes_move l = whole(g, view_of(g, 2), g->b, m, k, k);
+    kernels->trim(g->b, g->plan->right_row, g->a, g->plan->factor_row, m, k, BP__LANES_UNIT);
+    const bp__lanes_move l = whole(g, view_of(g, 2), g->b, m, k);
     kernels->store(&l);
-    kernels->trim(g->a, n, g->a, n, k, n, BP__LANES_UPPER);
-    const bp__lanes_move u = whole(g, view_of(g, 3), g->a, k, n, n);
+    kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, k, n, BP__LANES_UPPER);
+    const bp__lanes_move u = whole(g, view_of(g, 3), g->a, k, n);
     kernels->store(&u);
 }
 
@@ -263,11 +266,12 @@ static void cholesky(bp__small_group *g) {
     const int n = (int)g->l->n;
     /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
     load_triangle(g, 0, BP__LANES_HERMITIAN, false);
-    const bp__lanes_factor factor = {.cells = g->a, .rows = n, .columns = n, .info = g->info};
+    const bp__lanes_factor factor = {
+        .cells = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
     g->plan->kernels->cholesky(&factor);
     const view to = view_of(g, 1);
-    g->plan->kernels->trim(g->a, n, g->a, n, n, n, BP__LANES_LOWER);
-    const bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n, n);
+    g->plan->kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_LOWER);
+    const bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n);
     g->plan->kernels->store(&move);
 }
 
@@ -275,7 +279,7 @@ static void cholesky(bp__small_group *g) {
 static void load_cholesky(bp__small_group *g, int operand) {
     load_triangle(g, operand, BP__LANES_LOWER, false);
     if (g->l->upper) {
-        g->plan->kernels->conjugate(g->a, g->l->n * g->l->n);
+        g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
     }
     invert_diagonal(g);
 }
@@ -308,11 +312,11 @@ static void cholesky_inverse(bp__small_group *g) {
     const int n = (int)g->l->n;
     load_cholesky(g, 0);
     find_zeros(g);
-    g->plan->kernels->identity(g->b, n);
+    g->plan->kernels->identity(g->b, g->plan->right_row, n);
     solve(g, (triangle){0}, n, true);
     solve_conjugate(g, n);
-    g->plan->kernels->trim(g->b, n, g->b, n, n, n, BP__LANES_HERMITIAN);
-    const bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n, n);
+    g->plan->kernels->trim(g->b, g->plan->right_row, g->b, g->plan->right_row, n, n, BP__LANES_HERMITIAN);
+    const bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n);
     g->plan->kernels->store(&move);
 }
 
