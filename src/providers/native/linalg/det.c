@@ -24,29 +24,72 @@ static void normalize(product *p) {
     p->exponent += exponent;
 }
 
-static product det_of(const bp__small_group *g, int lane) {
+/* The diagonal of one lane's U. */
+typedef struct diagonal {
+    const char *cell;
+    size_t step;
+    int lanes, lane;
+    bool single, complex;
+} diagonal;
+
+static diagonal diagonal_of(const bp__small_group *g, int lane) {
     const bp__lanes_kernels *kernels = g->plan->kernels;
-    const bool single = g->l->operand[0].dtype == BP_F32 || g->l->operand[0].dtype == BP_C64;
-    const int n = (int)g->l->n, lanes = kernels->lanes;
-    const size_t step = (size_t)(g->plan->factor_row + 1) * kernels->cell;
-    const char *cell = g->a;
+    const uint32_t dtype = g->l->operand[0].dtype;
+    return (diagonal){.cell = g->a,
+                      .step = (size_t)(g->plan->factor_row + 1) * kernels->cell,
+                      .lanes = kernels->lanes,
+                      .lane = lane,
+                      .single = dtype == BP_F32 || dtype == BP_C64,
+                      .complex = kernels->parts == 2};
+}
+
+static inline product element_of(const diagonal *d, int i) {
+    const void *cell = d->cell + (size_t)i * d->step;
+    const int im = d->lanes + d->lane;
+    if (d->single) {
+        const float *f = cell;
+        return (product){(double)f[d->lane], d->complex ? (double)f[im] : 0, 0};
+    }
+    const double *f = cell;
+    return (product){f[d->lane], d->complex ? f[im] : 0, 0};
+}
+
+static inline product times(product a, product b) {
+    return (product){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, a.exponent + b.exponent};
+}
+
+/* So near to 1 that the product of as many as there may be is in range. */
+static inline bool is_moderate(product p) {
+    const double size = fabs(p.re) + fabs(p.im);
+    return size > 0x1p-30 && size < 0x1p30;
+}
+
+static product careful_det(const diagonal *d, int n) {
     product det = {1, 0, 0};
-    for (int i = 0; i < n; i++, cell += step) {
-        const float *floats = (const void *)cell;
-        const double *doubles = (const void *)cell;
-        product next = {single ? (double)floats[lane] : doubles[lane], 0, 0};
-        if (kernels->parts == 2) {
-            next.im = single ? (double)floats[lanes + lane] : doubles[lanes + lane];
-        }
+    for (int i = 0; i < n; i++) {
+        product next = element_of(d, i);
         normalize(&next);
-        const double re = det.re * next.re - det.im * next.im, im = det.re * next.im + det.im * next.re;
-        const bool odd = g->pivots[i * lanes + lane] != i;
-        det.re = odd ? -re : re;
-        det.im = odd ? -im : im;
-        det.exponent += next.exponent;
+        det = times(det, next);
         normalize(&det);
     }
     return det;
+}
+
+static product det_of(const bp__small_group *g, int lane) {
+    const diagonal d = diagonal_of(g, lane);
+    const int n = (int)g->l->n;
+    product det = {1, 0, 0};
+    bool moderate = true, odd = false;
+    for (int i = 0; i < n; i++) {
+        const product next = element_of(&d, i);
+        moderate &= is_moderate(next);
+        odd ^= g->pivots[i * d.lanes + lane] != i;
+        det = times(det, next);
+    }
+    if (!moderate) {
+        det = careful_det(&d, n);
+    }
+    return odd ? (product){-det.re, -det.im, det.exponent} : det;
 }
 
 /* The nearest value of a type to v * 2^exponent; |exponent| may be far outside of int's use. */

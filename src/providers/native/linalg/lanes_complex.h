@@ -23,9 +23,10 @@ INLINE CELL NAME(subtract_product)(bool conjugate, CELL c, CELL a, CELL b) {
     return c;
 }
 INLINE CELL NAME(scale)(CELL a, CELL r, VECTOR s) {
+    const VECTOR re = a.part[0] * s, im = a.part[1] * s;
     CELL x;
-    x.part[0] = OF_PART(msub)(a.part[1], r.part[1], a.part[0] * r.part[0]) * s;
-    x.part[1] = OF_PART(madd)(a.part[1], r.part[0], a.part[0] * r.part[1]) * s;
+    x.part[0] = OF_PART(msub)(im, r.part[1], re * r.part[0]);
+    x.part[1] = OF_PART(madd)(im, r.part[0], re * r.part[1]);
     return x;
 }
 INLINE void NAME(invert)(CELL a, CELL *r, VECTOR *s) {

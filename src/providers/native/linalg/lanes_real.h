@@ -13,9 +13,10 @@ INLINE CELL NAME(subtract_product)(bool conjugate, CELL c, CELL a, CELL b) {
     c.part[0] = OF_PART(msub)(a.part[0], b.part[0], c.part[0]);
     return c;
 }
-/* a times r times s, in this order: r and s may be so large and so small that their product is neither. */
+/* a times s times r, in this order: with those of invert(), nothing on the way leaves the range that the result does
+ * not leave, also where a and the divisor are denormal. */
 INLINE CELL NAME(scale)(CELL a, CELL r, VECTOR s) {
-    a.part[0] = a.part[0] * r.part[0] * s;
+    a.part[0] = a.part[0] * s * r.part[0];
     return a;
 }
 /* r and s for scale(), so that it divides by a. */

@@ -97,14 +97,14 @@ INLINE vector_f64 absolute_f64(vector_f64 x) {
     return (vector_f64)((words_f64)x & INT64_MAX);
 }
 
-/* A power of two that takes x, which is not negative, to between 1 and 2, and is finite and not 0 for every x. Worked
+/* A power of two that takes x, which is not negative, to between 1/2 and 1, and is finite and not 0 for every x. Worked
  * out on the exponent's bits, so that nothing rounds, and zero, denormals and infinity need no branch. */
 INLINE vector_f32 unscale_f32(vector_f32 x) {
-    const words_f32 bits = 0x7f000000 - ((words_f32)x & 0x7f800000), usable = bits > 0;
+    const words_f32 bits = 0x7e800000 - ((words_f32)x & 0x7f800000), usable = bits > 0;
     return (vector_f32)((usable & bits) | (~usable & 0x00800000));
 }
 INLINE vector_f64 unscale_f64(vector_f64 x) {
-    const words_f64 bits = INT64_C(0x7fe0000000000000) - ((words_f64)x & INT64_C(0x7ff0000000000000));
+    const words_f64 bits = INT64_C(0x7fd0000000000000) - ((words_f64)x & INT64_C(0x7ff0000000000000));
     const words_f64 usable = bits > 0;
     return (vector_f64)((usable & bits) | (~usable & INT64_C(0x0010000000000000)));
 }

@@ -1,0 +1,299 @@
+/* test_failures.c - items that fail, in the middle of a batch: what they give, that their neighbours keep their bits,
+ * what a checked call says, and numbers at the ends of the range. */
+#include "linalg.h"
+
+#include "machine/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
+static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
+                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
+                            BP_OP_SLOGDET};
+
+static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set) {
+    const bool solves =
+        op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
+    return (task){.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 3 : 0, .batch = batch, .set = set, .seed = 3};
+}
+
+/* Where info is among the operands, or -1. */
+static int info_of(const operands *o) {
+    const bool has = o->t.op == BP_OP_INV || o->t.op == BP_OP_CHOLESKY || o->t.op == BP_OP_CHOLESKY_INVERSE ||
+                     o->t.op == BP_OP_LU_FACTOR || o->t.op == BP_OP_SOLVE;
+    return has ? o->count - 1 : -1;
+}
+
+static void same_item(const operands *a, const operands *b, int64_t item) {
+    for (int i = a->inputs; i < a->count; i++) {
+        const bp_linalg_operand *x = &a->problem.of.linalg.operand[i];
+        for (int64_t at = 0; at < x->rows * x->columns; at++) {
+            assert_memory_equal(element(a, i, item, at / x->columns, at % x->columns),
+                                element(b, i, item, at / x->columns, at % x->columns),
+                                bp_dtype_size((bp_dtype)x->dtype));
+        }
+    }
+}
+
+/* NaN or infinity in each input in turn, in the first, middle and last element that is read. */
+static void check_non_finite(const task *t, double value) {
+    operands clean, o;
+    make_operands(&clean, t);
+    shape_inputs(&clean, true);
+    assert_int_equal(run_task(&clean), BP_OK);
+    const int inputs = t->op == BP_OP_LU_SOLVE ? 3 : clean.inputs;
+    for (int which = 0; which < inputs; which++) {
+        if (clean.problem.of.linalg.operand[which].dtype == BP_I32) {
+            continue;
+        }
+        make_operands(&o, t);
+        shape_inputs(&o, true);
+        const int64_t sick = 5, row = t->n - 1;
+        put(&o, which, sick, row, 0, (wide)value);
+        assert_int_equal(run_task(&o), BP_OK);
+        for (int64_t item = 0; item < t->batch; item++) {
+            if (item != sick) {
+                same_item(&o, &clean, item);
+                continue;
+            }
+            for (int i = o.inputs; i < o.count; i++) {
+                const bp_linalg_operand *x = &o.problem.of.linalg.operand[i];
+                for (int64_t at = 0; at < x->rows * x->columns; at++) {
+                    const wide y = get(&o, i, item, at / x->columns, at % x->columns);
+                    if (x->dtype == BP_I32) {
+                        assert_int_equal((int)creall(y), i == info_of(&o) ? BP_INFO_NON_FINITE : 0);
+                    } else {
+                        assert_true(isnan(creall(y)) && (!is_complex((bp_dtype)x->dtype) || isnan(cimagl(y))));
+                    }
+                }
+            }
+        }
+        o.problem.of.linalg.check = 1;
+        assert_int_equal(run_task(&o), BP_E_NON_FINITE);
+        assert_int_equal(last.item, sick);
+        assert_int_equal(last.info, BP_INFO_NON_FINITE);
+        free_operands(&o);
+    }
+    free_operands(&clean);
+}
+
+static void test_non_finite(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(ops); op++) {
+            for (int d = 0; d < COUNT(dtypes); d++) {
+                task t = make(ops[op], dtypes[d], 1 + (op + d) % 6, 21, set);
+                check_non_finite(&t, (op + d) % 2 ? NAN : INFINITY);
+                t.n = t.m = 19;
+                t.batch = 7;
+                check_non_finite(&t, -INFINITY);
+            }
+        }
+    }
+}
+
+/* Makes item `item` singular from pivot `at` on (from 1): that row and column become zero, or the matrix indefinite. */
+static void spoil(const operands *o, int64_t item, int64_t at) {
+    for (int64_t i = 0; i < o->t.n; i++) {
+        for (int64_t j = 0; j < o->t.n; j++) {
+            const bool cut = i == at - 1 || j == at - 1;
+            put(o, 0, item, i, j, cut ? 0 : i == j ? i + 2 : 0);
+        }
+    }
+    if (o->t.op == BP_OP_CHOLESKY) {
+        put(o, 0, item, at - 1, at - 1, at % 2 ? 0 : -1);
+    }
+}
+
+static void test_singular(void **state) {
+    (void)state;
+    static const bp_op failing[] = {BP_OP_INV, BP_OP_CHOLESKY, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR, BP_OP_SOLVE};
+    EACH_SET(set) {
+        for (int op = 0; op < COUNT(failing); op++) {
+            for (int d = 0; d < COUNT(dtypes); d++) {
+                task t = make(failing[op], dtypes[d], 7, 23, set);
+                t.threads = 2;
+                operands clean, o;
+                make_operands(&clean, &t);
+                make_operands(&o, &t);
+                shape_inputs(&clean, true);
+                shape_inputs(&o, true);
+                assert_int_equal(run_task(&clean), BP_OK);
+                spoil(&o, 4, 6);
+                spoil(&o, 22, 3);
+                assert_int_equal(run_task(&o), BP_OK);
+                for (int64_t item = 0; item < t.batch; item++) {
+                    const int info = (int)creall(get(&o, info_of(&o), item, 0, 0));
+                    assert_int_equal(info, item == 4 ? 6 : item == 22 ? 3 : 0);
+                    if (!info) {
+                        same_item(&o, &clean, item);
+                    }
+                }
+                o.problem.of.linalg.check = 1;
+                const bp_status expected = t.op == BP_OP_CHOLESKY ? BP_E_NOT_POSITIVE_DEFINITE : BP_E_SINGULAR;
+                assert_int_equal(run_task(&o), expected);
+                assert_int_equal(last.item, 4);
+                assert_int_equal(last.info, 6);
+                /* The same without a place for info, and of the first of two kinds of failure. */
+                task bare = t;
+                bare.no_info = bare.check = true;
+                operands p;
+                make_operands(&p, &bare);
+                shape_inputs(&p, true);
+                spoil(&p, 20, 2);
+                put(&p, 0, 9, 6, 6, (wide)NAN);
+                assert_int_equal(run_task(&p), BP_E_NON_FINITE);
+                assert_int_equal(last.item, 9);
+                free_operands(&p);
+                free_operands(&clean);
+                free_operands(&o);
+            }
+        }
+    }
+}
+
+/* LU goes on after a zero pivot, with the rest as by the book; small whole numbers make all of it exact. */
+static void test_zero_pivots(void **state) {
+    (void)state;
+    static const double matrix[5][5] = {
+        {0, 0, 2, 1, 4}, {0, 0, 1, 3, 1}, {0, 0, 4, 2, 8}, {0, 0, 2, 5, 3}, {0, 0, 2, 1, 1}};
+    EACH_SET(set) {
+        for (int d = 0; d < COUNT(dtypes); d++) {
+            const task t = make(BP_OP_LU_FACTOR, dtypes[d], 5, 9, set);
+            operands o;
+            make_operands(&o, &t);
+            wide expected[25];
+            int pivots[5];
+            for (int i = 0; i < 25; i++) {
+                put(&o, 0, 3, i / 5, i % 5, matrix[i / 5][i % 5]);
+                expected[i] = matrix[i / 5][i % 5];
+            }
+            assert_int_equal(reference_lu(expected, 5, 5, pivots), 1);
+            assert_int_equal(run_task(&o), BP_OK);
+            assert_int_equal((int)creall(get(&o, 3, 3, 0, 0)), 1);
+            for (int i = 0; i < 25; i++) {
+                assert_true(cabsl(get(&o, 1, 3, i / 5, i % 5) - expected[i]) <= 8 * unit_roundoff(dtypes[d]));
+            }
+            for (int i = 0; i < 5; i++) {
+                assert_int_equal((int)creall(get(&o, 2, 3, i, 0)), pivots[i]);
+            }
+            free_operands(&o);
+        }
+    }
+}
+
+/* Of equal candidates the first is the pivot; complex ones are compared by |re| + |im|. */
+static void test_ties(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int d = 0; d < COUNT(dtypes); d++) {
+            const task t = make(BP_OP_LU_FACTOR, dtypes[d], 13, 6, set);
+            operands o;
+            make_operands(&o, &t);
+            for (int64_t i = 0; i < 13; i++) {
+                put(&o, 0, 2, i, 0, i == 4 || i == 5 || i == 11 ? (i % 2 ? 3 : -3) : 1);
+                /* |3 + 3i| is less than |5|, but 3 + 3 is more than 5. */
+                put(&o, 0, 1, i, 0, i == 6 ? 5 : i == 9 ? 3 + 3 * (wide)I : 0);
+            }
+            assert_int_equal(run_task(&o), BP_OK);
+            assert_int_equal((int)creall(get(&o, 2, 2, 0, 0)), 5);
+            assert_int_equal((int)creall(get(&o, 2, 1, 0, 0)), is_complex(dtypes[d]) ? 10 : 7);
+            free_operands(&o);
+        }
+    }
+}
+
+static void test_pivots_outside(void **state) {
+    (void)state;
+    static const int wrong[] = {0, 5, -1, 2000000000};
+    EACH_SET(set) {
+        for (int i = 0; i < COUNT(wrong); i++) {
+            const task t = make(BP_OP_LU_SOLVE, dtypes[i], 4, 40, set);
+            operands o;
+            make_operands(&o, &t);
+            shape_inputs(&o, false);
+            put(&o, 1, 31, 0, 0, 99);
+            put(&o, 1, 17, 2, 0, wrong[i]);
+            assert_int_equal(run_task(&o), BP_E_ARGUMENT);
+            assert_non_null(strstr(last.text, "17"));
+            free_operands(&o);
+        }
+    }
+}
+
+/* Diagonals of denormals and of the largest numbers: x = b / d to the last bits, without a reciprocal's overflow. */
+static void test_range(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int d = 0; d < COUNT(dtypes); d++) {
+            const bool single = real_of(dtypes[d]) == BP_F32;
+            const long double values[] = {single ? 0x1.5p-148L : 0x1p-1073L, single ? FLT_MAX : DBL_MAX, 3, 1,
+                                          single ? FLT_MIN / 2 : DBL_MIN / 2};
+            const task t = make(BP_OP_SOLVE_TRIANGULAR, dtypes[d], 5, 3, set);
+            operands o;
+            make_operands(&o, &t);
+            for (int64_t i = 0; i < 25; i++) {
+                put(&o, 0, 1, i / 5, i % 5, i / 5 == i % 5 ? (wide)values[i / 5] : 0);
+                put(&o, 1, 1, i / 5, i % 3, (wide)values[i / 5] * (i % 2 ? 1 : 0.5L));
+            }
+            assert_int_equal(run_task(&o), BP_OK);
+            for (int64_t i = 0; i < 15; i++) {
+                const wide b = get(&o, 1, 1, i / 3, i % 3), x = get(&o, 2, 1, i / 3, i % 3);
+                const wide expected = b / get(&o, 0, 1, i / 3, i / 3);
+                assert_true(cabsl(x - expected) <= 4 * unit_roundoff(dtypes[d]) * cabsl(expected));
+            }
+            free_operands(&o);
+        }
+    }
+}
+
+/* Factors of a determinant far outside of the range, though it is inside, and the logarithm of one that is not. */
+static void test_determinants(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int d = 0; d < COUNT(dtypes); d++) {
+            for (int logarithm = 0; logarithm < 2; logarithm++) {
+                const long double big = real_of(dtypes[d]) == BP_F32 ? 0x1p100L : 0x1p900L;
+                const task t = make(logarithm ? BP_OP_SLOGDET : BP_OP_DET, dtypes[d], 8, 5, set);
+                operands o;
+                make_operands(&o, &t);
+                for (int64_t i = 0; i < 64; i++) {
+                    const bool diagonal = i / 8 == i % 8;
+                    put(&o, 0, 1, i / 8, i % 8, !diagonal ? 0 : i / 8 < 4 ? (wide)big : 1 / (wide)big);
+                    put(&o, 0, 2, i / 8, i % 8, diagonal ? -(wide)big : 0);
+                    put(&o, 0, 3, i / 8, i % 8, diagonal && i < 60 ? 1 : 0); /* singular */
+                }
+                assert_int_equal(run_task(&o), BP_OK);
+                assert_true(get(&o, 1, 1, 0, 0) == 1);
+                assert_true(get(&o, 1, 3, 0, 0) == 0);
+                if (logarithm) {
+                    assert_true(creall(get(&o, 2, 1, 0, 0)) == 0);
+                    assert_true(get(&o, 1, 2, 0, 0) == 1);
+                    assert_true(fabsl(creall(get(&o, 2, 2, 0, 0)) - 8 * logl(big)) <=
+                                1e-3L * unit_roundoff(BP_F32) * 1e6L);
+                    assert_true(isinf(creall(get(&o, 2, 3, 0, 0))) && creall(get(&o, 2, 3, 0, 0)) < 0);
+                } else {
+                    assert_true(isinf(creall(get(&o, 1, 2, 0, 0))));
+                }
+                free_operands(&o);
+            }
+        }
+    }
+}
+
+static int stop_pool(void **state) {
+    (void)state;
+    bp__pool_stop();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_non_finite),   cmocka_unit_test(test_singular),       cmocka_unit_test(test_zero_pivots),
+        cmocka_unit_test(test_ties),         cmocka_unit_test(test_pivots_outside), cmocka_unit_test(test_range),
+        cmocka_unit_test(test_determinants),
+    };
+    return cmocka_run_group_tests(tests, NULL, stop_pool);
+}
