@@ -43,7 +43,7 @@ static void choose_lanes(const bp_host *host, const bp_problem *problem, choice 
     const int set = set_for(host, problem->policy.capability);
     to->kernels = kernels_for(set, problem->dtype);
     to->algorithm = names[set];
-    const double alone = bp__small_cost(problem, to->kernels, set);
+    const double alone = bp__small_cost(problem, to->kernels);
     const int64_t groups = (problem->of.linalg.batch + to->kernels->lanes - 1) / to->kernels->lanes;
     const int threads = bp__native_worth(alone, problem->policy.threads);
     to->threads = groups < threads ? (int)groups : threads;

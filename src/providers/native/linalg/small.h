@@ -63,7 +63,7 @@ bp_status bp__empty_prepare(const bp_host *host, const bp_problem *problem, bp_p
 void bp__small_det(bp__small_group *group);
 void bp__small_slogdet(bp__small_group *group);
 
-/* Estimated time of the whole batch on one thread (cost.c); `set` is 0 default, 1 AVX2, 2 AVX-512. */
-double bp__small_cost(const bp_problem *problem, const bp__lanes_kernels *kernels, int set);
+/* Estimated time of the whole batch on one thread (cost.c). */
+double bp__small_cost(const bp_problem *problem, const bp__lanes_kernels *kernels);
 
 #endif
