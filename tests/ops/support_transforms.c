@@ -174,7 +174,7 @@ void test_transform(const bp_fft_call *call, bp_dtype dtype, int ndim, const int
     test_tensor_free(&in);
 }
 
-const char *const test_transform_libraries[] = {"plain-dft", NULL};
+const char *const test_transform_libraries[] = {"plain-dft", "native", NULL};
 
 int test_transform_setup(void **state) {
     bool good = bp_reset() == BP_OK && bp_set("fft.preferred", *state) == BP_OK &&

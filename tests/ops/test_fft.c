@@ -317,8 +317,8 @@ static void non_finite_values_stay_in_their_item(void **state) {
     bp_view_init(&in, x, BP_F64, 2, I64(3, 8), NULL);
     bp_view_init(&out, y, BP_C128, 2, I64(3, 5), NULL);
     assert_int_equal(bp_rfft(&in.tensor, BP_FFT_LENGTH, -1, BP_FFT_BACKWARD, &out.tensor), BP_OK);
-    for (int i = 0; i < 30; i++) {
-        assert_int_equal(isnan(y[i]) != 0, i / 10 == 1);
+    for (int i = 0; i < 30; i += 2) { /* some imaginary parts are 0 whatever the input is */
+        assert_int_equal(isnan(y[i]) || isnan(y[i + 1]), i / 10 == 1);
     }
 }
 
