@@ -6,7 +6,7 @@ changes some for the calling thread, ``backplane.set_flags(...)`` for the proces
 that uses torch.backends run.
 """
 
-from . import backends, nn, utils
+from . import backends, fft, nn, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -44,6 +44,7 @@ __all__ = [
     "backends",
     "backends_status",
     "explain",
+    "fft",
     "flags",
     "gemm",
     "get_deterministic_debug_mode",

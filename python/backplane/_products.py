@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
@@ -13,7 +14,10 @@ from ._settings import Value
 SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
 
 # What NumPy calls the element types of results; its dtype objects, once it is known to be there.
-_NUMPY_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
+_NUMPY_NAMES = {
+    **{"f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128", "bool": "bool"},
+    **{f"{ours}{bits}": f"{theirs}{bits}" for ours, theirs in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
+}
 _numpy_types: Dict[str, Any] = {}
 
 
@@ -158,17 +162,25 @@ class Plan(NamedTuple):
     problem: str
 
 
-_EXPLAINERS = {matmul: _core.explain_matmul, gemm: _core.explain_gemm}
-
-
-def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
-    """What ``function(*arguments, **names)`` would do, for matmul and gemm: nothing is computed."""
-    explainer = _EXPLAINERS.get(function)
-    if explainer is None:
-        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, but got {function!r}")
+def _explain_product(explainer: Callable[..., Dict[str, Any]], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
     by_keyword = {name: array for name, array in names.items() if name in ("out", "c")}
     _refuse_masks(**{**dict(zip("abc", arguments)), **by_keyword})
     names["settings"] = _own(names.get("settings"))
+    return explainer(*arguments, **names)
+
+
+# For each function that can be explained, one that takes the same arguments; fft.py adds its own.
+_EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
+    matmul: functools.partial(_explain_product, _core.explain_matmul),
+    gemm: functools.partial(_explain_product, _core.explain_gemm),
+}
+
+
+def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
+    """What ``function(*arguments, **names)`` would do, for matmul, gemm and the transforms of fft: nothing is computed."""
+    explainer = _EXPLAINERS.get(function)
+    if explainer is None:
+        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, or a transform of backplane.fft, but got {function!r}")
     return Explanation(explainer(*arguments, **names))
 
 

@@ -152,9 +152,24 @@ void core_product_release(product *of);
 PyObject *core_matmul(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- fft.c ---- */
+
+PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_fftshift(PyObject *module, PyObject *arguments);
+PyObject *core_fftfreq(PyObject *module, PyObject *arguments);
+PyObject *core_fft_plans(PyObject *module, PyObject *unused);
+PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
+
 /* ---- explain.c ---- */
 
-bp_status core_product_explain(const product *of, bp_explanation **explanation);
+/* How a call of some operation is explained. */
+typedef bp_status (*core_explainer)(const void *call, bp_explanation **explanation);
+
+bp_status core_product_explain(const void *product, bp_explanation **explanation);
+PyObject *core_explanation(core_state *state, core_explainer explain, const void *call); /* as a dict */
+
+/* core_fail() for a call, with what each library said where the failure is that none would do it. */
+PyObject *core_fail_explained(core_state *state, bp_status status, core_explainer explain, const void *call);
 PyObject *core_refusals(const bp_explanation *explanation); /* (library, reason, text) of each that refused */
 PyObject *core_explain_matmul(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_explain_gemm(PyObject *module, PyObject *arguments, PyObject *names);

@@ -3,7 +3,8 @@
 
 #define NOTES_ROOM 512
 
-bp_status core_product_explain(const product *of, bp_explanation **explanation) {
+bp_status core_product_explain(const void *call, bp_explanation **explanation) {
+    const product *of = call;
     return of->gemm ? bp_gemm_explain(explanation, of->options, of->transform_a, of->transform_b, &of->alpha,
                                       &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
                     : bp_matmul_explain(explanation, of->options, &of->a.tensor, &of->b.tensor, &of->out);
@@ -21,6 +22,30 @@ PyObject *core_refusals(const bp_explanation *explanation) {
     PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return tuple;
+}
+
+PyObject *core_fail_explained(core_state *state, bp_status status, core_explainer explain, const void *call) {
+    PyObject *reasons = NULL;
+    bp_explanation *explanation = NULL;
+    if (status != BP_E_NO_CANDIDATE && status != BP_E_FALLBACK && status != BP_E_NOT_FOUND &&
+        status != BP_E_CONSTRAINT) {
+        return core_fail(state, status, NULL);
+    }
+    /* The sentence is taken first: explaining may fail too, and leave another. */
+    PyObject *raised = core_fail(state, status, NULL);
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    Py_BEGIN_ALLOW_THREADS status = explain(call, &explanation);
+    Py_END_ALLOW_THREADS if (status == BP_OK) {
+        reasons = core_refusals(explanation);
+        bp_explanation_free(explanation);
+    }
+    if (!reasons || !value || PyObject_SetAttrString(value, "reasons", reasons) != 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(reasons);
+    PyErr_Restore(kind, value, trace);
+    return raised;
 }
 
 static PyObject *candidate(const bp_candidate_info *row) {
@@ -47,16 +72,21 @@ static PyObject *page(const bp_explanation *explanation) {
                 : NULL;
 }
 
-static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
-    product of;
+PyObject *core_explanation(core_state *state, core_explainer explain, const void *call) {
     bp_explanation *explanation = NULL;
     bp_status status;
+    Py_BEGIN_ALLOW_THREADS status = explain(call, &explanation);
+    Py_END_ALLOW_THREADS PyObject *made = status == BP_OK ? page(explanation) : core_fail(state, status, NULL);
+    bp_explanation_free(explanation);
+    return made;
+}
+
+static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
+    product of;
     if (!core_product(&of, core_state_of(module), gemm, values, names)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = core_product_explain(&of, &explanation);
-    Py_END_ALLOW_THREADS PyObject *made = status == BP_OK ? page(explanation) : core_fail(of.state, status, NULL);
-    bp_explanation_free(explanation);
+    PyObject *made = core_explanation(of.state, core_product_explain, &of);
     core_product_release(&of);
     return core_finish(of.state, made);
 }

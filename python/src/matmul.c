@@ -145,31 +145,6 @@ static bp_status run(product *of) {
     Py_END_ALLOW_THREADS return status;
 }
 
-/* The failure, with what each library said where the failure is that none would do it. */
-static PyObject *fail(const product *of, bp_status status) {
-    PyObject *reasons = NULL;
-    bp_explanation *explanation = NULL;
-    if (status != BP_E_NO_CANDIDATE && status != BP_E_FALLBACK && status != BP_E_NOT_FOUND &&
-        status != BP_E_CONSTRAINT) {
-        return core_fail(of->state, status, NULL);
-    }
-    /* The sentence is taken first: explaining may fail too, and leave another. */
-    PyObject *raised = core_fail(of->state, status, NULL);
-    PyObject *kind, *value, *trace;
-    PyErr_Fetch(&kind, &value, &trace);
-    Py_BEGIN_ALLOW_THREADS status = core_product_explain(of, &explanation);
-    Py_END_ALLOW_THREADS if (status == BP_OK) {
-        reasons = core_refusals(explanation);
-        bp_explanation_free(explanation);
-    }
-    if (!reasons || !value || PyObject_SetAttrString(value, "reasons", reasons) != 0) {
-        PyErr_Clear();
-    }
-    Py_XDECREF(reasons);
-    PyErr_Restore(kind, value, trace);
-    return raised;
-}
-
 /* Memory of the library's for the result, unless the caller has given some. False with an exception set. */
 static bool give_memory(product *of, DLManagedTensorVersioned **memory) {
     *memory = NULL;
@@ -207,7 +182,7 @@ static PyObject *multiply(PyObject *module, bool gemm, PyObject *values, PyObjec
         if (status == BP_OK) {
             result = result_of(&of, memory);
         } else {
-            fail(&of, status);
+            core_fail_explained(of.state, status, core_product_explain, &of);
             if (memory) {
                 memory->deleter(memory);
             }

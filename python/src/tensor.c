@@ -83,11 +83,13 @@ static Py_ssize_t count_of(const tensor *self) {
 
 /* ---- The buffer protocol ---- */
 
-/* The letters of the buffer protocol; bf16, the one other type that a product has, has none there. */
+/* The letters of the buffer protocol; bf16 has none there. */
 static struct {
     bp_dtype dtype;
     char letters[3];
-} formats[] = {{BP_F16, "e"}, {BP_F32, "f"}, {BP_F64, "d"}, {BP_C64, "Zf"}, {BP_C128, "Zd"}};
+} formats[] = {{BP_F16, "e"}, {BP_F32, "f"}, {BP_F64, "d"}, {BP_C64, "Zf"}, {BP_C128, "Zd"},
+               {BP_I8, "b"},  {BP_I16, "h"}, {BP_I32, "i"}, {BP_I64, "q"},  {BP_U8, "B"},
+               {BP_U16, "H"}, {BP_U32, "I"}, {BP_U64, "Q"}, {BP_BOOL, "?"}};
 
 static char *format_of(bp_dtype dtype) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {

@@ -11,6 +11,7 @@ import backplane as bp
 
 CALLS = 100_000
 A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
+SPECTRUM = np.empty((3, 3), "c8")
 PLAIN = memoryview(A), memoryview(B)
 OPTIONS = bp.Options({"num_threads": 1})
 
@@ -48,13 +49,19 @@ JOBS = {
     "text": lambda: setattr(bp.settings, "deterministic", "run") or bp.settings.deterministic,
     "last plan": bp.last_plan,
     "origin": lambda: bp.setting("num_threads").origin(),
+    "fft": lambda: bp.fft.fft(A, 5),
+    "fft out": lambda: bp.fft.rfft(A, norm="ortho", out=SPECTRUM),
+    "fft of real": lambda: bp.fft.hfftn(A),
+    "fft wrong": lambda: expect(ValueError, bp.fft.fft, A, 0, norm="ortho"),
+    "fftshift": lambda: bp.fft.fftshift(PLAIN[0], (0, -1)),
+    "fftfreq": lambda: bp.fft.fftfreq(5, 0.5, dtype=np.float32),
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
     "unknown name": lambda: expect(AttributeError, bp.flags, nonsense=1),
     "overlap": lambda: expect(ValueError, bp.matmul, OUT.T, OUT, out=OUT[:2]),
 }
-SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "status": bp.backends_status,
+SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
         "libraries": bp.libraries}
 
 

@@ -6,12 +6,9 @@ import operator
 import pathlib
 from typing import Any
 
-from .. import _core
+from .. import _core, _plan_cache
 from .._config import backend_status
 from .._errors import bad_type, failure
-from .._settings import refuse_name, setting
-
-_NAMES = ["clear", "max_size", "size"]
 
 
 def _device_count() -> int:
@@ -21,40 +18,21 @@ def _device_count() -> int:
     return sum(1 for _ in pathlib.Path("/proc/driver/nvidia/gpus").glob("*"))
 
 
-class PlanCache:
+class PlanCache(_plan_cache.PlanCache):
     """size, max_size and clear() of a device's plan cache.
 
     This library runs no Fourier transforms on a GPU, so the cache is empty; max_size is the setting
     cuda.cufft_plan_cache.max_size, one for all devices.
     """
 
-    @property
-    def size(self) -> int:
-        """The number of plans kept."""
+    _name = "cufft_plan_cache"
+    _setting = "cuda.cufft_plan_cache.max_size"
+
+    def _count(self) -> int:
         return 0
-
-    @property
-    def max_size(self) -> int:
-        """The number of plans that may be kept; 0 keeps none."""
-        return int(setting("cuda.cufft_plan_cache.max_size").get())
-
-    @max_size.setter
-    def max_size(self, value: int) -> None:
-        setting("cuda.cufft_plan_cache.max_size").__set__(self, value)
 
     def clear(self) -> None:
         """Throws all plans away."""
-
-    def __getattr__(self, name: str) -> Any:
-        refuse_name("cufft_plan_cache", name, _NAMES)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "max_size":
-            super().__setattr__(name, value)
-        elif name == "size":
-            raise failure(_core.Error, "E_READ_ONLY", "cufft_plan_cache.size is read-only; max_size limits it, clear() empties it")
-        else:
-            refuse_name("cufft_plan_cache", name, _NAMES)
 
 
 class PlanCaches(PlanCache):
