@@ -6,6 +6,7 @@ _backplane_settings() {
 
 # Options that are not for all operations.
 _backplane_own_options="--alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
+_backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord"
 
 # The options of a verb.
 _backplane_options() {
@@ -22,7 +23,9 @@ _backplane_options() {
 
 _backplane_operations="matmul gemm
     fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
-    fftshift ifftshift"
+    fftshift ifftshift
+    inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
+    svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm"
 
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_operation *const families[] = {operations_products, operations_fft};
+static const cli_operation *const families[] = {operations_products, operations_fft, operations_linalg};
 
 const cli_operation *cli_operation_at(int index) {
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {

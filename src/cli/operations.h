@@ -28,6 +28,12 @@ typedef struct fft_words {
     int64_t s[BP_MAX_NDIM];
 } fft_words;
 
+/* What linear algebra was asked for: the call in the library's form, and the numbers that it points to. */
+typedef struct linalg_words {
+    bp_linalg_call call;
+    double rtol, atol;
+} linalg_words;
+
 /* One use of an operation. The verb fills it up to the inputs, the row's prepare() the rest. */
 typedef struct cli_job {
     const cli_args *args;
@@ -40,6 +46,7 @@ typedef struct cli_job {
     union {
         product_words product;
         fft_words fft;
+        linalg_words linalg;
     } words;
 } cli_job;
 
@@ -57,7 +64,7 @@ struct cli_operation {
 };
 
 /* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_fft[];
+extern const cli_operation operations_products[], operations_fft[], operations_linalg[];
 
 /* The options of the families, for the tables of both verbs. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -73,6 +80,20 @@ extern const cli_operation operations_products[], operations_fft[];
         {"s", 0, "N,N", "Transforms of more dimensions: their lengths; -1 is that of the input."},                     \
         {"dim", 0, "D,D", "Dimensions to transform or to shift; negative ones count from the last."}, {                \
         "norm", 0, "NORM", "Transforms: backward (the default), ortho or forward."                                     \
+    }
+
+#define OPTIONS_LINALG                                                                                                 \
+    {"upper", 0, NULL, "The upper triangle is what is read, or holds the factor."},                                    \
+        {"right", 0, NULL, "Solve X A = B in place of A X = B."},                                                      \
+        {"adjoint", 0, NULL, "lu_solve: solve with the conjugate transpose of A."},                                    \
+        {"unitriangular", 0, NULL, "solve_triangular: the diagonal is taken to be ones."},                             \
+        {"hermitian", 0, NULL, "pinv, matrix_rank: A is Hermitian; one triangle is read."},                            \
+        {"full-matrices", 0, NULL, "svd: square U and Vh."}, {"mode", 0, "MODE", "qr: reduced, complete or r."},       \
+        {"driver", 0, "NAME", "lstsq: gelsy, gels, gelsd or gelss."},                                                  \
+        {"rcond", 0, "X", "lstsq: singular values up to X times the largest count as zero."},                          \
+        {"rtol", 0, "X", "pinv, matrix_rank: the same."},                                                              \
+        {"atol", 0, "X", "pinv, matrix_rank: singular values up to X count as zero."}, {                               \
+        "ord", 0, "NORM", "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf."                                    \
     }
 
 const cli_operation *cli_operation_at(int index); /* NULL past the end */

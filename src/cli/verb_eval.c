@@ -147,6 +147,7 @@ static const cli_option options[] = {
     {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
     OPTIONS_PRODUCTS,
     OPTIONS_FFT,
+    OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };
 

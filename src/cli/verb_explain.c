@@ -69,6 +69,7 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
     OPTIONS_PRODUCTS,
     OPTIONS_FFT,
+    OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };
 

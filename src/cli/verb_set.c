@@ -2,6 +2,7 @@
 #include "settings_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A higher layer hides what was stored: without a word about it the user would wonder. */
 static void tell_hidden(const setting_row *before) {
@@ -23,6 +24,12 @@ static void tell_unanswered(const setting_row *row) {
     }
 }
 
+/* A library that is to be preferred for linear algebra has to offer some. */
+static int check_preference(const char *name, const char *value) {
+    bp_status status = strcmp(name, "linalg.preferred") == 0 ? bp_linalg_prefer(value) : BP_OK;
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
 static int set(const cli_args *args) {
     bool unset = cli_has(args, "unset");
     if (args->count != (unset ? 1 : 2)) {
@@ -30,6 +37,10 @@ static int set(const cli_args *args) {
     }
     setting_row row;
     int code = setting_row_read(args->operands[0], &row);
+    if (code != CLI_OK) {
+        return code;
+    }
+    code = unset ? CLI_OK : check_preference(row.info->name, args->operands[1]);
     if (code != CLI_OK) {
         return code;
     }
