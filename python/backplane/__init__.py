@@ -6,7 +6,7 @@ changes some for the calling thread, ``backplane.set_flags(...)`` for the proces
 that uses torch.backends run.
 """
 
-from . import backends, fft, nn, utils
+from . import backends, fft, linalg, nn, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -52,6 +52,7 @@ __all__ = [
     "is_deterministic_algorithms_warn_only_enabled",
     "last_plan",
     "libraries",
+    "linalg",
     "matmul",
     "nn",
     "set_deterministic_debug_mode",

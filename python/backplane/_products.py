@@ -45,10 +45,10 @@ def _as_numpy(result: _core.Tensor) -> Any:
     return numpy.ndarray(result.shape, _numpy_types[result.dtype], result)
 
 
-def _like(result: _core.Tensor, a: Any, b: Any) -> Any:
-    """The result as what was given: the first of a and b that is a NumPy array or a torch tensor decides."""
+def _like(result: _core.Tensor, *arrays: Any) -> Any:
+    """The result as what was given: the first that is a NumPy array or a torch tensor decides."""
     torch = sys.modules.get("torch")
-    for array in (a, b):
+    for array in arrays:
         if _is_numpy(array):
             return _as_numpy(result)
         if torch is not None and isinstance(array, torch.Tensor):
@@ -169,7 +169,7 @@ def _explain_product(explainer: Callable[..., Dict[str, Any]], /, *arguments: An
     return explainer(*arguments, **names)
 
 
-# For each function that can be explained, one that takes the same arguments; fft.py adds its own.
+# For each function that can be explained, one that takes the same arguments; fft.py and linalg.py add their own.
 _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
     matmul: functools.partial(_explain_product, _core.explain_matmul),
     gemm: functools.partial(_explain_product, _core.explain_gemm),
@@ -177,10 +177,11 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
 
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
-    """What ``function(*arguments, **names)`` would do, for matmul, gemm and the transforms of fft: nothing is computed."""
+    """What ``function(*arguments, **names)`` would do, for matmul, gemm, the transforms of fft and the operations of linalg:
+    nothing is computed."""
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
-        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, or a transform of backplane.fft, but got {function!r}")
+        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, or what is in backplane.fft and backplane.linalg, but got {function!r}")
     return Explanation(explainer(*arguments, **names))
 
 

@@ -54,6 +54,7 @@ typedef struct core_state {
     PyObject *bad_value;    /* an Error and a ValueError */
     PyObject *bad_type;     /* an Error and a TypeError */
     PyObject *unknown_name; /* an Error and an AttributeError */
+    PyObject *linalg_error; /* an Error: the matrix is at fault */
     PyObject *warning;      /* the category of the library's warnings */
     PyObject *setting_type;
     PyObject *options_type;
@@ -159,6 +160,11 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments);
 PyObject *core_fftfreq(PyObject *module, PyObject *arguments);
 PyObject *core_fft_plans(PyObject *module, PyObject *unused);
 PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
+
+/* ---- linalg.c ---- */
+
+PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_linalg_prefer(PyObject *module, PyObject *name);
 
 /* ---- explain.c ---- */
 

@@ -21,6 +21,11 @@ static PyObject *kind_of(core_state *state, bp_status status) {
         return state->bad_type;
     case BP_E_UNKNOWN_NAME:
         return state->unknown_name;
+    case BP_E_SINGULAR:
+    case BP_E_NOT_POSITIVE_DEFINITE:
+    case BP_E_NOT_CONVERGED:
+    case BP_E_NON_FINITE:
+        return state->linalg_error;
     default:
         return state->error;
     }
@@ -105,8 +110,13 @@ int core_add_errors(PyObject *module, core_state *state) {
     state->unknown_name =
         add_kind(module, "UnknownNameError", "There is no such name; the message has the nearest ones.", state->error,
                  PyExc_AttributeError, NULL);
+    state->linalg_error =
+        add_kind(module, "LinAlgError",
+                 "A matrix is singular, not positive definite, holds NaN or infinity, or an iteration "
+                 "did not converge.",
+                 state->error, NULL, NULL);
     state->warning =
         add_kind(module, "Warning", "What the library tells that is no error: a fallback, two OpenMP runtimes, ...",
                  PyExc_RuntimeWarning, NULL, NULL);
-    return state->bad_value && state->bad_type && state->unknown_name && state->warning ? 0 : -1;
+    return state->bad_value && state->bad_type && state->unknown_name && state->linalg_error && state->warning ? 0 : -1;
 }

@@ -72,6 +72,8 @@ static PyMethodDef functions[] = {
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
     {"fft_plans", core_fft_plans, METH_NOARGS, "How many transforms have a plan that is kept."},
     {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Throws the plans of transforms away."},
+    {"linalg", WITH_NAMES(core_linalg), "An operation of linear algebra: its results as a tuple, or its explanation."},
+    {"linalg_prefer", core_linalg_prefer, METH_O, "Prefers a library for linear algebra that offers some."},
     {"last_plan", core_last_plan, METH_NOARGS, "The calling thread's last plan as a dict, or None."},
     {"libraries", core_libraries, METH_O, "The libraries as dicts; the argument says whether to search anew."},
     {"providers", core_providers, METH_NOARGS, "The providers as dicts."},
@@ -102,6 +104,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->bad_value);
     Py_VISIT(state->bad_type);
     Py_VISIT(state->unknown_name);
+    Py_VISIT(state->linalg_error);
     Py_VISIT(state->warning);
     Py_VISIT(state->setting_type);
     Py_VISIT(state->options_type);
@@ -116,6 +119,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->bad_value);
     Py_CLEAR(state->bad_type);
     Py_CLEAR(state->unknown_name);
+    Py_CLEAR(state->linalg_error);
     Py_CLEAR(state->warning);
     Py_CLEAR(state->setting_type);
     Py_CLEAR(state->options_type);

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Sequence, Type, TypeVar, Union
 
 from .._config import backend_status
-from .._core import Error, UnknownNameError
+from .._core import Error, UnknownNameError, linalg_prefer
 from .._errors import bad_type, bad_value, failure
 from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
@@ -93,8 +93,18 @@ def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice]) ->
 
 
 def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -> _LinalgBackend:
-    """The library preferred for linear algebra on CUDA, changed first where one is given: default, cusolver, magma."""
-    return _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend)
+    """The library preferred for linear algebra on CUDA, changed first where one is given: default, cusolver, magma.
+
+    Any other text names a library of this machine for linear algebra on the CPU (linalg.preferred): its id, family, SONAME or
+    path, checked before it is stored. "default" takes both preferences away. What is returned is CUDA's.
+    """
+    if isinstance(backend, str) and backend.lower().capitalize() not in _LinalgBackend.__members__:
+        linalg_prefer(backend)
+        backend = None
+    chosen = _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend)
+    if backend is not None and chosen is _LinalgBackend.Default:
+        linalg_prefer("default")
+    return chosen
 
 
 def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _BlasBackend:

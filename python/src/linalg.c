@@ -1,0 +1,347 @@
+/* linalg.c - linear algebra: one function for all operations. The package gives it torch.linalg's names and results
+ * (python/backplane/linalg.py); here are arrays, memory for results, and the call without the interpreter's lock. */
+#include "core.h"
+
+#include <string.h>
+
+/* ---- Arguments ---- */
+
+static const struct {
+    const char *word;
+    bp_linalg_mode mode;
+} modes[] = {
+    {"", BP_MODE_DEFAULT},     {"reduced", BP_QR_REDUCED}, {"complete", BP_QR_COMPLETE}, {"r", BP_QR_R},
+    {"thin", BP_SVD_REDUCED},  {"full", BP_SVD_FULL},      {"gelsy", BP_LSTSQ_GELSY},    {"gels", BP_LSTSQ_GELS},
+    {"gelsd", BP_LSTSQ_GELSD}, {"gelss", BP_LSTSQ_GELSS},  {"fro", BP_NORM_FRO},         {"nuc", BP_NORM_NUC},
+    {"p", BP_NORM_P},
+};
+
+/* One call, from its arguments to its results. */
+typedef struct calculation {
+    core_state *state;
+    bp_linalg_call call;
+    const char *name; /* of the operation */
+    int inputs, outputs;
+    operand arrays[BP_LINALG_OPERANDS];
+    DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of the library's, until it is a Tensor */
+    DLTensor results[BP_LINALG_OPERANDS];                /* as the library sees outputs: without dimensions kept */
+    int64_t shapes[BP_LINALG_OPERANDS][BP_MAX_NDIM], strides[BP_LINALG_OPERANDS][BP_MAX_NDIM];
+    bool keepdim;
+    int dims[2]; /* of the input's that are the matrix, in order */
+    double rtol, atol;
+    const bp_options *options;
+    PyObject *options_owner;
+} calculation;
+
+static int count_names(const char *names) {
+    int count = *names != '\0';
+    for (; *names; names++) {
+        count += *names == ',';
+    }
+    return count;
+}
+
+static void name_of(const char *names, int index, char *buffer, size_t size) {
+    for (; index > 0; index--) {
+        names = strchr(names, ',') + 1;
+    }
+    PyOS_snprintf(buffer, size, "%.*s", (int)strcspn(names, ","), names);
+}
+
+static bool find_operation(calculation *of) {
+    for (int op = BP_OP_INV; *bp_op_inputs((bp_op)op); op++) {
+        if (strcmp(bp_op_name((bp_op)op), of->name) == 0) {
+            of->call.op = (bp_op)op;
+            of->inputs = count_names(bp_op_inputs((bp_op)op));
+            of->outputs = count_names(bp_op_outputs((bp_op)op));
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "there is no operation '%s'", of->name);
+    return false;
+}
+
+static bool find_mode(calculation *of, const char *word) {
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(modes[i].word, word) == 0) {
+            of->call.mode = modes[i].mode;
+            return true;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "there is no mode '%s'", word);
+    return false;
+}
+
+static bool read_tolerance(PyObject *number, double *value, const double **slot) {
+    if (number != Py_None) {
+        *value = PyFloat_AsDouble(number);
+        *slot = value;
+    }
+    return !PyErr_Occurred();
+}
+
+/* ---- Inputs ---- */
+
+/* torch's `dim`: brings two dimensions of the first input to the end, where the library looks for matrices. */
+static bool move_dims(calculation *of, PyObject *pair) {
+    operand *a = &of->arrays[0];
+    int rank = a->tensor.ndim;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    if (pair == Py_None) {
+        of->dims[0] = rank - 2;
+        of->dims[1] = rank - 1;
+        return true;
+    }
+    if (!PyArg_ParseTuple(pair, "ii:dim", &of->dims[0], &of->dims[1])) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (of->dims[i] < -rank || of->dims[i] >= rank) {
+            core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
+                        "linalg.%s: dim %d is out of range for %d dimensions", of->name, of->dims[i], rank);
+            return false;
+        }
+        of->dims[i] += of->dims[i] < 0 ? rank : 0;
+    }
+    if (of->dims[0] == of->dims[1]) {
+        core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT, "linalg.%s: dim names one dimension twice",
+                    of->name);
+        return false;
+    }
+    int at = 0;
+    for (int i = 0; i < rank; i++) {
+        bool moves = i == of->dims[0] || i == of->dims[1];
+        int to = i == of->dims[0] ? rank - 2 : i == of->dims[1] ? rank - 1 : at;
+        shape[to] = a->shape[i];
+        strides[to] = a->strides[i];
+        at += !moves;
+    }
+    memcpy(a->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(a->strides, strides, (size_t)rank * sizeof *strides);
+    return true;
+}
+
+static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
+    if (PyTuple_Size(inputs) != of->inputs) {
+        PyErr_Format(PyExc_ValueError, "%s takes %d arrays", of->name, of->inputs);
+        return false;
+    }
+    for (int i = 0; i < of->inputs; i++) {
+        char name[16];
+        name_of(bp_op_inputs(of->call.op), i, name, sizeof name);
+        if (!core_operand(of->state, &of->arrays[i], PyTuple_GetItem(inputs, i), name, false)) {
+            return false;
+        }
+        of->call.operand[i] = &of->arrays[i].tensor;
+    }
+    return move_dims(of, dim);
+}
+
+/* ---- Outputs ---- */
+
+/* The shape with the two dimensions of the matrix kept, each of size 1. */
+static void keep_dims(const calculation *of, int *ndim, int64_t *shape) {
+    int64_t short_shape[BP_MAX_NDIM];
+    int rank = *ndim + 2, at = 0;
+    memcpy(short_shape, shape, sizeof short_shape);
+    for (int i = 0; i < rank; i++) {
+        shape[i] = i == of->dims[0] || i == of->dims[1] ? 1 : short_shape[at++];
+    }
+    *ndim = rank;
+}
+
+/* The other way round, for the library: a result without the dimensions that were kept. */
+static bool drop_dims(calculation *of, int index) {
+    DLTensor *result = &of->results[index];
+    int at = 0;
+    for (int i = 0; i < result->ndim; i++) {
+        if (i != of->dims[0] && i != of->dims[1]) {
+            of->shapes[index][at] = result->shape[i];
+            of->strides[index][at++] = result->strides ? result->strides[i] : 0;
+        } else if (result->shape[i] != 1) {
+            core_refuse(of->state, of->state->bad_value, BP_E_SHAPE, "linalg.%s: out has not size 1 in dimension %d",
+                        of->name, i);
+            return false;
+        }
+    }
+    result->ndim = at;
+    result->shape = of->shapes[index];
+    result->strides = result->strides ? of->strides[index] : NULL;
+    return true;
+}
+
+static bool library_failed(const calculation *of, bp_status status) {
+    if (status != BP_OK) {
+        core_fail(of->state, status, NULL);
+    }
+    return status != BP_OK;
+}
+
+static bool make_output(calculation *of, int index) {
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    if (library_failed(of, bp_linalg_shape(&of->call, index, &dtype, &ndim, shape))) {
+        return false;
+    }
+    if (of->keepdim) {
+        keep_dims(of, &ndim, shape);
+    }
+    if (library_failed(of, bp_tensor_new(&of->fresh[index], dtype, ndim, shape))) {
+        return false;
+    }
+    of->results[index] = of->fresh[index]->dl_tensor;
+    return true;
+}
+
+/* Where torch has an empty tensor in place of a result that mode or driver does not give. */
+static bool make_empty(calculation *of, int index) {
+    static const int64_t nothing[] = {0};
+    bp_linalg_call call = of->call;
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    call.mode = call.op == BP_OP_QR ? BP_QR_REDUCED : BP_LSTSQ_GELSD;
+    return !library_failed(of, bp_linalg_shape(&call, index, &dtype, &ndim, shape)) &&
+           !library_failed(of, bp_tensor_new(&of->fresh[index], dtype, 1, nothing));
+}
+
+/* Each output is None: not wanted; True: a fresh one; False: an empty one; or the array that takes it. */
+static bool read_outputs(calculation *of, PyObject *outputs) {
+    if (PyTuple_Size(outputs) != of->outputs) {
+        PyErr_Format(PyExc_ValueError, "%s gives %d results", of->name, of->outputs);
+        return false;
+    }
+    for (int i = 0; i < of->outputs; i++) {
+        PyObject *wanted = PyTuple_GetItem(outputs, i);
+        int index = of->inputs + i;
+        if (wanted == Py_None) {
+            continue;
+        }
+        if (wanted == Py_False) {
+            if (!make_empty(of, index)) {
+                return false;
+            }
+            continue;
+        }
+        if (wanted == Py_True) {
+            if (!make_output(of, index)) {
+                return false;
+            }
+        } else {
+            char name[16];
+            name_of(bp_op_outputs(of->call.op), i, name, sizeof name);
+            if (!core_operand(of->state, &of->arrays[index], wanted, name, true)) {
+                return false;
+            }
+            of->results[index] = of->arrays[index].tensor;
+        }
+        if (of->keepdim && !drop_dims(of, index)) {
+            return false;
+        }
+        of->call.operand[index] = &of->results[index];
+    }
+    return true;
+}
+
+/* ---- The call ---- */
+
+static bool parse(calculation *of, PyObject *values, PyObject *names, int *explain) {
+    static char *known[] = {"",          "",      "",     "mode", "upper", "right", "adjoint", "unitriangular",
+                            "hermitian", "check", "rtol", "atol", "order", "dim",   "keepdim", "settings",
+                            "explain",   NULL};
+    PyObject *inputs, *outputs, *rtol = Py_None, *atol = Py_None, *dim = Py_None, *settings = Py_None;
+    const char *mode = "";
+    int keepdim = 0;
+    bp_linalg_call *call = &of->call;
+    call->struct_size = sizeof *call;
+    return PyArg_ParseTupleAndKeywords(values, names, "sO!O!|$sppppppOOdOpOp:linalg", known, &of->name, &PyTuple_Type,
+                                       &inputs, &PyTuple_Type, &outputs, &mode, &call->upper, &call->right,
+                                       &call->adjoint, &call->unitriangular, &call->hermitian, &call->check, &rtol,
+                                       &atol, &call->order, &dim, &keepdim, &settings, explain) &&
+           ((of->keepdim = keepdim), find_operation(of)) && find_mode(of, mode) &&
+           read_tolerance(rtol, &of->rtol, &call->rtol) && read_tolerance(atol, &of->atol, &call->atol) &&
+           core_options(of->state, settings, &of->options, &of->options_owner) && read_inputs(of, inputs, dim) &&
+           read_outputs(of, outputs);
+}
+
+static bp_status explain_call(const void *context, bp_explanation **explanation) {
+    const calculation *of = context;
+    return bp_linalg_explain(explanation, of->options, &of->call);
+}
+
+/* The results as a tuple; None for those that are not there, and for those that the caller's arrays have taken. */
+static PyObject *results(calculation *of) {
+    PyObject *tuple = PyTuple_New(of->outputs);
+    for (int i = 0; tuple && i < of->outputs; i++) {
+        DLManagedTensorVersioned *memory = of->fresh[of->inputs + i];
+        PyObject *result = Py_None;
+        of->fresh[of->inputs + i] = NULL; /* core_tensor takes it, also when it fails */
+        if (memory) {
+            result = core_tensor(of->state, memory);
+        } else {
+            Py_INCREF(result);
+        }
+        if (!result) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SetItem(tuple, i, result);
+        }
+    }
+    return tuple;
+}
+
+static PyObject *calculate(calculation *of) {
+    bp_status status;
+    Py_BEGIN_ALLOW_THREADS status = bp_linalg(of->options, &of->call);
+    Py_END_ALLOW_THREADS return status == BP_OK ? results(of)
+                                                : core_fail_explained(of->state, status, explain_call, of);
+}
+
+static void release(calculation *of) {
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        core_operand_release(&of->arrays[i]);
+        if (of->fresh[i]) {
+            of->fresh[i]->deleter(of->fresh[i]);
+        }
+    }
+    Py_CLEAR(of->options_owner);
+    PyMem_Free(of);
+}
+
+PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
+    int explain = 0;
+    PyObject *result = NULL;
+    calculation *of = PyMem_Calloc(1, sizeof *of); /* too much for a thread's stack */
+    if (!of) {
+        return PyErr_NoMemory();
+    }
+    core_state *state = core_state_of(module);
+    of->state = state;
+    core_leave_dropped();
+    if (parse(of, values, names, &explain)) {
+        result = explain ? core_explanation(state, explain_call, of) : calculate(of);
+    }
+    release(of);
+    return core_finish(state, result);
+}
+
+PyObject *core_linalg_prefer(PyObject *module, PyObject *name) {
+    core_state *state = core_state_of(module);
+    PyObject *bytes = core_bytes(state, name, "backend");
+    if (!bytes) {
+        return NULL;
+    }
+    bp_status status;
+    const char *text = PyBytes_AsString(bytes);
+    Py_BEGIN_ALLOW_THREADS status = bp_linalg_prefer(text);
+    Py_END_ALLOW_THREADS PyObject *result = NULL;
+    if (status == BP_OK) {
+        result = Py_None;
+        Py_INCREF(result);
+    } else {
+        core_fail(state, status, NULL);
+    }
+    Py_DECREF(bytes);
+    return core_finish(state, result);
+}
