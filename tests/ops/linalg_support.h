@@ -15,6 +15,9 @@ typedef struct test_call {
     bool made[BP_LINALG_OPERANDS];
 } test_call;
 
+/* What is random from here on is the same as the last time. */
+void test_call_seed(unsigned start);
+
 void test_call_start(test_call *c, bp_op op);
 
 /* Operand `index`, random; the shape is a list of `ndim` sizes. */

@@ -16,8 +16,13 @@ void test_call_start(test_call *c, bp_op op) {
     c->call.op = op;
 }
 
+static unsigned seed = 1;
+
+void test_call_seed(unsigned start) {
+    seed = start;
+}
+
 static void make(test_call *c, int index, bp_dtype dtype, int ndim, const int64_t *shape, test_order order) {
-    static unsigned seed = 1;
     test_tensor_new(&c->tensor[index], dtype, ndim, shape, order, &seed);
     c->made[index] = true;
     c->call.operand[index] = &c->tensor[index].view.tensor;
