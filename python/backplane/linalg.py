@@ -124,8 +124,8 @@ _INPUTS = {"lu_solve": ("LU", "pivots", "B"), "cholesky_solve": ("B", "L"), "cho
 class _Request:
     """One call: what the extension gets, and what is made of what it returns."""
 
-    def __init__(self, op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], kind: Optional[Callable[..., Any]] = None,
-                 out: Any = None, **words: Any) -> None:
+    def __init__(self, op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], kind: Optional[Callable[..., Any]],
+                 out: Any, **words: Any) -> None:
         self.op, self.inputs, self.kind, self.words = op, inputs, kind, words
         self.given = self._place(outputs, out)
         self.outputs = outputs if out is None else tuple(
@@ -172,8 +172,19 @@ def _operation(function: Function) -> Function:
     return cast(Function, run)
 
 
-def _ask(*arguments: Any, **words: Any) -> Any:
-    return _Request(*arguments, **words)
+Results = TypeVar("Results")
+
+
+def _ask(op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any) -> Any:
+    """For one result. An output is True where it is wanted, False where an empty array takes its place, else None."""
+    return _Request(op, inputs, outputs, None, out, **words)
+
+
+def _ask_for(
+    kind: Callable[..., Results], op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any
+) -> Results:
+    """For several, as a tuple with names."""
+    return cast(Results, _Request(op, inputs, outputs, kind, out, **words))
 
 
 # ---- Inverses and solutions ----
@@ -188,7 +199,7 @@ def inv(A: Any, *, out: Any = None) -> Any:
 @_operation
 def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
     """The inverse, and for each item of the batch 0 or the number of the zero on the diagonal of U."""
-    return _ask("inv", (A,), (True, True), InvEx, out, check=check_errors)
+    return _ask_for(InvEx, "inv", (A,), (True, True), out, check=check_errors)
 
 
 @_operation
@@ -200,7 +211,7 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
 @_operation
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> SolveEx:
     """X as solve(), and an info for each item."""
-    return _ask("solve", (A, B), (True, True), SolveEx, out, right=not left, check=check_errors)
+    return _ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, check=check_errors)
 
 
 @_operation
@@ -222,7 +233,7 @@ def lstsq(
     wanted = (True, True, mode != "gels", mode in ("gelsd", "gelss"))
     if out is not None:
         raise bad_value("linalg.lstsq: out is not taken", "E_ARGUMENT")
-    return _ask("lstsq", (A, B), wanted, LeastSquares, mode=mode, rtol=rcond)
+    return _ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=rcond)
 
 
 # ---- Factors ----
@@ -237,7 +248,7 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
 @_operation
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> CholeskyEx:
     """The factor, and for each item 0 or the order of the leading minor that is not positive definite."""
-    return _ask("cholesky", (A,), (True, True), CholeskyEx, out, upper=upper, check=check_errors)
+    return _ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, check=check_errors)
 
 
 @_operation
@@ -261,21 +272,21 @@ def _pivot(op: str, pivot: bool) -> None:
 def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
     """L and U in one matrix, and the pivots as LAPACK counts them."""
     _pivot("lu_factor", pivot)
-    return _ask("lu_factor", (A,), (True, True, None), LUFactor, out)
+    return _ask_for(LUFactor, "lu_factor", (A,), (True, True, None), out)
 
 
 @_operation
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> LUFactorEx:
     """The same, and for each item 0 or the number of the zero on the diagonal of U."""
     _pivot("lu_factor_ex", pivot)
-    return _ask("lu_factor", (A,), (True, True, True), LUFactorEx, out, check=check_errors)
+    return _ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, check=check_errors)
 
 
 @_operation
 def lu(A: Any, *, pivot: bool = True, out: Any = None) -> LU:
     """P, L, U with A = P L U."""
     _pivot("lu", pivot)
-    return _ask("lu", (A,), (True, True, True), LU, out)
+    return _ask_for(LU, "lu", (A,), (True, True, True), out)
 
 
 @_operation
@@ -298,7 +309,7 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> QR:
     _word("qr", "mode", mode, ("reduced", "complete", "r"))
     if mode == "r" and out is not None:
         raise bad_value("linalg.qr: out is not taken with mode r", "E_ARGUMENT")
-    return _ask("qr", (A,), (mode != "r", True), QR, out, mode=mode)
+    return _ask_for(QR, "qr", (A,), (mode != "r", True), out, mode=mode)
 
 
 # ---- Eigenvalues and singular values ----
@@ -311,7 +322,7 @@ def _upper(op: str, UPLO: Any) -> bool:
 @_operation
 def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Eigen:
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which one triangle is read."""
-    return _ask("eigh", (A,), (True, True), Eigen, out, upper=_upper("eigh", UPLO))
+    return _ask_for(Eigen, "eigh", (A,), (True, True), out, upper=_upper("eigh", UPLO))
 
 
 @_operation
@@ -323,7 +334,7 @@ def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
 @_operation
 def eig(A: Any, *, out: Any = None) -> Eigen:
     """Eigenvalues and eigenvectors of any square matrices; both are complex."""
-    return _ask("eig", (A,), (True, True), Eigen, out)
+    return _ask_for(Eigen, "eig", (A,), (True, True), out)
 
 
 @_operation
@@ -341,7 +352,7 @@ def _no_driver(op: str, driver: Optional[str]) -> None:
 def svd(A: Any, full_matrices: bool = True, *, driver: Optional[str] = None, out: Any = None) -> SVD:
     """U, S, Vh with A = U diag(S) Vh and S descending."""
     _no_driver("svd", driver)
-    return _ask("svd", (A,), (True, True, True), SVD, out, mode="full" if full_matrices else "thin")
+    return _ask_for(SVD, "svd", (A,), (True, True, True), out, mode="full" if full_matrices else "thin")
 
 
 @_operation
@@ -363,7 +374,7 @@ def det(A: Any, *, out: Any = None) -> Any:
 @_operation
 def slogdet(A: Any, *, out: Any = None) -> SignedLogarithm:
     """Sign and logarithm of the absolute value of the determinant; 0 and -inf for a singular matrix."""
-    return _ask("slogdet", (A,), (True, True), SignedLogarithm, out)
+    return _ask_for(SignedLogarithm, "slogdet", (A,), (True, True), out)
 
 
 @_operation

@@ -364,7 +364,7 @@ def test_preferred_libraries():
     assert linalg(linalg("Magma")).name == "Magma"
     assert blas("cublaslt").name == "Cublaslt" and blas("hipblas").name == "Cublas"
     with pytest.raises(RuntimeError):
-        linalg("lapack")
+        linalg("lapac")
     with pytest.raises(TypeError):
         blas(3)
     assert linalg().name == "Magma"
