@@ -63,6 +63,20 @@ bp_status bp__driver_load(bp__driver *driver);
 /* The same before a plan is made: fails also where the library is lost to this process. */
 bp_status bp__driver_ready(bp__driver *driver);
 
+/* ---- Illegal arguments (xerbla.c) ---- */
+
+/* What a library's xerbla was told. */
+typedef struct bp__driver_illegal {
+    char routine[24];
+    int64_t argument; /* counted from 1; 0: nothing was told */
+} bp__driver_illegal;
+
+/* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. */
+void bp__driver_listen(bp__driver_illegal *heard);
+/* Leads the loaded library's reports to us, as far as it was linked so that this can be done. */
+void bp__driver_lead_xerbla(bp__driver *driver);
+bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard);
+
 /* ---- Threads (threads.c) ---- */
 
 /* Brings the count to `want` for calls of this thread; returns what bp__driver_threads_end needs to bring the thread's

@@ -134,6 +134,9 @@ static bp_status load(bp__driver *driver) {
         status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
                             driver->library->id, driver->library->path);
     }
+    if (status == BP_OK && (driver->library->kinds & BP_LIB_LAPACK)) {
+        bp__driver_lead_xerbla(driver);
+    }
     bp__driver_leave(driver->trace, seat);
     return status;
 }

@@ -90,8 +90,14 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__driver_settling *settl
     }
     plan->settling = bp__driver_settle_plan(driver, settling);
     int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
+    bp__driver_illegal heard = {0};
+    bp__driver_listen(&heard);
     status = plan->recipe->prepare(plan);
+    bp__driver_listen(NULL);
     bp__driver_end(driver, &plan->settling, before);
+    if (status == BP_OK && heard.argument != 0) {
+        status = bp__driver_fail_illegal(driver, &heard);
+    }
     if (status == BP_OK && plan->too_large) {
         status = driver->host->fail(BP_E_NO_MEMORY, "the workspace is larger than the memory can be");
     }

@@ -41,14 +41,18 @@ static void place_item(const bp__lapack_plan *plan, const walk *at, void *const 
 }
 
 /* What the contract of bp_linalg_problem says about the outcome of an item. */
-static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info) {
+static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info,
+                          const bp__driver_illegal *heard) {
     const bp_host *host = plan->driver->host;
+    if (heard->argument != 0) {
+        return bp__driver_fail_illegal(plan->driver, heard);
+    }
     if (info == BP__LAPACK_NON_FINITE) {
         bp__lapack_spoil(plan, item);
         info = BP_INFO_NON_FINITE;
     } else if (info < 0) {
-        return host->fail(BP_E_INTERNAL, "linalg.%s: library '%s' found argument %" PRId64 " of %s illegal",
-                          plan->recipe->algorithm, plan->driver->library->id, -info, plan->recipe->algorithm);
+        return host->fail(BP_E_INTERNAL, "library '%s' found argument %" PRId64 " illegal in one of %s",
+                          plan->driver->library->id, -info, plan->recipe->algorithm);
     }
     if (plan->info_operand >= 0 && item->operand[plan->info_operand]) {
         *(int32_t *)item->operand[plan->info_operand] = (int32_t)info;
@@ -56,7 +60,8 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
     return info != 0 && plan->problem.of.linalg.check ? host->fail_numeric(&plan->problem, item->number, info) : BP_OK;
 }
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch) {
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch,
+                           const bp__driver_illegal *heard) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_item item = {.scratch = scratch};
     walk at = {0};
@@ -66,7 +71,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
         item.number = i;
         place_item(plan, &at, operands, !clean, &item);
         bp_status status = plan->recipe->run(plan, &item, &info);
-        status = status == BP_OK ? conclude(plan, &item, info) : status;
+        status = status == BP_OK ? conclude(plan, &item, info, heard) : status;
         if (status != BP_OK) {
             return status;
         }
@@ -90,7 +95,10 @@ bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands) {
         }
     }
     int before = bp__driver_begin(driver, &plan->settling);
-    bp_status status = run_items(plan, operands, scratch);
+    bp__driver_illegal heard = {0};
+    bp__driver_listen(&heard);
+    bp_status status = run_items(plan, operands, scratch, &heard);
+    bp__driver_listen(NULL);
     bp__driver_end(driver, &plan->settling, before);
     return status;
 }
