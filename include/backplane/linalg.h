@@ -69,7 +69,7 @@ BP_API bp_status bp_linalg_prefer(const char *library);
 
 /* ---- Inverses and solutions ---- */
 
-/* inverse (*,n,n) of A (*,n,n); getrf, getrs with the identity. BP_E_SINGULAR: info is the zero diagonal element of U,
+/* inverse (*,n,n) of A (*,n,n); getrf, getri. BP_E_SINGULAR: info is the zero diagonal element of U,
  * counted from 1. inv_ex takes info, which may be NULL. */
 BP_API bp_status bp_inv(const DLTensor *a, DLTensor *inverse);
 BP_API bp_status bp_inv_ex(const DLTensor *a, DLTensor *inverse, DLTensor *info);

@@ -307,7 +307,7 @@ static void test_verdicts(void **state) {
     bp_library_info row = fake_row("openblas", 32), wide = fake_row("openblas", 64), unknown = fake_row("openblas", 0);
     bp_verdict verdict;
     assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_ACCEPTED);
-    assert_string_equal(verdict.algorithm, "getrf, getrs");
+    assert_string_equal(verdict.algorithm, "getrf, getri");
     assert_true(verdict.cost_ns > 0 && verdict.threads == 1);
     assert_int_equal(judge(&unknown, &problem, &verdict), BP_REASON_OTHER);
     other.of.linalg.empty = 1;

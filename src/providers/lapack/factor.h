@@ -4,9 +4,10 @@
 
 #include "providers/lapack/lapack.h"
 
-/* Loads `view` from operand A, number 0, and factors it, with the pivots at `pivots` in the library's integers. */
+/* Loads `view` from operand A, number 0, or its transpose, and factors it, with the pivots at `pivots` in the library's
+ * integers. */
 void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
-                       void *pivots, int64_t *info);
+                       bool transposed, void *pivots, int64_t *info);
 /* The same for a square A in scratch memory, where the factors of the transpose do as well: item->turned tells. A
  * row-major A is copied as it lies then. Where that is found singular A itself is factored, so that info counts in A's
  * columns. */

@@ -7,8 +7,8 @@
 
 /* ---- The factorization ---- */
 
-static void factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
-                   bool transposed, void *pivots, int64_t *info) {
+void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
+                       bool transposed, void *pivots, int64_t *info) {
     if (!bp__lapack_load(plan, item, view, 0, transposed, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return;
@@ -19,19 +19,14 @@ static void factor(const bp__lapack_plan *plan, const bp__lapack_item *item, con
     *info = bp__lapack_value(plan, &result);
 }
 
-void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
-                       void *pivots, int64_t *info) {
-    factor(plan, item, view, false, pivots, info);
-}
-
 void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,
                               void *pivots, int64_t *info) {
     const bp_linalg_operand *a = bp__lapack_operand(plan, 0);
     item->turned = llabs(a->column) < llabs(a->row);
-    factor(plan, item, view, item->turned, pivots, info);
+    bp__lapack_factor(plan, item, view, item->turned, pivots, info);
     if (item->turned && *info > 0) {
         item->turned = false;
-        factor(plan, item, view, false, pivots, info);
+        bp__lapack_factor(plan, item, view, false, pivots, info);
     }
 }
 
@@ -74,7 +69,7 @@ static void write_pivots(const bp__lapack_plan *plan, const bp__lapack_item *ite
 
 static bp_status run_factor(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     void *pivots = item->scratch + plan->at[0];
-    bp__lapack_factor(plan, item, &plan->view[LU_VIEW], pivots, info);
+    bp__lapack_factor(plan, item, &plan->view[LU_VIEW], false, pivots, info);
     if (*info >= 0) {
         bp__lapack_store(plan, item, &plan->view[LU_VIEW]);
         write_pivots(plan, item, pivots);
@@ -127,7 +122,7 @@ static bp_status run_lu(const bp__lapack_plan *plan, bp__lapack_item *item, int6
     const bp__lapack_view *view = &plan->view[LU_VIEW];
     void *pivots = item->scratch + plan->at[0], *lu = item->scratch + view->at, *u = item->scratch + plan->at[2];
     int64_t k = count_of(plan);
-    bp__lapack_factor(plan, item, view, pivots, info);
+    bp__lapack_factor(plan, item, view, false, pivots, info);
     if (*info < 0) {
         return BP_OK;
     }
