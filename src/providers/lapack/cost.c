@@ -4,11 +4,11 @@
  * that runs at the speed of memory and loops; and the copies of the operands. */
 #include "providers/lapack/lapack.h"
 
-#define ITEM 400.0         /* nanoseconds of an item that are there however small it is */
-#define PANEL_ELEMENT 0.25 /* nanoseconds for an element of A in the columns that are worked on one by one */
-#define PANEL_COLUMN 60.0  /* ... and for a column */
-#define COPY_ELEMENT 1.0
-#define USUAL_EFFICIENCY 0.7
+#define ITEM 120.0        /* nanoseconds of an item that are there however small it is */
+#define PANEL_ELEMENT 1.0 /* nanoseconds for an element of A in the columns that are worked on one by one */
+#define PANEL_COLUMN 45.0 /* ... and for a column */
+#define COPY_ELEMENT 0.5
+#define USUAL_EFFICIENCY 0.55
 #define PANELS 64.0 /* columns between two points where all threads meet */
 
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,

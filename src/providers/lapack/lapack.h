@@ -40,7 +40,7 @@ struct bp__lapack_recipe {
     const bp__lapack_recipe *(*variant)(const bp_problem *problem);
     bp__lapack_routine routines[BP__LAPACK_MOST_ROUTINES];
     int routine_count;
-    double efficiency; /* the part of a matrix product's rate that large problems reach; 0 counts as 0.7 */
+    double efficiency; /* the part of a matrix product's rate that large problems reach; 0 counts as 0.55 */
     bp_status (*prepare)(bp__lapack_plan *plan);
     bp_status (*run)(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info);
     double (*work)(const bp_linalg_problem *problem);
@@ -164,8 +164,8 @@ bp__lapack_view bp__lapack_place(bp__lapack_plan *plan, int operand, bool transp
 bp__lapack_view bp__lapack_place_apart(bp__lapack_plan *plan, int operand, bool transposed, bool conjugate);
 void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *item);
 /* Fills the view's memory from input number `from`, whose rows and columns (transposed when `transposed`) it has;
- * nothing is copied where the view is that input, in place. False: an element of `part`, told in terms of the view, is
- * not finite. */
+ * nothing is copied where the view is that input, in place, and what is outside of `part`, told in terms of the view,
+ * may be left out. False: an element of `part` is not finite. */
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
                      bool transposed, bp__lapack_part part);
 /* Brings the view's memory to its operand, where it does not lie there. */

@@ -139,6 +139,20 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
 
 #define BLOCK_BYTES 32768 /* copied, then looked at while it is in the first cache */
 
+/* Column by column, since in each a part is one piece: what is not read need not be copied. */
+static bool load_part(const bp__lapack_plan *plan, const bp__lapack_view *view, char *to, const char *source,
+                      int64_t column, bp__lapack_part part) {
+    int64_t size = (int64_t)plan->size, reals = reals_of(plan->dtype);
+    bool fine = true;
+    for (int64_t j = 0; j < view->columns && fine; j++) {
+        int64_t first, end = rows_of(part, view->rows, j, &first);
+        char *at = to + (j * view->ld + first) * size;
+        memcpy(at, source + (j * column + first) * size, (size_t)((end - first) * size));
+        fine = finite_run(plan->dtype, at, (end - first) * reals);
+    }
+    return fine;
+}
+
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
                      bool transposed, bp__lapack_part part) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, from);
@@ -148,6 +162,9 @@ bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, c
     const char *source = item->operand[from];
     if (to == source) {
         return bp__lapack_finite(plan->dtype, view->rows, view->columns, source, row, column, part);
+    }
+    if (part != BP__LAPACK_WHOLE && row == 1 && !view->conjugate) {
+        return load_part(plan, view, to, source, column, part);
     }
     int64_t block = BLOCK_BYTES / (view->rows * size + 1) + 8;
     bool fine = true;

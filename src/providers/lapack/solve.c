@@ -67,6 +67,7 @@ const bp__lapack_recipe bp__lapack_inv = {
     .algorithm = "getrf, getri",
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getri},
     .routine_count = 2,
+    .efficiency = 0.4,
     .prepare = prepare_inv,
     .run = run_inv,
     .work = work_inv,
