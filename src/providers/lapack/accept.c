@@ -25,7 +25,7 @@ static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp
 static bool fits(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                  bp_verdict *verdict) {
     const bp_linalg_problem *l = &problem->of.linalg;
-    double largest = recipe->largest ? recipe->largest(l) : 0;
+    double largest = recipe->largest ? recipe->largest(problem) : 0;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *x = &l->operand[i];
         double size = (double)(x->rows > x->columns ? x->rows : x->columns);

@@ -27,7 +27,7 @@
 
 #define BP__LAPACK_NON_FINITE INT64_MIN
 #define BP__LAPACK_VIEWS 4
-#define BP__LAPACK_SIZES 4
+#define BP__LAPACK_SIZES 8
 #define BP__LAPACK_MOST_ROUTINES 8
 
 typedef struct bp__lapack_plan bp__lapack_plan;
@@ -45,7 +45,7 @@ struct bp__lapack_recipe {
     bp_status (*run)(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info);
     double (*work)(const bp_linalg_problem *problem);
     /* The largest integer handed to the library besides the sizes of operands, a workspace for one; NULL: none. */
-    double (*largest)(const bp_linalg_problem *problem);
+    double (*largest)(const bp_problem *problem);
 };
 
 /* recipes.c; NULL: the operation is not offered. */

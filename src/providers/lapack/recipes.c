@@ -13,6 +13,15 @@ static const bp__lapack_recipe *const recipes[] = {
     [BP_OP_SOLVE_TRIANGULAR] = &bp__lapack_solve_triangular,
     [BP_OP_DET] = &bp__lapack_det,
     [BP_OP_SLOGDET] = &bp__lapack_slogdet,
+    [BP_OP_QR] = &bp__lapack_qr,
+    [BP_OP_EIGH] = &bp__lapack_eigh,
+    [BP_OP_EIG] = &bp__lapack_eig,
+    [BP_OP_SVD] = &bp__lapack_svd,
+    [BP_OP_LSTSQ] = &bp__lapack_lstsq,
+    [BP_OP_PINV] = &bp__lapack_pinv,
+    [BP_OP_MATRIX_RANK] = &bp__lapack_matrix_rank,
+    [BP_OP_COND] = &bp__lapack_cond,
+    [BP_OP_MATRIX_NORM] = &bp__lapack_matrix_norm,
 };
 
 const bp__lapack_recipe *bp__lapack_recipe_of(const bp_problem *problem) {

@@ -12,5 +12,15 @@ extern const bp__lapack_recipe bp__lapack_inv, bp__lapack_solve, bp__lapack_solv
 extern const bp__lapack_recipe bp__lapack_det, bp__lapack_slogdet;
 /* cholesky.c */
 extern const bp__lapack_recipe bp__lapack_cholesky, bp__lapack_cholesky_solve, bp__lapack_cholesky_inverse;
+/* qr.c */
+extern const bp__lapack_recipe bp__lapack_qr;
+/* eigh.c, eig.c, svd.c */
+extern const bp__lapack_recipe bp__lapack_eigh, bp__lapack_eig, bp__lapack_svd;
+/* lstsq.c */
+extern const bp__lapack_recipe bp__lapack_lstsq;
+/* pinv.c, rank.c */
+extern const bp__lapack_recipe bp__lapack_pinv, bp__lapack_matrix_rank;
+/* cond.c, norm.c */
+extern const bp__lapack_recipe bp__lapack_cond, bp__lapack_matrix_norm;
 
 #endif

@@ -26,6 +26,52 @@
 #define BP__LAPACK_ARGS_trsm(T, R, INT)                                                                                \
     (const char *side, const char *uplo, const char *trans, const char *diag, const INT *m, const INT *n,              \
      const T *alpha, const T *a, const INT *lda, T *b, const INT *ldb, size_t, size_t, size_t, size_t)
+#define BP__LAPACK_ARGS_gemm(T, R, INT)                                                                                \
+    (const char *transa, const char *transb, const INT *m, const INT *n, const INT *k, const T *alpha, const T *a,     \
+     const INT *lda, const T *b, const INT *ldb, const T *beta, T *c, const INT *ldc, size_t, size_t)
+#define BP__LAPACK_ARGS_geqrf(T, R, INT)                                                                               \
+    (const INT *m, const INT *n, T *a, const INT *lda, T *tau, T *work, const INT *lwork, INT *info)
+#define BP__LAPACK_ARGS_orgqr(T, R, INT)                                                                               \
+    (const INT *m, const INT *n, const INT *k, T *a, const INT *lda, const T *tau, T *work, const INT *lwork, INT *info)
+#define BP__LAPACK_ARGS_syevd(T, R, INT)                                                                               \
+    (const char *jobz, const char *uplo, const INT *n, T *a, const INT *lda, R *w, T *work, const INT *lwork,          \
+     INT *iwork, const INT *liwork, INT *info, size_t, size_t)
+#define BP__LAPACK_ARGS_heevd(T, R, INT)                                                                               \
+    (const char *jobz, const char *uplo, const INT *n, T *a, const INT *lda, R *w, T *work, const INT *lwork,          \
+     R *rwork, const INT *lrwork, INT *iwork, const INT *liwork, INT *info, size_t, size_t)
+#define BP__LAPACK_ARGS_geev_real(T, R, INT)                                                                           \
+    (const char *jobvl, const char *jobvr, const INT *n, T *a, const INT *lda, T *wr, T *wi, T *vl, const INT *ldvl,   \
+     T *vr, const INT *ldvr, T *work, const INT *lwork, INT *info, size_t, size_t)
+#define BP__LAPACK_ARGS_geev_complex(T, R, INT)                                                                        \
+    (const char *jobvl, const char *jobvr, const INT *n, T *a, const INT *lda, T *w, T *vl, const INT *ldvl, T *vr,    \
+     const INT *ldvr, T *work, const INT *lwork, R *rwork, INT *info, size_t, size_t)
+#define BP__LAPACK_ARGS_gesdd_real(T, R, INT)                                                                          \
+    (const char *jobz, const INT *m, const INT *n, T *a, const INT *lda, R *s, T *u, const INT *ldu, T *vt,            \
+     const INT *ldvt, T *work, const INT *lwork, INT *iwork, INT *info, size_t)
+#define BP__LAPACK_ARGS_gesdd_complex(T, R, INT)                                                                       \
+    (const char *jobz, const INT *m, const INT *n, T *a, const INT *lda, R *s, T *u, const INT *ldu, T *vt,            \
+     const INT *ldvt, T *work, const INT *lwork, R *rwork, INT *iwork, INT *info, size_t)
+#define BP__LAPACK_ARGS_gels(T, R, INT)                                                                                \
+    (const char *trans, const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb,       \
+     T *work, const INT *lwork, INT *info, size_t)
+#define BP__LAPACK_ARGS_gelsy_real(T, R, INT)                                                                          \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, INT *jpvt,               \
+     const R *rcond, INT *rank, T *work, const INT *lwork, INT *info)
+#define BP__LAPACK_ARGS_gelsy_complex(T, R, INT)                                                                       \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, INT *jpvt,               \
+     const R *rcond, INT *rank, T *work, const INT *lwork, R *rwork, INT *info)
+#define BP__LAPACK_ARGS_gelsd_real(T, R, INT)                                                                          \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, R *s, const R *rcond,    \
+     INT *rank, T *work, const INT *lwork, INT *iwork, INT *info)
+#define BP__LAPACK_ARGS_gelsd_complex(T, R, INT)                                                                       \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, R *s, const R *rcond,    \
+     INT *rank, T *work, const INT *lwork, R *rwork, INT *iwork, INT *info)
+#define BP__LAPACK_ARGS_gelss_real(T, R, INT)                                                                          \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, R *s, const R *rcond,    \
+     INT *rank, T *work, const INT *lwork, INT *info)
+#define BP__LAPACK_ARGS_gelss_complex(T, R, INT)                                                                       \
+    (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, R *s, const R *rcond,    \
+     INT *rank, T *work, const INT *lwork, R *rwork, INT *info)
 
 /* The one list: name here, stem of the routine for real types, for complex types; NULL where it has no such form. */
 #define BP__LAPACK_ROUTINES(X)                                                                                         \
@@ -35,7 +81,23 @@
     X(potrf, "potrf", "potrf")                                                                                         \
     X(potrs, "potrs", "potrs")                                                                                         \
     X(potri, "potri", "potri")                                                                                         \
-    X(trsm, "trsm", "trsm")
+    X(trsm, "trsm", "trsm")                                                                                            \
+    X(gemm, "gemm", "gemm")                                                                                            \
+    X(geqrf, "geqrf", "geqrf")                                                                                         \
+    X(orgqr, "orgqr", "ungqr")                                                                                         \
+    X(syevd, "syevd", NULL)                                                                                            \
+    X(heevd, NULL, "heevd")                                                                                            \
+    X(geev_real, "geev", NULL)                                                                                         \
+    X(geev_complex, NULL, "geev")                                                                                      \
+    X(gesdd_real, "gesdd", NULL)                                                                                       \
+    X(gesdd_complex, NULL, "gesdd")                                                                                    \
+    X(gels, "gels", "gels")                                                                                            \
+    X(gelsy_real, "gelsy", NULL)                                                                                       \
+    X(gelsy_complex, NULL, "gelsy")                                                                                    \
+    X(gelsd_real, "gelsd", NULL)                                                                                       \
+    X(gelsd_complex, NULL, "gelsd")                                                                                    \
+    X(gelss_real, "gelss", NULL)                                                                                       \
+    X(gelss_complex, NULL, "gelss")
 
 typedef enum bp__lapack_routine {
 #define X(name, real, complex) BP__LAPACK_##name,

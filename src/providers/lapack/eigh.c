@@ -1,0 +1,135 @@
+/* eigh.c - eigenvalues and eigenvectors of Hermitian matrices, for other files too. */
+#include "providers/lapack/spectra.h"
+#include "providers/lapack/recipes.h"
+
+/* ---- syevd and heevd ---- */
+
+enum { JOB, UPLO };
+
+/* Without an item they are asked for their workspace. */
+static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
+                         const bp__lapack_room *room) {
+    const char *job = &plan->letter[JOB], *uplo = &plan->letter[UPLO];
+    bp__lapack_int n = bp__lapack_integer(plan, a->rows), ld = bp__lapack_integer(plan, a->ld), result = {0};
+    void *matrix = item ? bp__lapack_address(a, item) : NULL, *values = item ? bp__lapack_values(plan, item) : NULL;
+    if (plan->complex) {
+        BP__LAPACK_CALL(plan, heevd)
+        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->reals, &room->reals_size,
+         room->integers, &room->integers_size, &result, 1, 1);
+    } else {
+        BP__LAPACK_CALL(plan, syevd)
+        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->integers, &room->integers_size,
+         &result, 1, 1);
+    }
+    return bp__lapack_value(plan, &result);
+}
+
+static bp__lapack_needs needs_of(const bp__lapack_plan *plan, int64_t n) {
+    bool vectors = plan->letter[JOB] == 'V';
+    bp__lapack_needs needs = {.integers = vectors ? 3 + 5 * n : 1};
+    int64_t reals = vectors ? 1 + 6 * n + 2 * n * n : 1 + 2 * n;
+    needs.work = !plan->complex ? reals : vectors ? 2 * n + n * n : n + 1;
+    needs.reals = plan->complex ? reals : 1;
+    return needs;
+}
+
+void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bool vectors, bool upper) {
+    plan->letter[JOB] = vectors ? 'V' : 'N';
+    plan->letter[UPLO] = upper ? 'U' : 'L';
+    bp__lapack_needs needs = needs_of(plan, a->rows);
+    bp__lapack_answer answer;
+    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    call_eigh(plan, NULL, a, &question);
+    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_reserve_values(plan, a->rows);
+    bp__lapack_reserve_room(plan, &needs);
+}
+
+/* The diagonal of a Hermitian matrix is real: what else is there must not count, and not every library leaves it. */
+static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_view *a, char *matrix) {
+    for (int64_t i = 0; plan->complex && i < a->rows; i++) {
+        char *at = matrix + (size_t)(i * a->ld + i) * plan->size;
+        bp__lapack_put(plan->dtype, at, (bp_scalar){bp__lapack_get(plan->dtype, at).re, 0});
+    }
+}
+
+int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
+                           bool transposed) {
+    bp__lapack_part part = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
+    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    if (!bp__lapack_load(plan, item, a, 0, transposed, part)) {
+        return BP__LAPACK_NON_FINITE;
+    }
+    make_diagonal_real(plan, a, bp__lapack_address(a, item));
+    return call_eigh(plan, item, a, &room);
+}
+
+/* ---- What it takes ---- */
+
+double bp__lapack_largest_eigh(const bp_problem *problem) {
+    double n = (double)problem->of.linalg.n;
+    return 1 + 6 * n + 2 * n * n;
+}
+
+/* Reduction to three diagonals; the rest is of lower order. */
+double bp__lapack_work_eigenvalues(const bp_linalg_problem *problem) {
+    double n = (double)problem->n;
+    return 4 * n * n * n / 3;
+}
+
+/* Beside that the vectors of the tridiagonal matrix, and the reflectors applied to them. */
+static double work_vectors(const bp_linalg_problem *problem) {
+    double n = (double)problem->n;
+    return bp__lapack_work_eigenvalues(problem) + 4 * n * n * n / 3 + 2 * n * n * n;
+}
+
+/* ---- The recipes ---- */
+
+enum { A_VIEW };
+
+static bp_status prepare(bp__lapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    bool vectors = l->operand[2].dtype != 0;
+    plan->view[A_VIEW] = vectors ? bp__lapack_place(plan, 2, false) : bp__lapack_place_apart(plan, 0, false, false);
+    bp__lapack_prepare_eigh(plan, &plan->view[A_VIEW], vectors, l->upper);
+    return BP_OK;
+}
+
+static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+    const bp__lapack_view *a = &plan->view[A_VIEW];
+    *info = bp__lapack_eigh_of(plan, item, a, false);
+    if (*info > 0) {
+        bp__lapack_spoil(plan, item);
+    } else if (*info == 0) {
+        bp__lapack_write(plan, item, 1, a->rows, 1, bp__lapack_values(plan, item), a->rows);
+        if (item->operand[2]) {
+            bp__lapack_store(plan, item, a);
+        }
+    }
+    return BP_OK;
+}
+
+static const bp__lapack_recipe with_vectors =
+                                   {
+                                       .algorithm = "syevd",
+                                       .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
+                                       .routine_count = 2,
+                                       .prepare = prepare,
+                                       .run = run,
+                                       .work = work_vectors,
+                                       .largest = bp__lapack_largest_eigh,
+},
+                               values_alone = {
+                                   .algorithm = "syevd",
+                                   .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
+                                   .routine_count = 2,
+                                   .prepare = prepare,
+                                   .run = run,
+                                   .work = bp__lapack_work_eigenvalues,
+};
+
+static const bp__lapack_recipe *variant(const bp_problem *problem) {
+    return problem->of.linalg.operand[2].dtype ? &with_vectors : &values_alone;
+}
+
+const bp__lapack_recipe bp__lapack_eigh = {.variant = variant};

@@ -1,0 +1,301 @@
+/* lstsq.c - least squares by the four drivers of LAPACK, on copies, since they all destroy both operands. */
+#include "providers/lapack/recipes.h"
+#include "providers/lapack/workspace.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The right side and the solution share memory that has as many rows as the longer of the two. */
+enum { A_VIEW, B_VIEW, RESIDUAL_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE };
+enum { RESIDUALS = 3, RANK, S }; /* operands */
+
+/* ---- The drivers; without an item they are asked for their workspace ---- */
+
+typedef struct arguments {
+    const void *rcond;
+    bp__lapack_int m, n, k, lda, ldb, rank, result;
+    void *a, *b, *values, *pivots;
+} arguments;
+
+static arguments arguments_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const void *rcond) {
+    const bp__lapack_view *a = &plan->view[A_VIEW], *b = &plan->view[B_VIEW];
+    return (arguments){
+        .rcond = rcond,
+        .m = bp__lapack_integer(plan, a->rows),
+        .n = bp__lapack_integer(plan, a->columns),
+        .k = bp__lapack_integer(plan, b->columns),
+        .lda = bp__lapack_integer(plan, a->ld),
+        .ldb = bp__lapack_integer(plan, b->ld),
+        .a = item ? bp__lapack_address(a, item) : NULL,
+        .b = item ? bp__lapack_address(b, item) : NULL,
+        .values = item ? bp__lapack_values(plan, item) : NULL,
+        .pivots = item ? item->scratch + plan->at[AT_PIVOTS] : NULL,
+    };
+}
+
+static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+    const char plain = 'N';
+    BP__LAPACK_CALL(plan, gels)
+    (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, room->work, &room->work_size, &x->result, 1);
+}
+
+static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+    if (plan->complex) {
+        BP__LAPACK_CALL(plan, gelsy_complex)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
+         room->reals, &x->result);
+    } else {
+        BP__LAPACK_CALL(plan, gelsy_real)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
+         &x->result);
+    }
+}
+
+static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+    if (plan->complex) {
+        BP__LAPACK_CALL(plan, gelsd_complex)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
+         room->reals, room->integers, &x->result);
+    } else {
+        BP__LAPACK_CALL(plan, gelsd_real)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
+         room->integers, &x->result);
+    }
+}
+
+static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+    if (plan->complex) {
+        BP__LAPACK_CALL(plan, gelss_complex)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
+         room->reals, &x->result);
+    } else {
+        BP__LAPACK_CALL(plan, gelss_real)
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
+         &x->result);
+    }
+}
+
+static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_room *room,
+                           int64_t *rank) {
+    double rcond;
+    bp__lapack_put(plan->real_type, &rcond, (bp_scalar){plan->problem.of.linalg.rtol, 0});
+    arguments x = arguments_of(plan, item, &rcond);
+    switch (plan->problem.of.linalg.mode) {
+    case BP_LSTSQ_GELS:
+        call_gels(plan, &x, room);
+        break;
+    case BP_LSTSQ_GELSD:
+        call_gelsd(plan, &x, room);
+        break;
+    case BP_LSTSQ_GELSS:
+        call_gelss(plan, &x, room);
+        break;
+    default:
+        call_gelsy(plan, &x, room);
+        break;
+    }
+    *rank = bp__lapack_value(plan, &x.rank);
+    return bp__lapack_value(plan, &x.result);
+}
+
+/* ---- Workspace ---- */
+
+/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its answer says more where it is not so. */
+static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t k, bool is_complex) {
+    const int64_t leaf = 25;
+    int64_t levels = 1, wide = (leaf + 1) * (leaf + 1);
+    while (least / (leaf + 1) >> levels > 0) {
+        levels++;
+    }
+    bp__lapack_needs needs = {.integers = 3 * least * levels + 11 * least};
+    if (is_complex) {
+        needs.work = 2 * least + least * k;
+        needs.reals = 10 * least + 2 * least * leaf + 8 * least * levels + 3 * leaf * k +
+                      bp__lapack_most(wide, least * (1 + k) + 2 * k);
+    } else {
+        needs.work = 12 * least + 2 * least * leaf + 8 * least * levels + least * k + wide;
+    }
+    return needs;
+}
+
+static bp__lapack_needs needs_of(const bp_linalg_problem *l, bool is_complex) {
+    int64_t least = bp__lapack_least(l->m, l->n), most = bp__lapack_most(l->m, l->n), n = l->n, k = l->k;
+    switch (l->mode) {
+    case BP_LSTSQ_GELS:
+        return (bp__lapack_needs){.work = least + bp__lapack_most(least, k)};
+    case BP_LSTSQ_GELSD:
+        return needs_of_gelsd(least, k, is_complex);
+    case BP_LSTSQ_GELSS:
+        return (bp__lapack_needs){.work = 3 * least + bp__lapack_most(2 * least, bp__lapack_most(most, k)),
+                                  .reals = 5 * least};
+    default:
+        return (bp__lapack_needs){.work = bp__lapack_most(least + 3 * n + 1, 2 * least + k) + least, .reals = 2 * n};
+    }
+}
+
+static double largest(const bp_problem *problem) {
+    bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
+    bp__lapack_needs needs = needs_of(&problem->of.linalg, is_complex);
+    return (double)bp__lapack_most(needs.work, bp__lapack_most(needs.reals, needs.integers));
+}
+
+/* ---- Residuals ---- */
+
+/* The driver promises that what it leaves below the solution has the norm of the residual, but for gelsy. */
+static bool computes_residual(const bp__lapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    return l->operand[RESIDUALS].dtype && l->m > l->n && l->mode != BP_LSTSQ_GELS && l->mode != BP_LSTSQ_GELSD &&
+           l->mode != BP_LSTSQ_GELSS;
+}
+
+/* gels does not tell that A is zero, and its factor does. */
+static bool has_full_rank(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
+    if (plan->problem.of.linalg.mode != BP_LSTSQ_GELS) {
+        return rank == plan->problem.of.linalg.n;
+    }
+    bp_scalar first = bp__lapack_get(plan->dtype, bp__lapack_address(&plan->view[A_VIEW], item));
+    return first.re != 0 || first.im != 0;
+}
+
+/* B - A X from the operands again. */
+static const bp__lapack_view *subtract(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[B_VIEW], *r = &plan->view[RESIDUAL_VIEW];
+    bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE);
+    bp__lapack_load(plan, item, r, 1, false, BP__LAPACK_WHOLE);
+    bp__lapack_gemm(plan, &(bp__lapack_product){.op_a = 'N',
+                                                .op_b = 'N',
+                                                .alpha = -1,
+                                                .beta = 1,
+                                                .m = r->rows,
+                                                .n = r->columns,
+                                                .k = a->columns,
+                                                .lda = a->ld,
+                                                .ldb = x->ld,
+                                                .ldc = r->ld,
+                                                .a = bp__lapack_address(a, item),
+                                                .b = bp__lapack_address(x, item),
+                                                .c = bp__lapack_address(r, item)});
+    return r;
+}
+
+static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const bp_linalg_operand *to = bp__lapack_operand(plan, RESIDUALS);
+    bool known = l->m > l->n && has_full_rank(plan, item, rank), subtracts = known && computes_residual(plan);
+    const bp__lapack_view *from = subtracts ? subtract(plan, item) : &plan->view[B_VIEW];
+    const char *memory = bp__lapack_address(from, item);
+    for (int64_t j = 0; j < l->k; j++) {
+        double sum = known ? 0 : NAN;
+        for (int64_t i = subtracts ? 0 : l->n; known && i < l->m; i++) {
+            bp_scalar x = bp__lapack_get(plan->dtype, memory + (size_t)(j * from->ld + i) * plan->size);
+            sum += x.re * x.re + x.im * x.im;
+        }
+        char *at = item->operand[RESIDUALS] + j * to->row * (int64_t)plan->real_size;
+        bp__lapack_put(plan->real_type, at, (bp_scalar){sum, 0});
+    }
+}
+
+/* ---- The recipes ---- */
+
+static bp_status prepare(bp__lapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    bp__lapack_needs needs = needs_of(l, plan->complex);
+    bp__lapack_answer answer;
+    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    int64_t rank;
+    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[B_VIEW] = l->m > l->n ? bp__lapack_place_apart(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
+    if (computes_residual(plan)) {
+        plan->view[RESIDUAL_VIEW] = bp__lapack_place_apart(plan, 1, false, false);
+    }
+    call_driver(plan, NULL, &question, &rank);
+    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_reserve_values(plan, bp__lapack_least(l->m, l->n));
+    plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, l->n, plan->integer);
+    bp__lapack_reserve_room(plan, &needs);
+    return BP_OK;
+}
+
+static bool load(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    bp__lapack_view b = plan->view[B_VIEW];
+    b.rows = plan->problem.of.linalg.m;
+    return bp__lapack_load(plan, item, &plan->view[A_VIEW], 0, false, BP__LAPACK_WHOLE) &&
+           bp__lapack_load(plan, item, &b, 1, false, BP__LAPACK_WHOLE);
+}
+
+static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const bp__lapack_view *b = &plan->view[B_VIEW];
+    if (!b->in_place) {
+        bp__lapack_write(plan, item, 2, l->n, l->k, bp__lapack_address(b, item), b->ld);
+    }
+    if (item->operand[RANK]) {
+        *(int64_t *)(void *)item->operand[RANK] = rank;
+    }
+    if (item->operand[S]) {
+        int64_t count = bp__lapack_least(l->m, l->n);
+        bp__lapack_write(plan, item, S, count, 1, bp__lapack_values(plan, item), count);
+    }
+    if (item->operand[RESIDUALS]) {
+        write_residuals(plan, item, rank);
+    }
+}
+
+static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    int64_t rank = 0;
+    if (!load(plan, item)) {
+        *info = BP__LAPACK_NON_FINITE;
+        return BP_OK;
+    }
+    /* Zeros: every column is free to move to any place. */
+    memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
+    *info = call_driver(plan, item, &room, &rank);
+    if (*info > 0) {
+        bp__lapack_spoil(plan, item);
+    } else if (*info == 0) {
+        write_results(plan, item, rank);
+    }
+    return BP_OK;
+}
+
+/* A factorization with orthogonal matrices, and what is done to each right side. */
+static double work_factor(const bp_linalg_problem *problem) {
+    double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
+    return 2 * k * (m * n - (m + n) * k / 2 + k * k / 3) + 4 * m * n * (double)problem->k;
+}
+
+/* Two diagonals are left of A, and the iteration turns the right sides with it; gelss turns a matrix too. */
+static double work_values(const bp_linalg_problem *problem) {
+    double least = (double)bp__lapack_least(problem->m, problem->n);
+    double turned = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
+    return 2 * work_factor(problem) + turned;
+}
+
+#define RECIPE(NAME, TEXT, WORK, ...)                                                                                  \
+    static const bp__lapack_recipe NAME = {.algorithm = TEXT,                                                          \
+                                           .routines = {__VA_ARGS__},                                                  \
+                                           .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),                  \
+                                           .prepare = prepare,                                                         \
+                                           .run = run,                                                                 \
+                                           .work = WORK,                                                               \
+                                           .largest = largest}
+RECIPE(by_gels, "gels", work_factor, BP__LAPACK_gels);
+RECIPE(by_gelsy, "gelsy", work_factor, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
+RECIPE(by_gelsd, "gelsd", work_values, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
+RECIPE(by_gelss, "gelss", work_values, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
+
+static const bp__lapack_recipe *variant(const bp_problem *problem) {
+    switch (problem->of.linalg.mode) {
+    case BP_LSTSQ_GELS:
+        return &by_gels;
+    case BP_LSTSQ_GELSD:
+        return &by_gelsd;
+    case BP_LSTSQ_GELSS:
+        return &by_gelss;
+    default:
+        return &by_gelsy;
+    }
+}
+
+const bp__lapack_recipe bp__lapack_lstsq = {.variant = variant};

@@ -1,0 +1,170 @@
+/* svd.c - svd and singular values, for other files too. */
+#include "providers/lapack/spectra.h"
+#include "providers/lapack/recipes.h"
+
+/* ---- gesdd ---- */
+
+/* 'A' and 'S': all columns of U and rows of Vh, or the first min(m,n). */
+static char job_of(const bp__lapack_plan *plan, const bp__lapack_view *u) {
+    return !u ? 'N' : plan->problem.of.linalg.mode == BP_SVD_FULL ? 'A' : 'S';
+}
+
+/* Without an item gesdd is asked for its workspace. */
+static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
+                          const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_room *room) {
+    char job = job_of(plan, u);
+    bp__lapack_int m = bp__lapack_integer(plan, a->rows), n = bp__lapack_integer(plan, a->columns);
+    bp__lapack_int lda = bp__lapack_integer(plan, a->ld), ldu = bp__lapack_integer(plan, u ? u->ld : 1);
+    bp__lapack_int ldvh = bp__lapack_integer(plan, vh ? vh->ld : 1), result = {0};
+    void *matrix = item ? bp__lapack_address(a, item) : NULL, *values = item ? bp__lapack_values(plan, item) : NULL;
+    void *left = item && u ? bp__lapack_address(u, item) : NULL,
+         *right = item && vh ? bp__lapack_address(vh, item) : NULL;
+    if (plan->complex) {
+        BP__LAPACK_CALL(plan, gesdd_complex)
+        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, room->work, &room->work_size, room->reals,
+         room->integers, &result, 1);
+    } else {
+        BP__LAPACK_CALL(plan, gesdd_real)
+        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, room->work, &room->work_size, room->integers,
+         &result, 1);
+    }
+    return bp__lapack_value(plan, &result);
+}
+
+/* Reals beside the vectors' own arithmetic, which is real also for complex types. */
+static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_view *a, char job) {
+    int64_t least = bp__lapack_least(a->rows, a->columns), most = bp__lapack_most(a->rows, a->columns);
+    int64_t square = least * least;
+    bp__lapack_needs needs = {.integers = 8 * least};
+    if (plan->complex) {
+        needs.work = job == 'N' ? 2 * least + most : square + 3 * least + most;
+        needs.reals =
+            job == 'N' ? 7 * least : bp__lapack_most(5 * square + 7 * least, 2 * most * least + 2 * square + least);
+    } else {
+        needs.work = job == 'N' ? 3 * least + bp__lapack_most(most, 7 * least) : 4 * square + 7 * least + most;
+    }
+    return needs;
+}
+
+void bp__lapack_prepare_gesdd(bp__lapack_plan *plan, const bp__lapack_view *a, const bp__lapack_view *u,
+                              const bp__lapack_view *vh) {
+    bp__lapack_needs needs = needs_of(plan, a, job_of(plan, u));
+    bp__lapack_answer answer;
+    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    call_gesdd(plan, NULL, a, u, vh, &question);
+    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_reserve_values(plan, bp__lapack_least(a->rows, a->columns));
+    bp__lapack_reserve_room(plan, &needs);
+}
+
+int64_t bp__lapack_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
+                         const bp__lapack_view *u, const bp__lapack_view *vh) {
+    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    return call_gesdd(plan, item, a, u, vh, &room);
+}
+
+/* ---- What it takes ---- */
+
+static double least_of(const bp_linalg_problem *problem) {
+    return (double)bp__lapack_least(problem->m, problem->n);
+}
+
+static double most_of(const bp_linalg_problem *problem) {
+    return (double)bp__lapack_most(problem->m, problem->n);
+}
+
+double bp__lapack_largest_values(const bp_problem *problem) {
+    return 10 * least_of(&problem->of.linalg) + most_of(&problem->of.linalg);
+}
+
+/* The second form of complex matrices is that of matrices that are not much longer than wide. */
+double bp__lapack_largest_vectors(const bp_problem *problem) {
+    double least = least_of(&problem->of.linalg), most = most_of(&problem->of.linalg);
+    bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
+    double first = (is_complex ? 5 : 4) * least * least + 7 * least + most;
+    double second = is_complex && most < 2 * least ? 2 * most * least + 2 * least * least + least : 0;
+    return first > second ? first : second;
+}
+
+/* Reduction to two diagonals; the rest is of lower order. */
+double bp__lapack_work_values(const bp_linalg_problem *problem) {
+    double least = least_of(problem), most = most_of(problem);
+    return 4 * least * least * (most - least / 3);
+}
+
+/* Beside that the vectors of the bidiagonal matrix, and the reflectors applied to both sides. */
+double bp__lapack_work_vectors(const bp_linalg_problem *problem) {
+    double least = least_of(problem), most = most_of(problem);
+    double columns = problem->mode == BP_SVD_FULL ? most : least;
+    return bp__lapack_work_values(problem) + 4 * most * least * columns + 14 * least * least * least / 3;
+}
+
+/* ---- The recipes ---- */
+
+enum { A_VIEW, U_VIEW, VH_VIEW, BY_ROWS = 0 /* in plan->letter */ };
+
+/* Of A^T = Vh^T diag(S) U^T the factors are what the library leaves where U and Vh are row-major. */
+static bp_status prepare_svd(bp__lapack_plan *plan) {
+    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    plan->letter[BY_ROWS] = by_rows;
+    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, by_rows, false);
+    plan->view[U_VIEW] = bp__lapack_place(plan, by_rows ? 3 : 1, by_rows);
+    plan->view[VH_VIEW] = bp__lapack_place(plan, by_rows ? 1 : 3, by_rows);
+    bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], &plan->view[U_VIEW], &plan->view[VH_VIEW]);
+    return BP_OK;
+}
+
+static bp_status prepare_values(bp__lapack_plan *plan) {
+    bool by_rows = !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
+    plan->letter[BY_ROWS] = by_rows;
+    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, by_rows, false);
+    bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
+    return BP_OK;
+}
+
+static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+    const bp__lapack_view *a = &plan->view[A_VIEW];
+    const bp__lapack_view *u = item->operand[1] ? &plan->view[U_VIEW] : NULL, *vh = u ? &plan->view[VH_VIEW] : NULL;
+    if (!bp__lapack_load(plan, item, a, 0, plan->letter[BY_ROWS], BP__LAPACK_WHOLE)) {
+        *info = BP__LAPACK_NON_FINITE;
+        return BP_OK;
+    }
+    *info = bp__lapack_gesdd(plan, item, a, u, vh);
+    if (*info > 0) {
+        bp__lapack_spoil(plan, item);
+    } else if (*info == 0) {
+        int64_t count = bp__lapack_least(a->rows, a->columns);
+        bp__lapack_write(plan, item, 2, count, 1, bp__lapack_values(plan, item), count);
+        if (u) {
+            bp__lapack_store(plan, item, u);
+            bp__lapack_store(plan, item, vh);
+        }
+    }
+    return BP_OK;
+}
+
+static const bp__lapack_recipe with_vectors =
+                                   {
+                                       .algorithm = "gesdd",
+                                       .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+                                       .routine_count = 2,
+                                       .prepare = prepare_svd,
+                                       .run = run,
+                                       .work = bp__lapack_work_vectors,
+                                       .largest = bp__lapack_largest_vectors,
+},
+                               values_alone = {
+                                   .algorithm = "gesdd",
+                                   .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+                                   .routine_count = 2,
+                                   .prepare = prepare_values,
+                                   .run = run,
+                                   .work = bp__lapack_work_values,
+                                   .largest = bp__lapack_largest_values,
+};
+
+static const bp__lapack_recipe *variant(const bp_problem *problem) {
+    return problem->of.linalg.operand[1].dtype ? &with_vectors : &values_alone;
+}
+
+const bp__lapack_recipe bp__lapack_svd = {.variant = variant};

@@ -1,0 +1,58 @@
+/* workspace.c - workspace for the routines that want some: asked for once, then a part of the plan's scratch memory. */
+#include "providers/lapack/workspace.h"
+
+bp__lapack_room bp__lapack_question(const bp__lapack_plan *plan, bp__lapack_answer *answer) {
+    bp__lapack_int asks = bp__lapack_integer(plan, -1);
+    *answer = (bp__lapack_answer){0};
+    return (bp__lapack_room){answer->work, answer->reals, &answer->integers, asks, asks, asks};
+}
+
+/* Some libraries' answers are smaller than what they then insist on, and long ones are rounded: what is documented is
+ * the least in any case. */
+void bp__lapack_heed(const bp__lapack_plan *plan, bp__lapack_needs *needs, const bp__lapack_answer *answer) {
+    int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &answer->integers);
+    needs->work = bp__lapack_least(bp__lapack_most(needs->work, bp__lapack_queried(plan, answer->work)), most);
+    needs->reals = bp__lapack_least(bp__lapack_most(needs->reals, bp__lapack_queried(plan, answer->reals)), most);
+    needs->integers = bp__lapack_most(needs->integers, integers);
+}
+
+void bp__lapack_reserve_room(bp__lapack_plan *plan, const bp__lapack_needs *needs) {
+    plan->workspace[BP__LAPACK_AT_WORK] = bp__lapack_most(needs->work, 1);
+    plan->workspace[BP__LAPACK_AT_REALS] = bp__lapack_most(needs->reals, 1);
+    plan->workspace[BP__LAPACK_AT_INTEGERS] = bp__lapack_most(needs->integers, 1);
+    plan->at[BP__LAPACK_AT_WORK] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_WORK], plan->size);
+    plan->at[BP__LAPACK_AT_REALS] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_REALS], plan->real_size);
+    plan->at[BP__LAPACK_AT_INTEGERS] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_INTEGERS], plan->integer);
+}
+
+bp__lapack_room bp__lapack_room_of(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    return (bp__lapack_room){
+        .work = item->scratch + plan->at[BP__LAPACK_AT_WORK],
+        .reals = item->scratch + plan->at[BP__LAPACK_AT_REALS],
+        .integers = item->scratch + plan->at[BP__LAPACK_AT_INTEGERS],
+        .work_size = bp__lapack_integer(plan, plan->workspace[BP__LAPACK_AT_WORK]),
+        .reals_size = bp__lapack_integer(plan, plan->workspace[BP__LAPACK_AT_REALS]),
+        .integers_size = bp__lapack_integer(plan, plan->workspace[BP__LAPACK_AT_INTEGERS]),
+    };
+}
+
+void bp__lapack_reserve_values(bp__lapack_plan *plan, int64_t count) {
+    plan->at[BP__LAPACK_AT_VALUES] = bp__lapack_reserve(plan, count, plan->real_size);
+}
+
+bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns) {
+    size_t at = bp__lapack_reserve(plan, rows, plan->size * (size_t)columns);
+    return (bp__lapack_view){.operand = -1, .rows = rows, .columns = columns, .ld = rows, .at = at};
+}
+
+void bp__lapack_gemm(const bp__lapack_plan *plan, const bp__lapack_product *product) {
+    double alpha[2], beta[2]; /* room for an element of any type */
+    bp__lapack_int m = bp__lapack_integer(plan, product->m), n = bp__lapack_integer(plan, product->n);
+    bp__lapack_int k = bp__lapack_integer(plan, product->k), lda = bp__lapack_integer(plan, product->lda);
+    bp__lapack_int ldb = bp__lapack_integer(plan, product->ldb), ldc = bp__lapack_integer(plan, product->ldc);
+    bp__lapack_put(plan->dtype, alpha, (bp_scalar){product->alpha, 0});
+    bp__lapack_put(plan->dtype, beta, (bp_scalar){product->beta, 0});
+    BP__LAPACK_CALL(plan, gemm)
+    (&product->op_a, &product->op_b, &m, &n, &k, alpha, product->a, &lda, product->b, &ldb, beta, product->c, &ldc, 1,
+     1);
+}

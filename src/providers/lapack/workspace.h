@@ -1,0 +1,72 @@
+/* workspace.h - the memory that routines ask for beside their operands: how much is asked once, when a plan is made. */
+#ifndef BP_LAPACK_WORKSPACE_H
+#define BP_LAPACK_WORKSPACE_H
+
+#include "providers/lapack/lapack.h"
+
+/* Places in plan->at (and for the first three the sizes in plan->workspace) of recipes that call such routines; the
+ * rest is free. */
+enum {
+    BP__LAPACK_AT_WORK,
+    BP__LAPACK_AT_REALS,
+    BP__LAPACK_AT_INTEGERS,
+    BP__LAPACK_AT_VALUES, /* singular values, eigenvalues, factors of reflectors */
+    BP__LAPACK_AT_MORE
+};
+
+/* The sizes that LAPACK's documentation says are enough: in elements, reals and the library's integers. */
+typedef struct bp__lapack_needs {
+    int64_t work, reals, integers;
+} bp__lapack_needs;
+
+/* What a routine gets: memory and its size, or room for an answer and the size -1, which is a question. */
+typedef struct bp__lapack_room {
+    void *work, *reals, *integers;
+    bp__lapack_int work_size, reals_size, integers_size;
+} bp__lapack_room;
+
+typedef struct bp__lapack_answer {
+    double work[2]; /* an element of any type */
+    double reals[2];
+    bp__lapack_int integers;
+} bp__lapack_answer;
+
+/* Clears the answer. */
+bp__lapack_room bp__lapack_question(const bp__lapack_plan *plan, bp__lapack_answer *answer);
+/* Makes the needs as large as the answer, but not larger than an integer argument can be. */
+void bp__lapack_heed(const bp__lapack_plan *plan, bp__lapack_needs *needs, const bp__lapack_answer *answer);
+void bp__lapack_reserve_room(bp__lapack_plan *plan, const bp__lapack_needs *needs);
+bp__lapack_room bp__lapack_room_of(const bp__lapack_plan *plan, const bp__lapack_item *item);
+
+/* A matrix of the problem's element type in scratch memory that is no operand's. */
+bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns);
+
+/* C = alpha op(A) op(B) + beta C in column-major memory; routine gemm. Sizes are those of C, and the inner one. */
+typedef struct bp__lapack_product {
+    char op_a, op_b;
+    double alpha, beta;
+    int64_t m, n, k, lda, ldb, ldc;
+    const void *a, *b;
+    void *c;
+} bp__lapack_product;
+
+void bp__lapack_gemm(const bp__lapack_plan *plan, const bp__lapack_product *product);
+
+/* Memory for `count` reals at BP__LAPACK_AT_VALUES. */
+void bp__lapack_reserve_values(bp__lapack_plan *plan, int64_t count);
+static inline void *bp__lapack_values(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    return item->scratch + plan->at[BP__LAPACK_AT_VALUES];
+}
+static inline double bp__lapack_value_of(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t index) {
+    const char *values = bp__lapack_values(plan, item);
+    return bp__lapack_get(plan->real_type, values + (size_t)index * plan->real_size).re;
+}
+
+static inline int64_t bp__lapack_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t bp__lapack_most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+#endif
