@@ -1,0 +1,169 @@
+/* test_svd.c - singular values and vectors on every LAPACK library of this machine. */
+#include "lapack/support_spectra.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct factors {
+    test_operand a, u, s, vh;
+} factors;
+
+static factors make(const test_case *c, bool full) {
+    int64_t k = c->m < c->n ? c->m : c->n;
+    return (factors){
+        .a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout),
+        .u = test_make(c->dtype, c->m, full ? c->m : k, c->items, false, c->layout),
+        .s = test_make(test_real_of(c->dtype), k, 1, c->items, false, c->layout),
+        .vh = test_make(c->dtype, full ? c->n : k, c->n, c->items, false, c->layout),
+    };
+}
+
+static void drop(factors *f) {
+    test_drop(&f->a), test_drop(&f->u), test_drop(&f->s), test_drop(&f->vh);
+}
+
+static bp_status run(const test_case *c, factors *f, bool full) {
+    test_call call = {.op = BP_OP_SVD, .fields.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED, .fields.check = 1};
+    call.operand[0] = &f->a;
+    call.operand[1] = &f->u;
+    call.operand[2] = &f->s;
+    call.operand[3] = &f->vh;
+    return test_run(c->instance, &call, NULL);
+}
+
+static void check_item(const factors *f, int64_t item, const test_case *c) {
+    int64_t k = f->s.rows, wide = f->u.columns, n = c->n;
+    number *a = test_item(&f->a, item), *u = test_item(&f->u, item), *vh = test_item(&f->vh, item);
+    number *v = test_adjoint(vh, f->vh.rows, n, true), *s = test_item(&f->s, item);
+    test_orthonormal(u, c->m, wide, c->dtype, c->where);
+    test_orthonormal(v, n, f->vh.rows, c->dtype, c->where);
+    for (int64_t i = 0; i < k; i++) {
+        assert_true(creall(s[i]) >= 0 && (i == 0 || creall(s[i]) <= creall(s[i - 1])));
+    }
+    number *scaled = calloc((size_t)(c->m * k), sizeof *scaled);
+    for (int64_t i = 0; i < c->m * k; i++) {
+        scaled[i] = u[i / k * wide + i % k] * s[i % k];
+    }
+    number *product = test_product(scaled, vh, c->m, k, n);
+    test_near(a, product, c->m, n, test_norm(a, c->m, n), c->dtype, c->where);
+    free(a), free(u), free(vh), free(v), free(s), free(scaled), free(product);
+}
+
+/* Weyl: each of two backward stable results is within the error of the exact ones. */
+static void check_values_alone(const factors *f, const test_case *c) {
+    test_operand s = test_make(f->s.dtype, f->s.rows, 1, c->items, false, c->layout);
+    test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .fields.check = 1};
+    call.operand[0] = (test_operand *)&f->a;
+    call.operand[2] = &s;
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < c->items; item++) {
+        for (int64_t i = 0; i < s.rows; i++) {
+            long double largest = creall(test_get(&f->s, item, 0, 0));
+            long double bound = 2 * TEST_BOUND * test_epsilon(c->dtype) * (long double)(c->m + c->n) * largest;
+            test_within(cabsl(test_get(&s, item, i, 0) - test_get(&f->s, item, i, 0)), bound, "%s: values", c->where);
+        }
+    }
+    test_drop(&s);
+}
+
+static void check_factors(factors *f, const test_case *c, bool full) {
+    assert_int_equal(run(c, f, full), BP_OK);
+    for (int64_t item = 0; item < c->items; item++) {
+        check_item(f, item, c);
+    }
+    check_values_alone(f, c);
+}
+
+static void check_random(const test_case *c) {
+    for (int full = 0; full < 2; full++) {
+        factors f = make(c, full);
+        test_fill(&f.a, TEST_RANDOM, 7);
+        check_factors(&f, c, full);
+        drop(&f);
+    }
+}
+
+static void check_kinds(const test_case *c) {
+    factors f = make(c, false);
+    for (test_kind kind = 0; kind < TEST_KINDS; kind++) {
+        test_fill(&f.a, kind, 7);
+        check_factors(&f, c, false);
+    }
+    drop(&f);
+}
+
+/* The singular values that the matrix was made of, which rounding of its elements moved by epsilon of its norm. */
+static void check_spectra(const test_case *c) {
+    long double smallest = test_real_of(c->dtype) == BP_F64 ? DBL_MIN : FLT_MIN;
+    const long double scales[] = {1, smallest * 1e4L, 1e-4L / smallest};
+    factors f = make(c, false);
+    for (int i = 0; i < 3 * TEST_SPECTRA; i++) {
+        test_spectrum spectrum = (test_spectrum)(i % TEST_SPECTRA);
+        long double scale = scales[i / TEST_SPECTRA];
+        test_fill_spectrum(&f.a, spectrum, scale, 5);
+        check_factors(&f, c, false);
+        for (int64_t j = 0; j < f.s.rows; j++) {
+            long double exact = test_spectrum_value(spectrum, c->dtype, j, f.s.rows) * scale;
+            long double bound = TEST_BOUND * test_epsilon(c->dtype) * (long double)(c->m + c->n) * scale;
+            test_within(fabsl(creall(test_get(&f.s, 0, j, 0)) - exact), bound, "%s: spectrum %d", c->where, i);
+        }
+    }
+    drop(&f);
+}
+
+/* U and Vh in memory of different orders. */
+static void check_mixed(const test_case *c) {
+    factors f = make(c, true);
+    test_drop(&f.vh);
+    f.vh = test_make(c->dtype, c->n, c->n, c->items, false, c->layout == TEST_ROWS ? TEST_COLUMNS : TEST_ROWS);
+    test_fill(&f.a, TEST_RANDOM, 7);
+    check_factors(&f, c, true);
+    drop(&f);
+}
+
+static void check_non_finite(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    factors f = make(&three, true);
+    test_fill(&f.a, TEST_RANDOM, 3);
+    test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_FULL, .operand = {&f.a, &f.u, &f.s, &f.vh}};
+    test_non_finite(&three, &call, 3, INFINITY);
+    test_non_finite(&three, &call, 3, NAN);
+    drop(&f);
+}
+
+/* Elements at the end of the range: what the values are is not told, since they may be out of it, but gesdd comes back.
+ */
+static void check_edge(const test_case *c) {
+    long double most = test_real_of(c->dtype) == BP_F64 ? (long double)DBL_MAX : (long double)FLT_MAX;
+    factors f = make(c, true);
+    for (int64_t i = 0; i < c->m * c->n; i++) {
+        test_set(&f.a, 0, i / c->n, i % c->n, test_is_complex(c->dtype) ? CMPLXL(most, -most) : most);
+    }
+    bp_status status = run(c, &f, true);
+    assert_true(status == BP_OK || status == BP_E_NOT_CONVERGED || status == BP_E_INTERNAL);
+    drop(&f);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, false, check_random);
+    test_each_type(instance, row, 24, 24, check_kinds);
+    test_each_type(instance, row, 30, 30, check_spectra);
+    test_each_type(instance, row, 31, 12, check_spectra);
+    test_each_type(instance, row, 6, 9, check_mixed);
+    test_each_type(instance, row, 4, 4, check_non_finite);
+    test_each_type(instance, row, 4, 4, check_edge);
+}
+
+static void test_factors(void **state) {
+    (void)state;
+    test_each_library(check_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_factors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
