@@ -1,0 +1,170 @@
+/* test_eig.c - eigenvalues and right eigenvectors of square matrices on every LAPACK library of this machine. */
+#include "lapack/support_spectra.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct factors {
+    test_operand a, w, v;
+} factors;
+
+static factors make(const test_case *c) {
+    bp_dtype out = test_real_of(c->dtype) == BP_F64 ? BP_C128 : BP_C64;
+    return (factors){
+        .a = test_make(c->dtype, c->n, c->n, c->items, false, c->layout),
+        .w = test_make(out, c->n, 1, c->items, false, c->layout),
+        .v = test_make(out, c->n, c->n, c->items, false, c->layout),
+    };
+}
+
+static void drop(factors *f) {
+    test_drop(&f->a), test_drop(&f->w), test_drop(&f->v);
+}
+
+/* Each column has norm one, up to the error of a sum of n squares. */
+static void check_columns(const number *v, const test_case *c) {
+    for (int64_t j = 0; j < c->n; j++) {
+        long double sum = 0;
+        for (int64_t i = 0; i < c->n; i++) {
+            sum += creall(v[i * c->n + j] * conjl(v[i * c->n + j]));
+        }
+        test_within(fabsl(sum - 1), TEST_BOUND * (long double)c->n * test_epsilon(c->dtype), "%s: length", c->where);
+    }
+}
+
+/* Eigenvalues of a real matrix are real, or come as a pair with the positive imaginary part first. */
+static void check_pairs(const number *w, const number *v, const test_case *c) {
+    for (int64_t j = 0; j < c->n && !test_is_complex(c->dtype); j++) {
+        bool paired = cimagl(w[j]) != 0;
+        for (int64_t i = 0; i < c->n; i++) {
+            const number *row = v + i * c->n;
+            assert_true(paired ? row[j] == conjl(row[j + 1]) : cimagl(row[j]) == 0);
+        }
+        assert_true(!paired || (cimagl(w[j]) > 0 && w[j + 1] == conjl(w[j])));
+        j += paired;
+    }
+}
+
+/* The computed values are those of A + E with |E| a few n epsilon |A|; its trace differs by n |E| at most, and that of
+ * its square by 2 n |A| |E|. */
+static void check_traces(const number *a, const test_operand *w, int64_t item, const test_case *c) {
+    int64_t n = c->n;
+    number trace = 0, trace2 = 0, sum = 0, sum2 = 0;
+    number *square = test_product(a, a, n, n, n);
+    for (int64_t i = 0; i < n; i++) {
+        number value = test_get(w, item, i, 0);
+        trace += a[i * n + i];
+        trace2 += square[i * n + i];
+        sum += value;
+        sum2 += value * value;
+    }
+    long double size = test_norm(a, n, n), unit = TEST_BOUND * (long double)(n * n) * test_epsilon(c->dtype);
+    test_within(cabsl(sum - trace), unit * size, "%s: trace", c->where);
+    test_within(cabsl(sum2 - trace2), 2 * unit * size * size, "%s: trace of the square", c->where);
+    free(square);
+}
+
+static void check_item(const factors *f, int64_t item, const test_case *c) {
+    int64_t n = c->n;
+    number *a = test_item(&f->a, item), *w = test_item(&f->w, item), *v = test_item(&f->v, item);
+    number *left = test_product(a, v, n, n, n), *right = malloc((size_t)(n * n) * sizeof *right);
+    for (int64_t i = 0; i < n * n; i++) {
+        right[i] = v[i] * w[i % n];
+    }
+    check_columns(v, c);
+    check_pairs(w, v, c);
+    test_near(left, right, n, n, test_norm(a, n, n), c->dtype, c->where);
+    check_traces(a, &f->w, item, c);
+    free(a), free(w), free(v), free(left), free(right);
+}
+
+static void factor(const test_case *c, factors *f) {
+    test_call call = {.op = BP_OP_EIG, .fields.check = 1, .operand = {&f->a, &f->w, &f->v}};
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < c->items; item++) {
+        check_item(f, item, c);
+    }
+    call.operand[2] = NULL;
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < c->items; item++) {
+        number *a = test_item(&f->a, item);
+        check_traces(a, &f->w, item, c);
+        free(a);
+    }
+}
+
+static void check_random(const test_case *c) {
+    factors f = make(c);
+    test_fill(&f.a, TEST_RANDOM, 4);
+    factor(c, &f);
+    drop(&f);
+}
+
+/* Backward errors are of the norm of A, which balancing may make larger for graded matrices: those are left out. */
+static void check_kinds(const test_case *c) {
+    factors f = make(c);
+    for (test_kind kind = 0; kind < TEST_KINDS; kind++) {
+        if (kind != TEST_GRADED) {
+            test_fill(&f.a, kind, 4);
+            factor(c, &f);
+        }
+    }
+    drop(&f);
+}
+
+/* One Jordan block, whose eigenvalues are all the same and have one vector between them; and a rotation. */
+static void check_defective(const test_case *c) {
+    factors f = make(c);
+    for (int turned = 0; turned < 2; turned++) {
+        for (int64_t i = 0; i < c->n * c->n; i++) {
+            int64_t row = i / c->n, column = i % c->n;
+            int next = turned ? column == (row + 1) % c->n : column == row + 1;
+            test_set(&f.a, 0, row, column, next ? 1 : row == column && !turned ? 0.5L : 0);
+        }
+        factor(c, &f);
+    }
+    drop(&f);
+}
+
+static void check_scales(const test_case *c) {
+    bool wide = test_real_of(c->dtype) == BP_F64;
+    const long double scales[] = {wide ? 1e300L : 1e36L, wide ? 1e-300L : 1e-36L};
+    factors f = make(c);
+    for (int i = 0; i < 2; i++) {
+        test_fill_spectrum(&f.a, TEST_SPREAD, scales[i], 3);
+        factor(c, &f);
+    }
+    drop(&f);
+}
+
+static void check_non_finite(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    factors f = make(&three);
+    test_fill(&f.a, TEST_RANDOM, 3);
+    test_call call = {.op = BP_OP_EIG, .operand = {&f.a, &f.w, &f.v}};
+    test_non_finite(&three, &call, 2, NAN);
+    test_non_finite(&three, &call, 2, INFINITY);
+    drop(&f);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, true, check_random);
+    test_each_type(instance, row, 24, 24, check_kinds);
+    test_each_type(instance, row, 9, 9, check_defective);
+    test_each_type(instance, row, 12, 12, check_scales);
+    test_each_type(instance, row, 5, 5, check_non_finite);
+}
+
+static void test_factors(void **state) {
+    (void)state;
+    test_each_library(check_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_factors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
