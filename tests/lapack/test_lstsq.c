@@ -1,0 +1,259 @@
+/* test_lstsq.c - least squares by the four drivers on every LAPACK library of this machine. */
+#include "lapack/support_spectra.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const bp_linalg_mode drivers[] = {BP_LSTSQ_GELSY, BP_LSTSQ_GELS, BP_LSTSQ_GELSD, BP_LSTSQ_GELSS};
+
+typedef struct equations {
+    test_operand a, b, x, residuals, rank, s;
+} equations;
+
+static equations make(const test_case *c, int64_t k, bool one_b) {
+    int64_t least = c->m < c->n ? c->m : c->n;
+    bp_dtype real = test_real_of(c->dtype);
+    return (equations){
+        .a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout),
+        .b = test_make(c->dtype, c->m, k, c->items, one_b, c->layout),
+        .x = test_make(c->dtype, c->n, k, c->items, false, c->layout),
+        .residuals = test_make(real, k, 1, c->items, false, c->layout),
+        .rank = test_make(BP_I64, 1, 1, c->items, false, c->layout),
+        .s = test_make(real, least, 1, c->items, false, c->layout),
+    };
+}
+
+static void drop(equations *e) {
+    test_drop(&e->a), test_drop(&e->b), test_drop(&e->x), test_drop(&e->residuals), test_drop(&e->rank);
+    test_drop(&e->s);
+}
+
+static test_call call_of(const test_case *c, equations *e, bp_linalg_mode driver) {
+    test_call call = {.op = BP_OP_LSTSQ, .fields.mode = (uint8_t)driver, .fields.check = 1};
+    call.fields.rtol = (double)test_epsilon(c->dtype) * (double)(c->m > c->n ? c->m : c->n);
+    call.operand[0] = &e->a;
+    call.operand[1] = &e->b;
+    call.operand[2] = &e->x;
+    call.operand[3] = &e->residuals;
+    call.operand[4] = driver == BP_LSTSQ_GELS ? NULL : &e->rank;
+    call.operand[5] = driver == BP_LSTSQ_GELSD || driver == BP_LSTSQ_GELSS ? &e->s : NULL;
+    return call;
+}
+
+/* The norm of column j. */
+static long double column_norm(const number *a, int64_t m, int64_t n, int64_t j) {
+    long double sum = 0;
+    for (int64_t i = 0; i < m; i++) {
+        long double size = cabsl(a[i * n + j]);
+        sum += size * size;
+    }
+    return sqrtl(sum);
+}
+
+/* B - A X. */
+static number *residual_of(const number *a, const number *b, const number *x, int64_t m, int64_t n, int64_t k) {
+    number *r = test_product(a, x, m, n, k);
+    for (int64_t i = 0; i < m * k; i++) {
+        r[i] = b[i] - r[i];
+    }
+    return r;
+}
+
+/* The solution is that of a system of which A and B are off by a few n epsilon, which leaves A^H r of that size against
+ * |A| (|A| |x| + |b|); so does leaving out singular values up to rcond. The residual is off by no more than `off`. */
+static void check_item(equations *e, int64_t item, const test_case *c, bool full_rank) {
+    int64_t m = c->m, n = c->n, k = e->x.columns;
+    number *a = test_item(&e->a, item), *b = test_item(&e->b, item), *x = test_item(&e->x, item);
+    number *r = residual_of(a, b, x, m, n, k), *ah = test_adjoint(a, m, n, true),
+           *normal = test_product(ah, r, n, m, k);
+    long double size = test_norm(a, m, n) + test_norm(ah, n, m), most = (long double)(m > n ? m : n);
+    for (int64_t j = 0; j < k; j++) {
+        long double of_x = column_norm(x, n, k, j), of_b = column_norm(b, m, k, j), of_r = column_norm(r, m, k, j);
+        long double off = TEST_BOUND * most * test_epsilon(c->dtype) * (size * of_x + of_b);
+        test_within(column_norm(normal, n, k, j), off * size, "%s: A^H r, %d x %d %s", c->where, (int)m, (int)n,
+                    bp_dtype_name(c->dtype));
+        long double told = creall(test_get(&e->residuals, item, j, 0));
+        if (m > n && full_rank) {
+            test_within(fabsl(told - of_r * of_r), (2 * of_r + off) * off, "%s: residual", c->where);
+        } else if (m <= n) {
+            assert_true(isnan(told));
+        }
+    }
+    free(a), free(b), free(x), free(r), free(ah), free(normal);
+}
+
+/* ---- Full rank ---- */
+
+/* How much of x is not in the space of A's rows, by Gram and Schmidt, twice; then x would not be the shortest. */
+static void check_shortest(equations *e, int64_t item, const test_case *c, long double condition) {
+    int64_t m = c->m, n = c->n, k = e->x.columns;
+    number *a = test_item(&e->a, item), *x = test_item(&e->x, item);
+    for (int64_t i = 0; i < m + k; i++) { /* rows of A, then columns of X, freed of the rows before */
+        for (int64_t pass = 0; pass < 2 * (i < m ? i : m); pass++) {
+            const number *row = a + pass / 2 * n;
+            number inner = 0;
+            for (int64_t l = 0; l < n; l++) {
+                inner += (i < m ? a[i * n + l] : conjl(x[l * k + i - m])) * conjl(row[l]);
+            }
+            for (int64_t l = 0; l < n; l++) {
+                number *at = i < m ? &a[i * n + l] : &x[l * k + i - m];
+                *at -= i < m ? inner * row[l] : conjl(inner * row[l]);
+            }
+        }
+        long double length = 0;
+        for (int64_t l = 0; i < m && l < n; l++) {
+            length += creall(a[i * n + l] * conjl(a[i * n + l]));
+        }
+        for (int64_t l = 0; i < m && l < n; l++) {
+            a[i * n + l] /= sqrtl(length);
+        }
+    }
+    number *whole = test_item(&e->x, item);
+    for (int64_t j = 0; j < k; j++) {
+        long double bound = TEST_BOUND * (long double)n * test_epsilon(c->dtype) * condition;
+        test_within(column_norm(x, n, k, j), bound * column_norm(whole, n, k, j), "%s: shortest", c->where);
+    }
+    free(a), free(x), free(whole);
+}
+
+static void solve(const test_case *c, int64_t k, bool one_b) {
+    equations e = make(c, k, one_b);
+    int64_t least = c->m < c->n ? c->m : c->n;
+    test_fill_spectrum(&e.a, TEST_SPREAD, 1, 2);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    for (int d = 0; d < 4; d++) {
+        test_call call = call_of(c, &e, drivers[d]);
+        assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+        for (int64_t item = 0; item < c->items; item++) {
+            check_item(&e, item, c, true);
+            if (c->m < c->n) {
+                check_shortest(&e, item, c, 10);
+            }
+            assert_true(!call.operand[4] || creall(test_get(&e.rank, item, 0, 0)) == least);
+            for (int64_t i = 0; call.operand[5] && i < least; i++) {
+                long double exact = test_spectrum_value(TEST_SPREAD, c->dtype, i, least);
+                test_within(fabsl(creall(test_get(&e.s, item, i, 0)) - exact),
+                            TEST_BOUND * (long double)(c->m + c->n) * test_epsilon(c->dtype), "%s: s", c->where);
+            }
+        }
+    }
+    drop(&e);
+}
+
+static void check_layouts(const test_case *c) {
+    solve(c, 3, false);
+    solve(c, 1, c->items > 1);
+}
+
+/* ---- Matrices that are hard, and ones without full rank ---- */
+
+/* gels divides by what should be zero in the deficient one. */
+static void check_kinds(const test_case *c) {
+    equations e = make(c, 2, false);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    for (test_kind kind = 0; kind < TEST_KINDS; kind++) {
+        test_fill(&e.a, kind, 2);
+        for (int d = 0; d < 4; d++) {
+            bool gels = drivers[d] == BP_LSTSQ_GELS;
+            test_call call = call_of(c, &e, drivers[d]);
+            if (!gels || kind != TEST_DEFICIENT) {
+                assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+                bool full = !gels && creall(test_get(&e.rank, 0, 0, 0)) == c->n;
+                check_item(&e, 0, c, full);
+                assert_true(gels || full || isnan(creall(test_get(&e.residuals, 0, 0, 0))));
+            }
+        }
+    }
+    drop(&e);
+}
+
+/* The drivers that find the rank agree on the shortest solution, which has the condition of what was not left out. */
+static void check_deficient(const test_case *c) {
+    int64_t least = c->m < c->n ? c->m : c->n;
+    equations e = make(c, 2, false), other = make(c, 2, false);
+    test_fill_spectrum(&e.a, TEST_HALF, 1, 2);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    for (int d = 0; d < 4; d++) {
+        test_call call = call_of(c, &e, drivers[d]);
+        call.operand[2] = d == 0 ? &other.x : &e.x;
+        if (drivers[d] != BP_LSTSQ_GELS) {
+            assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+            assert_true(creall(test_get(&e.rank, 0, 0, 0)) == (least + 1) / 2);
+            assert_true(isnan(creall(test_get(&e.residuals, 0, 1, 0))));
+            number *x = test_item(&other.x, 0), *y = test_item(call.operand[2], 0);
+            test_near(x, y, c->n, 2, 100 * test_norm(x, c->n, 2), c->dtype, c->where);
+            free(x), free(y);
+        }
+    }
+    drop(&e), drop(&other);
+}
+
+static void set_column(test_operand *x, int64_t from, int64_t to, number value) {
+    for (int64_t j = from; j < to; j++) {
+        for (int64_t i = 0; i < x->rows; i++) {
+            test_set(x, 0, i, j, value);
+        }
+    }
+}
+
+/* A column of zeros stops gels; it says nothing of a matrix of zeros, of which the shortest solution is zero. */
+static void check_zeros(const test_case *c) {
+    equations e = make(c, 1, false);
+    test_fill(&e.a, TEST_RANDOM, 2);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    set_column(&e.a, 1, 2, 0);
+    test_call call = call_of(c, &e, BP_LSTSQ_GELS);
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_E_SINGULAR);
+    call.fields.check = 0;
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    assert_true(isnan(creall(test_get(&e.x, 0, 0, 0))));
+    set_column(&e.a, 0, c->n, 0);
+    for (int d = 0; d < 4; d++) {
+        call = call_of(c, &e, drivers[d]);
+        assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+        assert_true(test_get(&e.x, 0, 0, 0) == 0 && test_get(&e.x, 0, c->n - 1, 0) == 0);
+        assert_true(isnan(creall(test_get(&e.residuals, 0, 0, 0))));
+        assert_true(!call.operand[4] || test_get(&e.rank, 0, 0, 0) == 0);
+    }
+    drop(&e);
+}
+
+static void check_non_finite(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    equations e = make(&three, 2, false);
+    test_fill(&e.a, TEST_RANDOM, 3);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    for (int d = 0; d < 4; d++) {
+        test_call call = call_of(&three, &e, drivers[d]);
+        test_non_finite(&three, &call, 4, NAN);
+        test_non_finite(&three, &call, 4, INFINITY);
+    }
+    test_call call = call_of(&three, &e, BP_LSTSQ_GELSY);
+    test_set(&e.b, 2, 0, 1, NAN);
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_E_NON_FINITE);
+    drop(&e);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, false, check_layouts);
+    test_each_type(instance, row, 24, 16, check_kinds);
+    test_each_type(instance, row, 24, 24, check_kinds);
+    test_each_type(instance, row, 80, 60, check_deficient);
+    test_each_type(instance, row, 20, 30, check_deficient);
+    test_each_type(instance, row, 7, 4, check_zeros);
+    test_each_type(instance, row, 6, 4, check_non_finite);
+}
+
+static void test_solutions(void **state) {
+    (void)state;
+    test_each_library(check_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_solutions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
