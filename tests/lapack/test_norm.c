@@ -1,0 +1,294 @@
+/* test_norm.c - matrix_norm and cond on every LAPACK library of this machine. */
+#include "lapack/support_spectra.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const double sum_orders[] = {1, -1, INFINITY, -INFINITY};
+
+static bp_status run(const test_case *c, bp_op op, test_operand *a, bp_linalg_mode mode, double order,
+                     test_operand *out) {
+    test_call call = {.op = op, .fields.mode = (uint8_t)mode, .fields.order = order, .operand = {a, out}};
+    call.fields.check = 1;
+    return test_run(c->instance, &call, NULL);
+}
+
+static test_operand numbers(const test_case *c) {
+    return test_make(test_real_of(c->dtype), 1, 1, c->items, false, c->layout);
+}
+
+/* ---- References in long double, row-major ---- */
+
+static long double frobenius(const number *a, int64_t count) {
+    long double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        long double size = cabsl(a[i]);
+        sum += size * size;
+    }
+    return sqrtl(sum);
+}
+
+static long double sums(const number *a, int64_t m, int64_t n, double order) {
+    bool columns = fabs(order) == 1;
+    long double best = order > 0 ? 0 : (long double)INFINITY;
+    for (int64_t line = 0; line < (columns ? n : m); line++) {
+        long double sum = 0;
+        for (int64_t i = 0; i < (columns ? m : n); i++) {
+            sum += cabsl(columns ? a[i * n + line] : a[line * n + i]);
+        }
+        best = order > 0 ? fmaxl(best, sum) : fminl(best, sum);
+    }
+    return best;
+}
+
+/* ---- matrix_norm ---- */
+
+static long double range_end(const test_case *c, bool huge) {
+    bool wide = test_real_of(c->dtype) == BP_F64;
+    return huge ? (wide ? (long double)DBL_MAX : (long double)FLT_MAX)
+                : (wide ? (long double)DBL_TRUE_MIN : (long double)FLT_TRUE_MIN);
+}
+
+/* A sum of positive terms has the relative error of as many additions as it has terms, at most; below the normal
+ * numbers a result is off by less than the smallest one. */
+static void check_sums(const test_case *c, test_operand *a) {
+    test_operand out = numbers(c);
+    for (int i = -1; i < 4; i++) {
+        bp_linalg_mode mode = i < 0 ? BP_NORM_FRO : BP_NORM_P;
+        assert_int_equal(run(c, BP_OP_MATRIX_NORM, a, mode, i < 0 ? 0 : sum_orders[i], &out), BP_OK);
+        for (int64_t item = 0; item < c->items; item++) {
+            number *matrix = test_item(a, item);
+            long double exact = i < 0 ? frobenius(matrix, c->m * c->n) : sums(matrix, c->m, c->n, sum_orders[i]);
+            long double bound = (long double)(c->m + c->n + 4) * test_epsilon(c->dtype) * exact + range_end(c, false);
+            test_within(fabsl(creall(test_get(&out, item, 0, 0)) - exact), bound, "%s: norm %d of %d x %d %s", c->where,
+                        i, (int)c->m, (int)c->n, bp_dtype_name(c->dtype));
+            free(matrix);
+        }
+    }
+    test_drop(&out);
+}
+
+static void check_norms(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout), out = numbers(c);
+    int64_t least = c->m < c->n ? c->m : c->n;
+    test_fill(&a, TEST_RANDOM, 5);
+    check_sums(c, &a);
+    test_fill_spectrum(&a, TEST_SPREAD, 1, 5);
+    long double all = 0, bound = TEST_BOUND * (long double)(c->m + c->n) * test_epsilon(c->dtype);
+    for (int64_t i = 0; i < least; i++) {
+        all += test_spectrum_value(TEST_SPREAD, c->dtype, i, least);
+    }
+    const long double exact[] = {all, 1, least > 1 ? 0.1L : 1};
+    for (int i = 0; i < 3; i++) {
+        bp_linalg_mode mode = i == 0 ? BP_NORM_NUC : BP_NORM_P;
+        assert_int_equal(run(c, BP_OP_MATRIX_NORM, &a, mode, i == 0 ? 0 : i == 1 ? 2 : -2, &out), BP_OK);
+        for (int64_t item = 0; item < c->items; item++) {
+            test_within(fabsl(creall(test_get(&out, item, 0, 0)) - exact[i]), bound * (i ? 1 : (long double)least),
+                        "%s: norm of values %d", c->where, i);
+        }
+    }
+    test_drop(&a), test_drop(&out);
+}
+
+/* Elements whose squares leave the range of the type, or the largest and the smallest that there are. */
+static void check_range(const test_case *c) {
+    const long double huge = range_end(c, true) / 1024, tiny = range_end(c, false) * 4096;
+    const long double values[] = {huge, tiny, tiny * 1e6L, sqrtl(huge), sqrtl(tiny), 1 / huge};
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        unsigned seed = 3;
+        for (int64_t j = 0; j < c->m * c->n; j++) {
+            number value = test_random(&seed, test_is_complex(c->dtype));
+            test_set(&a, 0, j / c->n, j % c->n, value * values[i]);
+        }
+        check_sums(c, &a);
+    }
+    test_drop(&a);
+}
+
+/* The smallest numbers give exact results, and the largest one in the range of the type. */
+static void check_ends(const test_case *c) {
+    test_operand a = test_make(c->dtype, 2, 2, 1, false, c->layout), out = numbers(c);
+    long double least = range_end(c, false), most = range_end(c, true);
+    for (int i = 0; i < 4; i++) {
+        test_set(&a, 0, i / 2, i % 2, i == 1 ? 3 * least : i == 2 ? 4 * least : 0);
+    }
+    assert_int_equal(run(c, BP_OP_MATRIX_NORM, &a, BP_NORM_FRO, 0, &out), BP_OK);
+    assert_true(creall(test_get(&out, 0, 0, 0)) == 5 * least);
+    for (int i = 0; i < 4; i++) {
+        test_set(&a, 0, i / 2, i % 2, i == 0 ? -most : 0);
+    }
+    for (int i = -1; i < 4; i += 2) {
+        assert_int_equal(
+            run(c, BP_OP_MATRIX_NORM, &a, i < 0 ? BP_NORM_FRO : BP_NORM_P, i < 0 ? 0 : fabs(sum_orders[i]), &out),
+            BP_OK);
+        assert_true(creall(test_get(&out, 0, 0, 0)) == most);
+    }
+    for (int i = 0; i < 4; i++) {
+        test_set(&a, 0, i / 2, i % 2, most);
+    }
+    assert_int_equal(run(c, BP_OP_MATRIX_NORM, &a, BP_NORM_FRO, 0, &out), BP_OK);
+    assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+    test_drop(&a), test_drop(&out);
+}
+
+/* Both go through sums, whatever stands beside them, and no status tells of it. */
+static void check_through(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
+    for (int second = 0; second < 2; second++) {
+        test_fill(&a, TEST_RANDOM, 5);
+        test_set(&a, 0, c->m - 1, c->n - 1, INFINITY);
+        if (second) {
+            test_set(&a, 0, 0, 0, NAN);
+        }
+        for (int i = -1; i < 4; i++) {
+            double order = i < 0 ? 0 : sum_orders[i];
+            assert_int_equal(run(c, BP_OP_MATRIX_NORM, &a, i < 0 ? BP_NORM_FRO : BP_NORM_P, order, &out), BP_OK);
+            long double norm = creall(test_get(&out, 0, 0, 0));
+            assert_true(second ? isnan(norm) : order < 0 ? isfinite(norm) : isinf(norm));
+        }
+    }
+    test_drop(&a), test_drop(&out);
+}
+
+/* ---- cond ---- */
+
+/* The inverse of a matrix of known singular values has theirs; its relative error is that of A times the condition, and
+ * the reference is Gauss and Jordan's method in long double. */
+static number *inverse_of(const number *matrix, int64_t n) {
+    number *a = malloc((size_t)(n * n) * sizeof *a), *x = calloc((size_t)(n * n), sizeof *x);
+    for (int64_t i = 0; i < n * n; i++) {
+        a[i] = matrix[i];
+        x[i] = i % (n + 1) == 0;
+    }
+    for (int64_t step = 0; step < n; step++) {
+        int64_t best = step;
+        for (int64_t i = step; i < n; i++) {
+            best = cabsl(a[i * n + step]) > cabsl(a[best * n + step]) ? i : best;
+        }
+        for (int64_t j = 0; j < n; j++) {
+            number first = a[best * n + j], second = x[best * n + j];
+            a[best * n + j] = a[step * n + j];
+            x[best * n + j] = x[step * n + j];
+            a[step * n + j] = first;
+            x[step * n + j] = second;
+        }
+        number pivot = a[step * n + step];
+        for (int64_t j = 0; j < n; j++) {
+            a[step * n + j] /= pivot;
+            x[step * n + j] /= pivot;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            number factor = a[i * n + step];
+            for (int64_t j = 0; j < n && i != step; j++) {
+                a[i * n + j] -= factor * a[step * n + j];
+                x[i * n + j] -= factor * x[step * n + j];
+            }
+        }
+    }
+    free(a);
+    return x;
+}
+
+static void check_cond_item(const test_case *c, const number *a, long double cond, int which, long double slack) {
+    number *x = inverse_of(a, c->n);
+    long double values = 0, inverses = 0, exact, whole = test_norm(a, c->n, c->n) * test_norm(x, c->n, c->n);
+    for (int64_t i = 0; i < c->n; i++) {
+        values += test_spectrum_value(TEST_SPREAD, c->dtype, i, c->n);
+        inverses += 1 / test_spectrum_value(TEST_SPREAD, c->dtype, i, c->n);
+    }
+    if (which < 4) {
+        exact = sums(a, c->n, c->n, sum_orders[which]) * sums(x, c->n, c->n, sum_orders[which]);
+    } else {
+        exact = which == 4 ? frobenius(a, c->n * c->n) * frobenius(x, c->n * c->n) : values * inverses;
+    }
+    test_within(fabsl(cond - exact), slack * (whole + values * inverses), "%s: cond %d, %d %s", c->where, which,
+                (int)c->n, bp_dtype_name(c->dtype));
+    free(x);
+}
+
+static void check_conditions(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout), out = numbers(c);
+    long double condition = c->m > 1 && c->n > 1 ? 10 : 1;
+    long double slack = TEST_BOUND * (long double)(c->m + c->n) * test_epsilon(c->dtype) * condition;
+    test_fill_spectrum(&a, TEST_SPREAD, 1, 5);
+    for (int i = 0; i < 6 && c->m == c->n; i++) {
+        bp_linalg_mode mode = i < 4 ? BP_NORM_P : i == 4 ? BP_NORM_FRO : BP_NORM_NUC;
+        assert_int_equal(run(c, BP_OP_COND, &a, mode, i < 4 ? sum_orders[i] : 0, &out), BP_OK);
+        for (int64_t item = 0; item < c->items; item++) {
+            number *matrix = test_item(&a, item);
+            check_cond_item(c, matrix, creall(test_get(&out, item, 0, 0)), i, slack);
+            free(matrix);
+        }
+    }
+    for (int sign = -1; sign < 2; sign += 2) {
+        assert_int_equal(run(c, BP_OP_COND, &a, BP_NORM_P, 2 * sign, &out), BP_OK);
+        long double exact = sign > 0 ? condition : 1 / condition;
+        test_within(fabsl(creall(test_get(&out, 0, 0, 0)) - exact), slack * exact, "%s: cond %d", c->where, 2 * sign);
+    }
+    test_drop(&a), test_drop(&out);
+}
+
+/* All elements the same: elimination leaves a zero. And a diagonal whose inverse is out of range. */
+static void check_singular(const test_case *c) {
+    test_operand a = test_make(c->dtype, 3, 3, 1, false, c->layout), out = numbers(c);
+    long double tiny = range_end(c, false);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 9; i++) {
+            test_set(&a, 0, i / 3, i % 3, round == 0 ? 1 : i % 4 == 0 ? (i ? 1 : tiny) : 0);
+        }
+        for (int i = 0; i < 6; i++) {
+            bp_linalg_mode mode = i < 4 ? BP_NORM_P : i == 4 ? BP_NORM_FRO : BP_NORM_NUC;
+            assert_int_equal(run(c, BP_OP_COND, &a, mode, i < 4 ? sum_orders[i] : 0, &out), BP_OK);
+            assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+        }
+    }
+    for (int i = 0; i < 9; i++) {
+        test_set(&a, 0, i / 3, i % 3, i == 0 ? 2 : 0);
+    }
+    assert_int_equal(run(c, BP_OP_COND, &a, BP_NORM_P, 2, &out), BP_OK);
+    assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+    assert_int_equal(run(c, BP_OP_COND, &a, BP_NORM_P, -2, &out), BP_OK);
+    assert_true(creall(test_get(&out, 0, 0, 0)) == 0);
+    test_drop(&a), test_drop(&out);
+}
+
+static void check_non_finite(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    test_operand a = test_make(c->dtype, 4, 4, 3, false, c->layout), out = numbers(&three);
+    test_fill(&a, TEST_RANDOM, 5);
+    for (int i = 0; i < 8; i++) {
+        bp_linalg_mode mode = i == 0 ? BP_NORM_FRO : i < 3 ? BP_NORM_NUC : BP_NORM_P;
+        test_call call = {.op = i == 2 || i == 3 ? BP_OP_MATRIX_NORM : BP_OP_COND, .operand = {&a, &out}};
+        call.fields.mode = (uint8_t)mode;
+        call.fields.order = i == 3 || i == 4 ? 2 : i > 4 ? sum_orders[i - 5] : 0;
+        test_non_finite(&three, &call, 1, INFINITY);
+        test_non_finite(&three, &call, 1, NAN);
+    }
+    test_drop(&a), test_drop(&out);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, false, check_norms);
+    test_each_case(instance, row, false, check_conditions);
+    test_each_type(instance, row, 6, 9, check_range);
+    test_each_type(instance, row, 9, 6, check_range);
+    test_each_type(instance, row, 2, 2, check_ends);
+    test_each_type(instance, row, 5, 5, check_through);
+    test_each_type(instance, row, 3, 3, check_singular);
+    test_each_type(instance, row, 4, 4, check_non_finite);
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    test_each_library(check_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+/* test_pinv.c - pinv and matrix_rank on every LAPACK library of this machine. */
+#include "lapack/support_spectra.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double standard_rtol(const test_case *c) {
+    return (double)test_epsilon(c->dtype) * (double)(c->m > c->n ? c->m : c->n);
+}
+
+/* ---- pinv ---- */
+
+/* |H - H^H|, where H should be Hermitian. */
+static void check_hermitian(const number *h, int64_t n, long double bound, const test_case *c) {
+    number *adjoint = test_adjoint(h, n, n, true);
+    test_within(test_distance(h, adjoint, n, n), bound, "%s: Hermitian product", c->where);
+    free(adjoint);
+}
+
+/* The four identities of Penrose. X is the inverse of a matrix off by a few n epsilon |A|, and of the values left out,
+ * which are no larger: each product with A and X has that error times |A| |X|. */
+static void check_item(const test_operand *pa, const number *a, const test_operand *px, int64_t item,
+                       const test_case *c) {
+    int64_t m = pa->rows, n = pa->columns;
+    number *x = test_item(px, item), *ax = test_product(a, x, m, n, m), *xa = test_product(x, a, n, m, n);
+    number *axa = test_product(ax, a, m, m, n), *xax = test_product(xa, x, n, n, m);
+    number *ah = test_adjoint(a, m, n, true), *xh = test_adjoint(x, n, m, true);
+    long double of_a = test_norm(a, m, n) + test_norm(ah, n, m), of_x = test_norm(x, n, m) + test_norm(xh, m, n);
+    long double unit = TEST_BOUND * (long double)(m + n) * test_epsilon(c->dtype) * of_a * of_x;
+    test_within(test_distance(axa, a, m, n), unit * of_a, "%s: A X A", c->where);
+    test_within(test_distance(xax, x, n, m), unit * of_x, "%s: X A X", c->where);
+    check_hermitian(ax, m, unit, c);
+    check_hermitian(xa, n, unit, c);
+    free(x), free(ax), free(xa), free(axa), free(xax), free(ah), free(xh);
+}
+
+static void invert(const test_case *c, test_operand *a, bool hermitian, bool upper, double rtol, double atol) {
+    test_operand x = test_make(c->dtype, c->n, c->m, c->items, false, c->layout);
+    test_call call = {.op = BP_OP_PINV, .operand = {a, &x}};
+    call.fields = (bp_linalg_problem){.hermitian = hermitian, .upper = upper, .check = 1, .rtol = rtol, .atol = atol};
+    number **whole = malloc((size_t)c->items * sizeof *whole);
+    for (int64_t item = 0; item < c->items; item++) {
+        whole[item] = test_item(a, item);
+        for (int64_t i = 0; hermitian && i < c->n; i++) {
+            for (int64_t j = 0; j < i; j++) { /* what must not be read */
+                test_set(a, item, upper ? i : j, upper ? j : i, NAN);
+            }
+        }
+    }
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < c->items; item++) {
+        check_item(a, whole[item], &x, item, c);
+        free(whole[item]);
+    }
+    free(whole);
+    test_drop(&x);
+}
+
+static void check_layouts(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout);
+    test_fill_spectrum(&a, TEST_SPREAD, 1, 6);
+    invert(c, &a, false, false, standard_rtol(c), 0);
+    for (int upper = 0; upper < 2 && c->m == c->n; upper++) {
+        test_fill_hermitian(&a, TEST_SPREAD, 1, 6);
+        invert(c, &a, true, upper, standard_rtol(c), 0);
+    }
+    test_drop(&a);
+}
+
+/* Of the values, half are zero but for rounding, which must not be inverted. */
+static void check_spectra(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
+    for (test_spectrum spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
+        if (spectrum != TEST_GEOMETRIC) {
+            test_fill_spectrum(&a, spectrum, 1000, 6);
+            invert(c, &a, false, false, standard_rtol(c), 0);
+        }
+        if (spectrum != TEST_GEOMETRIC && c->m == c->n) {
+            test_fill_hermitian(&a, spectrum, 0.001L, 6);
+            invert(c, &a, true, spectrum % 2, standard_rtol(c), 0);
+        }
+    }
+    test_drop(&a);
+}
+
+static number value_at(const test_operand *x, int64_t i) {
+    return test_get(x, 0, i, i);
+}
+
+/* diag(4, -2, 1, 0...): values up to max(atol, rtol times 4) give zero. */
+static void check_thresholds(const test_case *c) {
+    static const double cases[][3] = {{0, 0, 3}, {0.25, 0, 2}, {0, 1.5, 2}, {0.25, 2, 1}, {0.3, 1.5, 2}, {0, 8, 0}};
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
+    test_operand x = test_make(c->dtype, c->n, c->m, 1, false, c->layout), rank = test_make(BP_I64, 1, 1, 1, false, 0);
+    for (int64_t i = 0; i < c->m * c->n; i++) {
+        int64_t row = i / c->n;
+        test_set(&a, 0, row, i % c->n, row != i % c->n || row > 2 ? 0 : row == 1 ? -2 : row ? 1 : 4);
+    }
+    for (int hermitian = 0; hermitian < 1 + (c->m == c->n); hermitian++) {
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            test_call call = {.op = BP_OP_PINV, .operand = {&a, &x}};
+            call.fields.check = 1;
+            call.fields.hermitian = (uint8_t)hermitian;
+            call.fields.rtol = cases[i][0];
+            call.fields.atol = cases[i][1];
+            assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+            for (int j = 0; j < 3; j++) {
+                long double exact = j >= cases[i][2] ? 0 : j == 1 ? -0.5L : j ? 1 : 0.25L;
+                test_within(cabsl(value_at(&x, j) - exact), TEST_BOUND * test_epsilon(c->dtype), "%s: %d", c->where, j);
+            }
+            call.op = BP_OP_MATRIX_RANK;
+            call.operand[1] = &rank;
+            assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+            assert_true(creall(value_at(&rank, 0)) == cases[i][2]);
+        }
+    }
+    test_drop(&a), test_drop(&x), test_drop(&rank);
+}
+
+/* ---- matrix_rank ---- */
+
+/* Zeros among the values are epsilon of the norm after rounding, which is under n epsilon. */
+static void check_ranks(const test_case *c) {
+    static const test_spectrum spectra[] = {TEST_SPREAD, TEST_HALF, TEST_EQUAL};
+    int64_t least = c->m < c->n ? c->m : c->n;
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout);
+    test_operand rank = test_make(BP_I64, 1, 1, c->items, false, c->layout);
+    for (int i = 0; i < 6; i++) {
+        bool hermitian = i >= 3;
+        test_call call = {.op = BP_OP_MATRIX_RANK, .operand = {&a, &rank}};
+        call.fields.check = 1;
+        call.fields.hermitian = hermitian;
+        call.fields.upper = (uint8_t)(i % 2);
+        call.fields.rtol = standard_rtol(c);
+        if (least < 5 || (hermitian && c->m != c->n)) {
+            continue;
+        }
+        (hermitian ? test_fill_hermitian : test_fill_spectrum)(&a, spectra[i % 3], 1, 3);
+        assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+        for (int64_t item = 0; item < c->items; item++) {
+            int64_t expected = spectra[i % 3] == TEST_HALF ? (least + 1) / 2 : least;
+            assert_true(creall(test_get(&rank, item, 0, 0)) == expected);
+        }
+    }
+    test_drop(&a), test_drop(&rank);
+}
+
+static void check_non_finite(const test_case *c) {
+    test_operand a = test_make(c->dtype, 4, 4, 3, false, c->layout), x = test_make(c->dtype, 4, 4, 3, false, c->layout);
+    test_operand rank = test_make(BP_I64, 1, 1, 3, false, 0);
+    test_fill_hermitian(&a, TEST_SPREAD, 1, 3);
+    for (int hermitian = 0; hermitian < 2; hermitian++) {
+        test_call call = {.op = BP_OP_PINV, .operand = {&a, &x}};
+        call.fields.hermitian = (uint8_t)hermitian;
+        test_non_finite(c, &call, 1, INFINITY);
+        test_non_finite(c, &call, 1, NAN);
+        call.op = BP_OP_MATRIX_RANK;
+        call.operand[1] = &rank;
+        test_non_finite(c, &call, 1, INFINITY);
+        test_non_finite(c, &call, 1, NAN);
+    }
+    test_drop(&a), test_drop(&x), test_drop(&rank);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, false, check_layouts);
+    test_each_case(instance, row, false, check_ranks);
+    test_each_type(instance, row, 30, 30, check_spectra);
+    test_each_type(instance, row, 30, 14, check_spectra);
+    test_each_type(instance, row, 14, 30, check_spectra);
+    test_each_type(instance, row, 5, 5, check_thresholds);
+    test_each_type(instance, row, 4, 7, check_thresholds);
+    test_each_type(instance, row, 4, 4, check_non_finite);
+}
+
+static void test_inverses(void **state) {
+    (void)state;
+    test_each_library(check_library);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inverses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
