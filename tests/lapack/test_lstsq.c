@@ -219,6 +219,25 @@ static void check_zeros(const test_case *c) {
     drop(&e);
 }
 
+/* Two columns the same, in front: gelsy finds the rank of every item only if it may move them. */
+static void check_pivots(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    equations e = make(&three, 1, false);
+    test_fill(&e.a, TEST_RANDOM, 2);
+    test_fill(&e.b, TEST_RANDOM, 8);
+    test_call call = call_of(&three, &e, BP_LSTSQ_GELSY);
+    for (int64_t i = 0; i < 3 * c->m; i++) {
+        test_set(&e.a, i / c->m, i % c->m, 1, test_get(&e.a, i / c->m, i % c->m, 0));
+    }
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    for (int64_t item = 0; item < 3; item++) {
+        assert_true(creall(test_get(&e.rank, item, 0, 0)) == c->n - 1);
+        check_item(&e, item, &three, false);
+    }
+    drop(&e);
+}
+
 static void check_non_finite(const test_case *c) {
     test_case three = *c;
     three.items = 3;
@@ -243,6 +262,7 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 80, 60, check_deficient);
     test_each_type(instance, row, 20, 30, check_deficient);
     test_each_type(instance, row, 7, 4, check_zeros);
+    test_each_type(instance, row, 12, 8, check_pivots);
     test_each_type(instance, row, 6, 4, check_non_finite);
 }
 

@@ -136,11 +136,11 @@ static void check_ends(const test_case *c) {
 /* Both go through sums, whatever stands beside them, and no status tells of it. */
 static void check_through(const test_case *c) {
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
-    for (int second = 0; second < 2; second++) {
+    for (int second = 0; second < 3; second++) {
         test_fill(&a, TEST_RANDOM, 5);
         test_set(&a, 0, c->m - 1, c->n - 1, INFINITY);
         if (second) {
-            test_set(&a, 0, 0, 0, NAN);
+            test_set(&a, 0, second - 1, second - 1, NAN); /* in the first line, then in another */
         }
         for (int i = -1; i < 4; i++) {
             double order = i < 0 ? 0 : sum_orders[i];

@@ -45,7 +45,7 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     bp__lapack_reserve_room(plan, &needs);
 }
 
-/* The diagonal of a Hermitian matrix is real: what else is there must not count, and not every library leaves it. */
+/* The diagonal of a Hermitian matrix is real. That what else is there does not count is no promise of LAPACK's. */
 static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_view *a, char *matrix) {
     for (int64_t i = 0; plan->complex && i < a->rows; i++) {
         char *at = matrix + (size_t)(i * a->ld + i) * plan->size;

@@ -90,7 +90,7 @@ static double sum_norm(const bp__lapack_matrix *a, double order, double *sums) {
         break;
     }
     double best = sums[0];
-    for (int64_t i = 1; i < l.count && !isnan(best); i++) {
+    for (int64_t i = 1; i < l.count; i++) {
         bool better = order > 0 ? sums[i] > best : sums[i] < best;
         best = better || isnan(sums[i]) ? sums[i] : best;
     }
