@@ -16,9 +16,10 @@ from conftest import BUILD, PACKAGES, ROOT
 import backplane as bp
 
 
-def test_the_page_of_the_documentation():
-    done = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False)
-    assert done.attempted > 15 and done.failed == 0
+@pytest.mark.parametrize(("page", "least"), [("python", 16), ("linalg", 7)])
+def test_sessions_of_the_documentation(page, least):
+    done = doctest.testfile(str(ROOT / f"docs/{page}.md"), module_relative=False)
+    assert done.attempted >= least and done.failed == 0
 
 
 def test_every_public_name_has_help():
