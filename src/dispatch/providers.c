@@ -7,7 +7,7 @@
 
 extern const bp_provider bp_provider_native;
 #ifdef BP_BUILTIN_BLAS
-extern const bp_provider bp_provider_blas, bp_provider_lapack;
+extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl;
 #endif
 #ifdef BP_BUILTIN_FFTW
 extern const bp_provider bp_provider_fftw;
@@ -18,6 +18,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #ifdef BP_BUILTIN_BLAS
     &bp_provider_blas,
     &bp_provider_lapack,
+    &bp_provider_mkl,
 #endif
 #ifdef BP_BUILTIN_FFTW
     &bp_provider_fftw,

@@ -2,6 +2,6 @@
  */
 #include "backplane/provider.h"
 
-extern const bp_provider bp_provider_blas, bp_provider_lapack;
+extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl;
 
-BP_PROVIDERS_DEFINE = {&bp_provider_blas, &bp_provider_lapack, NULL};
+BP_PROVIDERS_DEFINE = {&bp_provider_blas, &bp_provider_lapack, &bp_provider_mkl, NULL};

@@ -16,7 +16,10 @@ MAY_INCLUDE = {
     "ops": ["base", "settings", "tensor", "machine", "registry", "dispatch"],
 }
 # Providers never include each other; what several of them share is a room of its own below these.
-SHARED_BY_PROVIDERS = {"providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"]}
+SHARED_BY_PROVIDERS = {
+    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
+    "providers/transform": ["providers/fftw", "providers/mkl"],
+}
 SYSTEM = re.compile(
     r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"

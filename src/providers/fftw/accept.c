@@ -40,8 +40,7 @@ static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem
     if (problem->op != BP_OP_FFT) {
         refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
     } else if (instance->role == BP__FFTW_THREADS) {
-        refuse(verdict, BP_REASON_OTHER,
-               "holds the threads of FFTW, whose transforms are those of the library beside it");
+        refuse(verdict, BP_REASON_OP, "holds the threads of FFTW, whose transforms are those of the library beside it");
     } else if (fft->fill || fft->conjugate || fft->pads) {
         refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
     } else if (bp__fftw_lost(instance->host)) {

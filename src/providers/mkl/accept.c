@@ -1,0 +1,40 @@
+/* accept.c - whether MKL may run a transform, on how many threads, and at what estimated cost. Pure. */
+#include "providers/mkl/mkl.h"
+
+static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *verdict) {
+    const bp_fft_problem *fft = &problem->of.fft;
+    if (problem->op != BP_OP_FFT) {
+        bp__driver_refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
+    } else if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "DFTI knows f32, f64, c64 and c128 only");
+    } else if (fft->fill || fft->conjugate || fft->pads) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
+    } else {
+        return bp__driver_usable(driver, verdict);
+    }
+    return false;
+}
+
+void bp__mkl_judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgement *judgement, bp_verdict *verdict) {
+    const bp_policy *policy = &problem->policy;
+    const bp_fft_problem *fft = &problem->of.fft;
+    const char *why;
+    if (!takes(driver, problem, verdict)) {
+        return;
+    }
+    if (!bp__mkl_route_of(&judgement->route, problem, policy->deterministic == 2, &why)) {
+        bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
+        return;
+    }
+    int allowed = bp__driver_allowed(driver, policy);
+    const bp__mkl_route *route = &judgement->route;
+    bool gains = allowed > 1 && bp__mkl_cost(driver, fft, route, allowed) < bp__mkl_cost(driver, fft, route, 1);
+    judgement->settling = bp__driver_settle(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
+    int threads = judgement->settling.threads;
+    verdict->algorithm = route->stages > 1 ? "dfti, last dimension by itself" : "dfti";
+    verdict->threads = threads;
+    verdict->cost_ns = bp__mkl_cost(driver, fft, route, threads);
+    verdict->notes = BP_NOTE_PROPAGATES_NAN | (route->single ? BP_NOTE_ACCUMULATES_F32 : BP_NOTE_ACCUMULATES_F64) |
+                     bp__driver_promises(driver, policy, &judgement->settling);
+    bp__driver_insist(driver, policy, &judgement->settling, verdict);
+}

@@ -1,0 +1,129 @@
+/* plan.c - makes descriptors: everything that is fixed of a transform is told to MKL once. */
+#include "providers/mkl/mkl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bp_status bp__mkl_status(const bp__mkl_plan *plan, long error) {
+    const bp_host *host = plan->driver->host;
+    return error == 0 ? BP_OK
+                      : host->fail(error == BP__MKL_NO_MEMORY ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED, "library '%s': %s",
+                                   plan->driver->library->id, plan->api.ErrorMessage(error));
+}
+
+static bp_status resolve(bp__mkl_plan *plan) {
+    static const struct {
+        const char *name;
+        size_t slot;
+    } functions[] = {
+#define X(name, result, arguments) {"Dfti" #name, offsetof(bp__mkl_api, name)},
+        BP__MKL_FUNCTIONS(X, void *, int, int)
+#undef X
+    };
+    const bp__driver *driver = plan->driver;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = driver->host->symbol(driver->handle, functions[i].name);
+        if (!found) {
+            return driver->host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s", driver->library->id,
+                                      driver->library->path, functions[i].name);
+        }
+        memcpy((char *)&plan->api + functions[i].slot, &found, sizeof found);
+    }
+    return BP_OK;
+}
+
+/* The thread limit holds whatever count is in force when the transform is computed. */
+static long describe(const bp__mkl_api *api, const bp__mkl_stage *stage, int threads, void *d) {
+    long error = api->SetValue(d, BP__MKL_PLACEMENT, stage->in_place ? BP__MKL_INPLACE : BP__MKL_NOT_INPLACE);
+    error = error ? error : api->SetValue(d, BP__MKL_INPUT_STRIDES, stage->in);
+    error = error ? error : api->SetValue(d, BP__MKL_OUTPUT_STRIDES, stage->out);
+    if (stage->many > 1) {
+        error = error ? error : api->SetValue(d, BP__MKL_NUMBER_OF_TRANSFORMS, stage->many);
+        error = error ? error : api->SetValue(d, BP__MKL_INPUT_DISTANCE, stage->in_distance);
+        error = error ? error : api->SetValue(d, BP__MKL_OUTPUT_DISTANCE, stage->out_distance);
+    }
+    if (stage->real) {
+        error = error ? error : api->SetValue(d, BP__MKL_CONJUGATE_EVEN_STORAGE, BP__MKL_COMPLEX_COMPLEX);
+        error = error ? error : api->SetValue(d, BP__MKL_DESTROY_INPUT, BP__MKL_AVOID);
+    }
+    int scale = stage->forward ? BP__MKL_FORWARD_SCALE : BP__MKL_BACKWARD_SCALE;
+    error = error ? error : api->SetValue(d, scale, stage->scale);
+    error = error ? error : api->SetValue(d, BP__MKL_THREAD_LIMIT, (long)threads);
+    return error ? error : api->CommitDescriptor(d);
+}
+
+static long make_stage(bp__mkl_plan *plan, int number) {
+    const bp__mkl_api *api = &plan->api;
+    const bp__mkl_stage *stage = &plan->route.stage[number];
+    int precision = plan->route.single ? BP__MKL_SINGLE : BP__MKL_DOUBLE;
+    int domain = stage->real ? BP__MKL_REAL : BP__MKL_COMPLEX;
+    void **d = &plan->descriptor[number];
+    plan->compute[number] = stage->forward ? api->ComputeForward : api->ComputeBackward;
+    long error = stage->rank == 1 ? api->CreateDescriptor(d, precision, domain, 1L, stage->n[0])
+                                  : api->CreateDescriptor(d, precision, domain, (long)stage->rank, stage->n);
+    return error ? error : describe(api, stage, plan->settling.threads, *d);
+}
+
+static bp_status prepare(bp__mkl_plan *plan, const bp__driver_settling *judged) {
+    bp__driver *driver = plan->driver;
+    bp_status status = bp__driver_ready(driver);
+    status = status == BP_OK ? resolve(plan) : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    plan->settling = bp__driver_settle_plan(driver, judged);
+    int before = bp__driver_begin(driver, &plan->settling);
+    long error = 0;
+    for (int i = 0; i < plan->route.stages && error == 0; i++) {
+        error = make_stage(plan, i);
+    }
+    bp__driver_end(driver, &plan->settling, before);
+    return bp__mkl_status(plan, error);
+}
+
+/* What is lost to a child of fork is left alone. */
+static void destroy_plan(bp_prepared *prepared) {
+    bp__mkl_plan *plan = (bp__mkl_plan *)prepared;
+    for (int i = 0; i < plan->route.stages; i++) {
+        if (plan->descriptor[i] && !bp__driver_forked(plan->driver)) {
+            bp__driver_seat *seat = bp__driver_enter(plan->trace);
+            plan->api.FreeDescriptor(&plan->descriptor[i]);
+            bp__driver_leave(plan->trace, seat);
+        }
+    }
+    plan->driver->host->release(plan);
+}
+
+bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
+                            bp_prepared **prepared) {
+    bp__driver *driver = opaque;
+    const bp_host *host = driver->host;
+    bp_verdict again = {.struct_size = sizeof again};
+    bp__mkl_judgement judgement;
+    (void)verdict;
+    bp__mkl_judge(driver, problem, &judgement, &again);
+    if (again.reason == BP_REASON_FORKED) {
+        return bp__driver_fail_forked(driver);
+    }
+    if (again.reason != BP_REASON_ACCEPTED) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this transform: %s", driver->library->id,
+                          again.text);
+    }
+    bp__mkl_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the mkl provider");
+    }
+    *plan = (bp__mkl_plan){
+        .prepared = {.destroy = destroy_plan}, .driver = driver, .trace = driver->trace, .route = judgement.route};
+    bp_status status = prepare(plan, &judgement.settling);
+    if (status != BP_OK) {
+        destroy_plan(&plan->prepared);
+        return status;
+    }
+    const bp__mkl_route *route = &plan->route;
+    bool single = route->stages == 1 && route->items.calls == 1 && route->stage[0].walk.calls == 1 &&
+                  !plan->settling.settles && !plan->settling.marks && !route->stage[0].in_place;
+    plan->prepared.execute = single ? bp__mkl_run_single : bp__mkl_run_general;
+    *prepared = &plan->prepared;
+    return BP_OK;
+}

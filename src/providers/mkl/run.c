@@ -1,0 +1,69 @@
+/* run.c - runs descriptors: one by itself, or all calls that the items and stages of a problem need. */
+#include "providers/mkl/mkl.h"
+
+typedef struct place {
+    int64_t index[BP_MAX_BATCH_NDIM + BP__MKL_MOST_NDIM];
+    char *in, *out;
+} place;
+
+static void next(const bp__mkl_walk *walk, place *at) {
+    for (int d = walk->ndim - 1; d >= 0; d--) {
+        at->in += walk->in[d];
+        at->out += walk->out[d];
+        if (++at->index[d] < walk->n[d]) {
+            return;
+        }
+        at->index[d] = 0;
+        at->in -= walk->in[d] * walk->n[d];
+        at->out -= walk->out[d] * walk->n[d];
+    }
+}
+
+static long run_stage(const bp__mkl_plan *p, int number, char *in, char *out) {
+    const bp__mkl_stage *stage = &p->route.stage[number];
+    place at = {.in = in, .out = out};
+    long error = 0;
+    for (int64_t call = 0; call < stage->walk.calls && error == 0; call++, next(&stage->walk, &at)) {
+        error = stage->in_place ? p->compute[number](p->descriptor[number], at.in)
+                                : p->compute[number](p->descriptor[number], at.in, at.out);
+    }
+    return error;
+}
+
+bp_status bp__mkl_run_general(const bp_prepared *self, void *const *operands) {
+    const bp__mkl_plan *p = (const bp__mkl_plan *)self;
+    const bp_host *host = p->driver->host;
+    const bp__mkl_route *route = &p->route;
+    if (bp__driver_forked(p->driver)) {
+        return bp__driver_fail_forked(p->driver);
+    }
+    char *between = NULL;
+    if (route->between > 0) {
+        between = host->scratch(route->between);
+        if (!between) {
+            return host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory between dimensions", route->between);
+        }
+    }
+    long error = 0;
+    place at = {.in = operands[0], .out = operands[1]};
+    int before = bp__driver_begin(p->driver, &p->settling);
+    for (int64_t item = 0; item < route->items.calls && error == 0; item++, next(&route->items, &at)) {
+        error = run_stage(p, 0, at.in, between ? between : at.out);
+        if (between && error == 0) {
+            error = run_stage(p, 1, between, at.out);
+        }
+    }
+    bp__driver_end(p->driver, &p->settling, before);
+    return bp__mkl_status(p, error);
+}
+
+bp_status bp__mkl_run_single(const bp_prepared *self, void *const *operands) {
+    const bp__mkl_plan *p = (const bp__mkl_plan *)self;
+    if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {
+        return bp__driver_fail_forked(p->driver);
+    }
+    bp__driver_seat *seat = bp__driver_enter(p->trace);
+    long error = p->compute[0](p->descriptor[0], operands[0], operands[1]);
+    bp__driver_leave(p->trace, seat);
+    return error == 0 ? BP_OK : bp__mkl_status(p, error);
+}
