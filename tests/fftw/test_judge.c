@@ -51,7 +51,7 @@ static void test_refusals(void **state) {
     test_operands o;
     test_make(&o, &t);
     assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
-    refused(r.beside, &o.problem, BP_REASON_OTHER, "holds the threads");
+    refused(r.beside, &o.problem, BP_REASON_OP, "holds the threads");
     bp_problem other = o.problem;
     other.dtype = BP_C64;
     refused(r.instance, &other, BP_REASON_DTYPE, "f64 and c128 only");

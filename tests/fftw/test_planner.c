@@ -233,6 +233,25 @@ static void test_same_threads(void **state) {
     assert_memory_equal(first, bits, 64 * 64 * 8);
 }
 
+/* ... and wherever it stands in a batch: all items are the same memory here. */
+static void test_same_in_batch(void **state) {
+    (void)state;
+    skip_without_library();
+    for (int64_t n = 2; n < 80; n++) {
+        test_transform t = {.n = {n}, .batch = {7}, .broadcast = true, .single = n % 2, .deterministic = 2};
+        test_operands o;
+        test_make(&o, &t);
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, f.transforms[t.single], &o.problem);
+        test_execute(prepared, &o);
+        size_t size = (size_t)n * o.out.element;
+        for (size_t item = 1; item < 7; item++) {
+            assert_memory_equal(o.out.first, o.out.first + item * size, size);
+        }
+        prepared->destroy(prepared);
+        test_give_back(&o);
+    }
+}
+
 /* ---- Memory ---- */
 
 static void test_memory(void **state) {
@@ -275,10 +294,15 @@ static int close_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_in_every_run), cmocka_unit_test(test_same_at_every_address),
-        cmocka_unit_test(test_same_threads),      cmocka_unit_test(test_concurrent),
-        cmocka_unit_test(test_shared_plan),       cmocka_unit_test(test_child),
-        cmocka_unit_test(test_lost_planner),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_same_in_every_run),
+        cmocka_unit_test(test_same_at_every_address),
+        cmocka_unit_test(test_same_threads),
+        cmocka_unit_test(test_same_in_batch),
+        cmocka_unit_test(test_concurrent),
+        cmocka_unit_test(test_shared_plan),
+        cmocka_unit_test(test_child),
+        cmocka_unit_test(test_lost_planner),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("planner", tests, open_all, close_all);
 }

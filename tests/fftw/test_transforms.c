@@ -96,6 +96,20 @@ static void test_broadcast(void **state) {
     }
 }
 
+/* With deterministic=threads the whole batch is walked. */
+static void test_walked(void **state) {
+    (void)state;
+    skip_without_library();
+    for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
+        test_transform t = {.kind = (bp_fft_kind)(i % 3), .deterministic = 2, .single = i / 3 / TEST_ORDERS};
+        t.inverse = t.kind == BP_FFT_C2R;
+        t.in = t.out = (test_order)(i / 3 % TEST_ORDERS);
+        memcpy(t.n, (int64_t[]){6, 5}, 2 * sizeof *t.n);
+        memcpy(t.batch, (int64_t[]){4, 3}, sizeof t.batch);
+        run(&t);
+    }
+}
+
 /* Every pair of addresses modulo 16, in the layouts of one item and of batches whose items lie at different ones. */
 static void each_address(uint8_t planner, uint8_t deterministic) {
     for (int i = 0; i < 4 * 4 * 3 * 2; i++) {
@@ -184,7 +198,7 @@ int main(void) {
         cmocka_unit_test(test_forward),   cmocka_unit_test(test_inverse),  cmocka_unit_test(test_r2c),
         cmocka_unit_test(test_c2r),       cmocka_unit_test(test_in_place), cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_measured), cmocka_unit_test(test_large_copies),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_walked),
     };
     return cmocka_run_group_tests_name("transforms", tests, open_all, close_all);
 }

@@ -1,0 +1,10 @@
+# These tests reach internal functions of the mkl provider, and share their transforms with those of the fftw provider.
+link_providers(mkl blas)
+file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mkl/test_*.c)
+foreach(source ${programs})
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "test_mkl_" target ${program})
+    if(TARGET ${target})
+        target_sources(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/fftw/support_transform.c)
+    endif()
+endforeach()
