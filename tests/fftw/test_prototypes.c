@@ -27,14 +27,15 @@ _Static_assert(sizeof(bp__fftw_dim) == sizeof(fftw_iodim64) && offsetof(bp__fftw
 _Static_assert(BP__FFTW_FORWARD == FFTW_FORWARD && BP__FFTW_BACKWARD == FFTW_BACKWARD, "directions");
 _Static_assert(BP__FFTW_MEASURE == FFTW_MEASURE && BP__FFTW_DESTROY_INPUT == FFTW_DESTROY_INPUT &&
                    BP__FFTW_UNALIGNED == FFTW_UNALIGNED && BP__FFTW_PRESERVE_INPUT == FFTW_PRESERVE_INPUT &&
-                   BP__FFTW_PATIENT == FFTW_PATIENT && BP__FFTW_ESTIMATE == FFTW_ESTIMATE &&
-                   BP__FFTW_NO_TIME_LIMIT == FFTW_NO_TIMELIMIT,
+                   BP__FFTW_PATIENT == FFTW_PATIENT && BP__FFTW_ESTIMATE == FFTW_ESTIMATE,
                "flags");
 #endif
 
 static void test_header(void **state) {
     (void)state;
-#ifndef HAVE_FFTW
+#ifdef HAVE_FFTW
+    assert_true(BP__FFTW_NO_TIME_LIMIT == FFTW_NO_TIMELIMIT); /* no constant in the sense of the language */
+#else
     print_message("skipped: no fftw3.h is installed\n");
     skip();
 #endif

@@ -8,8 +8,8 @@
 #define CALL_NS 25.0
 #define SEVERAL_DIMS_NS 400.0 /* more of a call with more than one dimension */
 #define ITEM_NS 6.0
-#define MEASURED_PEAK 44.6 /* of the kernels that the rates belong to, as the driver knows it: f64 operations per ns   \
-                            */
+/* f64 operations per nanosecond of the kernels that the rates belong to, as the driver knows them. */
+#define MEASURED_PEAK 44.6
 
 static const bp__transform_speed speed = {
     .rates = {{16, 33}, {16, 32}, {15, 30}, {13, 24}, {4.5, 13}, {2.4, 4.8}, {2, 3.1}},
