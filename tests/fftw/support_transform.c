@@ -191,10 +191,15 @@ static void transform_dim(wide *x, int64_t outer, int64_t n, int64_t inner, bool
     for (int64_t line = 0; line < outer * inner; line++) {
         wide *first = x + line / inner * n * inner + line % inner;
         for (int64_t k = 0; k < n; k++) {
-            sums[k] = 0;
-            for (int64_t j = 0; j < n; j++) {
-                sums[k] += first[j * inner] * roots[j * k % n];
+            long double real = 0, imaginary = 0; /* by parts: C's product of complex numbers looks for infinities */
+            for (int64_t j = 0, at = 0; j < n; j++) {
+                wide in = first[j * inner], root = roots[at];
+                real += creall(in) * creall(root) - cimagl(in) * cimagl(root);
+                imaginary += creall(in) * cimagl(root) + cimagl(in) * creall(root);
+                at += k;
+                at -= at >= n ? n : 0;
             }
+            sums[k] = real + imaginary * I;
         }
         for (int64_t k = 0; k < n; k++) {
             first[k * inner] = sums[k];

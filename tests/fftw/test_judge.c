@@ -2,6 +2,8 @@
  * opened. */
 #include "fftw/support_fftw.h"
 
+#include "dispatch/internal.h"
+
 #include <string.h>
 
 static bp_library_info row_of(const char *id, const char *path, const char *threading) {
@@ -154,6 +156,23 @@ static void test_efforts(void **state) {
     close_rows(&r);
 }
 
+/* Each provider is asked about the families that it names, and about no other that offers transforms. */
+static void test_candidates(void **state) {
+    (void)state;
+    bp__candidate **list;
+    int count, others = 0;
+    assert_int_equal(bp__candidates(true, &list, &count), BP_OK);
+    for (int i = 0; i < count; i++) {
+        const bp_provider *provider = list[i]->provider;
+        if (strcmp(provider->name, "fftw") == 0 || strcmp(provider->name, "mkl") == 0) {
+            assert_string_equal(list[i]->library->family, provider->name);
+        } else {
+            others++;
+        }
+    }
+    assert_true(others > 0); /* one that names none is asked about all */
+}
+
 static int count_blocks(void **state) {
     (void)state;
     return test_blocks;
@@ -162,7 +181,7 @@ static int count_blocks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_promises), cmocka_unit_test(test_efforts),
+        cmocka_unit_test(test_promises), cmocka_unit_test(test_efforts),          cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, count_blocks);
 }
