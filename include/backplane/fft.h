@@ -53,7 +53,7 @@ typedef enum bp_fft_norm { BP_FFT_BACKWARD, BP_FFT_ORTHO, BP_FFT_FORWARD } bp_ff
 /* "backward", "ortho", "forward"; NULL means backward. BP_E_BAD_VALUE lists the three. */
 BP_API bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm);
 
-#define BP_FFT_ALL (-1)     /* ndim: every dimension, or as many last ones as there are sizes */
+#define BP_FFT_ALL (-1)     /* ndim: every dimension */
 #define BP_FFT_LENGTH (-1)  /* a size: as long as the input (irfft, hfft: 2 (m - 1)) */
 
 /* What is to be transformed, for the general functions. */
@@ -63,7 +63,7 @@ typedef struct bp_fft_call {
     bp_fft_norm norm;
     int ndim;         /* number of dimensions, or BP_FFT_ALL (then dims is NULL) */
     const int *dims;  /* from the front, or negative from the back; NULL: the last ndim ones */
-    const int64_t *s; /* ndim sizes, each may be BP_FFT_LENGTH; NULL: all are */
+    const int64_t *s; /* a size for each of them, which may be BP_FFT_LENGTH; NULL: all are */
 } bp_fft_call;
 
 /* Runs, plans or explains any transform; the plan is run by bp_plan_execute() with {input, output}. For planning and
