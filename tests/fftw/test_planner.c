@@ -110,10 +110,20 @@ static int run_held_and_new(void *context) {
     return 0;
 }
 
+/* ThreadSanitizer ends a child that starts threads. */
+static void skip_without_library_or_children(void) {
+    const char *sanitizer = getenv("TESTED_SANITIZERS");
+    if (sanitizer && strstr(sanitizer, "thread")) {
+        print_message("skipped: ThreadSanitizer takes no threads in a child of fork\n");
+        skip();
+    }
+    skip_without_library();
+}
+
 /* Our pool starts anew in a child, so that plans with threads work there as well. */
 static void test_child(void **state) {
     (void)state;
-    skip_without_library();
+    skip_without_library_or_children();
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
@@ -141,7 +151,7 @@ static int find_planner_lost(void *context) {
 /* A child of a process one of whose threads was inside the planner. */
 static void test_lost_planner(void **state) {
     (void)state;
-    skip_without_library();
+    skip_without_library_or_children();
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
