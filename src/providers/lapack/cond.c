@@ -69,7 +69,7 @@ static double norm_of(const bp__lapack_plan *plan, const bp__lapack_item *item, 
 static bool invert(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[INVERSE_VIEW];
     void *pivots = item->scratch + plan->at[AT_PIVOTS], *inverse = bp__lapack_address(x, item);
-    bp__lapack_factor(plan, item, a, pivots, info);
+    bp__lapack_factor(plan, item, a, false, pivots, info);
     if (*info != 0) {
         *info = *info > 0 ? 0 : *info;
         return false;

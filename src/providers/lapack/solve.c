@@ -59,8 +59,8 @@ static double work_inv(const bp_linalg_problem *problem) {
     return 2 * n * n * n;
 }
 
-static double workspace_of_inv(const bp_linalg_problem *problem) {
-    return 256 * (double)problem->n; /* more columns at once than any library takes */
+static double workspace_of_inv(const bp_problem *problem) {
+    return 256 * (double)problem->of.linalg.n; /* more columns at once than any library takes */
 }
 
 const bp__lapack_recipe bp__lapack_inv = {
