@@ -50,7 +50,7 @@ endfunction()
 # no fuzz target; the asan preset runs them instrumented.
 function(leave_kernels_uninstrumented)
     foreach(source ${ARGN})
-        if(BACKPLANE_FUZZ AND source MATCHES "/native/(kernel|linalg/lanes)_[a-z0-9]*\\.c$")
+        if(BACKPLANE_FUZZ AND source MATCHES "/native/([a-z]+/)?(kernel|lanes)_[a-z0-9]*\\.c$")
             set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all -O1)
         endif()
     endforeach()

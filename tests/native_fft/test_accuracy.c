@@ -13,14 +13,14 @@
 
 #define BOUND 0.75
 
-static int64_t rough(int64_t n) {
-    static const int primes[] = {2, 3, 5, 7, 11, 13};
-    for (int i = 0; i < COUNT(primes); i++) {
-        while (n % primes[i] == 0) {
-            n /= primes[i];
+/* Primes up to 61 have butterflies. */
+static bool is_rough(int64_t n) {
+    for (int64_t factor = 2; factor <= 61; factor++) {
+        while (n % factor == 0) {
+            n /= factor;
         }
     }
-    return n;
+    return n > 1;
 }
 
 static double worst;
@@ -32,7 +32,7 @@ static void check(const test_case *what, int64_t most) {
     const double error = fft_error(&run, most);
     double bound = BOUND * sqrt(log2((double)fft_elements(what)) + 2);
     for (int d = 0; d < 3; d++) {
-        bound *= what->n[d] > 0 && rough(what->n[d]) != 1 ? 2 : 1;
+        bound *= what->n[d] > 0 && is_rough(what->n[d]) ? 2 : 1;
     }
     worst = error / bound > worst ? error / bound : worst;
     if (!(error <= bound)) {

@@ -137,7 +137,10 @@ static bool goes_in_lanes(const bp__fft_choice *choice, const bp__fft_stage *sta
     if (recipe.across->lanes == 1) {
         return true;
     }
-    return !(in_pairs && out_pairs) && 2 * stage->lines.count >= recipe.wide->lanes;
+    if (in_pairs && out_pairs) {
+        return recipe.across->lanes < recipe.wide->lanes && stage->lines.count >= recipe.wide->lanes;
+    }
+    return 2 * stage->lines.count >= recipe.wide->lanes;
 }
 
 static int64_t product(const int64_t *size, int ndim) {

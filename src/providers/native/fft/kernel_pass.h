@@ -261,6 +261,75 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
 #endif
 EACH_RADIX(RADIX)
 
+/* Adds one term to sums of the two kinds. */
+INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX difference, const REAL *root) {
+    const COMPLEX w = NAME(spread_one)(root);
+    *even = (COMPLEX){NAME(madd)(sum.re, w.re, even->re), NAME(madd)(sum.im, w.re, even->im)};
+    *odd = (COMPLEX){NAME(madd)(difference.re, w.im, odd->re), NAME(madd)(difference.im, w.im, odd->im)};
+}
+
+/* Primes without code of their own: the same steps for a radix that the compiler does not know. Each sum has two
+ * chains, which is faster and rounds less often. */
+static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
+    COMPLEX sum[BP__FFT_PRIME_MOST / 2 + 2], difference[BP__FFT_PRIME_MOST / 2 + 2], total[4];
+    const COMPLEX zero = {NAME(splat)(0), NAME(splat)(0)}, first = x[0];
+    const int half = radix / 2;
+    for (int i = 0; i < 4; i++) {
+        total[i] = zero;
+    }
+    for (int j = 1; j <= half; j++) {
+        sum[j] = NAME(add)(x[j], x[radix - j]);
+        difference[j] = NAME(subtract)(x[j], x[radix - j]);
+        total[j & 3] = NAME(add)(total[j & 3], sum[j]);
+    }
+    sum[half + 1] = difference[half + 1] = zero;
+    x[0] = NAME(add)(first, NAME(add)(NAME(add)(total[0], total[1]), NAME(add)(total[2], total[3])));
+    for (int k = 1; k <= half; k++) {
+        COMPLEX even[2] = {first, zero}, odd[2] = {zero, zero};
+        for (int j = 1, at = k; j <= half; j += 2) {
+            const int next = at + k < radix ? at + k : at + k - radix;
+            NAME(add_term)(even, odd, sum[j], difference[j], roots + 2 * at);
+            NAME(add_term)(even + 1, odd + 1, sum[j + 1], difference[j + 1], roots + 2 * next);
+            at = next + k < radix ? next + k : next + k - radix;
+        }
+        even[0] = NAME(add)(even[0], even[1]);
+        odd[0] = NAME(add)(odd[0], odd[1]);
+        x[k] = MINUS_I(even[0], odd[0]);
+        x[radix - k] = PLUS_I(even[0], odd[0]);
+    }
+}
+
+/* Any pass of such a radix, whose cost is all in the butterfly. */
+static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+                           double scale) {
+    const int radix = pass->radix;
+    const REAL *twiddle = pass->twiddle;
+    const int64_t m = pass->m;
+    const VECTOR by = NAME(splat)((REAL)scale);
+    for (int64_t p = 0; p < m; p++) {
+        for (int64_t q = 0; q < s; q++) {
+            COMPLEX x[BP__FFT_PRIME_MOST];
+            NAME(load_some)(x, 1, in, q + s * p, 1);
+            for (int k = 1; k < radix; k++) {
+                NAME(load_some)(x + k, 1, in, q + s * (p + m * k), 1);
+            }
+            NAME(dft_any)(x, radix, pass->roots);
+            for (int k = 0; k < radix; k++) {
+                if (m > 1 && k > 0) {
+                    x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (p * (radix - 1) + k - 1)));
+                }
+                x[k] = scale != 1 ? NAME(scaled)(x[k], by) : x[k];
+                NAME(store_some)(x + k, 1, out, q + s * (radix * p + k), 1);
+            }
+        }
+    }
+}
+
+static void NAME(inner_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
+    const bp__fft_place out = {to, 2 * LANES, LANES, BP__FFT_LANES};
+    NAME(pass_any)(pass, s, in, &out, 1);
+}
+
 static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
@@ -270,20 +339,20 @@ static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, R
         EACH_RADIX(CASE)
 #undef CASE
     default:
-        return;
+        NAME(inner_any)(pass, 1, in, to);
     }
 }
 
-static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {
+static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
     case radix:                                                                                                        \
-        NAME(middle_##radix)(pass, s, from, to);                                                                       \
+        NAME(middle_##radix)(pass, s, in->at, to);                                                                     \
         return;
         EACH_RADIX(CASE)
 #undef CASE
     default:
-        return;
+        NAME(inner_any)(pass, s, in, to);
     }
 }
 
@@ -297,21 +366,24 @@ static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
         EACH_RADIX(CASE)
 #undef CASE
     default:
-        return;
+        NAME(pass_any)(pass, s, in, out, scale);
     }
 }
 
 static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_place *in,
                          const bp__fft_place *out, double scale, void *const *work) {
-    bp__fft_place from = *in;
+    /* The caller's place is not copied: it was written just now in parts, and a wide read of those would wait. */
+    bp__fft_place between = {NULL, 2 * LANES, LANES, BP__FFT_LANES};
+    const bp__fft_place *from = in;
     for (int i = 0; i + 1 < count; i++) {
         REAL *to = work[i & 1];
-        if (from.layout == BP__FFT_LANES) {
-            NAME(run_middle)(pass + i, pass[i].s / unit, from.at, to);
+        if (from->layout == BP__FFT_LANES) {
+            NAME(run_middle)(pass + i, pass[i].s / unit, from, to);
         } else {
-            NAME(run_first)(pass + i, &from, to);
+            NAME(run_first)(pass + i, from, to);
         }
-        from = (bp__fft_place){to, 2 * LANES, LANES, BP__FFT_LANES};
+        between.at = to;
+        from = &between;
     }
-    NAME(run_last)(pass + count - 1, pass[count - 1].s / unit, &from, out, scale);
+    NAME(run_last)(pass + count - 1, pass[count - 1].s / unit, from, out, scale);
 }

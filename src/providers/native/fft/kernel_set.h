@@ -20,8 +20,9 @@ FUSED_PAIR(f64, 2, __m128d, _mm_fmadd_pd, _mm_fnmadd_pd)
 FUSED_PAIR(f32, 8, __m256, _mm256_fmadd_ps, _mm256_fnmadd_ps)
 FUSED_PAIR(f64, 4, __m256d, _mm256_fmadd_pd, _mm256_fnmadd_pd)
 #if VECTOR_BYTES == 64
-FUSED_PAIR(f32, 16, __m512, _mm512_fmadd_ps, _mm512_fnmadd_ps)
-FUSED_PAIR(f64, 8, __m512d, _mm512_fmadd_pd, _mm512_fnmadd_pd)
+/* kernel_vector.h has these in a form that narrower registers run too. */
+FUSED_PAIR(f32, 16, vector_f32, madd_f32, msub_f32)
+FUSED_PAIR(f64, 8, vector_f64, madd_f64, msub_f64)
 #endif
 #else
 typedef float fused_f32_4 __attribute__((vector_size(16)));

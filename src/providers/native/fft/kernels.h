@@ -20,9 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The largest radix of a pass, and the largest prime among them. */
+/* The largest radix with code of its own, and the largest prime radix: those in between share a loop. */
 #define BP__FFT_RADIX_MOST 16
-#define BP__FFT_PRIME_MOST 13
+#define BP__FFT_PRIME_MOST 61
 #define BP__FFT_LANES_MOST 16
 
 typedef enum bp__fft_layout {

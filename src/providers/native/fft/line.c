@@ -10,7 +10,7 @@
 #define SPLIT_FROM 8192
 #define SPLIT_ODD_FROM 256
 
-static const int primes[] = {2, 3, 5, 7, 11, 13};
+static const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, BP__FFT_PRIME_MOST};
 #define PRIMES ((int)(sizeof primes / sizeof primes[0]))
 
 /* What is left of n without the primes that have a butterfly. */

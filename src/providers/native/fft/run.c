@@ -87,13 +87,17 @@ static size_t scratch_of(const plan *p) {
                                : p->between + (choice->split_lines ? tasks : 1) * p->each;
 }
 
+static bp_status no_scratch(const plan *p, size_t size) {
+    return p->host->fail(BP_E_NO_MEMORY, "no memory for %zu bytes of scratch of a transform", size);
+}
+
 static bp_status execute(const bp_prepared *self, void *const *operands) {
     const plan *p = (const plan *)(const void *)self;
     call c = {.plan = p, .in = operands[0], .out = operands[1]};
     const size_t size = scratch_of(p);
     c.scratch = p->host->scratch(size);
     if (!c.scratch) {
-        return p->host->fail(BP_E_NO_MEMORY, "no memory for %zu bytes of scratch of a transform", size);
+        return no_scratch(p, size);
     }
     if (p->choice.split_items && p->choice.threads > 1) {
         p->host->parallel(p->choice.threads, p->choice.threads, items_task, &c);
@@ -105,6 +109,18 @@ static bp_status execute(const bp_prepared *self, void *const *operands) {
             run_shared(&one);
         }
     }
+    return BP_OK;
+}
+
+/* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
+static bp_status execute_line(const bp_prepared *self, void *const *operands) {
+    const plan *p = (const plan *)(const void *)self;
+    const bp__fft_stage *stage = p->choice.stage;
+    char *scratch = p->host->scratch(p->each);
+    if (!scratch) {
+        return no_scratch(p, p->each);
+    }
+    bp__fft_line_run(stage->line, operands[0], operands[1], stage->swapped, stage->scale, scratch, 1);
     return BP_OK;
 }
 
@@ -122,13 +138,19 @@ static void destroy(bp_prepared *self) {
     p->host->release(p);
 }
 
+static bool is_line(const bp__fft_choice *choice) {
+    const bp__fft_stage *stage = choice->stage;
+    return choice->stages == 1 && choice->items.count == 1 && choice->threads == 1 && stage->lines.count == 1 &&
+           !stage->in_lanes && bp__fft_plain(stage);
+}
+
 bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_prepared **prepared) {
     plan *p = host->allocate(sizeof *p);
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for the plan of a transform");
     }
     memset(p, 0, sizeof *p);
-    p->prepared.execute = choice->empty ? execute_nothing : execute;
+    p->prepared.execute = choice->empty ? execute_nothing : is_line(choice) ? execute_line : execute;
     p->prepared.destroy = destroy;
     p->host = host;
     p->choice = *choice;

@@ -313,10 +313,17 @@ void bp__fft_stage_run(const bp__fft_stage *stage, const void *in, void *out, in
         run_groups(stage, in, out, from, to, scratch);
         return;
     }
+    const bool plain = bp__fft_plain(stage);
     cursor c;
     move_to(&c, &stage->lines, from);
     for (int64_t i = from; i < to; i++) {
-        run_alone(stage, real_at(stage, in, c.in), real_at(stage, out, c.out), threads, scratch);
+        const void *line = real_at(stage, in, c.in);
+        if (plain) {
+            bp__fft_line_run(stage->line, line, real_at(stage, out, c.out), stage->swapped, stage->scale, scratch,
+                             threads);
+        } else {
+            run_alone(stage, line, real_at(stage, out, c.out), threads, scratch);
+        }
         move_on(&c);
     }
 }

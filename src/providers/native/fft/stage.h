@@ -38,6 +38,11 @@ static inline bool bp__fft_halves(const bp__fft_stage *stage) {
     return stage->kind != BP_FFT_C2C && stage->n % 2 == 0;
 }
 
+/* Whether lines are contiguous pairs on both sides. */
+static inline bool bp__fft_plain(const bp__fft_stage *stage) {
+    return stage->kind == BP_FFT_C2C && stage->in_step == 2 && stage->out_step == 2;
+}
+
 /* Elements of a complex line in memory on either side. */
 static inline int64_t bp__fft_spectrum(const bp__fft_stage *stage) {
     return stage->kind == BP_FFT_C2C ? stage->n : stage->n / 2 + 1;

@@ -1,0 +1,57 @@
+/* test_twiddle.c - the roots of unity in plans are within half a unit in the last place, however small they are. */
+#include "fft_case.h"
+
+#include "providers/native/fft/twiddle.h"
+
+#include <math.h>
+
+#define TURN 6.283185307179586476925286766559005768L
+
+/* e^(-2 pi i t / n) by functions of the C library, from an angle within an eighth of a turn. */
+static wide reference(int64_t t, int64_t n) {
+    const int64_t eighth = (8 * t + n) / (2 * n) % 4, rest = 4 * t - (8 * t + n) / (2 * n) * n;
+    const long double angle = TURN * (long double)rest / (4 * (long double)n);
+    static const long double turned[4][2] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
+    return (cosl(angle) - sinl(angle) * (wide)I) * (turned[eighth][0] + turned[eighth][1] * (wide)I);
+}
+
+/* Units in the last place of the double that is closest to `value`. */
+static double units(double got, long double value) {
+    const double size = fabs(got);
+    return (double)(fabsl((long double)got - value) / ((long double)nextafter(size, HUGE_VAL) - (long double)size));
+}
+
+static void test_half_a_unit(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {1,  2,   3,    4,    5,     7,     8,     12,      16,
+                                      61, 100, 1000, 4096, 10007, 30030, 65536, 1 << 20, 20014};
+    double worst = 0;
+    for (int i = 0; i < COUNT(lengths); i++) {
+        const int64_t n = lengths[i];
+        bp__fft_roots roots;
+        assert_true(bp__fft_roots_open(fft_host(), n, &roots));
+        for (int64_t t = 0; t < n; t++) {
+            const bp__fft_root root = bp__fft_root_at(&roots, t);
+            double pair[2];
+            float narrow[2];
+            bp__fft_put(pair, true, 0, root);
+            bp__fft_put(narrow, false, 0, root);
+            const wide expected = reference(t, n);
+            const double re = units(pair[0], creall(expected)), im = units(pair[1], cimagl(expected));
+            worst = fmax(worst, fmax(re, im));
+            /* Rounding of the last bits of long double comes on top of half a unit. */
+            assert_true(re <= 0.502 && im <= 0.502);
+            assert_true(fabsl((long double)narrow[0] - creall(expected)) <=
+                        0.5001L * (long double)fabsf(narrow[0]) * 1.2e-7L);
+            assert_true(fabsl((long double)narrow[1] - cimagl(expected)) <=
+                        0.5001L * (long double)fabsf(narrow[1]) * 1.2e-7L);
+        }
+        bp__fft_roots_close(fft_host(), &roots);
+    }
+    print_message("largest error: %.4f units\n", worst);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half_a_unit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
