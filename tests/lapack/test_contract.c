@@ -139,6 +139,13 @@ static void test_non_finite(void **state) {
     test_each_library(check_non_finite);
 }
 
+/* NaN in the imaginary part alone, which arithmetic would spread. */
+static number half_a_nan(void) {
+    number value = 0;
+    ((long double *)&value)[1] = (long double)NAN;
+    return value;
+}
+
 /* One element among many, wherever it is: the search misses none. */
 static void test_search(void **state) {
     (void)state;
@@ -149,7 +156,7 @@ static void test_search(void **state) {
                 test_operand a = test_make(test_dtypes[d], 37, 37, 1, false, layout);
                 test_operand det = test_make(test_dtypes[d], 1, 1, 1, false, TEST_ROWS);
                 test_fill(&a, TEST_RANDOM, 9);
-                test_set(&a, 0, at / 37, at % 37, d > 1 && at % 2 ? CMPLXL(0, (long double)NAN) : (number)INFINITY);
+                test_set(&a, 0, at / 37, at % 37, d > 1 && at % 2 ? half_a_nan() : (number)INFINITY);
                 test_call call = {.op = BP_OP_DET, .fields.check = 1, .operand = {&a, &det}};
                 assert_int_equal(test_run(instance, &call, NULL), BP_E_NON_FINITE);
                 test_drop(&a), test_drop(&det);
