@@ -100,8 +100,9 @@ static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *i
 
 /* ---- Workspace ---- */
 
-/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its answer says more where it is not so. */
-static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t k, bool is_complex) {
+/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its answer says more where it is not so. What is
+ * documented leaves out that the longer side counts too. */
+static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, bool is_complex) {
     const int64_t leaf = 25;
     int64_t levels = 1, wide = (leaf + 1) * (leaf + 1);
     while (least / (leaf + 1) >> levels > 0) {
@@ -109,11 +110,11 @@ static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t k, bool is_complex
     }
     bp__lapack_needs needs = {.integers = 3 * least * levels + 11 * least};
     if (is_complex) {
-        needs.work = 2 * least + least * k;
+        needs.work = 2 * least + bp__lapack_most(least * k, most);
         needs.reals = 10 * least + 2 * least * leaf + 8 * least * levels + 3 * leaf * k +
                       bp__lapack_most(wide, least * (1 + k) + 2 * k);
     } else {
-        needs.work = 12 * least + 2 * least * leaf + 8 * least * levels + least * k + wide;
+        needs.work = 12 * least + 2 * least * leaf + 8 * least * levels + least * k + wide + most;
     }
     return needs;
 }
@@ -124,7 +125,7 @@ static bp__lapack_needs needs_of(const bp_linalg_problem *l, bool is_complex) {
     case BP_LSTSQ_GELS:
         return (bp__lapack_needs){.work = least + bp__lapack_most(least, k)};
     case BP_LSTSQ_GELSD:
-        return needs_of_gelsd(least, k, is_complex);
+        return needs_of_gelsd(least, most, k, is_complex);
     case BP_LSTSQ_GELSS:
         return (bp__lapack_needs){.work = 3 * least + bp__lapack_most(2 * least, bp__lapack_most(most, k)),
                                   .reals = 5 * least};
