@@ -103,34 +103,35 @@ static double work_nuclear(const bp_linalg_problem *problem) {
     return work_inverse(problem) + 2 * bp__lapack_work_values(problem);
 }
 
-static const bp__lapack_recipe by_values =
-                                   {
-                                       .algorithm = "gesdd",
-                                       .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
-                                       .routine_count = 2,
-                                       .prepare = prepare_values,
-                                       .run = run_values,
-                                       .work = bp__lapack_work_values,
-                                       .largest = bp__lapack_largest_values,
-},
-                               by_inverse =
-                                   {
-                                       .algorithm = "getrf, getrs",
-                                       .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs},
-                                       .routine_count = 2,
-                                       .prepare = prepare_inverse,
-                                       .run = run_inverse,
-                                       .work = work_inverse,
-},
-                               nuclear = {
-                                   .algorithm = "getrf, getrs, gesdd",
-                                   .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs, BP__LAPACK_gesdd_real,
-                                                BP__LAPACK_gesdd_complex},
-                                   .routine_count = 4,
-                                   .prepare = prepare_inverse,
-                                   .run = run_inverse,
-                                   .work = work_nuclear,
-                                   .largest = bp__lapack_largest_values,
+static const bp__lapack_recipe by_values = {
+    .algorithm = "gesdd",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 2,
+    .efficiency = 0.15,
+    .prepare = prepare_values,
+    .run = run_values,
+    .work = bp__lapack_work_values,
+    .largest = bp__lapack_largest_values,
+};
+
+static const bp__lapack_recipe by_inverse = {
+    .algorithm = "getrf, getrs",
+    .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs},
+    .routine_count = 2,
+    .prepare = prepare_inverse,
+    .run = run_inverse,
+    .work = work_inverse,
+};
+
+static const bp__lapack_recipe nuclear = {
+    .algorithm = "getrf, getrs, gesdd",
+    .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs, BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 4,
+    .efficiency = 0.20,
+    .prepare = prepare_inverse,
+    .run = run_inverse,
+    .work = work_nuclear,
+    .largest = bp__lapack_largest_values,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

@@ -119,22 +119,24 @@ static double work_vectors(const bp_linalg_problem *problem) {
     return 25 * n * n * n;
 }
 
-static const bp__lapack_recipe with_vectors =
-                                   {
-                                       .algorithm = "geev",
-                                       .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
-                                       .routine_count = 2,
-                                       .prepare = prepare,
-                                       .run = run,
-                                       .work = work_vectors,
-},
-                               values_alone = {
-                                   .algorithm = "geev",
-                                   .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
-                                   .routine_count = 2,
-                                   .prepare = prepare,
-                                   .run = run,
-                                   .work = work_values,
+static const bp__lapack_recipe with_vectors = {
+    .algorithm = "geev",
+    .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
+    .routine_count = 2,
+    .efficiency = 0.20,
+    .prepare = prepare,
+    .run = run,
+    .work = work_vectors,
+};
+
+static const bp__lapack_recipe values_alone = {
+    .algorithm = "geev",
+    .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
+    .routine_count = 2,
+    .efficiency = 0.20,
+    .prepare = prepare,
+    .run = run,
+    .work = work_values,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

@@ -109,23 +109,25 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-static const bp__lapack_recipe with_vectors =
-                                   {
-                                       .algorithm = "syevd",
-                                       .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
-                                       .routine_count = 2,
-                                       .prepare = prepare,
-                                       .run = run,
-                                       .work = work_vectors,
-                                       .largest = bp__lapack_largest_eigh,
-},
-                               values_alone = {
-                                   .algorithm = "syevd",
-                                   .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
-                                   .routine_count = 2,
-                                   .prepare = prepare,
-                                   .run = run,
-                                   .work = bp__lapack_work_eigenvalues,
+static const bp__lapack_recipe with_vectors = {
+    .algorithm = "syevd",
+    .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
+    .routine_count = 2,
+    .efficiency = 0.30,
+    .prepare = prepare,
+    .run = run,
+    .work = work_vectors,
+    .largest = bp__lapack_largest_eigh,
+};
+
+static const bp__lapack_recipe values_alone = {
+    .algorithm = "syevd",
+    .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
+    .routine_count = 2,
+    .efficiency = 0.20,
+    .prepare = prepare,
+    .run = run,
+    .work = bp__lapack_work_eigenvalues,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

@@ -273,18 +273,19 @@ static double work_values(const bp_linalg_problem *problem) {
     return 2 * work_factor(problem) + turned;
 }
 
-#define RECIPE(NAME, TEXT, WORK, ...)                                                                                  \
+#define RECIPE(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                      \
     static const bp__lapack_recipe NAME = {.algorithm = TEXT,                                                          \
                                            .routines = {__VA_ARGS__},                                                  \
                                            .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),                  \
+                                           .efficiency = EFFICIENCY,                                                   \
                                            .prepare = prepare,                                                         \
                                            .run = run,                                                                 \
                                            .work = WORK,                                                               \
                                            .largest = largest}
-RECIPE(by_gels, "gels", work_factor, BP__LAPACK_gels);
-RECIPE(by_gelsy, "gelsy", work_factor, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
-RECIPE(by_gelsd, "gelsd", work_values, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
-RECIPE(by_gelss, "gelss", work_values, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
+RECIPE(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
+RECIPE(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
+RECIPE(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
+RECIPE(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {
     switch (problem->of.linalg.mode) {

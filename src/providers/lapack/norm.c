@@ -216,21 +216,22 @@ static double no_work(const bp_linalg_problem *problem) {
     return 0;
 }
 
-static const bp__lapack_recipe sums =
-                                   {
-                                       .algorithm = "sums",
-                                       .prepare = prepare_sums,
-                                       .run = run_sums,
-                                       .work = no_work,
-},
-                               values = {
-                                   .algorithm = "gesdd",
-                                   .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
-                                   .routine_count = 2,
-                                   .prepare = prepare_values,
-                                   .run = run_values,
-                                   .work = bp__lapack_work_values,
-                                   .largest = bp__lapack_largest_values,
+static const bp__lapack_recipe sums = {
+    .algorithm = "sums",
+    .prepare = prepare_sums,
+    .run = run_sums,
+    .work = no_work,
+};
+
+static const bp__lapack_recipe values = {
+    .algorithm = "gesdd",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 2,
+    .efficiency = 0.15,
+    .prepare = prepare_values,
+    .run = run_values,
+    .work = bp__lapack_work_values,
+    .largest = bp__lapack_largest_values,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

@@ -114,24 +114,26 @@ static double work_hermitian(const bp_linalg_problem *problem) {
     return 5 * bp__lapack_work_eigenvalues(problem) + 2 * n * n * n;
 }
 
-static const bp__lapack_recipe general =
-                                   {
-                                       .algorithm = "gesdd, gemm",
-                                       .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex, BP__LAPACK_gemm},
-                                       .routine_count = 3,
-                                       .prepare = prepare_general,
-                                       .run = run_general,
-                                       .work = work_general,
-                                       .largest = bp__lapack_largest_vectors,
-},
-                               hermitian = {
-                                   .algorithm = "syevd, gemm",
-                                   .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd, BP__LAPACK_gemm},
-                                   .routine_count = 3,
-                                   .prepare = prepare_hermitian,
-                                   .run = run_hermitian,
-                                   .work = work_hermitian,
-                                   .largest = bp__lapack_largest_eigh,
+static const bp__lapack_recipe general = {
+    .algorithm = "gesdd, gemm",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex, BP__LAPACK_gemm},
+    .routine_count = 3,
+    .efficiency = 0.25,
+    .prepare = prepare_general,
+    .run = run_general,
+    .work = work_general,
+    .largest = bp__lapack_largest_vectors,
+};
+
+static const bp__lapack_recipe hermitian = {
+    .algorithm = "syevd, gemm",
+    .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd, BP__LAPACK_gemm},
+    .routine_count = 3,
+    .efficiency = 0.30,
+    .prepare = prepare_hermitian,
+    .run = run_hermitian,
+    .work = work_hermitian,
+    .largest = bp__lapack_largest_eigh,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

@@ -89,22 +89,24 @@ static double work_q(const bp_linalg_problem *problem) {
     return work_r(problem) + 4 * k * (m * columns - (m + columns) * k / 2 + k * k / 3);
 }
 
-static const bp__lapack_recipe only_r =
-                                   {
-                                       .algorithm = "geqrf",
-                                       .routines = {BP__LAPACK_geqrf},
-                                       .routine_count = 1,
-                                       .prepare = prepare,
-                                       .run = run,
-                                       .work = work_r,
-},
-                               both = {
-                                   .algorithm = "geqrf, orgqr",
-                                   .routines = {BP__LAPACK_geqrf, BP__LAPACK_orgqr},
-                                   .routine_count = 2,
-                                   .prepare = prepare,
-                                   .run = run,
-                                   .work = work_q,
+static const bp__lapack_recipe only_r = {
+    .algorithm = "geqrf",
+    .routines = {BP__LAPACK_geqrf},
+    .routine_count = 1,
+    .efficiency = 0.45,
+    .prepare = prepare,
+    .run = run,
+    .work = work_r,
+};
+
+static const bp__lapack_recipe both = {
+    .algorithm = "geqrf, orgqr",
+    .routines = {BP__LAPACK_geqrf, BP__LAPACK_orgqr},
+    .routine_count = 2,
+    .efficiency = 0.45,
+    .prepare = prepare,
+    .run = run,
+    .work = work_q,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

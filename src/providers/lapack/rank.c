@@ -51,23 +51,25 @@ static bp_status run_hermitian(const bp__lapack_plan *plan, bp__lapack_item *ite
     return conclude(plan, item, plan->problem.of.linalg.n, *info);
 }
 
-static const bp__lapack_recipe general =
-                                   {
-                                       .algorithm = "gesdd",
-                                       .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
-                                       .routine_count = 2,
-                                       .prepare = prepare_general,
-                                       .run = run_general,
-                                       .work = bp__lapack_work_values,
-                                       .largest = bp__lapack_largest_values,
-},
-                               hermitian = {
-                                   .algorithm = "syevd",
-                                   .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
-                                   .routine_count = 2,
-                                   .prepare = prepare_hermitian,
-                                   .run = run_hermitian,
-                                   .work = bp__lapack_work_eigenvalues,
+static const bp__lapack_recipe general = {
+    .algorithm = "gesdd",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 2,
+    .efficiency = 0.15,
+    .prepare = prepare_general,
+    .run = run_general,
+    .work = bp__lapack_work_values,
+    .largest = bp__lapack_largest_values,
+};
+
+static const bp__lapack_recipe hermitian = {
+    .algorithm = "syevd",
+    .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
+    .routine_count = 2,
+    .efficiency = 0.20,
+    .prepare = prepare_hermitian,
+    .run = run_hermitian,
+    .work = bp__lapack_work_eigenvalues,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {

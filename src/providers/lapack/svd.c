@@ -143,24 +143,26 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-static const bp__lapack_recipe with_vectors =
-                                   {
-                                       .algorithm = "gesdd",
-                                       .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
-                                       .routine_count = 2,
-                                       .prepare = prepare_svd,
-                                       .run = run,
-                                       .work = bp__lapack_work_vectors,
-                                       .largest = bp__lapack_largest_vectors,
-},
-                               values_alone = {
-                                   .algorithm = "gesdd",
-                                   .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
-                                   .routine_count = 2,
-                                   .prepare = prepare_values,
-                                   .run = run,
-                                   .work = bp__lapack_work_values,
-                                   .largest = bp__lapack_largest_values,
+static const bp__lapack_recipe with_vectors = {
+    .algorithm = "gesdd",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 2,
+    .efficiency = 0.25,
+    .prepare = prepare_svd,
+    .run = run,
+    .work = bp__lapack_work_vectors,
+    .largest = bp__lapack_largest_vectors,
+};
+
+static const bp__lapack_recipe values_alone = {
+    .algorithm = "gesdd",
+    .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
+    .routine_count = 2,
+    .efficiency = 0.15,
+    .prepare = prepare_values,
+    .run = run,
+    .work = bp__lapack_work_values,
+    .largest = bp__lapack_largest_values,
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {
