@@ -94,6 +94,12 @@ void test_fill_hermitian(test_operand *x, test_spectrum spectrum, long double sc
     }
 }
 
+number test_complex(long double re, long double im) {
+    number value;
+    memcpy(&value, (long double[]){re, im}, sizeof value);
+    return value;
+}
+
 /* ---- Residuals ---- */
 
 void test_orthonormal(const number *q, int64_t m, int64_t n, bp_dtype dtype, const char *where) {
@@ -164,7 +170,7 @@ void test_non_finite(const test_case *c, test_call *call, int outputs, long doub
     test_operand *a = call->operand[0];
     int first = call->op == BP_OP_LSTSQ ? 2 : 1;
     number before = test_get(a, 1, a->rows - 1, 0);
-    number spoiled = test_is_complex(a->dtype) ? CMPLXL(1, value) : value;
+    number spoiled = test_is_complex(a->dtype) ? test_complex(1, value) : value;
     test_set(a, 1, a->rows - 1, 0, spoiled);
     call->fields.check = 1;
     assert_int_equal(test_run(c->instance, call, NULL), BP_E_NON_FINITE);

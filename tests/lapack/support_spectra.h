@@ -28,6 +28,9 @@ void test_fill_hermitian(test_operand *x, test_spectrum spectrum, long double sc
 /* Row-major, n x n. */
 number *test_unitary(int64_t n, bool complex_type, unsigned *seed);
 
+/* re + i im, also where a part is not finite, which a sum with I would spread to the other. */
+number test_complex(long double re, long double im);
+
 /* ---- Residuals ---- */
 
 /* Fails unless the columns of q (m x n, row-major) are orthonormal. */

@@ -139,11 +139,30 @@ static void check_edge(const test_case *c) {
     long double most = test_real_of(c->dtype) == BP_F64 ? (long double)DBL_MAX : (long double)FLT_MAX;
     factors f = make(c, true);
     for (int64_t i = 0; i < c->m * c->n; i++) {
-        test_set(&f.a, 0, i / c->n, i % c->n, test_is_complex(c->dtype) ? CMPLXL(most, -most) : most);
+        test_set(&f.a, 0, i / c->n, i % c->n, test_is_complex(c->dtype) ? test_complex(most, -most) : most);
     }
     bp_status status = run(c, &f, true);
     assert_true(status == BP_OK || status == BP_E_NOT_CONVERGED || status == BP_E_INTERNAL);
     drop(&f);
+}
+
+/* Workspace of 4 n^2 elements is more than 32 bits count from n = 23170 on; nothing is touched to know that. */
+static void check_sizes(void *instance, const bp_library_info *row) {
+    for (int64_t n = 23000; n <= 24000; n += 1000) {
+        test_operand x = {.dtype = BP_F64, .rows = n, .columns = n, .row = 1, .column = n, .items = 1};
+        test_operand s = {.dtype = BP_F64, .rows = n, .columns = 1, .row = 1, .items = 1};
+        test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .operand = {&x, &x, &s, &x}};
+        bp_problem problem = test_problem(&call);
+        bp_verdict verdict = {.struct_size = sizeof verdict};
+        bp_provider_lapack.accept(instance, &problem, &verdict);
+        bool fits = n == 23000 || row->int_bits == 64;
+        assert_int_equal(verdict.reason, fits ? BP_REASON_ACCEPTED : BP_REASON_SIZE);
+        call.operand[1] = call.operand[3] = NULL; /* values alone need little */
+        problem = test_problem(&call);
+        verdict = (bp_verdict){.struct_size = sizeof verdict};
+        bp_provider_lapack.accept(instance, &problem, &verdict);
+        assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
+    }
 }
 
 static void check_library(void *instance, const bp_library_info *row) {
@@ -154,6 +173,7 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 6, 9, check_mixed);
     test_each_type(instance, row, 4, 4, check_non_finite);
     test_each_type(instance, row, 4, 4, check_edge);
+    check_sizes(instance, row);
 }
 
 static void test_factors(void **state) {
