@@ -170,6 +170,9 @@ static void transform_row(double complex *row, int64_t n, int64_t step, double s
 static void transform_item(const prepared *p, const char *in, char *out, double complex *work) {
     const bp_fft_problem *f = &p->fft;
     double complex *spare = work + p->elements;
+    for (int64_t i = 0; i < p->elements; i++) {
+        work[i] = 0; /* of a half spectrum only a part is read */
+    }
     move(p, 0, 0, (char *)(uintptr_t)in, work);
     int64_t step = p->elements;
     for (int dim = 0; dim < f->ndim; dim++) {
