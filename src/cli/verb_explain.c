@@ -65,12 +65,7 @@ static int explain(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    CLI_OPTION_SET,
-    CLI_OPTION_JSON,
-    OPTIONS_PRODUCTS,
-    OPTIONS_FFT,
-    OPTIONS_LINALG,
-    {NULL, 0, NULL, NULL},
+    CLI_OPTION_SET, CLI_OPTION_JSON, OPTIONS_PRODUCTS, OPTIONS_FFT, OPTIONS_LINALG, {NULL, 0, NULL, NULL},
 };
 
 const cli_verb verb_explain = {

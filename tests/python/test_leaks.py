@@ -12,6 +12,7 @@ import backplane as bp
 CALLS = 100_000
 A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
 SPECTRUM = np.empty((3, 3), "c8")
+SQUARE, SINGULAR = np.eye(3) + 1, np.zeros((2, 3, 3))
 PLAIN = memoryview(A), memoryview(B)
 OPTIONS = bp.Options({"num_threads": 1})
 
@@ -55,6 +56,12 @@ JOBS = {
     "fft wrong": lambda: expect(ValueError, bp.fft.fft, A, 0, norm="ortho"),
     "fftshift": lambda: bp.fft.fftshift(PLAIN[0], (0, -1)),
     "fftfreq": lambda: bp.fft.fftfreq(5, 0.5, dtype=np.float32),
+    "inv": lambda: bp.linalg.inv(SQUARE),
+    "lu out": lambda: bp.linalg.lu_factor(SQUARE, out=(np.empty((3, 3)), np.empty(3, "i4"))),
+    "info": lambda: bp.linalg.inv_ex(memoryview(SINGULAR)),
+    "singular": lambda: expect(bp.linalg.LinAlgError, bp.linalg.inv, SINGULAR),
+    "no square": lambda: expect(ValueError, bp.linalg.lu_factor, A, out=(OUT,)),
+    "wrong out": lambda: expect(TypeError, bp.linalg.inv, SQUARE, out=OUT),
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
@@ -62,6 +69,7 @@ JOBS = {
     "overlap": lambda: expect(ValueError, bp.matmul, OUT.T, OUT, out=OUT[:2]),
 }
 SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
+        "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
         "libraries": bp.libraries}
 
 
