@@ -2,12 +2,14 @@
 #include "operations.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-/* The files that results go to, one for each -o, in order. */
+/* The files that results go to, in order: one for each -o, or several in one, separated by commas. */
 typedef struct targets {
     const char *path[JOB_RESULTS];
     int count;
+    char *texts; /* of all paths, each ended by a zero */
 } targets;
 
 static bool is_pipe(const char *path) {
@@ -22,18 +24,26 @@ static int check_pipe(const cli_args *args) {
     return from_pipe > 1 ? cli_fail(CLI_USAGE, "standard input can give one array only.") : CLI_OK;
 }
 
-static int read_targets(const cli_job *job, targets *to) {
+/* All paths behind each other, each ended by a zero; returns what is behind the last one. A comma ends a path only
+ * where the operation has several results, so that a single one may go to a file with a comma in its name. */
+static char *join_paths(const cli_job *job, targets *to) {
     const char *path;
-    for (int position = 0; (path = cli_next_value(job->args, "output", &position)); to->count++) {
-        if (to->count == job->operation->results) {
-            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many.", job->operation->name, to->count,
-                            to->count == 1 ? "" : "s", path);
+    size_t size = 1;
+    for (int position = 0; (path = cli_next_value(job->args, "output", &position));) {
+        size += strlen(path) + 1;
+    }
+    to->texts = cli_allocate(size);
+    char *end = to->texts;
+    for (int position = 0; (path = cli_next_value(job->args, "output", &position)); end += strlen(path) + 1) {
+        memcpy(end, path, strlen(path) + 1);
+        for (char *comma = end; job->operation->results > 1 && (comma = strchr(comma, ','));) {
+            *comma++ = '\0';
         }
-        to->path[to->count] = path;
     }
-    if (to->count == 0) {
-        return cli_fail(CLI_USAGE, "-o FILE is missing: where does the result go?");
-    }
+    return end;
+}
+
+static int check_targets(const targets *to) {
     for (int i = 0; i < to->count; i++) {
         npy_error error;
         if (is_pipe(to->path[i]) && to->count > 1) {
@@ -45,6 +55,18 @@ static int read_targets(const cli_job *job, targets *to) {
         }
     }
     return CLI_OK;
+}
+
+static int read_targets(const cli_job *job, targets *to) {
+    const char *last = join_paths(job, to);
+    for (const char *path = to->texts; path < last; path += strlen(path) + 1, to->count++) {
+        if (to->count == job->operation->results) {
+            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many.", job->operation->name, to->count,
+                            to->count == 1 ? "" : "s", path);
+        }
+        to->path[to->count] = path;
+    }
+    return to->count == 0 ? cli_fail(CLI_USAGE, "-o FILE is missing: where does the result go?") : check_targets(to);
 }
 
 static int read_inputs(cli_job *job) {
@@ -137,11 +159,13 @@ static int eval(const cli_args *args) {
     code = code == CLI_OK ? check_results(&job, &to) : code;
     code = code == CLI_OK ? compute(&job, &to) : code;
     job_free(&job);
+    free(to.texts);
     return code;
 }
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "The .npy file to write; - is standard output. Once for each result that is wanted."},
+    {"output", 'o', "FILE",
+     "The .npy file to write; - is standard output. Once for each result that is wanted, or several behind commas."},
     CLI_OPTION_SET,
     {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
     {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},

@@ -46,6 +46,21 @@ def lapack(backplane):
         pytest.skip("no library offers LAPACK")
 
 
+def test_files_behind_commas(save, backplane, evaluate, tmp_path, lapack):
+    a = random(6, 4)
+    save(a=a)
+    for targets in (["-o", "u.npy,s.npy,v.npy"], ["-o", "u.npy", "-o", "s.npy,v.npy"]):
+        assert backplane("eval", "svd", "a.npy", *targets).code == 0
+        u, s, vh = (np.load(tmp_path / f"{name}.npy") for name in "usv")
+        assert np.allclose(u * s @ vh, a)
+        for name in "usv":
+            (tmp_path / f"{name}.npy").unlink()
+    refused = backplane("eval", "svd", "a.npy", "-o", "u.npy,s.npy,v.npy,w.npy")
+    assert refused.code == 2 and "-o w.npy is one too many" in refused.err and not (tmp_path / "u.npy").exists()
+    (x,) = evaluate("svdvals", "a.npy", out=["one,name"])  # an operation of one result takes the name whole
+    assert np.allclose(x, np.linalg.svd(a, compute_uv=False))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 def test_inverses_and_solutions(save, evaluate, dtype):
     a, b = random(3, 5, 5, dtype=dtype), random(5, 2, dtype=dtype)
