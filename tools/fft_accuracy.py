@@ -11,7 +11,7 @@ import sys
 EPSILON = {"c64": 2.0**-24, "c128": 2.0**-53}
 COLOURS = {"native": "#1b6ca8", "fftw": "#c8553d", "fftwf": "#c8553d", "mkl": "#3a7d44"}
 WIDTH, HEIGHT, LEFT, TOP, GAP = 400, 300, 60, 40, 80
-MOST = 4.0
+MOST = 6.0
 
 
 def x_of(n, panel):
@@ -28,10 +28,10 @@ def frame(out, panel, dtype):
     out.append(f'<text x="{left + WIDTH / 2}" y="{TOP - 14}" text-anchor="middle">{dtype}: error / {"2^-24" if dtype == "c64" else "2^-53"}</text>')
     for k in range(0, 21, 4):
         out.append(f'<text x="{x_of(2**k, panel):.1f}" y="{TOP + HEIGHT + 18}" text-anchor="middle">2^{k}</text>')
-    for units in range(0, int(MOST) + 1):
+    for units in range(int(MOST) + 1):
         out.append(f'<text x="{left - 8}" y="{y_of(units) + 4:.1f}" text-anchor="end">{units}</text>')
         out.append(f'<line x1="{left}" y1="{y_of(units):.1f}" x2="{left + WIDTH}" y2="{y_of(units):.1f}" stroke="#ddd"/>')
-    points = " ".join(f"{x_of(2**(k / 4), panel):.1f},{y_of(0.5 * math.sqrt(k / 4)):.1f}" for k in range(1, 82))
+    points = " ".join(f"{x_of(2**(k / 4), panel):.1f},{y_of(0.75 * math.sqrt(k / 4)):.1f}" for k in range(1, 82))
     out.append(f'<polyline points="{points}" fill="none" stroke="#999" stroke-dasharray="5 4"/>')
 
 
@@ -53,7 +53,7 @@ def main():
         out.append(f'<circle cx="{x}" cy="{TOP + HEIGHT + 46}" r="4" fill="{COLOURS[library]}"/>')
         out.append(f'<text x="{x + 9}" y="{TOP + HEIGHT + 50}">{library}</text>')
         x += 90
-    out.append(f'<text x="{x}" y="{TOP + HEIGHT + 50}">dashed: sqrt(log2 n) / 2</text></svg>')
+    out.append(f'<text x="{x}" y="{TOP + HEIGHT + 50}">dashed: 0.75 sqrt(log2 n)</text></svg>')
     open(sys.argv[2], "w").write("\n".join(out) + "\n")
 
 
