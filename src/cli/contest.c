@@ -172,7 +172,7 @@ int contest_run(contest *c, const cli_args *args, int repeat) {
     code = code == CLI_OK ? prepare(c) : code;
     bp_candidate_info info = {.struct_size = sizeof info};
     for (int i = 0; code == CLI_OK && bp_explanation_at(c->explanation, i, &info); i++) {
-        code = add_contender(c, &info);
+        code = info.reason == BP_REASON_OP ? CLI_OK : add_contender(c, &info); /* transforms and the like say nothing */
     }
     for (int i = 0; code == CLI_OK && i < c->count; i++) {
         code = c->contenders[i].accepted ? warm_up(c, &c->contenders[i]) : CLI_OK;

@@ -84,7 +84,11 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
         bp__text_addf(out, "refused: %s\n", c->text);
         return;
     }
-    bp__text_addf(out, "%s, %d thread%s, about ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
+    if (c->threads > 0) {
+        bp__text_addf(out, "%s, %d thread%s, about ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
+    } else {
+        bp__text_addf(out, "%s, threads of its own, about ", c->algorithm);
+    }
     add_time(out, c->cost_ns);
     bp__text_addf(out, "; %s%s%s\n", bp_notes_text(c->notes, notes, sizeof notes), *c->text ? "; " : "", c->text);
 }
@@ -117,7 +121,9 @@ static void add_policy_text(bp__text *out) {
 }
 
 static void make_text(const bp_explanation *e, bp__text *out) {
-    bp__text_addf(out, "problem   %s\n", e->problem);
+    bool product = e->choice.asked.op == BP_OP_GEMM; /* whose words say what it is */
+    bp__text_addf(out, "problem   %s%s%s\n", product ? "" : bp_op_name((bp_op)e->choice.asked.op), product ? "" : " ",
+                  e->problem);
     if (e->choice.chosen >= 0) {
         bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.candidates[e->choice.chosen]));
     } else {
@@ -171,6 +177,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json json;
     bp__json_begin(&json, out);
     bp__json_open(&json, NULL, '{');
+    bp__json_text(&json, "operation", bp_op_name((bp_op)e->choice.asked.op));
     bp__json_text(&json, "problem", e->problem);
     bp__json_text(&json, "chosen",
                   e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
