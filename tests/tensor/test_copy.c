@@ -244,35 +244,73 @@ static void test_columns_of_one_matrix(void **state) {
     }
 }
 
-/* Sizes around the tile, every pair of directions, conjugated and not, with a guard behind the last element. */
-static void test_copy_matrix(void **state) {
-    (void)state;
-    const int64_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 33};
-    const bp_dtype types[] = {BP_C64, BP_C128};
-    for (int t = 0; t < 2 * 2 * 4 * 64; t++) {
-        bp_dtype dtype = types[t & 1];
-        int conjugate = t >> 1 & 1;
-        bool dst_turned = t >> 2 & 1, src_turned = t >> 3 & 1;
-        int64_t rows = sizes[t >> 4 & 7], columns = sizes[t >> 7 & 7];
-        int64_t size = (int64_t)bp_dtype_size(dtype), part = size / 2;
-        int64_t dst_row = dst_turned ? 1 : columns, dst_column = dst_turned ? rows : 1;
-        int64_t src_row = src_turned ? -1 : columns + 1, src_column = src_turned ? rows + 2 : 1;
-        const unsigned char *first = source + (src_turned ? (rows - 1) * size : 0);
-        for (int64_t i = 0; i < ARENA / part; i++) {
-            store(dtype, source + i * part, (double)(i % 1000) - 500);
-        }
-        memset(target, 0x5a, ARENA);
-        memset(expected, 0x5a, ARENA);
-        for (int64_t i = 0; i < rows; i++) {
-            for (int64_t j = 0; j < columns; j++) {
-                const unsigned char *in = first + (i * src_row + j * src_column) * size;
-                unsigned char *out = expected + (i * dst_row + j * dst_column) * size;
-                store(dtype, out, load(dtype, in));
-                store(dtype, out + part, conjugate ? -load(dtype, in + part) : load(dtype, in + part));
+/* One matrix into another by the plainest loop. */
+typedef struct layout {
+    int64_t row, column, first;
+} layout;
+
+static void check_copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, layout to, layout from, int conjugate) {
+    int64_t size = (int64_t)bp_dtype_size(dtype), part = is_complex(dtype) ? size / 2 : size;
+    int64_t guarded = (2 * rows * columns + 4 * (rows + columns) + 16) * size;
+    size_t bytes = guarded < ARENA ? (size_t)guarded : ARENA;
+    memset(target, 0x5a, bytes);
+    memset(expected, 0x5a, bytes);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            const unsigned char *in = source + (from.first + i * from.row + j * from.column) * size;
+            unsigned char *out = expected + (to.first + i * to.row + j * to.column) * size;
+            memcpy(out, in, (size_t)size);
+            if (conjugate && is_complex(dtype)) {
+                store(dtype, out + part, -load(dtype, in + part));
             }
         }
-        bp__copy_matrix(dtype, rows, columns, target, dst_row, dst_column, first, src_row, src_column, conjugate);
-        assert_memory_equal(target, expected, ARENA);
+    }
+    bp__copy_matrix(dtype, rows, columns, target + to.first * size, to.row, to.column, source + from.first * size,
+                    from.row, from.column, conjugate);
+    assert_memory_equal(target, expected, bytes);
+}
+
+/* Directions, gaps between rows or columns, and each of them backwards. */
+static layout layout_of(int kind, int64_t rows, int64_t columns) {
+    switch (kind) {
+    case 0:
+        return (layout){columns, 1, 0};
+    case 1:
+        return (layout){1, rows, 0};
+    case 2:
+        return (layout){columns + 3, 1, 1};
+    case 3:
+        return (layout){1, rows + 1, 1};
+    case 4:
+        return (layout){-1, rows + 2, rows - 1};
+    case 5:
+        return (layout){1, -rows, (columns - 1) * rows};
+    case 6:
+        return (layout){-columns, 1, (rows - 1) * columns};
+    default:
+        return (layout){2, 2 * rows, 0};
+    }
+}
+
+/* Sizes around tiles and blocks, every pair of layouts, conjugated and not, with guards around the elements. */
+static void test_copy_matrix(void **state) {
+    (void)state;
+    const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 41};
+    const bp_dtype types[] = {BP_F32, BP_F64, BP_C64, BP_C128, BP_BF16};
+    enum { SIZES = BP__COUNT(sizes), KINDS = 8 };
+    for (int t = 0; t < (int)BP__COUNT(types) * SIZES * SIZES; t++) {
+        bp_dtype dtype = types[t / SIZES / SIZES];
+        int64_t rows = sizes[t / SIZES % SIZES], columns = sizes[t % SIZES];
+        int64_t part = (int64_t)bp_dtype_size(dtype) / (is_complex(dtype) ? 2 : 1);
+        for (int64_t i = 0; i < ARENA / part; i++) {
+            store(dtype, source + i * part, (double)((i + t) % 1000) - 500);
+        }
+        for (int kinds = 0; kinds < KINDS * KINDS; kinds++) {
+            layout to = layout_of(kinds / KINDS, rows, columns), from = layout_of(kinds % KINDS, rows, columns);
+            for (int conjugate = 0; conjugate <= (int)is_complex(dtype); conjugate++) {
+                check_copy_matrix(dtype, rows, columns, to, from, conjugate);
+            }
+        }
     }
     float untouched = 1.0f, value = 2.0f;
     bp__copy_matrix(BP_F32, 0, 3, &untouched, 1, 1, &value, 1, 1, 0);
@@ -280,11 +318,47 @@ static void test_copy_matrix(void **state) {
     assert_true(untouched == 1.0f);
 }
 
+/* More than one block along both sides, with a single row and column over. */
+static void test_copy_matrix_of_many_blocks(void **state) {
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        int64_t rows = t & 1 ? 97 : 64, columns = t & 2 ? 65 : 72;
+        fill(source, (unsigned)t);
+        check_copy_matrix(BP_I64, rows, columns, layout_of(0, rows, columns), layout_of(1, rows, columns), 0);
+        check_copy_matrix(BP_I32, rows, columns, layout_of(3, rows, columns), layout_of(2, rows, columns), 0);
+    }
+}
+
+/* Signs of zeros and NaN are changed and payloads are kept, in tiles as at their edges. */
+static void test_conjugate_bits(void **state) {
+    (void)state;
+    enum { N = 11 };
+    fill(source, 5);
+    for (int wide = 0; wide < 2; wide++) {
+        size_t part = wide ? 8 : 4;
+        for (int i = 0; i < N * N; i++) {
+            memcpy(source + (size_t)(2 * i + 1) * part, &(double[]){i % 2 ? -0.0 : (double)NAN}, 8);
+        }
+        bp__copy_matrix(wide ? BP_C128 : BP_C64, N, N, target, N, 1, source, 1, N, 1);
+        for (int i = 0; i < N * N; i++) {
+            const unsigned char *in = source + (size_t)(i % N * N + i / N) * 2 * part,
+                                *out = target + (size_t)i * 2 * part;
+            assert_memory_equal(out, in, 2 * part - 1);
+            assert_int_equal(out[2 * part - 1] ^ in[2 * part - 1], 0x80);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_strides),           cmocka_unit_test(test_highest_rank_and_lowest),
-        cmocka_unit_test(test_conversions),           cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_columns_of_one_matrix), cmocka_unit_test(test_copy_matrix),
+        cmocka_unit_test(test_any_strides),
+        cmocka_unit_test(test_highest_rank_and_lowest),
+        cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_columns_of_one_matrix),
+        cmocka_unit_test(test_copy_matrix),
+        cmocka_unit_test(test_copy_matrix_of_many_blocks),
+        cmocka_unit_test(test_conjugate_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
