@@ -1,8 +1,8 @@
 /* fft.h - discrete Fourier transforms, with the names, shapes and norms of torch.fft and numpy.fft.
  *
  * Element types: real input f32, f64; complex input c64, c128; the output has the precision of the input. Any lengths
- * (primes too), any strides, any number of dimensions; every index that no transform runs over is a batch. Outputs are the
- * caller's memory, of the shape that bp_fft_shape() tells. An output must not overlap the input or itself
+ * (primes too), any strides, any number of dimensions; every index that no transform runs over is a batch. Outputs are
+ * the caller's memory, of the shape that bp_fft_shape() tells. An output must not overlap the input or itself
  * (BP_E_OVERLAP), with one exception: complex to complex with the same address, shape and strides works in place.
  *
  *   fft, ifft     complex or real to complex          out[k] = sum_j in[j] exp(-+ 2 pi i j k / n)
@@ -11,11 +11,11 @@
  *   hfft          complex, n/2+1 elements, to real    fft of a signal that is Hermitian in time; default n as irfft
  *   ihfft         real to complex, n/2+1 elements     its inverse
  *
- * n is the length of the transform: longer input is cut, shorter input goes on with zeros (as n/2+1 for irfft and hfft).
- * The norm scales the transforms: BP_FFT_BACKWARD the inverse ones by 1/n, BP_FFT_FORWARD the forward ones by 1/n,
- * BP_FFT_ORTHO both by 1/sqrt(n), where n is the number of elements of the real or full side. hfft counts as forward,
- * ihfft as inverse, as in PyTorch. In irfft and hfft the imaginary part of elements that are their own mirror image
- * (the first; the middle one of an even n) is ignored.
+ * n is the length of the transform: longer input is cut, shorter input goes on with zeros (as n/2+1 for irfft and
+ * hfft). The norm scales the transforms: BP_FFT_BACKWARD the inverse ones by 1/n, BP_FFT_FORWARD the forward ones by
+ * 1/n, BP_FFT_ORTHO both by 1/sqrt(n), where n is the number of elements of the real or full side. hfft counts as
+ * forward, ihfft as inverse, as in PyTorch. In irfft and hfft the imaginary part of elements that are their own mirror
+ * image (the first; the middle one of an even n) is ignored.
  *
  * All functions are thread-safe. Plans are kept in the transform plan cache (bp_fft_plan_cache_stats).
  *
@@ -34,12 +34,12 @@ extern "C" {
 #endif
 
 /* The one list of transforms: number, NAME, text, what the n-dimensional form is called. */
-#define BP_FFT_MAP(X)              \
-    X(0, FFT, "fft", "fftn")       \
-    X(1, IFFT, "ifft", "ifftn")    \
-    X(2, RFFT, "rfft", "rfftn")    \
-    X(3, IRFFT, "irfft", "irfftn") \
-    X(4, HFFT, "hfft", "hfftn")    \
+#define BP_FFT_MAP(X)                                                                                                  \
+    X(0, FFT, "fft", "fftn")                                                                                           \
+    X(1, IFFT, "ifft", "ifftn")                                                                                        \
+    X(2, RFFT, "rfft", "rfftn")                                                                                        \
+    X(3, IRFFT, "irfft", "irfftn")                                                                                     \
+    X(4, HFFT, "hfft", "hfftn")                                                                                        \
     X(5, IHFFT, "ihfft", "ihfftn")
 
 typedef enum bp_fft_transform {
@@ -53,8 +53,8 @@ typedef enum bp_fft_norm { BP_FFT_BACKWARD, BP_FFT_ORTHO, BP_FFT_FORWARD } bp_ff
 /* "backward", "ortho", "forward"; NULL means backward. BP_E_BAD_VALUE lists the three. */
 BP_API bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm);
 
-#define BP_FFT_ALL (-1)     /* ndim: every dimension */
-#define BP_FFT_LENGTH (-1)  /* a size: as long as the input (irfft, hfft: 2 (m - 1)) */
+#define BP_FFT_ALL (-1)    /* ndim: every dimension */
+#define BP_FFT_LENGTH (-1) /* a size: as long as the input (irfft, hfft: 2 (m - 1)) */
 
 /* What is to be transformed, for the general functions. */
 typedef struct bp_fft_call {
@@ -85,8 +85,8 @@ BP_API bp_status bp_irfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm no
 BP_API bp_status bp_hfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ihfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 
-/* Two dimensions: s is NULL or two sizes, dims is NULL (the last two) or two dimensions. The one of rfft2, irfft2, hfft2
- * and ihfft2 that has n/2+1 elements is the last of dims. */
+/* Two dimensions: s is NULL or two sizes, dims is NULL (the last two) or two dimensions. The one of rfft2, irfft2,
+ * hfft2 and ihfft2 that has n/2+1 elements is the last of dims. */
 BP_API bp_status bp_fft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ifft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_rfft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);

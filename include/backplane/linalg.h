@@ -1,24 +1,26 @@
 /* linalg.h - linear algebra with the shapes and meanings of torch.linalg.
  *
  * Matrices are the last two dimensions of a tensor, those before are a batch ("*" below); where an operation has two
- * inputs, their batches broadcast. Element types f32, f64, c64, c128, the same for all floating operands of a call, unless
- * said otherwise: "real" is f32 beside f32 and c64, f64 beside f64 and c128; "complex" is the other way round. Any
- * strides; empty matrices and batches too. Outputs are the caller's memory, of the shapes that bp_linalg_shape() tells; they
- * must not overlap an input, each other or themselves (BP_E_OVERLAP). An output marked optional may be NULL. All
- * functions are thread-safe.
+ * inputs, their batches broadcast. Element types f32, f64, c64, c128, the same for all floating operands of a call,
+ * unless said otherwise: "real" is f32 beside f32 and c64, f64 beside f64 and c128; "complex" is the other way round.
+ * Any strides; empty matrices and batches too. Outputs are the caller's memory, of the shapes that bp_linalg_shape()
+ * tells; they must not overlap an input, each other or themselves (BP_E_OVERLAP). An output marked optional may be
+ * NULL. All functions are thread-safe.
  *
  * Failures. Without an `info` operand, the first item of the batch that fails gives BP_E_SINGULAR,
- * BP_E_NOT_POSITIVE_DEFINITE or BP_E_NOT_CONVERGED, and bp_last_error() tells which item and LAPACK's index; the outputs
- * are then written in part. With `info` (int32, of shape *) the call succeeds, and info is 0 for items that succeeded, else
- * LAPACK's positive index; outputs of such items are as LAPACK left them. To have both, set `check` in bp_linalg_call.
+ * BP_E_NOT_POSITIVE_DEFINITE or BP_E_NOT_CONVERGED, and bp_last_error() tells which item and LAPACK's index; the
+ * outputs are then written in part. With `info` (int32, of shape *) the call succeeds, and info is 0 for items that
+ * succeeded, else LAPACK's positive index; outputs of such items are as LAPACK left them. To have both, set `check` in
+ * bp_linalg_call.
  *
- * NaN and infinity in the input: no library is trusted with them, since what libraries do differs and some never return.
- * An item that has one among the elements that the operation reads is not computed: its floating outputs are NaN, its
- * integer outputs 0, its info is BP_INFO_NON_FINITE (-1), and calls without info fail with BP_E_NON_FINITE. The norms
- * fro, 1, -1, inf and -inf are plain arithmetic and let both through.
+ * NaN and infinity in the input: no library is trusted with them, since what libraries do differs and some never
+ * return. An item that has one among the elements that the operation reads is not computed: its floating outputs are
+ * NaN, its integer outputs 0, its info is BP_INFO_NON_FINITE (-1), and calls without info fail with BP_E_NON_FINITE.
+ * The norms fro, 1, -1, inf and -inf are plain arithmetic and let both through.
  *
  * Errors of all besides: BP_E_ARGUMENT, BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT, BP_E_OVERLAP, BP_E_OVERFLOW,
- * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_INTERNAL (a library found an argument illegal).
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_INTERNAL (a library found an argument
+ * illegal).
  *
  * LAPACK routines are named by their stem: getrf is sgetrf, dgetrf, cgetrf or zgetrf.
  */
@@ -74,13 +76,13 @@ BP_API bp_status bp_linalg_prefer(const char *library);
 BP_API bp_status bp_inv(const DLTensor *a, DLTensor *inverse);
 BP_API bp_status bp_inv_ex(const DLTensor *a, DLTensor *inverse, DLTensor *info);
 
-/* X with A X = B, or X A = B when `right`. A (*,n,n); B (*,n,k) (right: (*,k,n)), or a vector: B of rank 1, or of A's shape
- * without the last dimension. X has the shape of B, broadcast. getrf, getrs. BP_E_SINGULAR as bp_inv. */
+/* X with A X = B, or X A = B when `right`. A (*,n,n); B (*,n,k) (right: (*,k,n)), or a vector: B of rank 1, or of A's
+ * shape without the last dimension. X has the shape of B, broadcast. getrf, getrs. BP_E_SINGULAR as bp_inv. */
 BP_API bp_status bp_solve(const DLTensor *a, const DLTensor *b, int right, DLTensor *x);
 BP_API bp_status bp_solve_ex(const DLTensor *a, const DLTensor *b, int right, DLTensor *x, DLTensor *info);
 
-/* The same for a triangular A, of which only the upper or lower triangle is read; BLAS trsm. B is no vector. A zero on the
- * diagonal is not looked for, and gives infinity or NaN, as in PyTorch. */
+/* The same for a triangular A, of which only the upper or lower triangle is read; BLAS trsm. B is no vector. A zero on
+ * the diagonal is not looked for, and gives infinity or NaN, as in PyTorch. */
 BP_API bp_status bp_solve_triangular(const DLTensor *a, const DLTensor *b, int upper, int right, int unitriangular,
                                      DLTensor *x);
 
@@ -99,16 +101,16 @@ BP_API bp_status bp_cholesky_inverse(const DLTensor *l, int upper, DLTensor *inv
 
 /* ---- LU: A = P L U with partial pivoting ---- */
 
-/* LU (*,m,n), both factors in one matrix without L's unit diagonal, and pivots (*,min(m,n)), int32, counted from 1: row i
- * was exchanged with row pivots[i]. getrf. BP_E_SINGULAR: info is the zero diagonal element of U. */
+/* LU (*,m,n), both factors in one matrix without L's unit diagonal, and pivots (*,min(m,n)), int32, counted from 1: row
+ * i was exchanged with row pivots[i]. getrf. BP_E_SINGULAR: info is the zero diagonal element of U. */
 BP_API bp_status bp_lu_factor(const DLTensor *a, DLTensor *lu, DLTensor *pivots);
 BP_API bp_status bp_lu_factor_ex(const DLTensor *a, DLTensor *lu, DLTensor *pivots, DLTensor *info);
 
 /* P (*,m,m), a permutation matrix of A's type, L (*,m,k), U (*,k,n) with k = min(m,n). A singular A is no failure. */
 BP_API bp_status bp_lu(const DLTensor *a, DLTensor *p, DLTensor *l, DLTensor *u);
 
-/* X with A X = B (right: X A = B; adjoint: A^H), from what bp_lu_factor gave for A (*,n,n). getrs. Batches of LU, pivots
- * and B broadcast. A pivot outside 1..n is BP_E_ARGUMENT; a zero diagonal is not looked for. */
+/* X with A X = B (right: X A = B; adjoint: A^H), from what bp_lu_factor gave for A (*,n,n). getrs. Batches of LU,
+ * pivots and B broadcast. A pivot outside 1..n is BP_E_ARGUMENT; a zero diagonal is not looked for. */
 BP_API bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor *b, int right, int adjoint,
                              DLTensor *x);
 
@@ -135,10 +137,11 @@ BP_API bp_status bp_svdvals(const DLTensor *a, DLTensor *s);
 
 /* ---- Least squares ---- */
 
-/* X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as bp_solve); of all such X the shortest, but
- * by gels. driver: BP_LSTSQ_GELSY (default), _GELS, _GELSD, _GELSS. rcond: singular values up to rcond times the largest
- * count as zero; NULL: epsilon of the type times max(m,n). Optional outputs: residuals (*,k), real: the squared norms of
- * the columns of A X - B, computed where m > n and A has full rank, NaN elsewhere; rank (*), int64, not of gels; s
+/* X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as bp_solve); of all such X the shortest,
+ * but by gels. driver: BP_LSTSQ_GELSY (default), _GELS, _GELSD, _GELSS. rcond: singular values up to rcond times the
+ * largest count as zero; NULL: epsilon of the type times max(m,n). Optional outputs: residuals (*,k), real: the squared
+ * norms of the columns of A X - B, computed where m > n and A has full rank, NaN elsewhere; rank (*), int64, not of
+ * gels; s
  * (*,min(m,n)), real, of gelsd and gelss. BP_E_ARGUMENT for an output that the driver does not give. */
 BP_API bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
                           DLTensor *residuals, DLTensor *rank, DLTensor *s);
@@ -151,18 +154,18 @@ BP_API bp_status bp_det(const DLTensor *a, DLTensor *det);
 /* det = sign exp(logabsdet): sign (*) of A's type, logabsdet (*) real; 0 and -inf for a singular matrix. */
 BP_API bp_status bp_slogdet(const DLTensor *a, DLTensor *sign, DLTensor *logabsdet);
 
-/* The Moore-Penrose inverse (*,n,m) of A (*,m,n), by singular values, or by eigenvalues when hermitian (the lower triangle
- * is read). Values up to max(atol, rtol * largest) count as zero. Default: atol 0; rtol epsilon of the type times
- * max(m,n), or 0 where atol is given and not 0. */
+/* The Moore-Penrose inverse (*,n,m) of A (*,m,n), by singular values, or by eigenvalues when hermitian (the lower
+ * triangle is read). Values up to max(atol, rtol * largest) count as zero. Default: atol 0; rtol epsilon of the type
+ * times max(m,n), or 0 where atol is given and not 0. */
 BP_API bp_status bp_pinv(const DLTensor *a, const double *rtol, const double *atol, int hermitian, DLTensor *inverse);
 
 /* rank (*), int64: the singular values above max(atol, rtol * largest), with the defaults of bp_pinv. */
 BP_API bp_status bp_matrix_rank(const DLTensor *a, const double *rtol, const double *atol, int hermitian,
                                 DLTensor *rank);
 
-/* cond (*), real: norm(A) norm(inverse of A) for BP_NORM_FRO, BP_NORM_NUC and BP_NORM_P with order 1, -1, inf or -inf, of
- * square matrices, infinity where A is singular; largest over smallest singular value for BP_NORM_P with order 2 (the
- * default), and the other way round for -2, of any matrix. */
+/* cond (*), real: norm(A) norm(inverse of A) for BP_NORM_FRO, BP_NORM_NUC and BP_NORM_P with order 1, -1, inf or -inf,
+ * of square matrices, infinity where A is singular; largest over smallest singular value for BP_NORM_P with order 2
+ * (the default), and the other way round for -2, of any matrix. */
 BP_API bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *cond);
 
 /* norm (*), real, of A (*,m,n): BP_NORM_FRO, BP_NORM_NUC, or BP_NORM_P with order 1 (largest column sum of absolute

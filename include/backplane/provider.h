@@ -113,9 +113,9 @@ typedef struct bp_policy {
     uint8_t precision;     /* f32 inputs may be rounded inside to: 0 nothing less, 1 TF32, 2 bf16 */
     uint32_t preferred;    /* what follows is the dispatcher's alone. Text handles; 0 = none */
     uint32_t exclude;
-    uint8_t avoid;     /* families and runtimes that settings switch off, a bit each */
-    uint8_t warn_only; /* deterministic is a wish */
-    uint8_t simulate;  /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
+    uint8_t avoid;       /* families and runtimes that settings switch off, a bit each */
+    uint8_t warn_only;   /* deterministic is a wish */
+    uint8_t simulate;    /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
     uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
     uint8_t reserved[4];
 } bp_policy;

@@ -168,7 +168,8 @@ bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scala
 enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4 };
 
 #define BP__PARAMETERS 8
-#define BP__PARAMETERS_LONG (BP__PARAMETERS + 1) /* parameter_count: more than fit, so that the call goes the long way */
+#define BP__PARAMETERS_LONG                                                                                            \
+    (BP__PARAMETERS + 1) /* parameter_count: more than fit, so that the call goes the long way */
 
 /* One call of any other operation, filled by the operation but for `key`. */
 typedef struct bp__operation {

@@ -19,33 +19,42 @@ static bp_status meaning(const bp_problem *problem, int64_t info, char *text, si
     switch ((bp_op)problem->op) {
     case BP_OP_INV:
     case BP_OP_CHOLESKY_INVERSE:
-        snprintf(text, size, "the diagonal element %" PRId64 " is zero, the inversion could not be completed because the "
-                             "input matrix is singular", info);
+        snprintf(text, size,
+                 "the diagonal element %" PRId64 " is zero, the inversion could not be completed because the "
+                 "input matrix is singular",
+                 info);
         return BP_E_SINGULAR;
     case BP_OP_SOLVE:
-        snprintf(text, size, "the solver failed because the input matrix is singular (diagonal element %" PRId64
-                             " is zero)", info);
+        snprintf(text, size,
+                 "the solver failed because the input matrix is singular (diagonal element %" PRId64 " is zero)", info);
         return BP_E_SINGULAR;
     case BP_OP_LU_FACTOR:
-        snprintf(text, size, "U[%" PRId64 ",%" PRId64 "] is zero, and using it in lu_solve would divide by zero; "
-                             "lu and lu_factor_ex take such a matrix", info, info);
+        snprintf(text, size,
+                 "U[%" PRId64 ",%" PRId64 "] is zero, and using it in lu_solve would divide by zero; "
+                 "lu and lu_factor_ex take such a matrix",
+                 info, info);
         return BP_E_SINGULAR;
     case BP_OP_CHOLESKY:
-        snprintf(text, size, "the input is not positive-definite (the leading minor of order %" PRId64
-                             " is not positive-definite)", info);
+        snprintf(text, size,
+                 "the input is not positive-definite (the leading minor of order %" PRId64 " is not positive-definite)",
+                 info);
         return BP_E_NOT_POSITIVE_DEFINITE;
     case BP_OP_LSTSQ:
         if (l->mode == BP_LSTSQ_GELS) {
-            snprintf(text, size, "the input has no full rank (diagonal element %" PRId64 " of its triangular factor is "
-                                 "zero)", info);
+            snprintf(text, size,
+                     "the input has no full rank (diagonal element %" PRId64 " of its triangular factor is "
+                     "zero)",
+                     info);
             return BP_E_SINGULAR;
         }
         break;
     default:
         break;
     }
-    snprintf(text, size, "the algorithm failed to converge because the input matrix is ill-conditioned or has too many "
-                         "repeated values (error code: %" PRId64 ")", info);
+    snprintf(text, size,
+             "the algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+             "repeated values (error code: %" PRId64 ")",
+             info);
     return BP_E_NOT_CONVERGED;
 }
 

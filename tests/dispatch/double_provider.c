@@ -81,7 +81,8 @@ static bp_status double_plan(void *instance, const bp_problem *problem, const bp
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
-    *p = (prepared){{.run = double_run, .destroy = double_destroy}, DOUBLE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
+    *p = (prepared){{.run = double_run, .destroy = double_destroy},
+                    DOUBLE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
     *made = &p->base;
     return BP_OK;
 }
