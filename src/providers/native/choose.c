@@ -3,6 +3,8 @@
  */
 #include "choose.h"
 
+#include "level.h"
+
 #include <string.h>
 
 /* Multiplications up to which scalar loops win, and up to which packing S does not pay. */
@@ -11,19 +13,8 @@
 /* What half a second-level cache holds beside the columns of S that pass by. */
 #define NARROW_BYTES (128 << 10)
 
-static const bp__native_set *set_for(const bp_host *host, uint8_t capability, int *index) {
-#if defined(__x86_64__)
-    int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;
-    int wanted = capability <= BP_CAPABILITY_AVX512 ? capability : BP_CAPABILITY_DEFAULT;
-    static const bp__native_set *const sets[] = {&bp__native_default, &bp__native_avx2, &bp__native_avx512};
-    *index = wanted < most ? wanted : most;
-    return sets[*index];
-#else
-    (void)host, (void)capability;
-    *index = 0;
-    return &bp__native_default;
-#endif
-}
+static const bp__native_set *const sets[] =
+    BP__NATIVE_LEVELS(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
 
 static const char *algorithm_text(bp__native_path path, int set) {
     static const char *const packed[] = {"packed default", "packed avx2", "packed avx512"};
@@ -166,8 +157,8 @@ bp_reason bp__native_choose(const bp_host *host, const bp_problem *problem, bp__
         return BP_REASON_DTYPE;
     }
     const bp_gemm_problem *g = &problem->of.gemm;
-    int set;
-    choice->kernels = &set_for(host, problem->policy.capability, &set)->of[problem->dtype - BP_F16];
+    const int set = bp__native_level(host, problem);
+    choice->kernels = &sets[set]->of[problem->dtype - BP_F16];
     orient(g, choice);
     choice->path = path_for(g, choice);
     choice->algorithm = algorithm_text(choice->path, set);

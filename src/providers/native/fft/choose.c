@@ -3,25 +3,15 @@
  */
 #include "choose.h"
 
+#include "providers/native/level.h"
+
 #include <string.h>
 
 /* Items of several dimensions are transformed one after the other from this many elements on, so that they stay in the
  * cache between stages; smaller ones fill the lanes together. */
 #define ITEM_ELEMENTS 4096
 
-static const bp__fft_set *set_for(const bp_host *host, uint8_t capability, int *index) {
-#if defined(__x86_64__)
-    static const bp__fft_set *const sets[] = {&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512};
-    const int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;
-    const int wanted = capability <= BP_CAPABILITY_AVX512 ? capability : BP_CAPABILITY_DEFAULT;
-    *index = wanted < most ? wanted : most;
-    return sets[*index];
-#else
-    (void)host, (void)capability;
-    *index = 0;
-    return &bp__fft_default;
-#endif
-}
+static const bp__fft_set *const sets[] = BP__NATIVE_LEVELS(&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512);
 
 static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
@@ -196,7 +186,8 @@ bp_reason bp__fft_choose(const bp_host *host, const bp_problem *problem, bp__fft
         return BP_REASON_OTHER;
     }
     choice->f64 = problem->dtype == BP_C128;
-    choice->kernels = set_for(host, problem->policy.capability, &choice->set)->of[choice->f64];
+    choice->set = bp__native_level(host, problem);
+    choice->kernels = sets[choice->set]->of[choice->f64];
     choice->items.count = 1;
     choice->threads = 1;
     if (f->batch == 0) {

@@ -2,6 +2,7 @@
  * of small matrices run along vectors (lanes.h); factorizations of large ones are the libraries'.
  */
 #include "providers/native/choose.h"
+#include "providers/native/level.h"
 #include "providers/native/part.h"
 
 #include "small.h"
@@ -16,32 +17,13 @@ typedef struct choice {
     double cost_ns;
 } choice;
 
-/* The tables of this processor and capability: 0 default, 1 AVX2, 2 AVX-512. */
-static int set_for(const bp_host *host, uint8_t capability) {
-#if defined(__x86_64__)
-    const int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;
-    const int wanted = capability <= BP_CAPABILITY_AVX512 ? capability : BP_CAPABILITY_DEFAULT;
-    return wanted < most ? wanted : most;
-#else
-    (void)host, (void)capability;
-    return 0;
-#endif
-}
-
-static const bp__lanes_kernels *kernels_for(int set, uint32_t dtype) {
-#if defined(__x86_64__)
-    static const bp__lanes_kernels *const sets[] = {bp__lanes_default, bp__lanes_avx2, bp__lanes_avx512};
-    return &sets[set][dtype - BP_F32];
-#else
-    (void)set;
-    return &bp__lanes_default[dtype - BP_F32];
-#endif
-}
+static const bp__lanes_kernels *const sets[] =
+    BP__NATIVE_LEVELS(bp__lanes_default, bp__lanes_avx2, bp__lanes_avx512);
 
 static void choose_lanes(const bp_host *host, const bp_problem *problem, choice *to) {
     static const char *const names[] = {"lanes default", "lanes avx2", "lanes avx512"};
-    const int set = set_for(host, problem->policy.capability);
-    to->kernels = kernels_for(set, problem->dtype);
+    const int set = bp__native_level(host, problem);
+    to->kernels = &sets[set][problem->dtype - BP_F32];
     to->algorithm = names[set];
     const double alone = bp__small_cost(problem, to->kernels);
     const int64_t groups = (problem->of.linalg.batch + to->kernels->lanes - 1) / to->kernels->lanes;
