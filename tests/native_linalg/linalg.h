@@ -37,6 +37,7 @@ typedef struct task {
     bp_dtype dtype;
     int64_t m, n, k, batch;
     bp_linalg_mode mode;
+    double order; /* of BP_NORM_P */
     layout in, out;
     bool upper, right, adjoint, unit, check;
     bool no_info; /* the operand info is absent */

@@ -2,6 +2,7 @@
 #include "linalg.h"
 
 #include "machine/internal.h"
+#include "providers/native/linalg/norm.h"
 #include "providers/native/linalg/small.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 
 extern const bp_provider bp_provider_native;
 extern const bp__lanes_kernels bp__lanes_wide[BP__LANES_DTYPES];
+extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
 
 told last;
 
@@ -292,6 +294,7 @@ void make_operands(operands *o, const task *t) {
                                                                  : BP_CAPABILITY_AVX2);
     l->m = t->m, l->n = t->n, l->k = t->k;
     l->mode = (uint8_t)t->mode;
+    l->order = t->order;
     l->upper = t->upper;
     l->left = t->op == BP_OP_SOLVE || t->op == BP_OP_LU_SOLVE || t->op == BP_OP_SOLVE_TRIANGULAR ? !t->right : 0;
     l->adjoint = t->adjoint, l->unit = t->unit, l->check = t->check;
@@ -329,7 +332,12 @@ bp_status run_task(operands *o) {
     }
     assert_true(o->verdict.cost_ns > 0 && isfinite(o->verdict.cost_ns));
     assert_in_range(o->verdict.threads, 1, o->problem.policy.threads);
-    if (o->t.set == KERNELS_WIDE && !o->problem.of.linalg.empty && bp__small_step_of(o->t.op)) {
+    const bool lowered = o->t.set == KERNELS_WIDE && !o->problem.of.linalg.empty;
+    if (lowered && bp__norm_is_sum(&o->problem)) {
+        assert_int_equal(
+            bp__norm_prepare(host, &o->problem, &bp__norm_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
+            BP_OK);
+    } else if (lowered && bp__small_step_of(o->t.op)) {
         assert_int_equal(
             bp__small_prepare(host, &o->problem, &bp__lanes_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
             BP_OK);

@@ -1,35 +1,50 @@
 /* linalg.c - linear algebra of the native provider: which problems it takes, and how. Empty ones are filled in, batches
- * of small matrices run along vectors (lanes.h); factorizations of large ones are the libraries'.
+ * of small matrices run along vectors (lanes.h), norms are summed (norm.h); factorizations of large matrices are the
+ * libraries'.
  */
 #include "providers/native/choose.h"
 #include "providers/native/level.h"
 #include "providers/native/part.h"
 
+#include "norm.h"
 #include "small.h"
 
 #include <stdio.h>
 
 /* Everything that follows from the problem. */
 typedef struct choice {
-    const bp__lanes_kernels *kernels; /* NULL: nothing to compute */
+    const bp__lanes_kernels *lanes; /* one of these; neither where there is nothing to compute */
+    const bp__norm_kernels *norm;
+    int level;
     const char *algorithm;
     int threads;
     double cost_ns;
 } choice;
 
-static const bp__lanes_kernels *const sets[] =
+static const bp__lanes_kernels *const lanes_sets[] =
     BP__NATIVE_LEVELS(bp__lanes_default, bp__lanes_avx2, bp__lanes_avx512);
+static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_LEVELS(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
 
-static void choose_lanes(const bp_host *host, const bp_problem *problem, choice *to) {
-    static const char *const names[] = {"lanes default", "lanes avx2", "lanes avx512"};
-    const int set = bp__native_level(host, problem);
-    to->kernels = &sets[set][problem->dtype - BP_F32];
-    to->algorithm = names[set];
-    const double alone = bp__small_cost(problem, to->kernels);
-    const int64_t groups = (problem->of.linalg.batch + to->kernels->lanes - 1) / to->kernels->lanes;
-    const int threads = bp__native_worth(alone, problem->policy.threads);
-    to->threads = groups < threads ? (int)groups : threads;
+/* How many threads, of which each has some of the units, and what they make of the time of one. */
+static void share(choice *to, double alone, int most, int64_t units) {
+    const int threads = bp__native_worth(alone, most);
+    to->threads = units < threads ? (int)units : threads;
     to->cost_ns = to->threads > 1 ? alone / (0.95 * to->threads) + 2000 : alone;
+}
+
+static void choose_lanes(const bp_problem *problem, choice *to) {
+    static const char *const names[] = {"lanes default", "lanes avx2", "lanes avx512"};
+    to->lanes = &lanes_sets[to->level][problem->dtype - BP_F32];
+    to->algorithm = names[to->level];
+    const int64_t groups = (problem->of.linalg.batch + to->lanes->lanes - 1) / to->lanes->lanes;
+    share(to, bp__small_cost(problem, to->lanes), problem->policy.threads, groups);
+}
+
+static void choose_norm(const bp_host *host, const bp_problem *problem, choice *to) {
+    static const char *const names[] = {"sums default", "sums avx2", "sums avx512"};
+    to->norm = &norm_sets[to->level][problem->dtype - BP_F32];
+    to->algorithm = names[to->level];
+    share(to, bp__norm_cost(host, problem), problem->policy.threads, bp__norm_shares(problem));
 }
 
 static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *to) {
@@ -41,13 +56,18 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
         *to = (choice){.algorithm = "nothing to do", .threads = 1, .cost_ns = 10};
         return BP_REASON_ACCEPTED;
     }
+    *to = (choice){.level = bp__native_level(host, problem)};
+    if (bp__norm_is_sum(problem)) {
+        choose_norm(host, problem, to);
+        return BP_REASON_ACCEPTED;
+    }
     if (!bp__small_step_of((bp_op)problem->op)) {
         return BP_REASON_OP;
     }
     if (l->m > BP__SMALL_MOST || l->n > BP__SMALL_MOST) {
         return BP_REASON_SIZE;
     }
-    choose_lanes(host, problem, to);
+    choose_lanes(problem, to);
     return BP_REASON_ACCEPTED;
 }
 
@@ -69,9 +89,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_verdict *v
         snprintf(verdict->text, sizeof verdict->text, "%s", refusal(verdict->reason));
         return;
     }
-    const bool doubles = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    const bool doubles = chosen.norm || problem->dtype == BP_F64 || problem->dtype == BP_C128;
     verdict->algorithm = chosen.algorithm;
-    verdict->notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS;
+    verdict->notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | (chosen.norm ? BP_NOTE_PROPAGATES_NAN : 0u);
     verdict->notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
     verdict->threads = chosen.threads;
     verdict->cost_ns = chosen.cost_ns;
@@ -82,8 +102,11 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepare
     if (choose(host, problem, &chosen) != BP_REASON_ACCEPTED) {
         return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
     }
-    return chosen.kernels ? bp__small_prepare(host, problem, chosen.kernels, chosen.threads, prepared)
-                          : bp__empty_prepare(host, problem, prepared);
+    if (chosen.norm) {
+        return bp__norm_prepare(host, problem, chosen.norm, chosen.threads, prepared);
+    }
+    return chosen.lanes ? bp__small_prepare(host, problem, chosen.lanes, chosen.threads, prepared)
+                        : bp__empty_prepare(host, problem, prepared);
 }
 
 const bp__native_part bp__native_linalg = {accept, plan};

@@ -1,0 +1,347 @@
+/* norm.c - matrix norms that are sums of elements: fro, 1, -1, inf and -inf, of matrices of any size and layout.
+ *
+ * A norm is made of sums along lines, which are the columns or the rows. Long lines are cut into pieces, and threads
+ * take whole pieces, or whole lines side by side: so the order of every sum follows from the sizes and strides alone.
+ * NaN and infinity go through, and nothing is lost at the ends of the range (see check_sums() and scaled_root()).
+ */
+#include "norm.h"
+
+#include "small.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PIECE 16384 /* elements of a sum that is made at once */
+#define BLOCK 512   /* lines that advance together: their sums stay in the first cache */
+
+typedef struct norm_plan {
+    bp_prepared base; /* first, so that both have one address */
+    const bp_host *host;
+    const bp__norm_kernels *kernels;
+    int threads;
+    bool by_items;         /* threads take items, or units of each */
+    bool across;           /* lines advance together, since elements of a line are far apart */
+    int64_t first;         /* elements from the item's address to where the lines begin */
+    int64_t count, length; /* lines, and elements of each */
+    int64_t next, step;    /* from line to line and from element to element; not negative */
+    int64_t pieces;        /* of each line */
+    int64_t units, share;  /* what threads draw, and sums in each */
+    size_t sums;           /* bytes */
+    size_t element;        /* bytes */
+    bp_problem problem;
+} norm_plan;
+
+/* One item on its way. */
+typedef struct item_run {
+    const norm_plan *plan;
+    const char *at;
+    double *sums, scale;
+    int tasks;
+} item_run;
+
+bool bp__norm_is_sum(const bp_problem *problem) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    return problem->op == BP_OP_MATRIX_NORM &&
+           (l->mode == BP_NORM_FRO || (l->mode == BP_NORM_P && fabs(l->order) != 2));
+}
+
+static bool is_frobenius(const norm_plan *plan) {
+    return plan->problem.of.linalg.mode == BP_NORM_FRO;
+}
+
+static bool is_complex(const bp_problem *problem) {
+    return problem->dtype == BP_C64 || problem->dtype == BP_C128;
+}
+
+/* ---- How a matrix is seen ---- */
+
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+/* Lines that are read backwards begin at their other end: sums do not care. */
+static void turn(norm_plan *plan) {
+    if (plan->step < 0) {
+        plan->first += (plan->length - 1) * plan->step;
+        plan->step = -plan->step;
+    }
+    if (plan->next < 0) {
+        plan->first += (plan->count - 1) * plan->next;
+        plan->next = -plan->next;
+    }
+}
+
+static void see_lines(norm_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const bp_linalg_operand *a = &l->operand[0];
+    /* A single row or column has no step across; the other direction is the line of a Frobenius norm then. */
+    const bool near_rows = a->columns == 1 || (a->rows != 1 && magnitude(a->row) <= magnitude(a->column));
+    const bool columns = is_frobenius(plan) ? near_rows : fabs(l->order) == 1;
+    plan->count = columns ? a->columns : a->rows;
+    plan->length = columns ? a->rows : a->columns;
+    plan->next = columns ? a->column : a->row;
+    plan->step = columns ? a->row : a->column;
+    turn(plan);
+    if (is_frobenius(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
+        plan->length *= plan->count;
+        plan->count = 1;
+    }
+    plan->across = !is_frobenius(plan) && plan->count > 1 && (plan->length == 1 || plan->step > plan->next);
+}
+
+static void cut(norm_plan *plan) {
+    plan->pieces = plan->across ? 1 : (plan->length + PIECE - 1) / PIECE;
+    const int64_t sums = plan->count * plan->pieces;
+    plan->share = plan->across ? BLOCK : plan->length >= PIECE ? 1 : PIECE / plan->length;
+    plan->units = (sums + plan->share - 1) / plan->share;
+    plan->sums = ((size_t)sums * sizeof(double) + 63) / 64 * 64;
+}
+
+/* ---- Sums ---- */
+
+static double element_modulus(bp_dtype dtype, const void *at, int64_t index) {
+    return dtype == BP_C64 ? hypot((double)((const float *)at)[2 * index], (double)((const float *)at)[2 * index + 1])
+                           : hypot(((const double *)at)[2 * index], ((const double *)at)[2 * index + 1]);
+}
+
+/* Where the square of a complex modulus left the range of double, which only a sum can show that is very small or not
+ * finite: again with hypot, whose answer to infinity beside NaN is infinity, too. */
+static double careful_sum(const norm_plan *plan, const char *at, int64_t length) {
+    double sum = 0;
+    for (int64_t i = 0; i < length; i++) {
+        sum += element_modulus((bp_dtype)plan->problem.dtype, at, i * plan->step);
+    }
+    return sum;
+}
+
+static void check_sums(const norm_plan *plan, const char *at, int64_t length, int64_t count, double *sums) {
+    const double least = plan->problem.dtype == BP_C128 ? 1e-120 : 0;
+    for (int64_t line = 0; line < count && is_complex(&plan->problem); line++) {
+        if (!(sums[line] >= least && sums[line] < (double)INFINITY)) {
+            sums[line] = careful_sum(plan, at + line * plan->next * (int64_t)plan->element, length);
+        }
+    }
+}
+
+static const char *line_at(const item_run *run, int64_t line) {
+    return run->at + line * run->plan->next * (int64_t)run->plan->element;
+}
+
+static void add_across(const item_run *run, int64_t from, int64_t until) {
+    const norm_plan *plan = run->plan;
+    memset(run->sums + from, 0, (size_t)(until - from) * sizeof(double));
+    plan->kernels->add_moduli(line_at(run, from), plan->step, plan->length, plan->next, until - from, run->sums + from);
+    check_sums(plan, line_at(run, from), plan->length, until - from, run->sums + from);
+}
+
+/* A piece of each line, of the lines that the sums stand for. */
+static void add_pieces(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
+    const norm_plan *plan = run->plan;
+    if (is_frobenius(plan)) {
+        for (int64_t line = 0; line < count; line++) {
+            sums[line] =
+                plan->kernels->squares(at + line * plan->next * (int64_t)plan->element, plan->step, length, run->scale);
+        }
+        return;
+    }
+    plan->kernels->moduli(at, plan->step, length, plan->next, count, sums);
+    check_sums(plan, at, length, count, sums);
+}
+
+static void add_along(const item_run *run, int64_t from, int64_t until) {
+    const norm_plan *plan = run->plan;
+    if (plan->pieces == 1) {
+        add_pieces(run, line_at(run, from), plan->length, until - from, run->sums + from);
+        return;
+    }
+    for (int64_t sum = from; sum < until; sum++) {
+        const int64_t start = sum % plan->pieces * PIECE, left = plan->length - start;
+        const char *at = line_at(run, sum / plan->pieces) + start * plan->step * (int64_t)plan->element;
+        add_pieces(run, at, left < PIECE ? left : PIECE, 1, run->sums + sum);
+    }
+}
+
+static void run_units(const item_run *run, int64_t from, int64_t until) {
+    const norm_plan *plan = run->plan;
+    const int64_t sums = plan->count * plan->pieces;
+    for (int64_t unit = from; unit < until; unit++) {
+        const int64_t start = unit * plan->share, end = start + plan->share < sums ? start + plan->share : sums;
+        if (plan->across) {
+            add_across(run, start, end);
+        } else {
+            add_along(run, start, end);
+        }
+    }
+}
+
+static void run_share(void *context, int task) {
+    const item_run *run = context;
+    const int64_t units = run->plan->units;
+    run_units(run, units * task / run->tasks, units * (task + 1) / run->tasks);
+}
+
+/* All sums of an item. */
+static void make_sums(item_run *run) {
+    if (run->tasks > 1) {
+        run->plan->host->parallel(run->plan->threads, run->tasks, run_share, run);
+    } else {
+        run_units(run, 0, run->plan->units);
+    }
+}
+
+static double total(const item_run *run, int64_t from, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += run->sums[from + i];
+    }
+    return sum;
+}
+
+/* ---- Norms ---- */
+
+static double largest_part(const item_run *run) {
+    const norm_plan *plan = run->plan;
+    const int parts = is_complex(&plan->problem) ? 2 : 1;
+    double largest = 0;
+    for (int64_t line = 0; line < plan->count; line++) {
+        const double *at = (const void *)line_at(run, line);
+        for (int64_t i = 0; i < plan->length; i++) {
+            for (int part = 0; part < parts; part++) {
+                largest = fmax(largest, fabs(at[i * plan->step * parts + part]));
+            }
+        }
+    }
+    return largest;
+}
+
+/* The root of a sum of squares that left the range of double, from elements near one. */
+static double scaled_root(item_run *run) {
+    enum { MOST = 1000 };
+    const double largest = largest_part(run);
+    if (largest == 0 || isinf(largest)) {
+        return largest;
+    }
+    int exponent;
+    frexp(largest, &exponent);
+    exponent = exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent;
+    run->scale = ldexp(1, -exponent);
+    make_sums(run);
+    return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->pieces)), exponent);
+}
+
+/* Squares of single precision are all in the range of double. What is lost below 1e-280 is far below what counts. */
+static double frobenius(item_run *run) {
+    const norm_plan *plan = run->plan;
+    const double sum = total(run, 0, plan->count * plan->pieces);
+    const bool wide = plan->problem.dtype == BP_F64 || plan->problem.dtype == BP_C128;
+    return !wide || isnan(sum) || (sum > 1e-280 && !isinf(sum)) ? sqrt(sum) : scaled_root(run);
+}
+
+/* The largest or smallest sum of a line, or NaN where one is. */
+static double extreme(const item_run *run) {
+    const norm_plan *plan = run->plan;
+    const bool largest = plan->problem.of.linalg.order > 0;
+    double best = total(run, 0, plan->pieces);
+    for (int64_t line = 1; line < plan->count; line++) {
+        const double sum = total(run, line * plan->pieces, plan->pieces);
+        const bool better = largest ? sum > best : sum < best;
+        best = better || isnan(sum) ? sum : best;
+    }
+    return best;
+}
+
+static void run_item(const norm_plan *plan, void *const *operands, int64_t item, double *sums, int tasks) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    char *at[BP_LINALG_OPERANDS];
+    bp__item_locate(l, operands, item, at);
+    item_run run = {
+        .plan = plan, .at = at[0] + plan->first * (int64_t)plan->element, .sums = sums, .scale = 1, .tasks = tasks};
+    make_sums(&run);
+    const double norm = is_frobenius(plan) ? frobenius(&run) : extreme(&run);
+    bp__item_fill(&l->operand[1], at[1], norm, norm);
+}
+
+/* ---- Calls ---- */
+
+typedef struct call {
+    const norm_plan *plan;
+    void *const *operands;
+    char *scratch;
+} call;
+
+static void run_items(void *context, int task) {
+    const call *work = context;
+    const norm_plan *plan = work->plan;
+    const int64_t items = plan->problem.of.linalg.batch;
+    double *sums = (void *)(work->scratch + (size_t)task * plan->sums);
+    for (int64_t item = items * task / plan->threads; item < items * (task + 1) / plan->threads; item++) {
+        run_item(plan, work->operands, item, sums, 1);
+    }
+}
+
+static bp_status execute(const bp_prepared *self, void *const *operands) {
+    const norm_plan *plan = (const norm_plan *)self;
+    const size_t bytes = plan->sums * (plan->by_items ? (size_t)plan->threads : 1);
+    call work = {plan, operands, plan->host->scratch(bytes)};
+    if (!work.scratch) {
+        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a norm's sums", bytes);
+    }
+    if (plan->by_items) {
+        plan->host->parallel(plan->threads, plan->threads, run_items, &work);
+        return BP_OK;
+    }
+    for (int64_t item = 0; item < plan->problem.of.linalg.batch; item++) {
+        run_item(plan, operands, item, (void *)work.scratch, plan->threads);
+    }
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    ((norm_plan *)self)->host->release(self);
+}
+
+bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const bp__norm_kernels *kernels, int threads,
+                           bp_prepared **prepared) {
+    norm_plan *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->base.execute = execute;
+    plan->base.destroy = destroy;
+    plan->host = host;
+    plan->kernels = kernels;
+    plan->element = bp_dtype_size((bp_dtype)problem->dtype);
+    plan->problem = *problem;
+    see_lines(plan);
+    cut(plan);
+    plan->threads = threads;
+    plan->by_items = threads > 1 && (problem->of.linalg.batch >= threads || problem->of.linalg.batch >= plan->units);
+    *prepared = &plan->base;
+    return BP_OK;
+}
+
+int64_t bp__norm_shares(const bp_problem *problem) {
+    norm_plan plan = {.problem = *problem};
+    see_lines(&plan);
+    cut(&plan);
+    const int64_t batch = problem->of.linalg.batch;
+    return batch > plan.units ? batch : plan.units;
+}
+
+/* From times measured on a Zen core near 3 GHz, with AVX2. */
+double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
+    norm_plan plan = {.problem = *problem};
+    see_lines(&plan);
+    cut(&plan);
+    const bool fro = is_frobenius(&plan), contiguous = (plan.across ? plan.next : plan.step) <= 1;
+    const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;
+    const double bytes = elements * (double)bp_dtype_size((bp_dtype)problem->dtype);
+    const double l2 = host->machine.l2_bytes > 0 ? (double)host->machine.l2_bytes : 512 << 10;
+    /* Nanoseconds for each element: roots of complex ones, or loads, which scattered ones do one by one. */
+    const double root = is_complex(problem) && !fro ? 0.9 : 0;
+    const double compute = (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
+    const double memory = bytes * batch <= l2 ? 0 : bytes / elements * (contiguous ? 0.05 : 0.5);
+    const double lines = plan.across ? 0.5 : fro ? 12 : 4;
+    return 20 + batch * (50 + (double)plan.count * lines + elements * fmax(root + compute, memory));
+}

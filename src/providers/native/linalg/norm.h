@@ -1,0 +1,35 @@
+/* norm.h - between the files of matrix norms: what a set of kernels offers, and what linalg.c asks. */
+#ifndef BP_NATIVE_NORM_H
+#define BP_NATIVE_NORM_H
+
+#include "backplane/provider.h"
+
+#include <stdbool.h>
+
+/* Sums in double precision, of one term for each element. Strides count elements; one of 1 is the fast case. The order
+ * of additions follows from the counts alone. */
+typedef struct bp__norm_kernels {
+    /* Of the moduli of lines, whose elements are `step` apart: one sum for each line. */
+    void (*moduli)(const void *at, int64_t step, int64_t length, int64_t next, int64_t count, double *sums);
+    /* Of the squares of a line's moduli, each element times `scale` first. */
+    double (*squares)(const void *at, int64_t step, int64_t length, double scale);
+    /* The same where lines advance together: sums[j] += the moduli of line j. */
+    void (*add_moduli)(const void *at, int64_t step, int64_t length, int64_t next, int64_t count, double *sums);
+} bp__norm_kernels;
+
+/* In the order of bp_dtype from BP_F32 on. */
+#define BP__NORM_DTYPES 4
+extern const bp__norm_kernels bp__norm_default[BP__NORM_DTYPES];
+extern const bp__norm_kernels bp__norm_avx2[BP__NORM_DTYPES];
+extern const bp__norm_kernels bp__norm_avx512[BP__NORM_DTYPES];
+
+/* Whether sums of elements give this norm, and no singular values. */
+bool bp__norm_is_sum(const bp_problem *problem);
+/* How many threads can have something of their own to do. */
+int64_t bp__norm_shares(const bp_problem *problem);
+/* Estimated time on one thread. */
+double bp__norm_cost(const bp_host *host, const bp_problem *problem);
+bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const bp__norm_kernels *kernels, int threads,
+                           bp_prepared **prepared);
+
+#endif

@@ -1,0 +1,255 @@
+/* test_norm.c - norms that are sums of elements, of any size and layout, against sums in long double; the ends of the
+ * range, NaN and infinity, and the same bits on any number of threads. */
+#include "linalg.h"
+
+#include "machine/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
+/* 0 stands for the Frobenius norm. */
+static const double orders[] = {0, 1, -1, INFINITY, -INFINITY};
+
+static task make(bp_dtype dtype, int64_t m, int64_t n, double order, kernels set) {
+    return (task){.op = BP_OP_MATRIX_NORM,
+                  .dtype = dtype,
+                  .m = m,
+                  .n = n,
+                  .batch = 1,
+                  .mode = order == 0 ? BP_NORM_FRO : BP_NORM_P,
+                  .order = order,
+                  .set = set,
+                  .seed = 7 + (unsigned)(m + n)};
+}
+
+static long double frobenius(const operands *o, int64_t item) {
+    long double sum = 0;
+    for (int64_t i = 0; i < o->t.m; i++) {
+        for (int64_t j = 0; j < o->t.n; j++) {
+            const long double size = cabsl(get(o, 0, item, i, j));
+            sum += size * size;
+        }
+    }
+    return sqrtl(sum);
+}
+
+static long double reference(const operands *o, int64_t item) {
+    const bool columns = fabs(o->t.order) == 1;
+    const int64_t count = columns ? o->t.n : o->t.m, length = columns ? o->t.m : o->t.n;
+    long double best = o->t.order > 0 ? 0 : (long double)INFINITY;
+    if (o->t.order == 0) {
+        return frobenius(o, item);
+    }
+    for (int64_t line = 0; line < count; line++) {
+        long double sum = 0;
+        for (int64_t i = 0; i < length; i++) {
+            sum += cabsl(columns ? get(o, 0, item, i, line) : get(o, 0, item, line, i));
+        }
+        best = o->t.order > 0 ? fmaxl(best, sum) : fminl(best, sum);
+    }
+    return best;
+}
+
+static long double norm_of(const operands *o, int64_t item) {
+    return creall(get(o, 1, item, 0, 0));
+}
+
+static long double least_of(bp_dtype dtype) {
+    return real_of(dtype) == BP_F64 ? (long double)DBL_TRUE_MIN : (long double)FLT_TRUE_MIN;
+}
+
+static long double most_of(bp_dtype dtype) {
+    return real_of(dtype) == BP_F64 ? (long double)DBL_MAX : (long double)FLT_MAX;
+}
+
+/* Sums are in double precision, in chains and pieces, so that few roundings follow each other; a modulus has three, and
+ * the result one more. Moduli below the normal numbers are off by less than the smallest one. */
+static void check(operands *o) {
+    const int64_t elements = o->t.m * o->t.n;
+    const long double unit = unit_roundoff(o->t.dtype), sums = (long double)(elements / 16 + 40) * 0x1p-53L;
+    operands before = *o;
+    before.memory[0] = malloc(o->bytes[0]);
+    assert_non_null(before.memory[0]);
+    memcpy(before.memory[0], o->memory[0], o->bytes[0]);
+    assert_int_equal(run_task(o), BP_OK);
+    assert_true(o->verdict.notes & BP_NOTE_PROPAGATES_NAN);
+    for (int64_t item = 0; item < o->t.batch; item++) {
+        const long double exact = reference(o, item), got = norm_of(o, item);
+        const long double bound = (unit + sums) * exact + (long double)(o->t.m + o->t.n) * least_of(o->t.dtype);
+        if (!(fabsl(got - exact) <= bound)) {
+            print_message("dtype %d, %dx%d, layout %d, order %g, set %d: %.20Lg, not %.20Lg\n", o->t.dtype, (int)o->t.m,
+                          (int)o->t.n, o->t.in, o->t.order, o->t.set, got, exact);
+        }
+        assert_true(fabsl(got - exact) <= bound);
+    }
+    check_surroundings(o, &before);
+    free(before.memory[0]);
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{1, 1},   {1, 7},   {7, 1},    {2, 2},   {3, 5},     {4, 4},     {16, 16},
+                                       {17, 33}, {33, 17}, {40, 700}, {600, 5}, {3, 17000}, {17000, 2}, {1, 40000}};
+    EACH_SET(set) {
+        for (int at = 0; at < COUNT(sizes) * COUNT(dtypes); at++) {
+            for (int way = 0; way < COUNT(orders) * LAYOUTS; way++) {
+                const int64_t *size = sizes[at / COUNT(dtypes)];
+                if (size[0] * size[1] > 10000 && (at + way) % 7 != 0) {
+                    continue; /* the reference takes long */
+                }
+                task t = make(dtypes[at % COUNT(dtypes)], size[0], size[1], orders[way / LAYOUTS], set);
+                t.batch = size[0] * size[1] > 1000 ? 1 : 1 + (at + way) % 4;
+                t.nested = t.batch == 4;
+                t.in = (layout)(way % LAYOUTS);
+                t.threads = 1 + way % 3;
+                operands o;
+                make_operands(&o, &t);
+                check(&o);
+                free_operands(&o);
+            }
+        }
+    }
+}
+
+/* Elements whose squares leave the range of the type, or the largest and the smallest that there are. */
+static void test_range(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int at = 0; at < COUNT(dtypes) * COUNT(orders) * LAYOUTS; at++) {
+            const bp_dtype dtype = dtypes[at % COUNT(dtypes)];
+            const long double huge = most_of(dtype) / 1024, tiny = least_of(dtype) * 4096;
+            const long double values[] = {huge, tiny, tiny * 1e6L, sqrtl(huge), sqrtl(tiny), 1 / huge, 0};
+            for (int v = 0; v < COUNT(values); v++) {
+                task t = make(dtype, 19, 21, orders[at / COUNT(dtypes) % COUNT(orders)], set);
+                t.in = (layout)(at / COUNT(dtypes) / COUNT(orders));
+                operands o;
+                make_operands(&o, &t);
+                for (int64_t i = 0; i < t.m * t.n; i++) {
+                    put(&o, 0, 0, i / t.n, i % t.n, values[v] * get(&o, 0, 0, i / t.n, i % t.n));
+                }
+                check(&o);
+                free_operands(&o);
+            }
+        }
+    }
+}
+
+static long double norm_of_four(bp_dtype dtype, double order, kernels set, const long double *values) {
+    const task t = make(dtype, 2, 2, order, set);
+    operands o;
+    make_operands(&o, &t);
+    for (int i = 0; i < 4; i++) {
+        put(&o, 0, 0, i / 2, i % 2, values[i]);
+    }
+    assert_int_equal(run_task(&o), BP_OK);
+    const long double norm = norm_of(&o, 0);
+    free_operands(&o);
+    return norm;
+}
+
+/* The smallest numbers give exact results, and the largest one in the range of the type. */
+static void test_ends(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int d = 0; d < COUNT(dtypes); d++) {
+            const long double least = least_of(dtypes[d]), most = most_of(dtypes[d]);
+            const long double small[] = {0, 3 * least, 4 * least, 0}, one[] = {-most, 0, 0, 0};
+            const long double all[] = {most, most, most, most};
+            assert_true(norm_of_four(dtypes[d], 0, set, small) == 5 * least);
+            for (int i = 0; i < COUNT(orders); i++) {
+                assert_true(norm_of_four(dtypes[d], orders[i], set, one) == (orders[i] < 0 ? 0 : most));
+                assert_true(isinf(norm_of_four(dtypes[d], orders[i], set, all)));
+            }
+        }
+    }
+}
+
+/* NaN and infinity reach the norm, whatever stands beside them. */
+static void test_through(void **state) {
+    (void)state;
+    static const int64_t places[] = {0, 1, 30, 400};
+    EACH_SET(set) {
+        for (int at = 0; at < COUNT(dtypes) * COUNT(orders) * COUNT(places) * 2; at++) {
+            const double order = orders[at / COUNT(dtypes) % COUNT(orders)];
+            task t = make(dtypes[at % COUNT(dtypes)], 23, 29, order, set);
+            t.in = at / COUNT(dtypes) / COUNT(orders) % 2 ? COLUMNS : ROWS;
+            const int64_t place = places[at / COUNT(dtypes) / COUNT(orders) / 2];
+            for (int second = 0; second < 2; second++) {
+                operands o;
+                make_operands(&o, &t);
+                put(&o, 0, 0, 22, 28, -INFINITY);
+                if (second) {
+                    put(&o, 0, 0, place / t.n, place % t.n, NAN);
+                }
+                assert_int_equal(run_task(&o), BP_OK);
+                const long double norm = norm_of(&o, 0);
+                assert_true(second ? isnan(norm) : order < 0 ? isfinite(norm) : isinf(norm));
+                free_operands(&o);
+            }
+        }
+    }
+}
+
+/* A number with an infinite part is infinite, though the other part be NaN; as for C's cabs. */
+static void test_infinite_parts(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (int at = 0; at < 8; at++) {
+            task t = make(at % 2 ? BP_C64 : BP_C128, 23, 29, at / 2 % 2 ? 1 : INFINITY, set);
+            t.in = at / 4 ? COLUMNS : ROWS;
+            operands o;
+            make_operands(&o, &t);
+            const double wide_parts[] = {NAN, -INFINITY};
+            const float parts[] = {NAN, -INFINITY};
+            memcpy(element(&o, 0, 0, 3, 5), at % 2 ? (const void *)parts : wide_parts, at % 2 ? 8 : 16);
+            assert_int_equal(run_task(&o), BP_OK);
+            assert_true(isinf(norm_of(&o, 0)));
+            free_operands(&o);
+        }
+    }
+}
+
+/* On several threads, which share the items or each item. */
+static void test_threads(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{4, 5, 10000}, {700, 1500, 1}, {300, 5000, 2}, {900000, 2, 1}, {1, 2000000, 1}};
+    static const int threads[] = {2, 3, 7};
+    int used = 0;
+    EACH_SET(set) {
+        for (int at = 0; at < COUNT(sizes) * COUNT(orders); at++) {
+            const int64_t *size = sizes[at % COUNT(sizes)];
+            task t = make(dtypes[at % COUNT(dtypes)], size[0], size[1], orders[at / COUNT(sizes)], set);
+            t.batch = size[2];
+            operands one, many;
+            make_operands(&one, &t);
+            assert_int_equal(run_task(&one), BP_OK);
+            for (int i = 0; i < COUNT(threads); i++) {
+                t.threads = threads[i];
+                make_operands(&many, &t);
+                assert_int_equal(run_task(&many), BP_OK);
+                used |= 1 << many.verdict.threads;
+                assert_memory_equal(many.memory[1], one.memory[1], one.bytes[1]);
+                free_operands(&many);
+            }
+            free_operands(&one);
+        }
+    }
+    assert_true((used & 1 << 2) && (used & 1 << 3) && (used & 1 << 7));
+}
+
+static int stop_pool(void **state) {
+    (void)state;
+    bp__pool_stop();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_range),          cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_through), cmocka_unit_test(test_infinite_parts), cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, stop_pool);
+}

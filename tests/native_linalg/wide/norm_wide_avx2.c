@@ -1,0 +1,7 @@
+/* norm_wide_avx2.c - the sums of AVX-512 on a processor with AVX2: each vector is lowered to two. */
+#include "providers/native/linalg/norm.h"
+
+extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
+#define SET bp__norm_wide
+#define VECTOR_BYTES 64
+#include "providers/native/linalg/norm_set.h"
