@@ -36,7 +36,8 @@ typedef struct bp__lapack_item bp__lapack_item;
 typedef struct bp__lapack_recipe bp__lapack_recipe;
 struct bp__lapack_recipe {
     const char *algorithm; /* "getrf, getrs" */
-    /* Where the problem's mode decides: the recipe that is meant; all else in this one is then not read. */
+    /* Where the problem's mode decides: the recipe that is meant, or NULL where there is none; all else in this
+     * one is then not read. */
     const bp__lapack_recipe *(*variant)(const bp_problem *problem);
     bp__lapack_routine routines[BP__LAPACK_MOST_ROUTINES];
     int routine_count;

@@ -1,4 +1,5 @@
-/* norm.c - matrix_norm: sums in our own loops, in double precision, and what singular values tell. */
+/* norm.c - matrix_norm of singular values; and for condition numbers the norms that are sums of elements, in double
+ * precision. By themselves those need no library, and the native provider has them. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/recipes.h"
 
@@ -161,25 +162,9 @@ double bp__lapack_norm_of(const bp_linalg_problem *problem, const bp__lapack_mat
     return problem->mode == BP_NORM_FRO ? frobenius(a, sums) : sum_norm(a, problem->order, sums);
 }
 
-/* ---- The recipes ---- */
+/* ---- The recipe ---- */
 
-enum { A_VIEW, AT_SUMS = BP__LAPACK_AT_MORE };
-
-static bp_status prepare_sums(bp__lapack_plan *plan) {
-    int64_t most = bp__lapack_most(plan->problem.of.linalg.m, plan->problem.of.linalg.n);
-    plan->at[AT_SUMS] = bp__lapack_reserve(plan, most, sizeof(double));
-    return BP_OK;
-}
-
-static bp_status run_sums(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
-    const bp_linalg_operand *x = bp__lapack_operand(plan, 0);
-    bp__lapack_matrix a = {plan->dtype, x->rows, x->columns, x->row, x->column, item->operand[0]};
-    double norm =
-        bp__lapack_norm_of(&plan->problem.of.linalg, &a, (double *)(void *)(item->scratch + plan->at[AT_SUMS]));
-    (void)info;
-    bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){norm, 0});
-    return BP_OK;
-}
+enum { A_VIEW };
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
@@ -210,19 +195,6 @@ static bp_status run_values(const bp__lapack_plan *plan, bp__lapack_item *item, 
     return BP_OK;
 }
 
-/* The library has no part in it, and its threads none either. */
-static double no_work(const bp_linalg_problem *problem) {
-    (void)problem;
-    return 0;
-}
-
-static const bp__lapack_recipe sums = {
-    .algorithm = "sums",
-    .prepare = prepare_sums,
-    .run = run_sums,
-    .work = no_work,
-};
-
 static const bp__lapack_recipe values = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
@@ -235,7 +207,7 @@ static const bp__lapack_recipe values = {
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {
-    return bp__lapack_norm_is_sum(&problem->of.linalg) ? &sums : &values;
+    return bp__lapack_norm_is_sum(&problem->of.linalg) ? NULL : &values;
 }
 
 const bp__lapack_recipe bp__lapack_matrix_norm = {.variant = variant};
