@@ -4,12 +4,15 @@
  * that runs at the speed of memory and loops; and the copies of the operands. */
 #include "providers/lapack/lapack.h"
 
+#include <math.h>
+
 #define ITEM 120.0        /* nanoseconds of an item that are there however small it is */
 #define PANEL_ELEMENT 1.0 /* nanoseconds for an element of A in the columns that are worked on one by one */
 #define PANEL_COLUMN 45.0 /* ... and for a column */
 #define COPY_ELEMENT 0.5
 #define USUAL_EFFICIENCY 0.55
-#define PANELS 64.0 /* columns between two points where all threads meet */
+#define PANELS 64.0       /* columns between two points where all threads meet */
+#define HALF_COLUMNS 90.0 /* matrices of so many reach half of the rate, since all blocks are short */
 
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                        int threads) {
@@ -19,10 +22,11 @@ double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe
     double wide = is_complex ? 2 : 1, elements = (double)l->m * (double)l->n, columns = (double)l->n;
     double efficiency = recipe->efficiency > 0 ? recipe->efficiency : USUAL_EFFICIENCY;
     double arithmetic = recipe->work(l) * wide * wide / (driver->peak[precision] * efficiency);
+    double short_blocks = arithmetic * HALF_COLUMNS / fmax(columns, 1); /* more threads do not lengthen them */
     double panels = elements * wide * PANEL_ELEMENT + columns * PANEL_COLUMN;
     double copies = (2 * elements + 2 * columns * (double)l->k) * wide * COPY_ELEMENT;
     if (threads > 1) {
         arithmetic = arithmetic / threads + driver->family->speed.start * (1 + columns / PANELS);
     }
-    return (double)l->batch * (ITEM + arithmetic + panels + copies);
+    return (double)l->batch * (ITEM + arithmetic + short_blocks + panels + copies);
 }

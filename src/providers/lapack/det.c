@@ -12,11 +12,11 @@ static bp_status prepare(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* A product that cannot overflow on its way: value * 2^exponent, with parts of value near one. */
+/* A product that cannot overflow on its way: for det value * 2^exponent, with parts of value near one. */
 typedef struct product {
     bp_scalar value;
     int64_t exponent;
-    double log; /* of the absolute value */
+    double log; /* for slogdet, of the absolute value */
     bp_scalar sign;
 } product;
 
@@ -24,30 +24,37 @@ static bp_scalar times(bp_scalar a, bp_scalar b) {
     return (bp_scalar){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* The factor is divided by a power of two first, so that its absolute value is between 1/2 and 2. */
+/* The number divided by a power of two, so that its absolute value is between 1/2 and 2. */
+static bp_scalar moderate(bp_scalar number, int64_t *exponent) {
+    int power;
+    frexp(fmax(fabs(number.re), fabs(number.im)), &power);
+    *exponent += power;
+    return (bp_scalar){ldexp(number.re, -power), ldexp(number.im, -power)};
+}
+
 static void multiply(product *p, bp_scalar factor) {
-    int exponent;
-    frexp(fmax(fabs(factor.re), fabs(factor.im)), &exponent);
-    bp_scalar scaled = {ldexp(factor.re, -exponent), ldexp(factor.im, -exponent)};
+    p->value = times(p->value, moderate(factor, &p->exponent));
+    p->value = moderate(p->value, &p->exponent);
+}
+
+/* Direction and length apart; in det nobody asks for them, and they take longer than all else here. */
+static void add_log(product *p, bp_scalar factor) {
+    int64_t exponent = 0;
+    bp_scalar scaled = moderate(factor, &exponent);
     double length = hypot(scaled.re, scaled.im);
-    bp_scalar direction = {scaled.re / length, scaled.im / length};
-    p->sign = times(p->sign, direction);
-    p->log += log(length) + exponent * M_LN2;
-    p->value = times(p->value, scaled);
-    p->exponent += exponent;
-    frexp(fmax(fabs(p->value.re), fabs(p->value.im)), &exponent);
-    p->value = (bp_scalar){ldexp(p->value.re, -exponent), ldexp(p->value.im, -exponent)};
-    p->exponent += exponent;
+    p->sign = times(p->sign, (bp_scalar){scaled.re / length, scaled.im / length});
+    p->log += log(length) + (double)exponent * M_LN2;
 }
 
 static product product_of(const bp__lapack_plan *plan, const bp__lapack_item *item) {
     const bp__lapack_view *view = &plan->view[FACTOR_VIEW];
     const char *lu = item->scratch + view->at;
+    void (*take)(product *, bp_scalar) = plan->problem.op == BP_OP_DET ? multiply : add_log;
     product p = {.value = {1, 0}, .sign = {1, 0}};
     for (int64_t i = 0; i < view->rows; i++) {
         bp_scalar factor = bp__lapack_get(plan->dtype, lu + (size_t)(i * view->ld + i) * plan->size);
         bool exchanged = bp__lapack_value_at(plan, item->scratch + plan->at[0], i) != i + 1;
-        multiply(&p, exchanged ? (bp_scalar){-factor.re, -factor.im} : factor);
+        take(&p, exchanged ? (bp_scalar){-factor.re, -factor.im} : factor);
     }
     return p;
 }

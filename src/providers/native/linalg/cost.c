@@ -33,6 +33,7 @@ static double group_cost(const bp_problem *problem, const bp__lanes_kernels *ker
     const bp_linalg_problem *l = &problem->of.linalg;
     const rates r = rates_of(kernels);
     const double m = (double)l->m, n = (double)l->n, k = (double)l->k, in = 60 + r.move * m * n, lanes = kernels->lanes;
+    const double items = l->batch < kernels->lanes ? (double)l->batch : lanes; /* whose diagonals are walked */
     switch ((bp_op)problem->op) {
     case BP_OP_LU_FACTOR:
         return in + lu(&r, m, n) + r.move * m * n;
@@ -41,7 +42,7 @@ static double group_cost(const bp_problem *problem, const bp__lanes_kernels *ker
     case BP_OP_INV:
         return in + lu(&r, n, n) + 1.5 * r.product * n * n * n + 1.5 * r.move * n * n + 14 * n;
     case BP_OP_CHOLESKY:
-        return in + 0.4 * r.product * n * n * n + 12 * n + 1.3 * r.move * n * n;
+        return in + 0.65 * r.product * n * n * n + 12 * n + 1.3 * r.move * n * n;
     case BP_OP_CHOLESKY_INVERSE:
         return in + 1.5 * r.product * n * n * n + 1.8 * r.move * n * n + 14 * n;
     case BP_OP_SOLVE:
@@ -53,9 +54,9 @@ static double group_cost(const bp_problem *problem, const bp__lanes_kernels *ker
     case BP_OP_SOLVE_TRIANGULAR:
         return in + solving(&r, n, k, 1);
     case BP_OP_SLOGDET:
-        return in + lu(&r, n, n) + lanes * (2 * n + 35);
+        return in + lu(&r, n, n) + items * (2 * n + 35);
     default: /* DET */
-        return in + lu(&r, n, n) + lanes * (2 * n + 10);
+        return in + lu(&r, n, n) + items * (2 * n + 10);
     }
 }
 
