@@ -133,6 +133,35 @@ static void test_promises(void **state) {
     close_rows(&r);
 }
 
+/* FFTW 3.3.10 may plan such transforms until its stack is used up; of a batch every item is planned alone then. */
+static void test_both_ways(void **state) {
+    (void)state;
+    rows r;
+    open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
+    test_transform t = {.n = {4, 4, 4}, .in = TEST_BACKWARDS, .out = TEST_COMPACT};
+    test_operands o;
+    test_make(&o, &t);
+    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    o.problem.of.fft.out[0] *= -1;
+    refused(r.instance, &o.problem, BP_REASON_LAYOUT, "negative");
+    o.problem.of.fft.out[0] *= -1;
+    o.problem.of.fft.in[2] *= -1;
+    refused(r.instance, &o.problem, BP_REASON_LAYOUT, "negative");
+    o.problem.of.fft.n[2] = 1;
+    o.problem.of.fft.out[2] = o.problem.of.fft.in[2] = 0;
+    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    test_give_back(&o);
+    t = (test_transform){.n = {16}, .batch = {3, 2}};
+    test_make(&o, &t);
+    double together = test_judge(&bp_provider_fftw, r.instance, &o.problem).cost_ns;
+    o.problem.of.fft.batch_in[0] *= -1;
+    bp_verdict alone = test_judge(&bp_provider_fftw, r.instance, &o.problem);
+    assert_int_equal(alone.reason, BP_REASON_ACCEPTED);
+    assert_true(alone.cost_ns > together);
+    test_give_back(&o);
+    close_rows(&r);
+}
+
 static void test_efforts(void **state) {
     (void)state;
     rows r;
@@ -180,8 +209,9 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_promises), cmocka_unit_test(test_efforts),          cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),        cmocka_unit_test(test_efforts),
+        cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, count_blocks);
 }

@@ -90,6 +90,11 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     const bp_policy *policy = &problem->policy;
     judgement->repeats = policy->deterministic > 0;
     bp__fftw_route_of(&judgement->route, problem, policy->deterministic == 2);
+    if (judgement->route.hopeless) {
+        refuse(verdict, BP_REASON_LAYOUT,
+               "its planner may never end where some strides are negative and others are not");
+        return;
+    }
     choose_effort(policy, judgement);
     choose_threads(instance, problem, judgement);
     verdict->algorithm = algorithm_of(judgement->effort);

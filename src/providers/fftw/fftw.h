@@ -64,8 +64,9 @@ typedef struct bp__fftw_side {
 typedef struct bp__fftw_route {
     bp_fft_kind kind;
     bool inverse, in_place;
-    bool copies;  /* the library would destroy the input: it is copied first, compactly */
-    bool bounces; /* an operand at an odd address is copied to an aligned one; otherwise it is used as it lies */
+    bool copies;   /* the library would destroy the input: it is copied first, compactly */
+    bool hopeless; /* strides of one side point both ways: FFTW 3.3.10's planner may call itself without end */
+    bool bounces;  /* an operand at an odd address is copied to an aligned one; otherwise it is used as it lies */
     int rank, many;
     bp__fftw_dim dims[BP_MAX_FFT_NDIM], howmany[BP_MAX_BATCH_NDIM];
     bp__fftw_side in, out;
@@ -74,7 +75,8 @@ typedef struct bp__fftw_route {
     int64_t shape[BP_MAX_BATCH_NDIM], step_in[BP_MAX_BATCH_NDIM], step_out[BP_MAX_BATCH_NDIM];
 } bp__fftw_route;
 
-/* `alone`: every item of the batch is transformed by a call of its own. */
+/* `alone`: every item of the batch is transformed by a call of its own. So it is, too, where strides point both ways
+ * otherwise. */
 void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone);
 
 /* Bytes of memory, aligned to 64, in which a copy of the side can be laid, and where its first element is in it. */

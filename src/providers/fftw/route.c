@@ -81,7 +81,7 @@ static void measure(bp__fftw_side *side, const int64_t *strides) {
     bp__fftw_walk_merge(&side->walk);
 }
 
-void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone) {
+static void lay(bp__fftw_route *route, const bp_problem *problem, bool alone) {
     const bp_fft_problem *fft = &problem->of.fft;
     memset(route, 0, sizeof *route);
     route->kind = (bp_fft_kind)fft->kind;
@@ -91,6 +91,33 @@ void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool al
     set_types(route, problem->dtype == BP_C64);
     choose_walked(route, fft, alone);
     add_dims(route, fft);
+}
+
+/* Bit 0: some stride of the dimension's side is above zero, bit 1: below. */
+static unsigned sign_of(int64_t n, int64_t stride) {
+    return n == 1 || stride == 0 ? 0 : stride > 0 ? 1 : 2;
+}
+
+/* Whether strides of one side point both ways. */
+static bool is_mixed(const bp__fftw_route *route) {
+    unsigned in = 0, out = 0;
+    for (int d = 0; d < route->rank; d++) {
+        in |= sign_of(route->dims[d].n, route->dims[d].in);
+        out |= sign_of(route->dims[d].n, route->dims[d].out);
+    }
+    for (int d = 0; d < route->many; d++) {
+        in |= sign_of(route->howmany[d].n, route->howmany[d].in);
+        out |= sign_of(route->howmany[d].n, route->howmany[d].out);
+    }
+    return in == 3 || out == 3;
+}
+
+void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone) {
+    lay(route, problem, alone);
+    if (!alone && is_mixed(route)) {
+        lay(route, problem, true);
+    }
+    route->hopeless = is_mixed(route);
     measure(&route->in, route->in.walk.to);
     measure(&route->out, route->out.walk.from);
     route->bounces = route->in.span * route->in.size + route->out.span * route->out.size <= MOST_BOUNCED;
