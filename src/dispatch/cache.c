@@ -194,12 +194,14 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
     return BP_OK;
 }
 
-static bp_status stats(const plan_cache *cache, const char *function, bp_plan_cache_info *info) {
+/* What is more than the bound, which may have changed since, is thrown away first. */
+static bp_status stats(plan_cache *cache, const char *function, bp_plan_cache_info *info) {
     if (!info || info->struct_size != sizeof *info) {
         return bp__fail(BP_E_ARGUMENT, "%s: info->struct_size must be %zu", function, sizeof *info);
     }
     info->max_size = bp__setting_int(cache->limit);
     pthread_mutex_lock(&bp__cache_mutex);
+    trim(cache, info->max_size);
     info->size = cache->size;
     info->hits = cache->hits;
     info->misses = cache->misses;

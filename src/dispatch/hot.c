@@ -97,8 +97,18 @@ void bp__hot_describe(bp_plan *plan) {
     }
 }
 
+/* Where plans are not kept, the last one still is, for bp_last_plan. */
+static bool is_uncached(const bp_plan *plan) {
+    return bp__thread.uncached & (plan->problem.op == BP_OP_FFT ? BP__UNCACHED_FFT : BP__UNCACHED_GENERAL);
+}
+
 bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     bp__hot *hot = bp__hot_list();
+    if (hot && is_uncached(plan)) {
+        bp__plan_retain(plan);
+        bp__hot_keep_stand_in(plan);
+        return NULL;
+    }
     if (!hot || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }

@@ -114,13 +114,16 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip
 void bp__plan_retain(bp_plan *plan);
 int bp__plans_alive(void);
 
+enum { BP__UNCACHED_GENERAL = 1, BP__UNCACHED_FFT = 2 };
+
 /* What the calling thread keeps between calls; small, so that it fits the static TLS of a process that opens us late.
  */
 typedef struct bp__thread_state {
-    uint64_t epoch;  /* of the settings that follow */
-    uint32_t policy; /* number of the policy in force, for hot keys */
-    bool observed;   /* verbose or trace wants to see calls */
-    uint32_t resets; /* that had happened when `hot` was made; with another number it is gone */
+    uint64_t epoch;    /* of the settings that follow */
+    uint32_t policy;   /* number of the policy in force, for hot keys */
+    uint32_t uncached; /* plan caches that are off, of BP__UNCACHED_: their plans are not remembered */
+    bool observed;     /* verbose or trace wants to see calls */
+    uint32_t resets;   /* that had happened when `hot` was made; with another number it is gone */
     uint64_t last_serial;
     struct bp__hot *hot;
 } bp__thread_state;

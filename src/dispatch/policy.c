@@ -14,11 +14,14 @@ _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec
 
 pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* What one number stands for: the policy, and the preferences of the families of operations beside that of products. */
+/* What one number stands for: the policy, the preferences of the families of operations beside that of products, and
+ * which plan caches are off, since a thread's short list is then not used either. */
 typedef struct numbered {
     bp_policy policy;
     uint32_t linalg, fft;
+    uint32_t uncached; /* see bp__thread_state */
 } numbered;
+_Static_assert(sizeof(numbered) == sizeof(bp_policy) + 3 * sizeof(uint32_t), "compared by its bytes");
 
 /* Texts that policies name, and policies themselves; both only grow, and are few. */
 static struct {
@@ -116,8 +119,13 @@ static uint32_t policy_number(const numbered *policy) {
     return known.policy_count;
 }
 
+static uint32_t uncached(void) {
+    return (bp__setting_int(BP_SET_plan_cache_max_size) ? 0 : BP__UNCACHED_GENERAL) |
+           (bp__setting_int(BP_SET_fft_plan_cache_max_size) ? 0 : BP__UNCACHED_FFT);
+}
+
 void bp__thread_refresh(uint64_t epoch) {
-    numbered policy;
+    numbered policy = {.uncached = uncached()};
     bp__hot_check();
     bp__policy_resolve(&policy.policy, BP_OP_GEMM);
     const char *linalg = bp__setting_text(BP_SET_linalg_preferred), *fft = bp__setting_text(BP_SET_fft_preferred);
@@ -125,6 +133,7 @@ void bp__thread_refresh(uint64_t epoch) {
     policy.linalg = text_handle(linalg);
     policy.fft = text_handle(fft);
     bp__thread.policy = policy_number(&policy);
+    bp__thread.uncached = policy.uncached;
     pthread_mutex_unlock(&bp__policy_mutex);
     bp__thread.observed = bp__observe_wanted();
     bp__thread.epoch = epoch;

@@ -80,7 +80,10 @@ static void use_moves_to_the_front(void **state) {
 static void size_zero_keeps_nothing(void **state) {
     (void)state;
     assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
+    uint64_t before = stats().misses;
     assert_int_equal(multiply(5), BP_OK);
+    assert_int_equal(multiply(5), BP_OK); /* the thread's own list keeps nothing either */
+    assert_int_equal(stats().misses - before, 2);
     assert_int_equal(stats().size, 0);
     assert_int_equal(bp_set("plan_cache.max_size", "-1"), BP_E_BAD_VALUE);
     assert_int_equal(stats().max_size, 0);
@@ -89,8 +92,10 @@ static void size_zero_keeps_nothing(void **state) {
     assert_int_equal(multiply(7), BP_OK);
     assert_int_equal(stats().size, 2);
     assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
-    assert_int_equal(multiply(8), BP_OK); /* the next call throws away what was kept before */
-    assert_int_equal(stats().size, 0);
+    assert_int_equal(stats().size, 0); /* what was kept before is gone */
+    before = stats().misses;
+    assert_int_equal(multiply(7), BP_OK);
+    assert_int_equal(stats().misses - before, 1);
 }
 
 static void clearing_leaves_held_plans_alone(void **state) {

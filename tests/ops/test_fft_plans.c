@@ -222,9 +222,16 @@ static void size_zero_keeps_nothing(void **state) {
     (void)state;
     run_of_size(5);
     assert_int_equal(bp_set_fft_plan_cache_max_size(0), BP_OK);
+    assert_int_equal(stats().size, 0);
+    uint64_t before = stats().misses;
+    run_of_size(5); /* the thread's own list is not asked either */
     run_of_size(4);
     run_of_size(4);
     assert_int_equal(stats().size, 0);
+    assert_int_equal(stats().misses - before, 3);
+    bp_plan_info last = {.struct_size = sizeof last};
+    assert_int_equal(bp_last_plan(&last), BP_OK);
+    assert_string_equal(last.problem, "c128 4 forward");
     assert_int_equal(bp_set("fft.plan_cache.max_size", "-1"), BP_E_BAD_VALUE);
 }
 
