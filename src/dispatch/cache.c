@@ -36,6 +36,17 @@ static plan_cache *cache_of(const bp_problem *problem) {
     return problem->op == BP_OP_FFT ? &transforms : &general;
 }
 
+/* Problems are hashed and compared by their bytes, so that none may be padding, which nothing keeps zero. */
+_Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
+_Static_assert(sizeof(bp_gemm_problem) == (9 + 2 + 1 + 4 * BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
+_Static_assert(sizeof(bp_fft_problem) == (4 + 4 * BP_MAX_FFT_NDIM + 3 * BP_MAX_BATCH_NDIM) * 8,
+               "bytes between the fields");
+_Static_assert(sizeof(bp_linalg_operand) == (5 + BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
+_Static_assert(sizeof(bp_linalg_problem) ==
+                   (9 + BP_MAX_BATCH_NDIM) * 8 + BP_LINALG_OPERANDS * sizeof(bp_linalg_operand),
+               "bytes between the fields");
+_Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
+
 /* Bytes of a problem that say something: the union holds other operations too. */
 static size_t significant(const bp_problem *problem) {
     size_t part = problem->op == BP_OP_GEMM  ? sizeof problem->of.gemm
