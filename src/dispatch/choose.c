@@ -199,9 +199,22 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
     }
 }
 
+/* The cheapest open relative of a library that refuses the type of the elements: FFTW, for one, has a library for each
+ * precision, and a setting names one of them. -1 when there is none. */
+static int relative(const bp__choice *choice, uint64_t skip, int wanted) {
+    const bp_library_info *library = wanted < 0 ? NULL : choice->candidates[wanted]->library;
+    bool serves = library && *library->family && choice->verdicts[wanted].reason == BP_REASON_DTYPE;
+    return serves ? cheapest(choice, skip, library->family, 1) : -1;
+}
+
+/* What is left of an empty problem is no library's work, so that nobody's wish is passed over. */
+static bool is_preferable(const bp_problem *problem) {
+    return problem->op == BP_OP_GEMM || problem->op == BP_OP_FFT || !problem->of.linalg.empty;
+}
+
 static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
     const char *preferred = bp__policy_text(problem->policy.preferred);
-    if (!*preferred) {
+    if (!*preferred || !is_preferable(problem)) {
         decide_by_cost(choice, problem, skip);
         if (choice->chosen < 0) {
             say_none(choice, skip);
@@ -211,13 +224,16 @@ static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip)
     int wanted = meant(choice, preferred);
     int quality = wanted < 0 ? 1 : bp__candidate_matches(choice->candidates[wanted], preferred);
     choice->chosen = cheapest(choice, skip, preferred, quality);
+    bool exact = choice->chosen >= 0;
+    choice->chosen = exact ? choice->chosen : relative(choice, skip, wanted);
     if (choice->chosen < 0) {
         fall_back(choice, problem, skip, preferred, wanted);
         return;
     }
     char origin[256];
-    bp__text_addf(&choice->decision, "preferred by %s=%s (%s)", preference(choice), preferred,
-                  origin_text(bp__preference_of(problem->op), origin, sizeof origin));
+    bp__text_addf(&choice->decision, "preferred by %s=%s (%s)%s", preference(choice), preferred,
+                  origin_text(bp__preference_of(problem->op), origin, sizeof origin),
+                  exact ? "" : ", whose family has another library for this type");
 }
 
 /* Estimated time; where results must not depend on the number of threads, neither may the choice: then it is the time

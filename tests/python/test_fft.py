@@ -286,3 +286,29 @@ def test_unknown_names():
         bp.fft.fft_shift
     with pytest.raises(AttributeError):
         bp.fft.something = 3
+
+
+FFTW = {"fftw", "fftwf"} <= {library.id for library in bp.libraries() if library.state == "ok"}
+
+
+@pytest.mark.skipif(not FFTW, reason="no FFTW in both precisions here")
+@pytest.mark.parametrize("preferred, dtype, runs", [("fftw", "c8", "fftwf"), ("fftw", "c16", "fftw"), ("fftwf", "c16", "fftw")])
+def test_a_preferred_library_stands_for_its_family_where_it_lacks_the_type(preferred, dtype, runs):
+    x = random(dtype, 24)
+    settings = {"fft.preferred": preferred, "dispatch.fallback": "strict"}
+    close(bp.fft.fft(x, settings=settings), np.fft.fft(wide(x)), dtype)
+    plan = bp.last_plan()
+    assert plan.library == runs and plan.reason.startswith(f"preferred by fft.preferred={preferred}")
+
+
+@pytest.mark.parametrize("library", [library.id for library in bp.libraries() if "fft" in library.offers and library.state == "ok"] + ["native"])
+def test_dimensions_that_run_both_ways(library):
+    """FFTW's planner calls itself without end for some of them."""
+    settings = {"fft.preferred": library, "dispatch.fallback": "allow"}
+    x = random("c16", 5, 9, 4, 6)[:, ::2, ::-1]
+    for dims in [(0, 1, 2), (1, 2, 3), (3, 0, 2)]:
+        out = np.empty((4, 5, 5, 6), "c16").transpose(1, 2, 0, 3)[::-1]
+        assert bp.fft.fftn(x, dim=dims, out=out, settings=settings) is out
+        close(np.ascontiguousarray(out), np.fft.fftn(x, axes=dims), "c16")
+    rows = random("f8", 30, 16)[::-1]
+    close(bp.fft.rfft(rows, settings=settings), np.fft.rfft(rows), "f8")

@@ -338,3 +338,10 @@ def test_preferred_linalg_library(lapack):
     assert backplane.setting("linalg.preferred").get() == library
     assert prefer("cusolver").name == "Cusolver" and backplane.setting("linalg.preferred").get() == library
     assert prefer("default").name == "Default" and backplane.setting("linalg.preferred").get() == ""
+
+
+def test_a_preference_says_nothing_of_empty_matrices():
+    """No library is asked for what is left of them, so that none is passed over."""
+    for library in [library.id for library in backplane.libraries() if "lapack" in library.offers and library.state == "ok"]:
+        found = backplane.linalg.svd(np.zeros((3, 0)), settings={"linalg.preferred": library, "dispatch.fallback": "strict"})
+        assert np.array_equal(found.U, np.eye(3)) and found.S.shape == (0,)
