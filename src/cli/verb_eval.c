@@ -43,11 +43,24 @@ static char *join_paths(const cli_job *job, targets *to) {
     return end;
 }
 
+/* A second result would be written over the first. */
+static bool is_named_before(const targets *to, int index) {
+    for (int i = 0; i < index; i++) {
+        if (strcmp(to->path[i], to->path[index]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_targets(const targets *to) {
     for (int i = 0; i < to->count; i++) {
         npy_error error;
         if (is_pipe(to->path[i]) && to->count > 1) {
             return cli_fail(CLI_USAGE, "standard output can take one array only.");
+        }
+        if (is_named_before(to, i)) {
+            return cli_fail(CLI_USAGE, "-o %s is given twice; each result needs a file of its own.", to->path[i]);
         }
         bp_status status = npy_check_target(to->path[i], &error);
         if (status != BP_OK) {

@@ -166,6 +166,7 @@ def test_refusals(save, backplane):
         (("qr", "a.npy", "--mode", "r", "-o", "x.npy", "-o", "y.npy"), 2, "one too many"),
         (("lstsq", "a.npy", "b.npy", "-o", "1.npy", "-o", "2.npy", "-o", "3.npy", "-o", "4.npy"), 2, "one too many"),
         (("svds", "a.npy", "-o", "x.npy"), 2, "Did you mean 'svd'"),
+        (("qr", "a.npy", "-o", "x.npy,x.npy"), 2, "-o x.npy is given twice"),
     ]:
         done = backplane("eval", *words)
         assert done.code == code and sentence in done.err, done
