@@ -1,24 +1,19 @@
 /* only.c - linked into the tests of the native provider, which are unchanged otherwise, so that an emulator can run
- * them: of the kernel sets the one for AVX-512 alone, and it must be there. The linker's --wrap leads two functions of
- * the tests through this file. Two variables make a run shorter:
- *   EVERY=n    check each n-th product alone, where a test uses check_product()
+ * them: of the kernel sets the one for AVX-512 alone, and it must be there. The linker's --wrap leads functions of the
+ * tests through only_<area>.c. Two variables make a run shorter:
+ *   EVERY=n    make each n-th check alone, where a test has one function for them
  *   TESTS=...  a pattern of cmocka for the names of the tests
  */
-#include "native.h"
+#include "only.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-void __real_check_product(const product *p);
-bool __real_runs_here(kernels set);
-void __wrap_check_product(const product *p);
-bool __wrap_runs_here(kernels set);
 
 static long every = 1, seen, checked;
 
 static void tell(void) {
     if (seen > 0) {
-        printf("checked %ld of %ld products\n", checked, seen);
+        printf("made %ld of %ld checks\n", checked, seen);
     }
 }
 
@@ -32,17 +27,15 @@ __attribute__((constructor)) static void start(void) {
     atexit(tell);
 }
 
-bool __wrap_runs_here(kernels set) {
-    if (!__real_runs_here(KERNELS_AVX512)) {
+void only_with(bool avx512) {
+    if (!avx512) {
         printf("this processor has no AVX-512\n");
         exit(EXIT_FAILURE);
     }
-    return set == KERNELS_AVX512;
 }
 
-void __wrap_check_product(const product *p) {
-    if (seen++ % every == 0) {
-        __real_check_product(p);
-        checked++;
-    }
+bool only_turn(void) {
+    const bool turn = seen++ % every == 0;
+    checked += turn;
+    return turn;
 }
