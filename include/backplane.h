@@ -11,6 +11,7 @@
  *   matmul.h    matrix products
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
+ *   einsum.h    paths of contractions in Einstein's notation
  *
  * provider.h, for those who write a provider of their own, comes along with dispatch.h.
  */
@@ -29,5 +30,6 @@
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
 #include "backplane/fft.h"
+#include "backplane/einsum.h"
 
 #endif

@@ -33,6 +33,8 @@
       "Plans kept for the whole process, least recently used thrown away first; 0 keeps none.")                         \
     X(fft_plan_cache_max_size, "fft.plan_cache.max_size", INT, "4096", "0..1048576", "", 0, "fft",                      \
       "Plans of Fourier transforms on the CPU kept for the whole process; 0 keeps none.")                               \
+    X(einsum_path_cache_max_size, "einsum.path_cache.max_size", INT, "1024", "0..1048576", "", 0, "einsum",              \
+      "Paths of contractions kept for the whole process, those of up to 1000 operands; 0 keeps none.")                  \
     X(registry_library_path, "registry.library_path", TEXT, "", "", "BACKPLANE_LIBRARY_PATH", BP_SETTING_STARTUP,        \
       "discovery", "Colon-separated folders or files searched for libraries before all others.")                        \
     X(registry_provider_path, "registry.provider_path", TEXT, "", "", "BACKPLANE_PROVIDER_PATH", BP_SETTING_STARTUP,     \

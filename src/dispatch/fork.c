@@ -3,6 +3,7 @@
  */
 #include "dispatch/internal.h"
 
+#include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 
@@ -20,6 +21,7 @@ static void before(void) {
     for (int i = 0; i < BP__COUNT(mutexes); i++) {
         pthread_mutex_lock(mutexes[i]);
     }
+    bp__einsum_fork_lock();
     bp__registry_fork_lock();
     bp__machine_fork_lock();
     bp__settings_fork_lock();
@@ -34,6 +36,7 @@ static void after(void) {
     bp__settings_fork_unlock();
     bp__machine_fork_unlock();
     bp__registry_fork_unlock();
+    bp__einsum_fork_unlock();
     for (int i = BP__COUNT(mutexes) - 1; i >= 0; i--) {
         pthread_mutex_unlock(mutexes[i]);
     }

@@ -1,6 +1,7 @@
 /* reset.c - bp_reset: gives everything back, room by room, from the top down. */
 #include "dispatch/internal.h"
 
+#include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "settings/internal.h"
@@ -15,7 +16,12 @@ bp_status bp_reset(void) {
     if (explanations > 0) {
         return bp__fail(BP_E_BUSY, "%d explanations are still held: free them first", explanations);
     }
+    int paths = bp__einsum_paths_alive();
+    if (paths > 0) {
+        return bp__fail(BP_E_BUSY, "%d contraction paths are still held: release them first", paths);
+    }
     bp__hot_reset();
+    bp__einsum_reset();
     bp__cache_reset();
     int held = bp__plans_alive();
     if (held > 0) {

@@ -12,8 +12,9 @@ MAY_INCLUDE = {
     "tensor": ["base"],
     "machine": ["base", "settings"],
     "registry": ["base", "settings", "machine"],
-    "dispatch": ["base", "settings", "tensor", "machine", "registry"],
-    "ops": ["base", "settings", "tensor", "machine", "registry", "dispatch"],
+    "einsum": ["base", "settings"],
+    "dispatch": ["base", "settings", "tensor", "machine", "registry", "einsum"],
+    "ops": ["base", "settings", "tensor", "machine", "registry", "einsum", "dispatch"],
 }
 # Providers never include each other; what several of them share is a room of its own below these.
 SHARED_BY_PROVIDERS = {

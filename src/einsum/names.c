@@ -1,0 +1,129 @@
+/* names.c - strategies and objectives by name, and a search with its zeros filled in from the settings. */
+#include "einsum/internal.h"
+
+#include "settings/internal.h"
+
+#include <string.h>
+
+#define USUAL_FACTOR 64
+
+static const char *const strategies[] = {
+#define X(number, name, text, help) [number] = text,
+    BP_PATH_STRATEGY_MAP(X)
+#undef X
+};
+
+static const char *const objectives[] = {
+#define X(number, name, text, help) [number] = text,
+    BP_PATH_OBJECTIVE_MAP(X)
+#undef X
+};
+
+const char *bp_path_strategy_name(bp_path_strategy strategy) {
+    return (int)strategy >= 0 && (int)strategy < BP__COUNT(strategies) ? strategies[strategy] : "?";
+}
+
+const char *bp_path_objective_name(bp_path_objective objective) {
+    return (int)objective >= 0 && (int)objective < BP__COUNT(objectives) ? objectives[objective] : "?";
+}
+
+static bp_status unknown(const char *what, const char *name, const char *const *list, int count) {
+    bp__text known = {0};
+    for (int i = 0; i < count; i++) {
+        bp__text_addf(&known, "%s%s", i ? ", " : "", list[i]);
+    }
+    bp_status status = bp__fail(BP_E_BAD_VALUE, "einsum: no %s is called '%s'; there are %s", what, name ? name : "",
+                                bp__text_get(&known));
+    bp__text_free(&known);
+    return status;
+}
+
+/* What follows "random-greedy-" or "combo-": a number, or nothing. */
+static bool numbered(const char *name, const char *word, int64_t *number) {
+    size_t length = strlen(word);
+    *number = 0;
+    if (strncmp(name, word, length) != 0) {
+        return false;
+    }
+    return name[length] == 0 || (name[length] == '-' && bp__parse_int(name + length + 1, number) && *number > 0);
+}
+
+bp_status bp_path_strategy_from_name(const char *name, bp_path_strategy *strategy, int64_t *trials) {
+    static const struct {
+        const char *name;
+        bp_path_strategy strategy;
+    } others[] = {{"eager", BP_PATH_GREEDY}, {"opportunistic", BP_PATH_GREEDY}, {"dynamic-programming", BP_PATH_DP}};
+    int64_t number = 0;
+    if (!strategy) {
+        return bp__fail(BP_E_ARGUMENT, "bp_path_strategy_from_name: strategy must not be NULL");
+    }
+    for (int i = 0; name && i < BP__COUNT(strategies); i++) {
+        bool random = i == BP_PATH_RANDOM_GREEDY;
+        if (random ? numbered(name, strategies[i], &number) : strcmp(name, strategies[i]) == 0) {
+            *strategy = (bp_path_strategy)i;
+            if (trials) {
+                *trials = number;
+            }
+            return BP_OK;
+        }
+    }
+    for (int i = 0; name && i < BP__COUNT(others); i++) {
+        if (strcmp(name, others[i].name) == 0) {
+            *strategy = others[i].strategy;
+            return BP_OK;
+        }
+    }
+    return unknown("strategy", name, strategies, BP__COUNT(strategies));
+}
+
+bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objective, double *factor) {
+    int64_t number = 0;
+    if (!objective) {
+        return bp__fail(BP_E_ARGUMENT, "bp_path_objective_from_name: objective must not be NULL");
+    }
+    for (int i = 0; name && i < BP__COUNT(objectives); i++) {
+        bool weighed = i == BP_MINIMIZE_COMBO || i == BP_MINIMIZE_LIMIT;
+        if (weighed ? numbered(name, objectives[i], &number) : strcmp(name, objectives[i]) == 0) {
+            *objective = (bp_path_objective)i;
+            if (factor) {
+                *factor = (double)number;
+            }
+            return BP_OK;
+        }
+    }
+    return unknown("objective", name, objectives, BP__COUNT(objectives));
+}
+
+/* opt_einsum's settings say which strategy; switched off, it goes from left to right. */
+static bp_status strategy_of_settings(bp_path_strategy *strategy) {
+    *strategy = BP_PATH_LEFT_TO_RIGHT;
+    if (!bp__setting_int(BP_SET_opt_einsum_enabled)) {
+        return BP_OK;
+    }
+    return bp_path_strategy_from_name(bp__setting_text(BP_SET_opt_einsum_strategy), strategy, NULL);
+}
+
+bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given) {
+    *s = given ? *given : (bp_einsum_search){.struct_size = sizeof *s};
+    if (s->struct_size != sizeof *s) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: search->struct_size must be %zu", sizeof *s);
+    }
+    if ((int)s->strategy < 0 || (int)s->strategy >= BP__COUNT(strategies) || (int)s->objective < 0 ||
+        (int)s->objective >= BP__COUNT(objectives)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: strategy %d or objective %d is not in the list", (int)s->strategy,
+                        (int)s->objective);
+    }
+    if (!(s->factor >= 0) || s->factor > 1e30 || !(s->seconds >= 0) || s->seconds > 1e9 || s->trials < 0 ||
+        s->memory_limit < BP_PATH_LARGEST_OPERAND) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: factor, seconds, trials and memory_limit must not be negative, but %d as "
+                        "a memory limit is the largest operand",
+                        BP_PATH_LARGEST_OPERAND);
+    }
+    if (s->dtype != BP_DTYPE_NONE && bp_dtype_size(s->dtype) == 0) {
+        return bp__fail(BP_E_DTYPE, "einsum: %d is no element type", (int)s->dtype);
+    }
+    s->dtype = s->dtype == BP_DTYPE_NONE ? BP_F64 : s->dtype;
+    s->factor = s->factor == 0 ? USUAL_FACTOR : s->factor;
+    return s->strategy == BP_PATH_SETTINGS ? strategy_of_settings(&s->strategy) : BP_OK;
+}
