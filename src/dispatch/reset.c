@@ -18,7 +18,8 @@ bp_status bp_reset(void) {
     }
     int paths = bp__einsum_paths_alive();
     if (paths > 0) {
-        return bp__fail(BP_E_BUSY, "%d contraction paths are still held: release them first", paths);
+        return bp__fail(BP_E_BUSY, "%d contraction path%s still held: release %s first", paths,
+                        paths == 1 ? " is" : "s are", paths == 1 ? "it" : "them");
     }
     bp__hot_reset();
     bp__einsum_reset();

@@ -66,7 +66,7 @@ static pair_facts look_at(const branching *s, int32_t a, int32_t b) {
 }
 
 static bp__side side_of(const branching *s, int32_t node) {
-    return (bp__side){s->size[node], node < s->net->terms ? s->net->alone[node] : 1};
+    return (bp__side){s->size[node], node < s->net->terms ? s->net->alone[node] : 0};
 }
 
 static double step_cost(const branching *s, const pair_facts *f, int32_t a, int32_t b) {

@@ -256,7 +256,7 @@ ALWAYS_INLINE int find_set(const table *t, const uint64_t *set, uint64_t *slot, 
 
 static bp__side side_of(const table *t, int number) {
     bool operand = number < t->net->terms;
-    return (bp__side){t->size[number], operand ? t->net->alone[number] : 1};
+    return (bp__side){t->size[number], operand ? t->net->alone[number] : 0};
 }
 
 ALWAYS_INLINE double cost_of_pair(const table *t, int a, int b, double product, double size, bool inner) {

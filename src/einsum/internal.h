@@ -79,8 +79,8 @@ typedef struct bp__net {
     int32_t *uses; /* of each label: the terms that have it, and one more if the output (or something outside) has it */
     double *size;  /* of each label */
     double *log;   /* its binary logarithm */
-    /* Of each term: its elements, and the product of the labels that it alone has and that are to be summed. Those
-     * labels are not in `label` where the net was reduced. */
+    /* Of each term: its elements, and the product of the labels that it alone has and that are to be summed, 0 where
+     * there are none. Those labels are not in `label` where the net was reduced. */
     double *elements, *alone;
     bool any_alone;
     void *memory;
@@ -133,7 +133,7 @@ static inline double bp__goal_join(const bp__goal *goal, double a, double b) {
  * some of them if `inner`. Where a term has labels alone, they may be summed first: *first gets a bit for each of the
  * two for which that is cheaper. Gives the cost of it all. */
 typedef struct bp__side {
-    double elements, alone; /* as in the net; alone is 1 for what is no leaf */
+    double elements, alone; /* as in the net; alone is 0 for what is no operand */
 } bp__side;
 double bp__goal_pair(const bp__goal *goal, double product, double result, bool inner, bp__side a, bp__side b,
                      unsigned *first);
@@ -195,11 +195,16 @@ bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int
 /* What a tree costs under a goal; sums of single operands are in it. (refine.c) */
 bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pair *pairs, double *cost);
 
+/* Whether all results but the last have at most `limit` elements; true where it cannot be told, since paths are checked
+ * again at the end. (refine.c) */
+bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs);
+
 /* The strategy's search. (search.c) */
 typedef struct bp__found {
     bp__pair *pairs;      /* bp__free */
     const char *strategy; /* what found it */
     bool exact;
+    bp__goal goal; /* that sums of single operands are for: least size has become least operations within it */
 } bp__found;
 bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_search *search, const bp__goal *goal);
 

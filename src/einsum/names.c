@@ -95,12 +95,11 @@ bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objec
 }
 
 /* opt_einsum's settings say which strategy; switched off, it goes from left to right. */
-static bp_status strategy_of_settings(bp_path_strategy *strategy) {
-    *strategy = BP_PATH_LEFT_TO_RIGHT;
-    if (!bp__setting_int(BP_SET_opt_einsum_enabled)) {
-        return BP_OK;
-    }
-    return bp_path_strategy_from_name(bp__setting_text(BP_SET_opt_einsum_strategy), strategy, NULL);
+static bp_path_strategy strategy_of_settings(void) {
+    static const bp_path_strategy words[] = {BP_PATH_AUTO, BP_PATH_GREEDY,
+                                             BP_PATH_OPTIMAL}; /* as in the settings' table */
+    bool enabled = bp__setting_int(BP_SET_opt_einsum_enabled) != 0;
+    return enabled ? words[bp__setting_int(BP_SET_opt_einsum_strategy)] : BP_PATH_LEFT_TO_RIGHT;
 }
 
 bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given) {
@@ -125,5 +124,6 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
     }
     s->dtype = s->dtype == BP_DTYPE_NONE ? BP_F64 : s->dtype;
     s->factor = s->factor == 0 ? USUAL_FACTOR : s->factor;
-    return s->strategy == BP_PATH_SETTINGS ? strategy_of_settings(&s->strategy) : BP_OK;
+    s->strategy = s->strategy == BP_PATH_SETTINGS ? strategy_of_settings() : s->strategy;
+    return BP_OK;
 }

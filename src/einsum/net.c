@@ -39,7 +39,7 @@ void bp__net_finish(bp__net *net) {
             elements *= net->size[net->label[i]];
         }
         net->elements[t] = elements;
-        net->any_alone |= net->alone[t] > 1;
+        net->any_alone |= net->alone[t] > 0;
     }
 }
 
@@ -79,7 +79,7 @@ bp_status bp__net_make(bp__net *net, const bp__einsum *e) {
             net->uses[net->label[i]]++;
         }
         net->start[t + 1] = at = kept;
-        net->alone[t] = 1;
+        net->alone[t] = 0;
     }
     for (int i = 0; i < e->output_ndim; i++) {
         net->uses[e->output[i]]++;
@@ -96,11 +96,11 @@ bp_status bp__net_reduce(bp__net *reduced, const bp__net *net) {
     }
     int32_t at = 0;
     for (int t = 0; t < net->terms; t++) {
-        reduced->alone[t] = 1;
+        reduced->alone[t] = 0;
         for (int i = net->start[t]; i < net->start[t + 1]; i++) {
             int32_t label = net->label[i];
             if (net->uses[label] == 1) {
-                reduced->alone[t] *= reduced->size[label];
+                reduced->alone[t] = (reduced->alone[t] > 0 ? reduced->alone[t] : 1) * reduced->size[label];
             } else {
                 reduced->label[at++] = label;
             }
@@ -187,24 +187,29 @@ int bp__net_parts(const bp__net *net, int32_t *part) {
 
 /* ---- Pairs with labels that one side has alone ---- */
 
+/* Whether a side may be summed first: it must have something to sum, and room for the result. */
+static bool may_sum(const bp__goal *goal, bp__side side) {
+    return side.alone > 0 && side.elements <= goal->limit;
+}
+
+static double with_sum(const bp__goal *goal, double cost, bp__side side) {
+    return bp__goal_join(goal, cost, bp__goal_step(goal, 2 * side.elements * side.alone, side.elements));
+}
+
 double bp__goal_pair(const bp__goal *goal, double product, double result, bool inner, bp__side a, bp__side b,
                      unsigned *first) {
     double best = HUGE_VAL;
     *first = 0;
     for (unsigned choice = 0; choice < 4; choice++) {
         bool sum_a = (choice & 1) != 0, sum_b = (choice & 2) != 0;
-        if ((sum_a && (a.alone <= 1 || a.elements > goal->limit)) ||
-            (sum_b && (b.alone <= 1 || b.elements > goal->limit))) {
+        if ((sum_a && !may_sum(goal, a)) || (sum_b && !may_sum(goal, b))) {
             continue;
         }
-        double left = (sum_a ? 1 : a.alone) * (sum_b ? 1 : b.alone);
-        double cost = bp__goal_step(goal, product * left * (inner || left > 1 ? 2 : 1), result);
-        if (sum_a) {
-            cost = bp__goal_join(goal, cost, bp__goal_step(goal, 2 * a.elements * a.alone, a.elements));
-        }
-        if (sum_b) {
-            cost = bp__goal_join(goal, cost, bp__goal_step(goal, 2 * b.elements * b.alone, b.elements));
-        }
+        bool left_a = a.alone > 0 && !sum_a, left_b = b.alone > 0 && !sum_b;
+        double all = product * (left_a ? a.alone : 1) * (left_b ? b.alone : 1);
+        double cost = bp__goal_step(goal, inner || left_a || left_b ? 2 * all : all, result);
+        cost = sum_a ? with_sum(goal, cost, a) : cost;
+        cost = sum_b ? with_sum(goal, cost, b) : cost;
         if (cost < best) {
             best = cost;
             *first = choice;

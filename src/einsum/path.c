@@ -110,7 +110,7 @@ static bp_status find_steps(bp_contraction_path *path, const bp__net *net, const
     }
     bp_status status = bp__net_reduce(&reduced, net);
     status = status == BP_OK ? bp__search(&found, &reduced, search, goal) : status;
-    status = status == BP_OK ? bp__steps_of_tree(&path->steps, net, &reduced, goal, found.pairs) : status;
+    status = status == BP_OK ? bp__steps_of_tree(&path->steps, net, &reduced, &found.goal, found.pairs) : status;
     path->info.strategy = found.strategy;
     path->info.exact = found.exact;
     bp__free(found.pairs);

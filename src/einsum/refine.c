@@ -38,7 +38,7 @@ static double product_of(const tree *t, const uint64_t *a, const uint64_t *b) {
 }
 
 static bp__side side_of(const tree *t, int32_t node) {
-    return (bp__side){t->size[node], node < t->net->terms ? t->net->alone[node] : 1};
+    return (bp__side){t->size[node], node < t->net->terms ? t->net->alone[node] : 0};
 }
 
 /* The node's set is known: what it costs to make it of its children. */
@@ -326,4 +326,17 @@ bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pa
     }
     bp__free(t.memory);
     return BP__FOUND;
+}
+
+bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs) {
+    tree t = {.net = net, .goal = &(bp__goal){.objective = BP_MINIMIZE_SIZE, .limit = limit}};
+    bool fits = true;
+    if (limit == HUGE_VAL || too_large(net) || !tree_new(&t, pairs)) {
+        return true;
+    }
+    for (int32_t i = net->terms; i < t.nodes - 1; i++) {
+        fits = fits && t.size[i] <= limit;
+    }
+    bp__free(t.memory);
+    return fits;
 }

@@ -357,6 +357,17 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     return bp__fail(BP_E_NO_MEMORY, "einsum: not enough memory for strategy %s with %d operands", name, s->net->terms);
 }
 
+/* Where the size of the largest result is the goal, operations count among what is no larger. */
+static void second_goal(const seeker *s, bp__goal *goal) {
+    double largest;
+    *goal = s->goal;
+    if (goal->objective != BP_MINIMIZE_SIZE || s->net->terms < 2 ||
+        bp__tree_cost(s->net, &s->goal, s->found->pairs, &largest) != BP__FOUND) {
+        return;
+    }
+    *goal = (bp__goal){.objective = BP_MINIMIZE_FLOPS, .limit = fmin(goal->limit, largest * (1 + 1e-9))};
+}
+
 bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_search *search, const bp__goal *goal) {
     seeker s = {.net = net, .search = search, .goal = *goal, .found = found};
     size_t size = (size_t)net->terms * sizeof *found->pairs;
@@ -366,11 +377,16 @@ bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_searc
     }
     s.budget.work = UINT64_MAX;
     s.budget.deadline = search->seconds > 0 ? bp__now_ns() + (int64_t)(search->seconds * 1e9) : 0;
+    bp__outcome outcome = BP__FOUND;
     if (net->terms < 3) {
         left_to_right(net, found->pairs);
-        return BP_OK;
+    } else {
+        outcome = ask(&s, &found->exact);
     }
-    bp__outcome outcome = ask(&s, &found->exact);
+    bool chosen = search->strategy == BP_PATH_LEFT_TO_RIGHT; /* then it stays as it is */
+    if (outcome == BP__FOUND && !chosen && !bp__tree_fits(net, goal->limit, found->pairs)) {
+        outcome = BP__NONE; /* parts that share nothing were joined in another order than the limit allows */
+    }
     if (outcome == BP__NONE) {
         bool proven = false;
         found->exact = false;
@@ -378,6 +394,9 @@ bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_searc
         if (outcome == BP__NONE) {
             return failed(&s, outcome, proven);
         }
+    }
+    if (outcome == BP__FOUND) {
+        second_goal(&s, &found->goal);
     }
     return outcome == BP__FOUND ? BP_OK : failed(&s, outcome, false);
 }

@@ -251,7 +251,7 @@ static bp_status put_in_order(bp__steps *steps, int terms) {
 static bp__side side_of(const bp__net *reduced, const bp__steps *pairs, int32_t id) {
     bool operand = id < reduced->terms;
     return (bp__side){operand ? reduced->elements[id] : bp__wide_double(pairs->step[id - reduced->terms].size),
-                      operand ? reduced->alone[id] : 1};
+                      operand ? reduced->alone[id] : 0};
 }
 
 /* Puts sums of single operands before the steps that use them, where that costs less. */
