@@ -17,6 +17,9 @@ _backplane_options() {
         set) echo "--unset" ;;
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
+        explain) echo "--set --trans-a --trans-b --conj-a --conj-b --alpha --beta --json" ;;
+        eval) echo "--output --set --explain --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b" ;;
+        path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --seconds --seed --dtype --json" ;;
         compare) echo "--repeat --set --bf16 --json" ;;
     esac
 }
@@ -31,7 +34,7 @@ _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare version help --help --version"
+        offers="list doctor settings get set explain eval compare path version help --help --version"
     elif [[ $before == --set || ($before == -s && $verb != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
@@ -40,6 +43,10 @@ _backplane() {
         return
     elif [[ $before == --norm ]]; then
         offers="backward ortho forward"
+    elif [[ $before == --strategy ]]; then
+        offers="auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right"
+    elif [[ $before == --minimize ]]; then
+        offers="flops size write combo limit"
     elif [[ $word == -* ]]; then
         offers="$(_backplane_options "$verb") --help"
     else
@@ -48,7 +55,7 @@ _backplane() {
             explain:2 | eval:2) offers=$_backplane_operations ;;
             compare:2) offers="matmul" ;;
             explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
-            help:2) offers="list doctor settings get set explain eval compare version help" ;;
+            help:2) offers="list doctor settings get set explain eval compare path version help" ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null

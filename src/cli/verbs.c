@@ -4,11 +4,11 @@
 #include <string.h>
 
 extern const cli_verb verb_list, verb_doctor, verb_settings, verb_get, verb_set, verb_explain, verb_eval, verb_compare,
-    verb_version, verb_help;
+    verb_path, verb_version, verb_help;
 
 static const cli_verb *const verbs[] = {
-    &verb_list,    &verb_doctor, &verb_settings, &verb_get,     &verb_set,
-    &verb_explain, &verb_eval,   &verb_compare,  &verb_version, &verb_help,
+    &verb_list, &verb_doctor,  &verb_settings, &verb_get,     &verb_set,  &verb_explain,
+    &verb_eval, &verb_compare, &verb_path,     &verb_version, &verb_help,
 };
 
 #define VERB_COUNT ((int)(sizeof verbs / sizeof verbs[0]))

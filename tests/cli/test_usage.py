@@ -8,7 +8,7 @@ import pytest
 from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
-VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "version", "help"]
+VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "path", "version", "help"]
 
 
 def test_no_words_show_help(backplane):
@@ -33,7 +33,7 @@ def test_help_of_each_verb(backplane, verb):
 
 
 def test_reading_verbs_take_json(backplane):
-    reading = {"list", "doctor", "settings", "get", "explain", "compare", "version", "help"}
+    reading = {"list", "doctor", "settings", "get", "explain", "compare", "path", "version", "help"}
     verbs = backplane("help", "--json").json["verbs"]
     assert {v["name"] for v in verbs if any(o["name"] == "json" for o in v["options"])} == reading
 
