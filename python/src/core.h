@@ -181,6 +181,12 @@ PyObject *core_explain_matmul(PyObject *module, PyObject *arguments, PyObject *n
 PyObject *core_explain_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_last_plan(PyObject *module, PyObject *unused);
 
+/* ---- einsum.c ---- */
+
+PyObject *core_einsum_path(PyObject *module, PyObject *values);
+PyObject *core_path_text(PyObject *module, PyObject *capsule);
+PyObject *core_path_json(PyObject *module, PyObject *capsule);
+
 /* ---- machine.c ---- */
 
 PyObject *core_libraries(PyObject *module, PyObject *refresh);
