@@ -68,9 +68,9 @@ class PathReport:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in type(self).__annotations__:
             raise AttributeError(f"a path's report has no attribute {name!r}")
-        # JSON has no word for what is beyond a double.
-        found: Dict[str, Any] = json.loads(self.json)
-        facts = {key: math.inf if value is None else value for key, value in found.items()}
+        facts: Dict[str, Any] = json.loads(self.json)
+        for key, value in facts.items():  # JSON has no word for what is beyond a double
+            facts[key] = math.inf if value is None else value
         facts["output_shape"] = tuple(facts["output_shape"])
         facts["steps"] = tuple(_step(row) for row in facts["steps"])
         self.__dict__.update(facts)

@@ -254,6 +254,11 @@ ALWAYS_INLINE int find_set(const table *t, const uint64_t *set, uint64_t *slot, 
     return -1;
 }
 
+/* Whether it is an operand with labels that it alone has. */
+static bool has_alone(const table *t, int number) {
+    return number < t->net->terms && t->net->alone[number] > 0;
+}
+
 static bp__side side_of(const table *t, int number) {
     bool operand = number < t->net->terms;
     return (bp__side){t->size[number], operand ? t->net->alone[number] : 0};
@@ -261,7 +266,7 @@ static bp__side side_of(const table *t, int number) {
 
 ALWAYS_INLINE double cost_of_pair(const table *t, int a, int b, double product, double size, bool inner) {
     double step;
-    if (BP__UNLIKELY(t->net->any_alone)) {
+    if (BP__UNLIKELY(has_alone(t, a) || has_alone(t, b))) {
         unsigned first;
         step = bp__goal_pair(t->goal, product, size, inner, side_of(t, a), side_of(t, b), &first);
     } else {
@@ -358,7 +363,8 @@ ALWAYS_INLINE bp__outcome fill_from(table *t, const scratch *x, int size, int pa
             }
         }
         for (int b = from; b < to; b++) {
-            if (fit(t, a, b, set_words, label_words) && !join(t, x, a, b, last, set_words, label_words)) {
+            bool within = bp__goal_join(t->goal, t->cost[a], t->cost[b]) <= t->bound;
+            if (within && fit(t, a, b, set_words, label_words) && !join(t, x, a, b, last, set_words, label_words)) {
                 return BP__NO_MEMORY;
             }
         }

@@ -14,7 +14,7 @@
 #define TRIED_DP 512 /* operands up to which automatic strategies try exact search at all */
 #define MOST_EXACT_WORDS ((size_t)1 << 22)
 #define MOST_BRANCH 2000
-#define ALL_ORDERS 8 /* operands up to which automatic strategies look at outer products too */
+#define ALL_ORDERS 6 /* operands up to which automatic strategies look at outer products too */
 
 typedef struct seeker {
     const bp__net *net;

@@ -1,0 +1,138 @@
+"""einsum_path.py - runs the einsum_path program, then backplane.einsum_path beside opt_einsum, where that is installed, on the
+same networks.
+
+    python bench/einsum_path.py build/bench/einsum_path [peers]
+
+Times are the fastest of some calls, from Python and without a cache: ours with shapes and the text of the expression (lists of labels
+where there are more than 52), opt_einsum's from sets that were made before. Costs are counted by opt_einsum's function for
+everybody. With `peers` the program is left out. The lines after "net" are read by tools/einsum_picture.py."""
+import math
+import random
+import statistics
+import string
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROGRAM = Path(sys.argv[1])
+sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
+
+import backplane  # noqa: E402
+
+try:
+    import opt_einsum
+except ImportError:
+    opt_einsum = None
+
+
+def regular(n, seed, largest):
+    """Random operands on three labels each, as terms and sizes of labels."""
+    chance = random.Random(seed)
+    ends = [i for i in range(n) for _ in range(3)]
+    chance.shuffle(ends)
+    terms = [[] for _ in range(n)]
+    for label, (a, b) in enumerate(zip(ends[0::2], ends[1::2])):
+        for term in {a, b}:
+            terms[term].append(label)
+    return terms, [chance.randint(2, largest) for _ in range(3 * n // 2)], []
+
+
+def circuit(rows, columns, depth, open_ends):
+    """Gates on neighbours of a grid in four patterns, between vectors; some ends stay open."""
+    terms, wire, labels = [], {}, 0
+    for place in ((r, c) for r in range(rows) for c in range(columns)):
+        wire[place] = labels
+        terms.append([labels])
+        labels += 1
+    for layer in range(depth):
+        k = layer % 4
+        for r, c in sorted(wire):
+            other = (r, c + 1) if k < 2 else (r + 1, c)
+            if (c % 2 == k if k < 2 else r % 2 == k - 2) and other in wire:
+                terms.append([wire[r, c], wire[other], labels, labels + 1])
+                wire[r, c], wire[other] = labels, labels + 1
+                labels += 2
+    ends = [wire[place] for place in sorted(wire)]
+    return terms + [[end] for end in ends[open_ends:]], [2] * labels, ends[:open_ends]
+
+
+def cost(terms, sizes, output, path):
+    """log10 of opt_einsum's count of operations, from the path alone."""
+    left, total = [frozenset(term) for term in terms], 0
+    uses = {}
+    for labels in [*left, output]:
+        for label in labels:
+            uses[label] = uses.get(label, 0) + 1
+    for step in path:
+        taken = [left.pop(i) for i in sorted(step, reverse=True)]
+        labels = frozenset().union(*taken)
+        gone = set()
+        for label in labels:
+            held = sum(label in each for each in taken)
+            uses[label] -= held
+            if uses[label] == 0:
+                gone.add(label)
+            else:
+                uses[label] += 1
+        total += math.prod(sizes[label] for label in labels) * (max(1, len(taken) - 1) + bool(gone))
+        left.append(labels - gone)
+    return math.log10(total)
+
+
+def timed(function, least=0.05):
+    """The fastest of some calls, and the result; one call where that takes long."""
+    best, spent, result = math.inf, 0.0, None
+    while spent < least:
+        start = time.perf_counter()
+        result = function()
+        took = time.perf_counter() - start
+        best, spent = min(best, took), spent + took
+    return best, result
+
+
+def ours(terms, sizes, output, strategy, seed=0):
+    shapes = [tuple(sizes[label] for label in term) for term in terms]
+    call = [each for pair in zip(shapes, terms) for each in pair] + [output]
+    if len(sizes) <= 52:
+        words = ["".join(string.ascii_letters[label] for label in term) for term in [*terms, output]]
+        call = [",".join(words[:-1]) + "->" + words[-1], *shapes]
+    return timed(lambda: backplane.einsum_path(*call, shapes=True, optimize=strategy, seed=seed)[0])
+
+
+def theirs(terms, sizes, output, strategy):
+    sets, known = [frozenset(term) for term in terms], dict(enumerate(sizes))
+    functions = {"dp": opt_einsum.paths.dynamic_programming, "greedy": opt_einsum.paths.greedy, "auto": opt_einsum.paths.auto,
+                 "random-greedy-128": opt_einsum.path_random.random_greedy_128}
+    return timed(lambda: functions[strategy](sets, frozenset(output), known))
+
+
+def compare(name, nets, mine, peers):
+    """One line for each: mean time and cost over the networks; the cost is also shown against our first."""
+    found = {}
+    for strategy in mine:
+        found["backplane " + strategy] = [(t, cost(*net, path)) for net in nets for t, path in [ours(*net, strategy)]]
+    for strategy in peers if opt_einsum else ():
+        found["opt_einsum " + strategy] = [(t, cost(*net, path)) for net in nets for t, path in [theirs(*net, strategy)]]
+    base = next(iter(found.values()))
+    for who, rows in found.items():
+        worse = max(row[1] - first[1] for row, first in zip(rows, base))
+        print(f"net {name:<14} {who:<29} {statistics.mean(row[0] for row in rows) * 1e6:>12.1f} us  log10 {statistics.mean(row[1] for row in rows):>8.4f}"
+              f"  largest factor above the first line {10**worse:.4g}")
+    sys.stdout.flush()
+
+
+def main():
+    if "peers" not in sys.argv:
+        subprocess.run([str(PROGRAM)], check=True)
+    backplane.set_flags(**{"einsum.path_cache.max_size": 0})
+    print("opt_einsum", opt_einsum.__version__ if opt_einsum else "not installed")
+    for n in (4, 6, 8, 10, 12, 14, 16, 18, 20):
+        compare(f"regular-{n}", [regular(n, seed, 9) for seed in range(5)], ["auto", "dp"], ["dp", "auto"])
+    for n in (25, 50, 100):
+        compare(f"regular-{n}", [regular(n, seed, 6) for seed in range(3)], ["random-greedy-128", "auto", "greedy"],
+                ["random-greedy-128", "greedy"])
+    compare("circuit-379", [circuit(6, 9, 12, 8)], ["random-greedy-128", "auto", "greedy"], ["random-greedy-128", "greedy"])
+
+
+main()

@@ -1,0 +1,76 @@
+"""einsum_picture.py - draws docs/einsum.svg, the cost of paths against the time of the search, from docs/einsum_path.txt.
+
+    .venv/bin/python bench/einsum_path.py build/bench/einsum_path > docs/einsum_path.txt
+    python3 tools/einsum_picture.py
+"""
+import math
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+NETS = [("regular-8", "8 operands"), ("regular-20", "20 operands"), ("regular-100", "100 operands"), ("circuit-379", "circuit, 379 operands")]
+LINE = re.compile(r"net (\S+)\s+(backplane|opt_einsum) (\S+)\s+([\d.]+) us\s+log10\s+([\d.]+)")
+WIDTH, HEIGHT, LEFT, TOP, GAP = 330, 230, 62, 46, 78
+COLOURS = {"backplane": "#0b6e4f", "opt_einsum": "#b3541e"}
+
+
+def read():
+    nets = {}
+    for line in (DOCS / "einsum_path.txt").read_text().splitlines():
+        found = LINE.match(line)
+        if found:
+            net, who, strategy, time, cost = found.groups()
+            nets.setdefault(net, []).append((who, strategy, float(time) / 1e6, float(cost)))
+    return nets
+
+
+def scale(values, length, margin):
+    """From values to places, with some room at both ends."""
+    low, high = min(values), max(values)
+    span = max(high - low, 0.02)
+    return lambda value: margin + (value - low) / span * (length - 2 * margin)
+
+
+def words(seconds):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.999:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def panel(rows, title, x0, y0):
+    across = scale([math.log10(row[2]) for row in rows], WIDTH, 34)
+    up = scale([row[3] for row in rows], HEIGHT, 26)
+    out = [f'<rect x="{x0}" y="{y0}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/>',
+           f'<text x="{x0}" y="{y0 - 8}" font-weight="bold">{title}</text>',
+           f'<text x="{x0 + WIDTH / 2}" y="{y0 + HEIGHT + 34}" text-anchor="middle" fill="#555">time of the search</text>',
+           f'<text transform="translate({x0 - 46},{y0 + HEIGHT / 2}) rotate(-90)" text-anchor="middle" fill="#555">log10 of operations</text>']
+    for exponent in range(-7, 3):
+        x = x0 + across(exponent)
+        if x0 <= x <= x0 + WIDTH:
+            out.append(f'<line x1="{x:.1f}" y1="{y0}" x2="{x:.1f}" y2="{y0 + HEIGHT}" stroke="#e4e4e4"/>')
+            out.append(f'<text x="{x:.1f}" y="{y0 + HEIGHT + 16}" text-anchor="middle" fill="#555">{words(10.0**exponent)}</text>')
+    for cost in {min(row[3] for row in rows), max(row[3] for row in rows)}:
+        out.append(f'<text x="{x0 - 6}" y="{y0 + HEIGHT - up(cost) + 4:.1f}" text-anchor="end" fill="#555">{cost:.2f}</text>')
+    for who, strategy, time, cost in rows:
+        x, y = x0 + across(math.log10(time)), y0 + HEIGHT - up(cost)
+        right = x > x0 + WIDTH * 0.6
+        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{COLOURS[who]}"/>')
+        out.append(f'<text x="{x + (-8 if right else 8):.1f}" y="{y - 6:.1f}" text-anchor="{"end" if right else "start"}" '
+                   f'fill="{COLOURS[who]}">{strategy}</text>')
+    return out
+
+
+def main():
+    nets = read()
+    width, height = 2 * (WIDTH + LEFT) + 30, 2 * (HEIGHT + GAP) + TOP
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="{LEFT}" y="18"><tspan fill="{COLOURS["backplane"]}">● backplane</tspan>'
+           f'<tspan dx="16" fill="{COLOURS["opt_einsum"]}">● opt_einsum</tspan><tspan dx="16" fill="#555">lower and further left is better</tspan></text>']
+    for i, (net, title) in enumerate(row for row in NETS if row[0] in nets):
+        out += panel(nets[net], title, LEFT + i % 2 * (WIDTH + LEFT + 10), TOP + i // 2 * (HEIGHT + GAP))
+    (DOCS / "einsum.svg").write_text("\n".join(out + ["</svg>", ""]))
+
+
+main()
