@@ -52,18 +52,21 @@ def panel(rows, title, x0, y0):
             out.append(f'<text x="{x:.1f}" y="{y0 + HEIGHT + 16}" text-anchor="middle" fill="#555">{words(10.0**exponent)}</text>')
     for cost in {min(row[3] for row in rows), max(row[3] for row in rows)}:
         out.append(f'<text x="{x0 - 6}" y="{y0 + HEIGHT - up(cost) + 4:.1f}" text-anchor="end" fill="#555">{cost:.2f}</text>')
+    labels = []
     for who, strategy, time, cost in rows:
         x, y = x0 + across(math.log10(time)), y0 + HEIGHT - up(cost)
         right = x > x0 + WIDTH * 0.6
+        crowded = any(abs(x - other) < 45 and abs(y - height) < 12 for other, height in labels)
+        labels.append((x, y))
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{COLOURS[who]}"/>')
-        out.append(f'<text x="{x + (-8 if right else 8):.1f}" y="{y - 6:.1f}" text-anchor="{"end" if right else "start"}" '
+        out.append(f'<text x="{x + (-8 if right else 8):.1f}" y="{y + (17 if crowded else -6):.1f}" text-anchor="{"end" if right else "start"}" '
                    f'fill="{COLOURS[who]}">{strategy}</text>')
     return out
 
 
 def main():
     nets = read()
-    width, height = 2 * (WIDTH + LEFT) + 30, 2 * (HEIGHT + GAP) + TOP
+    width, height = 2 * (WIDTH + LEFT) + 30, 2 * (HEIGHT + GAP) + 30
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            f'<text x="{LEFT}" y="18"><tspan fill="{COLOURS["backplane"]}">● backplane</tspan>'
