@@ -53,12 +53,14 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
 
 static bp_status give_room(bp__source *source, int operands, size_t tokens) {
     if (tokens > MOST_TOKENS) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: %zu labels; at most %d are taken", tokens, MOST_TOKENS);
+        bp__fail(BP_E_OVERFLOW, "einsum: %zu labels; at most %d are taken", tokens, MOST_TOKENS);
+        return BP_E_OVERFLOW;
     }
     size_t size = tokens * sizeof(bp__token) + ((size_t)operands + 2) * sizeof(int32_t);
     source->memory = bp__alloc(size);
     if (!source->memory) {
-        return bp__fail_memory(size, "einsum's labels");
+        bp__fail_memory(size, "einsum's labels");
+        return BP_E_NO_MEMORY; /* spelled out, so that the analyzer knows that there is memory from here on */
     }
     source->tokens = source->memory;
     source->first = (int32_t *)(source->tokens + tokens);
