@@ -233,7 +233,8 @@ int main(int argc, char **argv) {
     snprintf(shapes, sizeof shapes, "%s",
              argc > 2 ? argv[2] : "16,64,256,1024,4096,16384,65536,262144,1048576,1000,10007,512x512,64*1024");
     snprintf(counts, sizeof counts, "%s", argc > 3 ? argv[3] : "1,2");
-    int turns = argc > 4 ? atoi(argv[4]) : 15;
+    char *end;
+    int turns = argc > 4 ? timing_number(argv[4], &end) : 15;
     const char *type[8], *text[MOST_CASES], *threads[8];
     int type_count = split(types, type, 8), shape_count = split(shapes, text, MOST_CASES);
     int thread_count = split(counts, threads, 8);
@@ -248,7 +249,7 @@ int main(int argc, char **argv) {
             bool there = open_fftw(&library, dtype == BP_C64);
             totals sums = {0};
             for (int i = 0; i < shape_count; i++) {
-                race(there ? &library : NULL, dtype, text[i], atoi(threads[t]), turns, &sums);
+                race(there ? &library : NULL, dtype, text[i], timing_number(threads[t], &end), turns, &sums);
                 fflush(stdout);
             }
             if (sums.cases > 0) {

@@ -131,7 +131,8 @@ static void measure(bp_dtype dtype, int n) {
 
 int main(int argc, char **argv) {
     static const int odd[] = {3, 5, 7, 11, 13, 27, 81, 97, 125, 343, 1000, 1009, 3125, 5005, 6561, 10007};
-    int largest = argc > 1 ? atoi(argv[1]) : 20;
+    char *end;
+    int largest = argc > 1 ? timing_number(argv[1], &end) : 20;
     const bp_dtype types[] = {BP_C64, BP_C128};
     for (int t = 0; t < 2; t++) {
         for (int k = 1; k <= largest; k++) {

@@ -314,7 +314,7 @@ static void race(const operation *o, bp_dtype dtype, const char *size, int threa
     j.a = memory(bytes), j.spd = memory(bytes), j.b = memory(bytes);
     j.work = memory((size_t)(j.lwork + 2 * j.n * j.n + j.n) * j.element);
     j.pivots = memory((size_t)j.n * 8), j.iwork = memory((size_t)j.liwork * 8);
-    const char *ours[3];
+    const char *ours[3] = {NULL};
     for (int i = 0; i < 3; i++) {
         j.out[i] = memory(bytes);
         ours[i] = memory(bytes + (size_t)j.batch * 64);
@@ -374,7 +374,8 @@ int main(int argc, char **argv) {
     snprintf(sizes, sizeof sizes, "%s",
              argc > 3 ? argv[3] : "64,128,256,512,1024,1000*2,1000*3,1000*4,1000*8,1000*12,1000*16,1000*24,1000*32");
     snprintf(counts, sizeof counts, "%s", argc > 4 ? argv[4] : "1,2");
-    int turns = argc > 5 ? atoi(argv[5]) : 7;
+    char *end;
+    int turns = argc > 5 ? timing_number(argv[5], &end) : 7;
     const char *type[4], *name[16], *size[MOST_CASES], *threads[8];
     int type_count = split(types, type, 4), name_count = split(names, name, 16);
     int size_count = split(sizes, size, MOST_CASES), thread_count = split(counts, threads, 8);
@@ -386,7 +387,7 @@ int main(int argc, char **argv) {
             for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
                 totals single = {0}, batched = {0};
                 for (int s = 0; s < size_count && named(name, name_count, operations[i].name); s++) {
-                    race(&operations[i], bp_dtype_from_name(type[d]), size[s], atoi(threads[t]), turns,
+                    race(&operations[i], bp_dtype_from_name(type[d]), size[s], timing_number(threads[t], &end), turns,
                          strchr(size[s], '*') ? &batched : &single);
                     fflush(stdout);
                 }

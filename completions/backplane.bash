@@ -17,8 +17,6 @@ _backplane_options() {
         set) echo "--unset" ;;
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
-        explain) echo "--set --trans-a --trans-b --conj-a --conj-b --alpha --beta --json" ;;
-        eval) echo "--output --set --explain --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b" ;;
         path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --seconds --seed --dtype --json" ;;
         compare) echo "--repeat --set --bf16 --json" ;;
     esac

@@ -240,10 +240,10 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     if (status == BP_OK) {
         status = (back ? bp_ifftshift : bp_fftshift)(&in.tensor, count, dims, &fresh->dl_tensor);
     }
-    Py_END_ALLOW_THREADS if (status == BP_OK) {
+    Py_END_ALLOW_THREADS result = NULL;
+    if (status == BP_OK) {
         result = hand_over(state, &fresh);
-    }
-    else {
+    } else {
         core_fail(state, status, NULL);
     }
     if (fresh) {
@@ -258,6 +258,7 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments) {
     PyObject *out, *result = NULL;
     DLManagedTensorVersioned *fresh = NULL;
     operand given;
+    given.tensor.ndim = 0;
     const char *dtype;
     long long n;
     double d;

@@ -13,7 +13,7 @@ typedef struct targets {
 } targets;
 
 static bool is_pipe(const char *path) {
-    return path[0] == '-' && !path[1];
+    return path && path[0] == '-' && !path[1];
 }
 
 static int check_pipe(const cli_args *args) {
