@@ -61,6 +61,10 @@ static void with_threads(int count) {
     threads_of_planner = count;
 }
 
+static int count_of_threads(void) {
+    return threads_of_planner;
+}
+
 static void set_callback(void (*loop)(void *(*)(char *), char *, size_t, int, void *), void *data) {
     callbacks += loop != NULL && data != NULL;
 }
@@ -89,6 +93,7 @@ static const named functions[] = {{"plan_guru64_dft", (void (*)(void))plan_dft},
                                   {"free", nothing},
                                   {"init_threads", (void (*)(void))yes},
                                   {"plan_with_nthreads", (void (*)(void))with_threads},
+                                  {"planner_nthreads", (void (*)(void))count_of_threads},
                                   {"make_planner_thread_safe", nothing},
                                   {"threads_set_callback", (void (*)(void))set_callback}};
 
@@ -221,6 +226,21 @@ static void test_threads(void **state) {
     assert_int_equal(planned_threads("init_threads", false), 1);
 }
 
+/* A program may have told the planner a count for plans of its own: ours do not get it, and it stays. */
+static void test_count_of_the_program(void **state) {
+    (void)state;
+    doubles d;
+    open_doubles(&d);
+    bp_problem problem = large();
+    problem.policy.threads = 1;
+    threads_of_planner = 7;
+    bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+    assert_int_equal(planned_with, 1);
+    assert_int_equal(threads_of_planner, 7);
+    prepared->destroy(prepared);
+    close_doubles(&d);
+}
+
 static void test_efforts(void **state) {
     (void)state;
     static const struct {
@@ -295,9 +315,10 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_library), cmocka_unit_test(test_no_plan),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_efforts),    cmocka_unit_test(test_large),
-        cmocka_unit_test(test_time_runs_out),
+        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_no_plan),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_efforts),         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_time_runs_out),   cmocka_unit_test(test_count_of_the_program),
     };
     return cmocka_run_group_tests_name("doubles", tests, NULL, count_blocks);
 }

@@ -33,6 +33,7 @@ typedef struct bp__fftw_dim {
 #define BP__FFTW_THREAD_FUNCTIONS(X)                                                                                   \
     X(init_threads, int, (void))                                                                                       \
     X(plan_with_nthreads, void, (int))                                                                                 \
+    X(planner_nthreads, int, (void))                                                                                   \
     X(make_planner_thread_safe, void, (void))                                                                          \
     X(threads_set_callback, void, (void (*)(void *(*)(char *), char *, size_t, int, void *), void *))
 /* clang-format on */

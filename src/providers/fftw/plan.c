@@ -65,14 +65,15 @@ static void *ask_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *r
 static void *ask_within_limits(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, int threads,
                                const site *at, unsigned flags) {
     const bp__fftw_api *api = &instance->api;
+    int before = api->plan_with_nthreads ? api->planner_nthreads() : 0; /* a program of its own may plan here, too */
     api->set_timelimit(judgement->limit_s);
-    if (threads > 1) {
+    if (before > 0) {
         api->plan_with_nthreads(threads);
     }
     void *plan = judgement->repeats ? ask_without_wisdom(api, &judgement->route, at, flags)
                                     : ask(api, &judgement->route, at, flags);
-    if (threads > 1) {
-        api->plan_with_nthreads(1);
+    if (before > 0) {
+        api->plan_with_nthreads(before);
     }
     api->set_timelimit(BP__FFTW_NO_TIME_LIMIT);
     return plan;
