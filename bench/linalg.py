@@ -68,7 +68,7 @@ def main():
           torch.__version__ if torch else "not installed", f"| {THREADS} threads")
     backplane.settings.num_threads = THREADS
     random = numpy.random.default_rng(1)
-    for dtype in (numpy.float32, numpy.float64):
+    for dtype in (numpy.float64, numpy.float32):
         sums = {}
         for name, row in OPERATIONS.items():
             for n in (64, 128, 256, 512, 1024, 2048):
