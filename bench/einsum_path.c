@@ -73,7 +73,7 @@ static int shares(const network *net, int term, int32_t label) {
 /* Ends of labels are shuffled over the operands; a label with both ends on one is its diagonal, and stays. */
 static network regular(int terms, uint64_t seed) {
     network net = network_of(terms);
-    int ends[3 * MOST_TERMS], count = 3 * terms;
+    int ends[3 * MOST_TERMS] = {0}, count = 3 * terms;
     uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
     for (int i = 0; i < count; i++) {
         ends[i] = i / 3;

@@ -33,8 +33,12 @@ static bool make_key(bp__operation *o) {
 }
 
 static inline bool apart(const bp__operation *o, const bp__slot *s, int i, int j) {
-    int64_t a = (int64_t)(uintptr_t)bp__tensor_data(o->tensors[i]);
-    int64_t b = (int64_t)(uintptr_t)bp__tensor_data(o->tensors[j]);
+    const DLTensor *x = o->tensors[i], *y = o->tensors[j];
+    if (!x || !y) {
+        return true;
+    }
+    int64_t a = (int64_t)(uintptr_t)bp__tensor_data(x);
+    int64_t b = (int64_t)(uintptr_t)bp__tensor_data(y);
     return a + s->high[i] <= b + s->low[j] || b + s->high[j] <= a + s->low[i];
 }
 
@@ -47,8 +51,8 @@ static bool addresses_good(const bp__operation *o, const bp__slot *s) {
         }
     }
     for (int j = o->inputs; j < o->count && !o->in_place; j++) {
-        for (int i = 0; o->tensors[j] && i < j; i++) {
-            if (o->tensors[i] && !apart(o, s, i, j)) {
+        for (int i = 0; i < j; i++) {
+            if (!apart(o, s, i, j)) {
                 return false;
             }
         }
