@@ -218,15 +218,6 @@ static void race(const fftw *library, bp_dtype dtype, const char *text, int thre
     out->deleter(out);
 }
 
-/* The words of a comma-separated list, in place. */
-static int split(char *text, const char *words[], int most) {
-    int count = 0;
-    for (char *word = strtok(text, ","); word && count < most; word = strtok(NULL, ",")) {
-        words[count++] = word;
-    }
-    return count;
-}
-
 int main(int argc, char **argv) {
     char types[64], shapes[512], counts[64];
     snprintf(types, sizeof types, "%s", argc > 1 ? argv[1] : "c64,c128");
@@ -236,8 +227,8 @@ int main(int argc, char **argv) {
     char *end;
     int turns = argc > 4 ? timing_number(argv[4], &end) : 15;
     const char *type[8], *text[MOST_CASES], *threads[8];
-    int type_count = split(types, type, 8), shape_count = split(shapes, text, MOST_CASES);
-    int thread_count = split(counts, threads, 8);
+    int type_count = timing_words(types, type, 8), shape_count = timing_words(shapes, text, MOST_CASES);
+    int thread_count = timing_words(counts, threads, 8);
     printf("last column before the library: time of FFTW's measured plan / time; above 1 is faster than FFTW\n");
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {

@@ -349,15 +349,6 @@ static void race(const operation *o, bp_dtype dtype, const char *size, int threa
     }
 }
 
-/* The words of a comma-separated list, in place. */
-static int split(char *text, const char *words[], int most) {
-    int count = 0;
-    for (char *word = strtok(text, ","); word && count < most; word = strtok(NULL, ",")) {
-        words[count++] = word;
-    }
-    return count;
-}
-
 static bool named(const char *const words[], int count, const char *name) {
     for (int i = 0; i < count; i++) {
         if (strcmp(words[i], name) == 0 || strcmp(words[i], "all") == 0) {
@@ -377,8 +368,8 @@ int main(int argc, char **argv) {
     char *end;
     int turns = argc > 5 ? timing_number(argv[5], &end) : 7;
     const char *type[4], *name[16], *size[MOST_CASES], *threads[8];
-    int type_count = split(types, type, 4), name_count = split(names, name, 16);
-    int size_count = split(sizes, size, MOST_CASES), thread_count = split(counts, threads, 8);
+    int type_count = timing_words(types, type, 4), name_count = timing_words(names, name, 16);
+    int size_count = timing_words(sizes, size, MOST_CASES), thread_count = timing_words(counts, threads, 8);
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {
             die("num_threads");

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define TIMING_MOST 512
@@ -89,6 +90,15 @@ static inline double timing_median(contestant *c) {
 static inline int timing_number(const char *text, char **end) {
     long number = strtol(text, end, 10);
     return number > 0 && number <= INT_MAX ? (int)number : 0;
+}
+
+/* The words of a comma-separated list, in place. */
+static inline int timing_words(char *text, const char *words[], int most) {
+    int count = 0;
+    for (char *word = strtok(text, ","); word && count < most; word = strtok(NULL, ",")) {
+        words[count++] = word;
+    }
+    return count;
 }
 
 /* Random numbers in (-1, 1), the same in every run. */

@@ -6,17 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bp_status open_instance(const bp_host *host, const bp_library_info *library, void **instance) {
-    bp__driver *driver = NULL;
-    bp_status status = bp__driver_open(host, library, &driver);
-    *instance = driver;
-    return status;
-}
-
-static void close_instance(void *instance) {
-    bp__driver_close(instance);
-}
-
 /* ---- Plans ---- */
 
 static char letter_of(bp_dtype dtype) {
@@ -175,8 +164,8 @@ BP_PROVIDER_DEFINE(blas) = {
     .version = BP_VERSION_STRING,
     .description = "Matrix products on any library that offers the BLAS or CBLAS routines",
     .library_kinds = BP_LIB_BLAS | BP_LIB_CBLAS,
-    .open = open_instance,
-    .close = close_instance,
+    .open = bp__driver_open,
+    .close = bp__driver_close,
     .accept = bp__blas_accept,
     .plan = make_plan,
     .threads = bp__driver_threads,

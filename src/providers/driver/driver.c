@@ -83,7 +83,7 @@ static bp__driver *find_or_add(const bp_host *host, const bp_library_info *libra
     return driver;
 }
 
-bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, bp__driver **opened) {
+bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, void **opened) {
     if (!library) {
         return host->fail(BP_E_ARGUMENT, "library: the provider drives a library and was given none");
     }
@@ -97,7 +97,8 @@ bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, b
     return driver ? BP_OK : host->fail(BP_E_NO_MEMORY, "no memory for the driver of library '%s'", library->id);
 }
 
-void bp__driver_close(bp__driver *driver) {
+void bp__driver_close(void *closed) {
+    bp__driver *driver = closed;
     const bp_host *host = driver->host;
     lock(&list_lock, host);
     bool last = --driver->users == 0;

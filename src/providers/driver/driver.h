@@ -43,8 +43,8 @@ struct bp__driver {
 
 /* The driver of a row of the library list: the same for all providers that are given the same row, until the last of
  * them has closed it. */
-bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, bp__driver **driver);
-void bp__driver_close(bp__driver *driver);
+bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, void **driver); /* as bp_provider.open */
+void bp__driver_close(void *driver);                                                           /* as its close */
 
 /* A lock that a child of fork finds open even if a thread that it does not have held it in the parent. */
 void bp__driver_lock(bp__driver *driver);
