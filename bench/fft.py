@@ -19,16 +19,11 @@ sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
 
 import numpy  # noqa: E402
 
-try:
-    import scipy
+scipy, torch = racing.module("scipy"), racing.module("torch")
+if scipy:
     import scipy.fft
-except ImportError:
-    scipy = None
-try:
-    import torch
+if torch:
     torch.set_num_threads(THREADS)
-except ImportError:
-    torch = None
 
 import backplane  # noqa: E402
 import backplane.fft  # noqa: E402
@@ -49,8 +44,7 @@ def contestants(x, dims):
 def main():
     if "peers" not in sys.argv:
         subprocess.run([str(PROGRAM)], check=True)
-    print("numpy", numpy.__version__, "| scipy", scipy.__version__ if scipy else "not installed", "| torch",
-          torch.__version__ if torch else "not installed", f"| {THREADS} threads")
+    print("numpy", numpy.__version__, "| scipy", racing.version(scipy), "| torch", racing.version(torch), f"| {THREADS} threads")
     backplane.settings.num_threads = THREADS
     random = numpy.random.default_rng(1)
     for dtype in (numpy.complex64, numpy.complex128):

@@ -1,6 +1,7 @@
 """racing.py - what the Python drivers of the benchmarks share: contestants take turns, and medians with quartiles are reported.
 
 Threads are set for every library before it is imported, so a driver runs once for each count of threads."""
+import importlib
 import math
 import os
 import statistics
@@ -14,6 +15,18 @@ def set_threads(count):
     """To be called before NumPy, SciPy and PyTorch are imported."""
     for variable in VARIABLES:
         os.environ[variable] = str(count)
+
+
+def module(name):
+    """A peer that need not be installed; None where it is not."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def version(of):
+    return of.__version__ if of else "not installed"
 
 
 def per_call(function, repeats):
