@@ -21,11 +21,12 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 1u
-#define BP_PROVIDER_ABI_MINOR 1u /* 1: linear algebra, Fourier transforms, bp_prepared.execute */
+#define BP_PROVIDER_ABI_MINOR 1u /* 1: linear algebra, Fourier transforms, contractions, bp_prepared.execute */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
-/* The one list of operation kinds that reach providers: number, NAME, text, inputs, outputs. bp_matmul and bp_gemm both
- * become GEMM; all transforms become FFT. The operands of execute() are the inputs, then the outputs, in this order. */
+/* The one list of operation kinds: number, NAME, text, inputs, outputs. bp_matmul and bp_gemm both become GEMM; all
+ * transforms become FFT. EINSUM is a plan of GEMM and CONTRACT, and reaches no provider itself. The operands of
+ * execute() are the inputs, then the outputs, in this order. */
 /* clang-format off */
 #define BP_OP_MAP(X)                                                                  \
     X(1, GEMM, "gemm", "A,B", "C")                                                    \
@@ -49,7 +50,9 @@ extern "C" {
     X(19, PINV, "pinv", "A", "inverse")                                               \
     X(20, MATRIX_RANK, "matrix_rank", "A", "rank")                                    \
     X(21, COND, "cond", "A", "cond")                                                  \
-    X(22, MATRIX_NORM, "matrix_norm", "A", "norm")
+    X(22, MATRIX_NORM, "matrix_norm", "A", "norm")                                    \
+    X(23, CONTRACT, "contract", "A,B", "C")                                           \
+    X(24, EINSUM, "einsum", "operands", "out")
 /* clang-format on */
 
 typedef enum bp_op {
@@ -253,12 +256,33 @@ typedef struct bp_linalg_problem {
     bp_linalg_operand operand[BP_LINALG_OPERANDS]; /* inputs, then outputs, as in BP_OP_MAP */
 } bp_linalg_problem;
 
+#define BP_MAX_CONTRACT_NDIM 32
+
+/* C = sum over the summed dimensions of A * B, element by element: every dimension has a stride in each operand, 0 where
+ * an input lacks it. So this one operation copies and transposes (one operand, nothing summed), sums, takes diagonals,
+ * multiplies element by element, and makes outer products and products whose layout no matrix product takes.
+ *
+ * The first `kept` dimensions are C's, the farthest apart in C first; those that are summed over follow, the farthest
+ * apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may be zero, C
+ * does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all operands are one.
+ * Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no input, except with
+ * `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types are F16, BF16, F32,
+ * F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
+typedef struct bp_contract_problem {
+    int32_t ndim, kept;
+    uint8_t second; /* there is a B; else its strides are 0, its address is NULL, and A alone is summed or copied */
+    uint8_t in_place;
+    uint8_t reserved[6];
+    int64_t size[BP_MAX_CONTRACT_NDIM];
+    int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
+} bp_contract_problem;
+
 #define BP_INFO_NON_FINITE (-1) /* in info: the item was not computed, since NaN or infinity is in its input */
 
 /* Plain bytes: unused ones are zero, so that problems compare and hash by content. */
 typedef struct bp_problem {
     uint32_t struct_size;
-    uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, or linalg for all others */
+    uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, contract, or linalg for all others */
     uint32_t dtype; /* a bp_dtype: the operands' and the result's; see the members for operands of another */
     uint32_t reserved;
     bp_policy policy;
@@ -266,6 +290,7 @@ typedef struct bp_problem {
         bp_gemm_problem gemm;
         bp_fft_problem fft;
         bp_linalg_problem linalg;
+        bp_contract_problem contract;
     } of;
 } bp_problem;
 

@@ -45,13 +45,15 @@ _Static_assert(sizeof(bp_linalg_operand) == (5 + BP_MAX_BATCH_NDIM) * 8, "bytes 
 _Static_assert(sizeof(bp_linalg_problem) ==
                    (9 + BP_MAX_BATCH_NDIM) * 8 + BP_LINALG_OPERANDS * sizeof(bp_linalg_operand),
                "bytes between the fields");
+_Static_assert(sizeof(bp_contract_problem) == (2 + 4 * BP_MAX_CONTRACT_NDIM) * 8, "bytes between the fields");
 _Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
 
 /* Bytes of a problem that say something: the union holds other operations too. */
 static size_t significant(const bp_problem *problem) {
-    size_t part = problem->op == BP_OP_GEMM  ? sizeof problem->of.gemm
-                  : problem->op == BP_OP_FFT ? sizeof problem->of.fft
-                                             : sizeof problem->of.linalg;
+    size_t part = problem->op == BP_OP_GEMM       ? sizeof problem->of.gemm
+                  : problem->op == BP_OP_FFT      ? sizeof problem->of.fft
+                  : problem->op == BP_OP_CONTRACT ? sizeof problem->of.contract
+                                                  : sizeof problem->of.linalg;
     return offsetof(bp_problem, of) + part;
 }
 

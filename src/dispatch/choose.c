@@ -207,8 +207,12 @@ static int relative(const bp__choice *choice, uint64_t skip, int wanted) {
     return serves ? cheapest(choice, skip, library->family, 1) : -1;
 }
 
-/* What is left of an empty problem is no library's work, so that nobody's wish is passed over. */
+/* What is left of an empty problem is no library's work, so that nobody's wish is passed over; nor is what einsum does
+ * between products. */
 static bool is_preferable(const bp_problem *problem) {
+    if (problem->op == BP_OP_CONTRACT) {
+        return false;
+    }
     return problem->op == BP_OP_GEMM || problem->op == BP_OP_FFT || !problem->of.linalg.empty;
 }
 

@@ -158,6 +158,23 @@ static void linalg_text(const bp_problem *problem, char *buffer, size_t size) {
              l->n, sides, mode_text(l), order);
 }
 
+/* "f32 64x32x16, two operands -> 64x16": the sizes of all dimensions, and of those that are left. */
+static void contract_text(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_contract_problem *c = &problem->of.contract;
+    char all[160] = "", kept[96] = "";
+    size_t used = 0, left = 0;
+    for (int i = 0; i < c->ndim; i++) {
+        const char *by = i ? "x" : "";
+        used +=
+            used < sizeof all - 24 ? (size_t)snprintf(all + used, sizeof all - used, "%s%" PRId64, by, c->size[i]) : 0;
+        if (i < c->kept && left < sizeof kept - 24) {
+            left += (size_t)snprintf(kept + left, sizeof kept - left, "%s%" PRId64, by, c->size[i]);
+        }
+    }
+    snprintf(buffer, size, "%s %s%s -> %s%s", bp_dtype_name((bp_dtype)problem->dtype), used ? all : "1",
+             c->second ? ", two operands" : "", left ? kept : "1", c->in_place ? ", in place" : "");
+}
+
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
     switch ((bp_op)problem->op) {
     case BP_OP_GEMM:
@@ -165,6 +182,9 @@ void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
         return;
     case BP_OP_FFT:
         fft_text(problem, buffer, size);
+        return;
+    case BP_OP_CONTRACT:
+        contract_text(problem, buffer, size);
         return;
     default:
         linalg_text(problem, buffer, size);
