@@ -61,6 +61,7 @@ typedef struct bp_plan_info {
     int alignment;     /* bytes that every address must be a multiple of */
     uint64_t runs;     /* by one-shot calls; counted without a lock, so that runs at the same moment may be missed */
     char problem[256]; /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
+    size_t workspace;  /* einsum: bytes of intermediate results and copies that a run holds; 0 for other operations */
 } bp_plan_info;
 
 /* Strings live as long as the plan. Errors: BP_E_ARGUMENT. */
@@ -112,6 +113,10 @@ BP_API const char *bp_explanation_problem(const bp_explanation *explanation);  /
 BP_API const char *bp_explanation_decision(const bp_explanation *explanation); /* why the chosen one, or why none */
 BP_API const char *bp_explanation_text(const bp_explanation *explanation);     /* a readable page */
 BP_API const char *bp_explanation_json(const bp_explanation *explanation);
+
+/* Of einsum, which runs several plans one after the other: the explanation of each, in their order, and NULL past the
+ * end. It lives as long as the whole; the whole has no candidates of its own. */
+BP_API const bp_explanation *bp_explanation_part(const bp_explanation *explanation, int index);
 BP_API void bp_explanation_free(bp_explanation *explanation);
 
 /* "accumulates in f32, same bits with any number of threads, copies A first" into `buffer`; returns it. */

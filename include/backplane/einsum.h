@@ -1,4 +1,5 @@
-/* einsum.h - the order in which a product of many tensors in Einstein's notation is best computed, pair by pair.
+/* einsum.h - products of many tensors in Einstein's notation: bp_einsum computes one, pair by pair, each pair on the
+ * library that suits it; bp_einsum_path tells the order in which that is best done.
  *
  * An expression is what numpy.einsum and torch.einsum take: "ij,jk->ik". Operands are separated by commas, each
  * dimension has a label (A-Z, a-z), spaces mean nothing. Labels that the output lacks are summed over. A label twice in
@@ -11,9 +12,9 @@
  * operands in two ways: by position in the list of what is left, where a result comes last (as opt_einsum and
  * numpy.einsum_path count), and by identity, where operands are 0 to n-1 and the result of step i is n+i.
  *
- * All functions are thread-safe. Errors of those that make a path: BP_E_ARGUMENT (notation, with the offset of the
- * character; fields of the search), BP_E_SHAPE, BP_E_OVERFLOW (more than 2^28 dimensions in all), BP_E_CONSTRAINT (the
- * memory limit cannot be kept), BP_E_TIMEOUT (an exact strategy did not finish), BP_E_NO_MEMORY.
+ * All functions are thread-safe. Errors of all that look at an expression: BP_E_ARGUMENT (notation, with the offset of
+ * the character; fields of the search), BP_E_SHAPE, BP_E_OVERFLOW (more than 2^28 dimensions in all), BP_E_CONSTRAINT
+ * (the memory limit cannot be kept), BP_E_TIMEOUT (an exact strategy did not finish), BP_E_NO_MEMORY.
  */
 #ifndef BACKPLANE_EINSUM_H
 #define BACKPLANE_EINSUM_H
@@ -155,6 +156,65 @@ BP_API int bp_contraction_path_at(const bp_contraction_path *path, int index, bp
 BP_API const char *bp_contraction_path_expression(const bp_contraction_path *path);
 BP_API const char *bp_contraction_path_text(const bp_contraction_path *path);
 BP_API const char *bp_contraction_path_json(const bp_contraction_path *path);
+
+/* ---- Contractions ---- */
+
+/* What is to be computed. All operands and the output have one element type: f16, bf16, f32, f64, c64 or c128 (f16 and
+ * bf16 are summed in f32; every result of a step is rounded to the type). Any strides. */
+typedef struct bp_einsum_call {
+    size_t struct_size;
+    const char *expression; /* NULL: the sublist form */
+    int count;
+    const DLTensor *const *operands;
+    const int32_t *const *labels; /* sublist form: of each operand, as bp_einsum_operand has them */
+    const int *label_counts;
+    int output_count; /* BP_EINSUM_IMPLICIT, or how many labels `output` has */
+    const int32_t *output;
+    const bp_einsum_search *search; /* NULL: as the settings say; its dtype is not read */
+} bp_einsum_call;
+
+/* out = the product of the operands, summed over the labels that the output lacks: bp_einsum("ij,jk->ik", 2, ab, c).
+ * The output is the caller's memory, with the shape that bp_einsum_shape() tells; it must not overlap an operand or
+ * itself (BP_E_OVERLAP). Steps that are matrix products run on the library that is chosen for each (blas.preferred and
+ * the other settings of products hold for them); all other steps, and copies of operands whose layout no product takes,
+ * run on our own kernels, so that dispatch.exclude = native refuses expressions that need these. Plans are kept in the
+ * plan cache. Memory for intermediate results is kept by the calling thread up to 64 MiB, and given back after the call
+ * beyond that. Where it runs short (BP_E_NO_MEMORY), `out` may be partly written.
+ *
+ * Errors of all four: those of a path (above), BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for
+ * its type; a step with more than BP_MAX_CONTRACT_NDIM dimensions that do not merge), BP_E_OVERLAP, BP_E_NO_CANDIDATE,
+ * BP_E_FALLBACK, BP_E_NOT_FOUND. */
+BP_API bp_status bp_einsum(const char *expression, int count, const DLTensor *const *operands, DLTensor *out);
+
+/* The same for any call, with settings for this call only. `options` may be NULL, here and below. */
+BP_API bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *out);
+
+/* The element type and shape that the output needs; `shape` has room for BP_MAX_NDIM. Operands may lack data. */
+BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+/* A plan for bp_plan_execute() with the operands, then the output; and what it does, part for part, with every
+ * candidate for each (bp_explanation_part). Data pointers may be NULL for both. A plan describes itself
+ * (bp_plan_describe) by the part that takes longest, and by its workspace. */
+BP_API bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call,
+                                const DLTensor *out);
+BP_API bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *options, const bp_einsum_call *call,
+                                   const DLTensor *out);
+
+/* What a plan of einsum runs, one after the other: a step of its path is one part, or several where operands or the
+ * result are copied. */
+typedef struct bp_einsum_part {
+    size_t struct_size;
+    int step;            /* of the path */
+    const char *action;  /* "product", "contraction", "sum", "copy of the first operand", ... */
+    int64_t runs;        /* how often: a large copy goes slice by slice, together with the product that it is for */
+    const bp_plan *plan; /* lives as long as the whole plan */
+} bp_einsum_part;
+
+/* 1 and *part, or 0 past the end, and for plans of other operations. */
+BP_API int bp_einsum_part_at(const bp_plan *plan, int index, bp_einsum_part *part);
+
+/* The path of a plan of einsum, which lives as long as the plan; NULL for plans of other operations. */
+BP_API const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan);
 
 /* The paths kept. */
 BP_API bp_status bp_einsum_path_cache_stats(bp_plan_cache_info *info);

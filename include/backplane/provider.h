@@ -258,16 +258,16 @@ typedef struct bp_linalg_problem {
 
 #define BP_MAX_CONTRACT_NDIM 32
 
-/* C = sum over the summed dimensions of A * B, element by element: every dimension has a stride in each operand, 0 where
- * an input lacks it. So this one operation copies and transposes (one operand, nothing summed), sums, takes diagonals,
- * multiplies element by element, and makes outer products and products whose layout no matrix product takes.
+/* C = sum over the summed dimensions of A * B, element by element: every dimension has a stride in each operand, 0
+ * where an input lacks it. So this one operation copies and transposes (one operand, nothing summed), sums, takes
+ * diagonals, multiplies element by element, and makes outer products and products whose layout no matrix product takes.
  *
  * The first `kept` dimensions are C's, the farthest apart in C first; those that are summed over follow, the farthest
- * apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may be zero, C
- * does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all operands are one.
- * Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no input, except with
- * `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types are F16, BF16, F32,
- * F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
+ * apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may be zero,
+ * C does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all operands are
+ * one. Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no input, except
+ * with `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types are F16, BF16,
+ * F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
 typedef struct bp_contract_problem {
     int32_t ndim, kept;
     uint8_t second; /* there is a B; else its strides are 0, its address is NULL, and A alone is summed or copied */

@@ -96,6 +96,7 @@ void bp__json_begin(bp__json *json, bp__text *out);
 void bp__json_open(bp__json *json, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
 void bp__json_close(bp__json *json, char bracket);
 void bp__json_text(bp__json *json, const char *key, const char *value); /* NULL writes null */
+void bp__json_raw(bp__json *json, const char *key, const char *value);  /* text that is JSON already */
 void bp__json_int(bp__json *json, const char *key, int64_t value);
 void bp__json_number(bp__json *json, const char *key, double value); /* non-finite becomes null */
 void bp__json_bool(bp__json *json, const char *key, bool value);

@@ -94,6 +94,11 @@ void bp__json_text(bp__json *json, const char *key, const char *value) {
     }
 }
 
+void bp__json_raw(bp__json *json, const char *key, const char *value) {
+    lead_in(json, key);
+    bp__text_add(json->out, value);
+}
+
 void bp__json_int(bp__json *json, const char *key, int64_t value) {
     lead_in(json, key);
     bp__text_addf(json->out, "%lld", (long long)value);

@@ -49,7 +49,7 @@ _Static_assert(sizeof(bp_contract_problem) == (2 + 4 * BP_MAX_CONTRACT_NDIM) * 8
 _Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
 
 /* Bytes of a problem that say something: the union holds other operations too. */
-static size_t significant(const bp_problem *problem) {
+size_t bp__problem_size(const bp_problem *problem) {
     size_t part = problem->op == BP_OP_GEMM       ? sizeof problem->of.gemm
                   : problem->op == BP_OP_FFT      ? sizeof problem->of.fft
                   : problem->op == BP_OP_CONTRACT ? sizeof problem->of.contract
@@ -84,12 +84,16 @@ static void link_first(plan_cache *cache, entry *e) {
     }
 }
 
-static entry *find(plan_cache *cache, const bp_problem *problem, uint64_t hash) {
+static bool has_key(const bp_plan *plan, const bp__plan_key *key) {
+    return plan->key.size == key->size && memcmp(plan->key.bytes, key->bytes, key->size) == 0;
+}
+
+static entry *find(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
     if (cache->bucket_count == 0) {
         return NULL;
     }
     for (entry *e = cache->buckets[hash & (cache->bucket_count - 1)]; e; e = e->chain) {
-        if (e->hash == hash && memcmp(&e->plan->problem, problem, significant(problem)) == 0) {
+        if (e->hash == hash && has_key(e->plan, key)) {
             return e;
         }
     }
@@ -165,8 +169,8 @@ static void trim(plan_cache *cache, int64_t most) {
     }
 }
 
-static bp_plan *take(plan_cache *cache, const bp_problem *problem, uint64_t hash) {
-    entry *e = find(cache, problem, hash);
+static bp_plan *take(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
+    entry *e = find(cache, key, hash);
     if (!e) {
         return NULL;
     }
@@ -176,25 +180,25 @@ static bp_plan *take(plan_cache *cache, const bp_problem *problem, uint64_t hash
     return e->plan;
 }
 
-bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
-    plan_cache *cache = cache_of(problem);
-    uint64_t hash = bp__hash(problem, significant(problem));
+static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
+                     const void *context, bool *fresh) {
+    uint64_t hash = bp__hash(key->bytes, key->size);
     int64_t most = bp__setting_int(cache->limit);
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation(cache);
     trim(cache, most);
-    *plan = take(cache, problem, hash);
+    *plan = take(cache, key, hash);
     *(*plan ? &cache->hits : &cache->misses) += 1;
     pthread_mutex_unlock(&bp__cache_mutex);
     *fresh = !*plan;
     if (*plan) {
         return BP_OK;
     }
-    BP__TRY(bp__plan_make(plan, problem, 0));
+    BP__TRY(make(plan, key, context));
     if (most > 0) {
         pthread_mutex_lock(&bp__cache_mutex);
         forget_old_generation(cache);
-        bp_plan *other = take(cache, problem, hash);
+        bp_plan *other = take(cache, key, hash);
         if (other) {
             bp_plan_release(*plan);
             *plan = other;
@@ -205,6 +209,21 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
         pthread_mutex_unlock(&bp__cache_mutex);
     }
     return BP_OK;
+}
+
+static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {
+    (void)key;
+    return bp__plan_make(plan, problem, 0);
+}
+
+bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
+    bp__plan_key key = {problem, bp__problem_size(problem)};
+    return get(cache_of(problem), plan, &key, make_for_problem, problem, fresh);
+}
+
+bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
+                                 bool *fresh) {
+    return get(&general, plan, key, make, context, fresh);
 }
 
 /* What is more than the bound, which may have changed since, is thrown away first. */

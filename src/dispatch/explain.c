@@ -9,6 +9,8 @@ struct bp_explanation {
     char problem[256];
     char *text;
     char *json;
+    bp_explanation **parts; /* of a plan that is made of others */
+    int part_count;
 };
 
 static const char *said(const bp_verdict *v) {
@@ -51,6 +53,11 @@ const char *bp_explanation_json(const bp_explanation *explanation) {
     return explanation ? explanation->json : "";
 }
 
+const bp_explanation *bp_explanation_part(const bp_explanation *explanation, int index) {
+    bool there = explanation && index >= 0 && index < explanation->part_count;
+    return there ? explanation->parts[index] : NULL;
+}
+
 static atomic_int alive;
 
 int bp__explanations_alive(void) {
@@ -60,6 +67,10 @@ int bp__explanations_alive(void) {
 void bp_explanation_free(bp_explanation *explanation) {
     if (explanation) {
         atomic_fetch_sub(&alive, 1);
+        for (int i = 0; i < explanation->part_count; i++) {
+            bp_explanation_free(explanation->parts[i]);
+        }
+        bp__free(explanation->parts);
         bp__choice_free(&explanation->choice);
         bp__free(explanation->text);
         bp__free(explanation->json);
@@ -206,6 +217,17 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_close(&json, '}');
 }
 
+static bp_status finish(bp_explanation **explanation, bp_explanation *e, bp__text *text, bp__text *json) {
+    e->text = text->bytes;
+    e->json = json->bytes;
+    if (text->failed || json->failed) {
+        bp_explanation_free(e);
+        return bp__fail_memory(4096, "an explanation");
+    }
+    *explanation = e;
+    return BP_OK;
+}
+
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     bp_explanation *e = bp__alloc_zero(1, sizeof *e);
     if (!e) {
@@ -222,12 +244,68 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     bp__text json = {0};
     make_text(e, &text);
     make_json(e, &json);
-    e->text = text.bytes;
-    e->json = json.bytes;
-    if (text.failed || json.failed) {
-        bp_explanation_free(e);
-        return bp__fail_memory(4096, "an explanation");
+    return finish(explanation, e, &text, &json);
+}
+
+/* ---- Plans that are made of others ---- */
+
+static bp_status explain_parts(bp_explanation *e, const bp__whole *whole) {
+    e->parts = bp__alloc_zero((size_t)whole->part_count, sizeof(bp_explanation *));
+    if (!e->parts) {
+        return bp__fail_memory((size_t)whole->part_count * sizeof(bp_explanation *), "an explanation");
     }
-    *explanation = e;
+    for (int i = 0; i < whole->part_count; i++) {
+        BP__TRY(bp__explain(&e->parts[i], &whole->parts[i]->problem));
+        e->part_count++;
+    }
     return BP_OK;
+}
+
+static void make_whole_text(const bp_explanation *e, const bp__whole *whole, bp__text *out) {
+    bp__text_addf(out, "problem   %s %s\n", whole->operation, e->problem);
+    bp__text_addf(out, "because   %s\n", bp_explanation_decision(e));
+    whole->add_text(out, whole->context);
+    for (int i = 0; i < e->part_count; i++) {
+        bp__text_addf(out, "\npart %d: %s\n%s", i + 1, whole->part_titles[i], e->parts[i]->text);
+    }
+}
+
+static void make_whole_json(const bp_explanation *e, const bp__whole *whole, bp__text *out) {
+    bp__json json;
+    bp__json_begin(&json, out);
+    bp__json_open(&json, NULL, '{');
+    bp__json_text(&json, "operation", whole->operation);
+    bp__json_text(&json, "problem", e->problem);
+    bp__json_text(&json, "decision", bp_explanation_decision(e));
+    whole->add_json(&json, whole->context);
+    bp__json_open(&json, "parts", '[');
+    for (int i = 0; i < e->part_count; i++) {
+        bp__json_open(&json, NULL, '{');
+        bp__json_text(&json, "title", whole->part_titles[i]);
+        bp__json_raw(&json, "explanation", e->parts[i]->json);
+        bp__json_close(&json, '}');
+    }
+    bp__json_close(&json, ']');
+    bp__json_close(&json, '}');
+}
+
+bp_status bp__explain_whole(bp_explanation **explanation, const bp__whole *whole) {
+    bp_explanation *e = bp__alloc_zero(1, sizeof *e);
+    if (!e) {
+        return bp__fail_memory(sizeof *e, "an explanation");
+    }
+    atomic_fetch_add(&alive, 1);
+    e->choice.chosen = -1;
+    bp__copy_text(e->problem, sizeof e->problem, whole->problem);
+    bp__text_add(&e->choice.decision, whole->decision);
+    bp_status status = explain_parts(e, whole);
+    if (status != BP_OK) {
+        bp_explanation_free(e);
+        return status;
+    }
+    bp__text text = {0};
+    bp__text json = {0};
+    make_whole_text(e, whole, &text);
+    make_whole_json(e, whole, &json);
+    return finish(explanation, e, &text, &json);
 }

@@ -94,6 +94,13 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t ski
 void bp__choice_free(bp__choice *choice);
 
 /* ---- Plans (plan.c) ---- */
+
+/* What a plan is found by: the bytes of its problem, or, where it is made of others, what its operation says. */
+typedef struct bp__plan_key {
+    const void *bytes;
+    size_t size;
+} bp__plan_key;
+
 struct bp_plan {
     bp_prepared *prepared; /* the hot path reads this and the next two */
     uint64_t serial;
@@ -106,13 +113,36 @@ struct bp_plan {
     bp_problem problem;
     char reason[512];
     char text[256];
+    bp__plan_key key;
+    size_t workspace;              /* bytes; see bp_plan_info */
     struct bp_plan *older, *newer; /* the list of all plans */
+    unsigned char own_key[];       /* of a composed plan */
 };
 
 /* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. */
 bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip);
 void bp__plan_retain(bp_plan *plan);
 int bp__plans_alive(void);
+
+/* A plan that an operation composes of others: `prepared` runs those. It is described by the one among them that takes
+ * longest. `plan` takes `prepared` over on success; the key is copied. */
+typedef struct bp__composition {
+    bp_op op;
+    bp_dtype dtype;
+    const bp_policy *policy;
+    const bp_plan *longest;
+    uint32_t notes; /* promises that all parts make */
+    int32_t threads;
+    double cost_ns;
+    const char *algorithm; /* static */
+    const char *reason, *text;
+    size_t workspace;
+    bp__plan_key key;
+} bp__composition;
+bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__composition *composition);
+
+/* Runs a part of such a plan, and shows it to who observes. */
+bp_status bp__plan_run_part(const bp_plan *part, void *const *operands);
 
 enum { BP__UNCACHED_GENERAL = 1, BP__UNCACHED_FFT = 2 };
 
@@ -131,8 +161,14 @@ extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initi
 void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
 
 /* ---- The process-wide cache (cache.c) ---- */
+size_t bp__problem_size(const bp_problem *problem); /* the bytes of a problem that say something */
 /* The plan for the problem with a new reference, made when there is none. *fresh tells which. */
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
+
+/* The same for composed plans, by a key that begins with a byte of 0, as no problem's does. */
+typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, const void *context);
+bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
+                                 bool *fresh);
 void bp__cache_reset(void);
 /* Changes whenever plans made before must not be found again: cleared cache, new library list, fork. */
 uint64_t bp__generation(void);
@@ -168,7 +204,7 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
 bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars);
 
 /* The first numbers of tags, so that no two operations have the same: the byte BP__TAG_SHIFT of a tag. */
-enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4 };
+enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4, BP__TAG_EINSUM = 5 };
 
 #define BP__PARAMETERS 8
 #define BP__PARAMETERS_LONG                                                                                            \
@@ -190,6 +226,9 @@ const bp_plan *bp__operation_find(bp__operation *operation);
 bp_status bp__operation_run(const bp__operation *operation, const bp_plan *plan);
 bp_status bp__operation_plan_and_run(bp__operation *operation, const bp_problem *problem);
 
+/* Runs a composed plan, and keeps it in the short list where `operation` was looked up there (else it is NULL). */
+bp_status bp__composed_run(bp__operation *operation, bp_plan *plan, bool fresh, void *const *operands);
+
 /* Plans and explains for an operation's request: `make` checks it and fills the problem, under the options' settings.
  */
 typedef bp_status (*bp__problem_maker)(bp_problem *problem, const void *request);
@@ -209,6 +248,19 @@ void bp__hot_reset(void); /* all threads' short lists; no other thread may be in
 
 /* ---- Explain (explain.c) ---- */
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem);
+
+/* The page of a plan that is made of others: those of its parts follow what is said of the whole. `facts` adds to the
+ * text, and to the JSON between the first fields and the parts. */
+typedef struct bp__whole {
+    const char *operation, *problem, *decision;
+    const bp_plan *const *parts;
+    const char *const *part_titles;
+    int part_count;
+    void (*add_text)(bp__text *text, const void *context);
+    void (*add_json)(bp__json *json, const void *context);
+    const void *context;
+} bp__whole;
+bp_status bp__explain_whole(bp_explanation **explanation, const bp__whole *whole);
 int bp__explanations_alive(void);
 
 /* ---- Observation (observe.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */

@@ -112,6 +112,21 @@ bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem
     return status;
 }
 
+bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, void *const *operands) {
+    bp__count_run(plan);
+    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bp_status status = plan->prepared->execute(plan->prepared, operands);
+    if (bp__thread.observed) {
+        bp__observe_call(plan, fresh, start, bp__now_ns(), status);
+    }
+    static const bp__call_key none;
+    bp__slot *s = status == BP_OK ? bp__hot_remember(o ? &o->key : &none, plan) : NULL;
+    for (int i = 0; s && i < o->count; i++) {
+        bp__slot_span(s, i, o->tensors[i]);
+    }
+    return status;
+}
+
 bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_maker make, const void *request) {
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "plan must not be NULL");

@@ -125,6 +125,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->candidate_index = choice->chosen;
     plan->verdict = choice->verdicts[choice->chosen];
     plan->problem = *problem;
+    plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
     atomic_init(&plan->references, 1);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
@@ -136,6 +137,36 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     }
     link_plan(plan);
     *made = plan;
+    return BP_OK;
+}
+
+bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__composition *c) {
+    bp_plan *made = bp__alloc_zero(1, sizeof *made + c->key.size);
+    *plan = NULL;
+    if (!made) {
+        return bp__fail_memory(sizeof *made + c->key.size, "a plan");
+    }
+    memcpy(made->own_key, c->key.bytes, c->key.size);
+    made->key = (bp__plan_key){made->own_key, c->key.size};
+    made->candidate = c->longest->candidate;
+    made->candidate_index = c->longest->candidate_index;
+    made->verdict = (bp_verdict){.struct_size = sizeof(bp_verdict),
+                                 .algorithm = c->algorithm,
+                                 .notes = c->notes,
+                                 .threads = c->threads,
+                                 .cost_ns = c->cost_ns};
+    made->problem.struct_size = sizeof made->problem;
+    made->problem.op = (uint32_t)c->op;
+    made->problem.dtype = (uint32_t)c->dtype;
+    made->problem.policy = *c->policy;
+    made->workspace = c->workspace;
+    atomic_init(&made->references, 1);
+    bp__copy_text(made->reason, sizeof made->reason, c->reason);
+    bp__copy_text(made->text, sizeof made->text, c->text);
+    prepared->run = refuse_run;
+    made->prepared = prepared;
+    link_plan(made);
+    *plan = made;
     return BP_OK;
 }
 
@@ -175,13 +206,14 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip
     }
 }
 
+static const bp_scalar plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
+
 bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
     if (!scalars) {
         if (BP__UNLIKELY(plan->needs_scalars)) {
             return bp__fail(BP_E_ARGUMENT, "scalars is NULL, but the plan was made for an alpha or beta of its own");
         }
-        scalars = plain;
+        scalars = plain_scalars;
     }
     uint64_t epoch = bp__settings_epoch();
     if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
@@ -202,6 +234,18 @@ static bp_status execute(const bp_plan *plan, void *const *operands) {
         return bp_plan_run(plan, operands[0], operands[1], operands[2], NULL);
     }
     return plan->prepared->execute(plan->prepared, operands);
+}
+
+bp_status bp__plan_run_part(const bp_plan *part, void *const *operands) {
+    const bp_prepared *prepared = part->prepared;
+    int64_t start = BP__UNLIKELY(bp__thread.observed) ? bp__now_ns() : 0;
+    bp_status status = part->problem.op == BP_OP_GEMM
+                           ? prepared->run(prepared, operands[0], operands[1], operands[2], plain_scalars)
+                           : prepared->execute(prepared, operands);
+    if (BP__UNLIKELY(bp__thread.observed)) {
+        bp__observe_call(part, false, start, bp__now_ns(), status);
+    }
+    return status;
 }
 
 bp_status bp_plan_execute(const bp_plan *plan, void *const *operands) {
@@ -239,6 +283,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     info->threads = plan->verdict.threads;
     info->cost_ns = plan->verdict.cost_ns;
     bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* aligned as its parts are */
+    info->workspace = plan->workspace;
     info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
     info->runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(info->problem, sizeof info->problem, plan->text);

@@ -14,14 +14,15 @@ _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec
 
 pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* What one number stands for: the policy, the preferences of the families of operations beside that of products, and
- * which plan caches are off, since a thread's short list is then not used either. */
+/* What one number stands for: the policy, the preferences of the families of operations beside that of products, how
+ * einsum looks for paths, and which plan caches are off, since a thread's short list is then not used either. */
 typedef struct numbered {
     bp_policy policy;
     uint32_t linalg, fft;
+    uint32_t einsum;
     uint32_t uncached; /* see bp__thread_state */
 } numbered;
-_Static_assert(sizeof(numbered) == sizeof(bp_policy) + 3 * sizeof(uint32_t), "compared by its bytes");
+_Static_assert(sizeof(numbered) == sizeof(bp_policy) + 4 * sizeof(uint32_t), "compared by its bytes");
 
 /* Texts that policies name, and policies themselves; both only grow, and are few. */
 static struct {
@@ -129,7 +130,10 @@ void bp__thread_refresh(uint64_t epoch) {
     bp__hot_check();
     bp__policy_resolve(&policy.policy, BP_OP_GEMM);
     const char *linalg = bp__setting_text(BP_SET_linalg_preferred), *fft = bp__setting_text(BP_SET_fft_preferred);
+    uint32_t einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
+                      (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
     pthread_mutex_lock(&bp__policy_mutex);
+    policy.einsum = einsum;
     policy.linalg = text_handle(linalg);
     policy.fft = text_handle(fft);
     bp__thread.policy = policy_number(&policy);

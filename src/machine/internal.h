@@ -39,6 +39,13 @@ bool bp__executor_awaited(void);
  * it waits for the executor of the host program is not given to others that begin in the thread meanwhile. */
 void *bp__scratch(size_t size);
 
+/* Workspace of the calling thread for an operation that runs others, which may use scratch memory: aligned to 64 bytes,
+ * NULL without memory. Up to BP__WORKSPACE_KEPT bytes are kept for the thread's next operation; more, and what an
+ * operation takes that runs inside another one, is given back to the system. */
+#define BP__WORKSPACE_KEPT ((size_t)64 << 20)
+void *bp__workspace_take(size_t size);
+void bp__workspace_give(void *block);
+
 /* ---- Loaded objects (loaded.c) ---- */
 /* Calls `visit` for each object of the process with its path and load address; stops when it returns false.
  * BP_E_NO_MEMORY when there was none for the list: then nothing was visited. */

@@ -1,4 +1,5 @@
-/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for kernels that pack operands.
+/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for kernels that pack operands; and one
+ * of workspace, for what an operation keeps while it runs others.
  *
  * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
  * threads that it lost. Growing takes the lock, and so does putting a block aside while the host program's executor
@@ -14,6 +15,9 @@ typedef struct record {
     void *block;
     size_t size;
     bp__scratch_held *held; /* blocks of this thread's operations that wait */
+    void *space;            /* workspace */
+    size_t space_size;
+    bool space_taken;
     struct record *next;
     struct record **link; /* what points here; NULL while not on the list */
 } record;
@@ -28,6 +32,12 @@ static void release(record *r) {
     bp__free_aligned(r->block);
     r->block = NULL;
     r->size = 0;
+}
+
+static void release_space(record *r) {
+    bp__free_aligned(r->space);
+    r->space = NULL;
+    r->space_size = 0;
 }
 
 static void put_on(record *r) {
@@ -50,6 +60,7 @@ static void take_off(record *r) {
 static void at_thread_end(void *r) {
     pthread_mutex_lock(&mutex);
     release(r);
+    release_space(r);
     take_off(r);
     pthread_mutex_unlock(&mutex);
 }
@@ -91,6 +102,37 @@ void *bp__scratch(size_t size) {
     return BP__LIKELY(size <= mine.size && mine.block) ? mine.block : grow(size);
 }
 
+static bool grow_space(size_t size) {
+    bp__fork_count();
+    pthread_mutex_lock(&mutex);
+    if (mine.link || enlist(&mine)) {
+        release_space(&mine);
+        mine.space = bp__alloc_aligned(size);
+        mine.space_size = mine.space ? size : 0;
+    }
+    pthread_mutex_unlock(&mutex);
+    return mine.space != NULL;
+}
+
+void *bp__workspace_take(size_t size) {
+    if (mine.space_taken || size > BP__WORKSPACE_KEPT) {
+        return bp__alloc_aligned(size);
+    }
+    if (BP__UNLIKELY(size > mine.space_size) && !grow_space(size)) {
+        return NULL;
+    }
+    mine.space_taken = true;
+    return mine.space;
+}
+
+void bp__workspace_give(void *block) {
+    if (mine.space_taken && block == mine.space) {
+        mine.space_taken = false;
+    } else {
+        bp__free_aligned(block);
+    }
+}
+
 void bp__scratch_hold(bp__scratch_held *held) {
     *held = (bp__scratch_held){.block = mine.block, .size = mine.size, .outer = mine.held};
     if (held->block) {
@@ -123,6 +165,7 @@ void bp__scratch_reset(void) {
     pthread_mutex_lock(&mutex);
     for (record *r = records; r; r = r->next) {
         release(r);
+        release_space(r);
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -144,6 +187,7 @@ void bp__scratch_forget_others(void) {
         r->link = NULL;
         if (r != &mine) {
             release(r);
+            release_space(r);
             for (bp__scratch_held *held = r->held; held; held = held->outer) {
                 bp__free_aligned(held->block);
             }

@@ -1,0 +1,124 @@
+/* einsum_program.c - a contraction ready to run: plans one after the other, and where the operands of each lie. */
+#include "ops/einsum.h"
+
+#include "machine/internal.h"
+
+#include <string.h>
+
+/* One run: the base addresses. */
+typedef struct run {
+    void *const *operands; /* the caller's, the output last */
+    int count;
+    char *work;
+} run;
+
+/* As numbers, since tensors without elements may have no address. */
+static void *address(const run *r, const bp__place *place, int64_t turn) {
+    void *base = NULL;
+    switch (place->home) {
+    case BP__NOWHERE:
+        return NULL;
+    case BP__AT_OPERAND:
+        base = r->operands[place->operand];
+        break;
+    case BP__AT_WORK:
+        base = r->work + place->offset;
+        break;
+    case BP__AT_OUT:
+        base = r->operands[r->count];
+        break;
+    }
+    return (void *)((uintptr_t)base + (uintptr_t)(turn * place->advance));
+}
+
+static bp_status run_part(const run *r, const bp__part *part, int64_t turn) {
+    void *operands[BP__OPERANDS];
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        operands[i] = address(r, &part->place[i], turn);
+    }
+    return bp__plan_run_part(part->plan, operands);
+}
+
+static bp_status run_loop(const run *r, const bp__part *parts) {
+    for (int64_t turn = 0; turn < parts->runs; turn++) {
+        for (int i = 0; i < parts->loop; i++) {
+            BP__TRY(run_part(r, &parts[i], turn));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status run_parts(const bp__program *program, const run *r) {
+    for (int i = 0; i < program->count;) {
+        const bp__part *part = &program->parts[i];
+        BP__TRY(part->loop ? run_loop(r, part) : run_part(r, part, 0));
+        i += part->loop ? part->loop : 1;
+    }
+    return BP_OK;
+}
+
+static bp_status execute(const bp_prepared *self, void *const *operands) {
+    const bp__program *program = (const bp__program *)self;
+    run r = {operands, program->operands, NULL};
+    if (program->workspace == 0) {
+        return run_parts(program, &r);
+    }
+    r.work = bp__workspace_take((size_t)program->workspace);
+    if (!r.work) {
+        return bp__fail_memory((size_t)program->workspace, "the intermediate results of a contraction");
+    }
+    bp_status status = run_parts(program, &r);
+    bp__workspace_give(r.work);
+    return status;
+}
+
+static void release_parts(const bp__part *parts, int count) {
+    for (int i = 0; i < count; i++) {
+        bp_plan_release(parts[i].plan);
+    }
+}
+
+static void destroy(bp_prepared *self) {
+    bp__program *program = (bp__program *)self;
+    release_parts(program->parts, program->count);
+    bp__path_drop(program->path);
+    bp__free(program);
+}
+
+bp_status bp__program_make(bp__program **program, bp_contraction_path *path, const bp__part *parts, int count,
+                           int64_t workspace) {
+    size_t size = sizeof **program + (size_t)count * sizeof *parts;
+    *program = bp__alloc_zero(1, size);
+    if (!*program) {
+        release_parts(parts, count);
+        bp__path_drop(path);
+        return bp__fail_memory(size, "a contraction");
+    }
+    (*program)->base.execute = execute;
+    (*program)->base.destroy = destroy;
+    (*program)->path = path;
+    (*program)->operands = path->einsum.count;
+    (*program)->count = count;
+    (*program)->workspace = workspace;
+    memcpy((*program)->parts, parts, (size_t)count * sizeof *parts);
+    return BP_OK;
+}
+
+const bp__program *bp__program_of(const bp_plan *plan) {
+    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)plan->prepared : NULL;
+}
+
+const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan) {
+    const bp__program *program = bp__program_of(plan);
+    return program ? program->path : NULL;
+}
+
+int bp_einsum_part_at(const bp_plan *plan, int index, bp_einsum_part *part) {
+    const bp__program *program = bp__program_of(plan);
+    if (!program || !part || part->struct_size != sizeof *part || index < 0 || index >= program->count) {
+        return 0;
+    }
+    const bp__part *p = &program->parts[index];
+    *part = (bp_einsum_part){sizeof *part, p->step, p->action, p->runs, p->plan};
+    return 1;
+}
