@@ -176,8 +176,8 @@ void bp__generation_next(void);
 
 /* ---- One call (call.c: products; operation.c: all other operations; long_way.c) ---- */
 #define BP__KEY_WORDS 64
-#define BP__OPERANDS 3 /* of a product */
-#define BP__MOST_OPERANDS BP_LINALG_OPERANDS
+#define BP__OPERANDS 3      /* of a product */
+#define BP__MOST_OPERANDS 9 /* of any other operation in a short list: einsum of eight */
 
 /* Everything that tells one call from another, but addresses and the values of scalars. */
 typedef struct bp__call_key {

@@ -337,6 +337,30 @@ static bp_status shifts(void) {
     return status == BP_OK ? bp_rfftfreq(8, 0.5, &other.tensor) : status;
 }
 
+/* Several steps, of which one copies an operand and one sums: run, planned and explained. */
+static bp_status contraction(void) {
+    static double cube[27], out[9];
+    bp_view m, result;
+    bp_plan *plan;
+    bp_explanation *e;
+    const DLTensor *operands[] = {&m.tensor, &m.tensor, &a.tensor};
+    bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = "abc,bad,de->ce", .count = 3, .operands = operands};
+    bp_status status = bp_view_init(&m, cube, BP_F64, 3, (const int64_t[]){3, 3, 3}, NULL);
+    status = status == BP_OK ? bp_view_matrix(&result, out, BP_F64, 3, 3) : status;
+    status = status == BP_OK ? bp_einsum(call.expression, 3, operands, &result.tensor) : status;
+    status = status == BP_OK ? bp_einsum_plan(&plan, NULL, &call, &result.tensor) : status;
+    if (status == BP_OK) {
+        status = bp_plan_execute(plan, (void *[]){cube, cube, x, out});
+        bp_plan_release(plan);
+    }
+    status = status == BP_OK ? bp_einsum_explain(&e, NULL, &call, &result.tensor) : status;
+    if (status == BP_OK) {
+        bp_explanation_free(e);
+    }
+    return status;
+}
+
 static const struct {
     const char *name;
     bp_status (*call)(void);
@@ -366,6 +390,7 @@ static const struct {
     {"verbose", verbose_of_absent},
     {"transforms", transforms},
     {"shifts", shifts},
+    {"contraction", contraction},
     {"inverse", inverse},
     {"linalg_plan", linalg_plan},
     {"linalg_explain", linalg_explain},

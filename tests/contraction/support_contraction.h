@@ -1,0 +1,60 @@
+/* support_contraction.h - samples: an expression, operands of awkward layouts, and what the result must be. */
+#ifndef TESTS_CONTRACTION_SUPPORT_H
+#define TESTS_CONTRACTION_SUPPORT_H
+
+#include "backplane.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SAMPLE_OPERANDS = 12, SAMPLE_NDIM = 8, SAMPLE_LABELS = 26 };
+
+/* How the elements of a tensor lie. */
+typedef enum sample_layout {
+    COMPACT,   /* row-major */
+    TURNED,    /* the dimensions in another order */
+    SCATTERED, /* with room between the elements, some dimensions backwards, some turned */
+    SPREAD,    /* an operand whose stride is 0 in some dimensions */
+    LAYOUTS
+} sample_layout;
+
+typedef struct sample_tensor {
+    bp_view view;
+    void *memory;
+    size_t bytes;
+} sample_tensor;
+
+typedef struct sample {
+    const char *expression;
+    int count;
+    int64_t size[SAMPLE_LABELS]; /* of the labels a to z; upper case is not used */
+    bp_dtype dtype;
+    sample_tensor operand[SAMPLE_OPERANDS];
+    const DLTensor *list[SAMPLE_OPERANDS];
+    sample_tensor out;
+} sample;
+
+typedef struct sample_random {
+    uint64_t state;
+} sample_random;
+uint64_t sample_next(sample_random *random);
+
+/* Operands for the expression (letters a to z, with "->", no ellipsis), whose labels have the sizes of `size`; '!'
+ * after a label makes that dimension 1, so that it broadcasts. */
+void sample_make(sample *s, const char *expression, const int64_t size[SAMPLE_LABELS], bp_dtype dtype,
+                 sample_layout operands, sample_layout out, sample_random *random);
+void sample_free(sample *s);
+
+/* Compares the output with sums in long double, element by element: how many times the bound the largest error is. NaN
+ * where one is NaN and the other is not. */
+double sample_error(const sample *s);
+
+bp_einsum_call sample_call(const sample *s);
+
+/* A random expression of `operands` operands in `text`, and sizes for it. */
+void sample_expression(char *text, int operands, int64_t size[SAMPLE_LABELS], sample_random *random);
+
+/* Fails the test with the expression, layouts and the error, unless the call gives the right result. */
+void sample_check(const sample *s, const bp_options *options);
+
+#endif

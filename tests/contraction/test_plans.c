@@ -1,0 +1,396 @@
+/* test_plans.c - plans of einsum: what they are made of, what memory they take, when they are found again, and which
+ * settings change them. */
+#include "contraction/support_contraction.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static sample_random dice = {4711};
+
+static void make(sample *s, const char *expression, int64_t each, bp_dtype dtype) {
+    int64_t size[SAMPLE_LABELS];
+    for (int i = 0; i < SAMPLE_LABELS; i++) {
+        size[i] = each;
+    }
+    sample_make(s, expression, size, dtype, COMPACT, COMPACT, &dice);
+}
+
+static bp_plan *plan_of(const sample *s, const bp_einsum_search *search) {
+    bp_einsum_call call = sample_call(s);
+    bp_plan *plan;
+    call.search = search;
+    if (bp_einsum_plan(&plan, NULL, &call, &s->out.view.tensor) != BP_OK) {
+        fail_msg("%s: %s", s->expression, bp_last_error());
+    }
+    return plan;
+}
+
+static bp_plan_info described(const bp_plan *plan) {
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    return info;
+}
+
+static bp_status execute(const bp_plan *plan, const sample *s) {
+    void *operands[SAMPLE_OPERANDS + 1];
+    for (int i = 0; i < s->count; i++) {
+        operands[i] = s->list[i]->data;
+    }
+    operands[s->count] = s->out.view.tensor.data;
+    return bp_plan_execute(plan, operands);
+}
+
+static void runs_again_on_other_memory(void **state) {
+    (void)state;
+    sample first, second;
+    make(&first, "ab,bc,cd->ad", 9, BP_F64);
+    make(&second, "ab,bc,cd->ad", 9, BP_F64);
+    bp_plan *plan = plan_of(&first, NULL);
+    assert_int_equal(execute(plan, &second), BP_OK);
+    assert_true(sample_error(&second) <= 1);
+    assert_int_equal(execute(plan, &first), BP_OK);
+    assert_true(sample_error(&first) <= 1);
+    assert_int_equal(bp_plan_run(plan, NULL, NULL, NULL, NULL), BP_E_ARGUMENT);
+    bp_plan_release(plan);
+    sample_free(&first);
+    sample_free(&second);
+}
+
+static void parts_and_path_are_told(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "abc,bad,de->ce", 40, BP_F32);
+    const int32_t path[] = {0, 1, 0, 1};
+    bp_einsum_search search = {.struct_size = sizeof search, .strategy = BP_PATH_GIVEN, .path = path, .path_steps = 2};
+    bp_plan *plan = plan_of(&s, &search);
+    bp_contraction_path_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_contraction_path_describe(bp_einsum_plan_path(plan), &info), BP_OK);
+    assert_int_equal(info.steps, 2);
+    bp_einsum_part part = {.struct_size = sizeof part};
+    int products = 0, copies = 0, last = 0;
+    for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
+        products += strcmp(part.action, "product") == 0;
+        copies += strncmp(part.action, "copy", 4) == 0;
+        assert_true(part.step >= last && part.runs >= 1);
+        last = part.step;
+        assert_string_equal(described(part.plan).operation, strcmp(part.action, "product") ? "contract" : "gemm");
+    }
+    assert_int_equal(products, 2);
+    assert_int_equal(copies, 1); /* a and b lie in either order: one operand must be turned */
+    assert_string_equal(described(plan).operation, "einsum");
+    assert_non_null(strstr(described(plan).reason, "path found by given"));
+    bp_plan *product;
+    assert_int_equal(bp_matmul_plan(&product, NULL, s.list[2], s.list[2], s.list[2]), BP_OK);
+    assert_null(bp_einsum_plan_path(product));
+    assert_int_equal(bp_einsum_part_at(product, 0, &part), 0);
+    assert_int_equal(bp_einsum_part_at(plan, -1, &part), 0);
+    bp_plan_release(product);
+    bp_plan_release(plan);
+    sample_free(&s);
+}
+
+/* Which parts a single step has, as "action;action;". */
+static void actions_of(char *text, const char *expression, int64_t each) {
+    sample s;
+    make(&s, expression, each, BP_F64);
+    bp_plan *plan = plan_of(&s, NULL);
+    bp_einsum_part part = {.struct_size = sizeof part};
+    *text = 0;
+    for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
+        strcat(strcat(text, part.action), ";");
+    }
+    bp_plan_release(plan);
+    sample_free(&s);
+}
+
+/* Layouts that a product takes as they are are not copied. */
+static void strides_stand_in_for_copies(void **state) {
+    (void)state;
+    static const char *const direct[] = {"ab,bc->ac",   "ba,bc->ac",      "ab,cb->ca",    "abc,cd->abd",
+                                         "abc,abd->cd", "abc,acd->abd",   "bac,adc->bad", "abc,dbc->ad",
+                                         "abc,cd->adb", "abcd,abed->abce"};
+    char actions[256];
+    for (size_t i = 0; i < sizeof direct / sizeof *direct; i++) {
+        actions_of(actions, direct[i], 40);
+        if (strcmp(actions, "product;") != 0) {
+            fail_msg("%s is done as %s", direct[i], actions);
+        }
+    }
+    static const char *const plain[] = {"ab->ba", "ab->a", "aa->a", "ab,ab->ab", "a,b->ab", "ab,ab->", "ab,ab->a"};
+    static const char *const names[] = {
+        "copy;", "sum;", "copy;", "product of elements;", "outer product;", "sum of products;", "sum of products;"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        actions_of(actions, plain[i], 40);
+        assert_string_equal(actions, names[i]);
+    }
+}
+
+/* ---- Memory ---- */
+
+/* Bytes that are alive now and were at most: each block has its size before it. */
+static atomic_long live, peak;
+
+static void count(long change) {
+    long now = atomic_fetch_add(&live, change) + change, most = atomic_load(&peak);
+    while (now > most && !atomic_compare_exchange_weak(&peak, &most, now)) {
+    }
+}
+
+static void *counting_allocate(void *user, size_t size) {
+    (void)user;
+    size_t *block = malloc(size + 64);
+    if (!block) {
+        return NULL;
+    }
+    *block = size;
+    count((long)size);
+    return (char *)block + 64;
+}
+
+static void counting_release(void *user, void *block) {
+    (void)user;
+    if (block) {
+        size_t *start = (size_t *)(void *)((char *)block - 64);
+        count(-(long)*start);
+        free(start);
+    }
+}
+
+static void *counting_reallocate(void *user, void *old, size_t size) {
+    void *fresh = counting_allocate(user, size);
+    if (fresh && old) {
+        size_t before = *(size_t *)(void *)((char *)old - 64);
+        memcpy(fresh, old, before < size ? before : size);
+        counting_release(user, old);
+    }
+    return fresh;
+}
+
+static void a_run_takes_what_was_predicted(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab,bc,cd->ad", "abc,bad,de->ce", "ab,bc,cd,de,ef->af", "abc,acd,ade->abe"};
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&(bp_allocator){.allocate = counting_allocate,
+                                                      .reallocate = counting_reallocate,
+                                                      .release = counting_release}),
+                     BP_OK);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        sample s;
+        make(&s, texts[i], 120, BP_F64);
+        bp_plan *plan = plan_of(&s, NULL);
+        size_t workspace = described(plan).workspace;
+        bp_contraction_path_info info = {.struct_size = sizeof info};
+        assert_int_equal(bp_contraction_path_describe(bp_einsum_plan_path(plan), &info), BP_OK);
+        assert_true(workspace > 0);
+        assert_true((double)workspace <= 1.1 * info.peak_bytes + 120 * 120 * 120 * 8 * 1.01); /* and one copy */
+        assert_int_equal(bp_set_num_threads(1), BP_OK);
+        long before = atomic_load(&live);
+        atomic_store(&peak, before);
+        assert_int_equal(execute(plan, &s), BP_OK);
+        double taken = (double)(atomic_load(&peak) - before);
+        assert_true(taken >= 0.9 * (double)workspace || i > 0); /* later ones find the first one's memory */
+        assert_true(taken <= 1.1 * (double)workspace + 4e6);    /* what a product packs into */
+        bp_plan_release(plan);
+        sample_free(&s);
+    }
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+static void results_that_are_multiplied_stay_where_they_are(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "ab,bc,ac,cd->ad", 32, BP_F64);
+    const int32_t path[] = {0, 1, 2, 0, 1, 0};
+    bp_einsum_search search = {.struct_size = sizeof search, .strategy = BP_PATH_GIVEN, .path = path, .path_steps = 3};
+    bp_plan *plan = plan_of(&s, &search);
+    assert_int_equal(described(plan).workspace, 32 * 32 * sizeof(double));
+    assert_int_equal(execute(plan, &s), BP_OK);
+    assert_true(sample_error(&s) <= 1);
+    bp_plan_release(plan);
+    sample_free(&s);
+}
+
+static void large_copies_are_made_in_slices(void **state) {
+    (void)state;
+    int64_t size[SAMPLE_LABELS] = {8, 160, 60, 60, 40};
+    sample s;
+    sample_make(&s, "acbd,dce->abe", size, BP_F64, COMPACT, COMPACT, &dice);
+    bp_plan *plan = plan_of(&s, NULL);
+    bp_einsum_part part = {.struct_size = sizeof part};
+    int64_t runs = 1;
+    for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
+        runs = part.runs > runs ? part.runs : runs;
+    }
+    assert_int_equal(runs, 8);
+    assert_true(described(plan).workspace < 8 * 160 * 60 * 60 * sizeof(double) / 4);
+    bp_plan_release(plan);
+    sample_free(&s);
+}
+
+/* ---- Caches and settings ---- */
+
+static void plans_are_found_again(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "ab,bc,cd->ad", 7, BP_F64);
+    bp_plan *first = plan_of(&s, NULL), *second = plan_of(&s, NULL);
+    assert_ptr_equal(first, second);
+    bp_plan_release(second);
+    assert_int_equal(bp_plan_cache_clear(), BP_OK);
+    second = plan_of(&s, NULL);
+    assert_ptr_not_equal(first, second);
+    bp_plan_release(first);
+    bp_plan_release(second);
+    sample other;
+    int64_t size[SAMPLE_LABELS] = {7, 7, 7, 7};
+    sample_make(&other, "ab,bc,cd->ad", size, BP_F64, TURNED, COMPACT, &dice);
+    bool differs = false;
+    for (int i = 0; i < 3; i++) {
+        differs |= other.operand[i].view.strides[0] == 1;
+    }
+    bp_plan *turned = plan_of(&other, NULL);
+    bp_plan *straight = plan_of(&s, NULL);
+    assert_true(differs == (turned != straight));
+    bp_plan_release(turned);
+    bp_plan_release(straight);
+    sample_free(&other);
+    sample_free(&s);
+}
+
+static void last_plan_tells_the_path(const sample *s, const char *words) {
+    sample_check(s, NULL);
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_string_equal(info.operation, "einsum");
+    if (!strstr(info.reason, words)) {
+        fail_msg("'%s' is not in '%s'", words, info.reason);
+    }
+}
+
+static void settings_of_the_search_count_at_once(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "ab,bc,cd,de->ae", 5, BP_F64);
+    for (int i = 0; i < 3; i++) { /* from the thread's short list the second time */
+        last_plan_tells_the_path(&s, "path found by optimal");
+    }
+    assert_int_equal(bp_set("opt_einsum.strategy", "greedy"), BP_OK);
+    last_plan_tells_the_path(&s, "path found by greedy");
+    assert_int_equal(bp_set("opt_einsum.enabled", "false"), BP_OK);
+    last_plan_tells_the_path(&s, "path found by left-to-right");
+    assert_int_equal(bp_unset("opt_einsum.enabled"), BP_OK);
+    assert_int_equal(bp_unset("opt_einsum.strategy"), BP_OK);
+    last_plan_tells_the_path(&s, "path found by optimal");
+    sample_free(&s);
+}
+
+static bp_options *options_of(const char *text) {
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, text), BP_OK);
+    return options;
+}
+
+static void settings_of_products_hold_for_them(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "ab,bc->ac", 33, BP_F64);
+    bp_options *options = options_of("blas.preferred=native");
+    sample_check(&s, options);
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_string_equal(info.library, "native");
+    assert_non_null(strstr(info.reason, "preferred by blas.preferred=native"));
+    bp_options_free(options);
+    sample_free(&s);
+}
+
+static void what_only_own_kernels_do_is_refused_without_them(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "ab->ba", 6, BP_F64);
+    bp_options *options = options_of("dispatch.exclude=native");
+    bp_einsum_call call = sample_call(&s);
+    assert_int_equal(bp_einsum_run(options, &call, &s.out.view.tensor), BP_E_NO_CANDIDATE);
+    bp_options_free(options);
+    sample_free(&s);
+}
+
+static void the_same_bits_on_any_number_of_threads(void **state) {
+    (void)state;
+    static const char *const texts[] = {"abc,bad,de->ce", "ab,bc,cd->ad", "abc->b", "abc,abc->", "abc,bca->ac"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        sample s;
+        make(&s, texts[i], 61, BP_F32);
+        void *first = malloc(s.out.bytes);
+        for (int threads = 1; threads <= 3; threads++) {
+            char text[64];
+            snprintf(text, sizeof text, "deterministic=threads, num_threads=%d", threads);
+            bp_options *options = options_of(text);
+            bp_einsum_call call = sample_call(&s);
+            assert_int_equal(bp_einsum_run(options, &call, &s.out.view.tensor), BP_OK);
+            if (threads == 1) {
+                memcpy(first, s.out.memory, s.out.bytes);
+            }
+            assert_memory_equal(first, s.out.memory, s.out.bytes);
+            bp_options_free(options);
+        }
+        free(first);
+        sample_free(&s);
+    }
+}
+
+static void explanations_tell_each_part(void **state) {
+    (void)state;
+    sample s;
+    make(&s, "abc,bad,de->ce", 20, BP_F64);
+    bp_einsum_call call = sample_call(&s);
+    bp_explanation *e;
+    assert_int_equal(bp_einsum_explain(&e, NULL, &call, &s.out.view.tensor), BP_OK);
+    bp_plan *plan = plan_of(&s, NULL);
+    bp_einsum_part part = {.struct_size = sizeof part};
+    int parts = 0;
+    for (; bp_einsum_part_at(plan, parts, &part); parts++) {
+        const bp_explanation *one = bp_explanation_part(e, parts);
+        bp_candidate_info candidate = {.struct_size = sizeof candidate};
+        assert_non_null(one);
+        assert_true(bp_explanation_at(one, 0, &candidate));
+        assert_non_null(strstr(bp_explanation_text(e), part.action));
+        assert_string_equal(bp_explanation_problem(one), described(part.plan).problem);
+    }
+    assert_true(parts >= 2);
+    assert_null(bp_explanation_part(e, parts));
+    assert_null(bp_explanation_part(e, -1));
+    assert_non_null(strstr(bp_explanation_json(e), "\"schedule\":["));
+    assert_int_equal(bp_reset(), BP_E_BUSY);
+    bp_explanation_free(e);
+    assert_int_equal(bp_reset(), BP_E_BUSY);
+    bp_plan_release(plan);
+    assert_int_equal(bp_reset(), BP_OK);
+    sample_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_again_on_other_memory),
+        cmocka_unit_test(parts_and_path_are_told),
+        cmocka_unit_test(strides_stand_in_for_copies),
+        cmocka_unit_test(a_run_takes_what_was_predicted),
+        cmocka_unit_test(results_that_are_multiplied_stay_where_they_are),
+        cmocka_unit_test(large_copies_are_made_in_slices),
+        cmocka_unit_test(plans_are_found_again),
+        cmocka_unit_test(settings_of_the_search_count_at_once),
+        cmocka_unit_test(settings_of_products_hold_for_them),
+        cmocka_unit_test(what_only_own_kernels_do_is_refused_without_them),
+        cmocka_unit_test(the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(explanations_tell_each_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* test_refusals.c - calls of einsum that are refused: the status, the words, and an output that stays as it was. */
+#include "contraction/support_contraction.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static double left[6], right[6], result[9];
+static bp_view a, b, c;
+
+static int prepare(void **state) {
+    (void)state;
+    memset(result, 0x5A, sizeof result);
+    assert_int_equal(bp_view_matrix(&a, left, BP_F64, 2, 3), BP_OK);
+    assert_int_equal(bp_view_matrix(&b, right, BP_F64, 3, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&c, result, BP_F64, 2, 2), BP_OK);
+    return 0;
+}
+
+/* Run, planned and explained, with the same answer. */
+static void refused(const bp_einsum_call *call, const DLTensor *out, bp_status status, const char *words) {
+    bp_plan *plan;
+    bp_explanation *e;
+    double before[9];
+    memcpy(before, result, sizeof before);
+    assert_int_equal(bp_einsum_run(NULL, call, (DLTensor *)(uintptr_t)out), status);
+    if (!strstr(bp_last_error(), words)) {
+        fail_msg("'%s' is not in '%s'", words, bp_last_error());
+    }
+    assert_memory_equal(before, result, sizeof before);
+    assert_int_equal(bp_einsum_plan(&plan, NULL, call, out), status);
+    assert_null(plan);
+    assert_int_equal(bp_einsum_explain(&e, NULL, call, out), status);
+    assert_null(e);
+}
+
+static bp_einsum_call call_of(const char *expression, const DLTensor *const *operands) {
+    return (bp_einsum_call){
+        .struct_size = sizeof(bp_einsum_call), .expression = expression, .count = 2, .operands = operands};
+}
+
+static void what_is_wrong_with_the_expression(void **state) {
+    (void)state;
+    const DLTensor *both[] = {&a.tensor, &b.tensor};
+    static const struct {
+        const char *expression;
+        bp_status status;
+        const char *words;
+    } cases[] = {
+        {"ij,jk->i?", BP_E_ARGUMENT, "offset 8"},
+        {"ij,jk->ii", BP_E_ARGUMENT, "twice"},
+        {"ij,jk->iz", BP_E_ARGUMENT, "no operand has"},
+        {"ij->ij", BP_E_ARGUMENT, "operand"},
+        {"ijk,jk->ik", BP_E_SHAPE, ""},
+        {"ij,ik->jk", BP_E_SHAPE, ""},
+        {"ij,jk->ijk", BP_E_SHAPE, "out has shape"},
+        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the expression gives (2)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bp_einsum_call call = call_of(cases[i].expression, both);
+        refused(&call, &c.tensor, cases[i].status, cases[i].words);
+    }
+    assert_int_equal(bp_einsum(NULL, 2, both, &c.tensor), BP_E_ARGUMENT);
+}
+
+static void what_is_wrong_with_the_call(void **state) {
+    (void)state;
+    const DLTensor *both[] = {&a.tensor, &b.tensor}, *none[] = {&a.tensor, NULL}, *first[] = {NULL, &b.tensor};
+    bp_einsum_call call = call_of("ij,jk->ik", both);
+    call.struct_size = 3;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "struct_size");
+    refused(NULL, &c.tensor, BP_E_ARGUMENT, "call must not be NULL");
+    call = call_of("ij,jk->ik", both);
+    call.count = 0;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
+    call = call_of("ij,jk->ik", NULL);
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
+    call = call_of(NULL, both);
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "neither");
+    call = call_of("ij,jk->ik", none);
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "operand 1");
+    call = call_of("ij,jk->ik", first);
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "operand 0");
+    call = call_of("ij,jk->ik", both);
+    refused(&call, NULL, BP_E_ARGUMENT, "out");
+    bp_einsum_search search = {.struct_size = 1};
+    call.search = &search;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "");
+    assert_int_equal(bp_einsum_plan(NULL, NULL, &call, &c.tensor), BP_E_ARGUMENT);
+    assert_int_equal(bp_einsum_explain(NULL, NULL, &call, &c.tensor), BP_E_ARGUMENT);
+}
+
+static void what_is_wrong_with_types_and_memory(void **state) {
+    (void)state;
+    bp_view other;
+    const DLTensor *mixed[] = {&a.tensor, &other.tensor}, *both[] = {&a.tensor, &b.tensor},
+                   *same[] = {&a.tensor, &c.tensor};
+    bp_einsum_call call = call_of("ij,jk->ik", mixed);
+    assert_int_equal(bp_view_matrix(&other, right, BP_F32, 3, 2), BP_OK);
+    refused(&call, &c.tensor, BP_E_DTYPE, "operand 0 is f64 and operand 1 is f32");
+    assert_int_equal(bp_view_matrix(&other, right, BP_I32, 3, 2), BP_OK);
+    refused(&call, &c.tensor, BP_E_DTYPE, "operand 1 is i32");
+    call = call_of("ij,jk->ik", both);
+    assert_int_equal(bp_view_matrix(&other, result, BP_F32, 2, 2), BP_OK);
+    refused(&call, &other.tensor, BP_E_DTYPE, "out is f32");
+    call = call_of("ij,jk->ik", same);
+    assert_int_equal(bp_view_matrix(&c, result, BP_F64, 3, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&other, result + 1, BP_F64, 2, 2), BP_OK);
+    refused(&call, &other.tensor, BP_E_OVERLAP, "out shares memory with operand 1");
+    call = call_of("ij,jk->ik", both);
+    assert_int_equal(bp_view_init(&other, result, BP_F64, 2, (const int64_t[]){2, 2}, (const int64_t[]){0, 1}), BP_OK);
+    refused(&call, &other.tensor, BP_E_OVERLAP, "by two different indices");
+    assert_int_equal(bp_view_matrix(&other, (char *)result + 1, BP_F64, 2, 2), BP_OK);
+    refused(&call, &other.tensor, BP_E_LAYOUT, "out");
+}
+
+/* A call from the short list is checked for what may differ: addresses. */
+static void warm_calls_are_refused_too(void **state) {
+    (void)state;
+    double memory[64] = {0};
+    bp_view out, near;
+    const DLTensor *operands[] = {&a.tensor, &near.tensor};
+    assert_int_equal(bp_view_matrix(&out, memory, BP_F64, 2, 2), BP_OK);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(bp_view_matrix(&near, memory + 8, BP_F64, 3, 2), BP_OK);
+        assert_int_equal(bp_einsum("ij,jk->ik", 2, operands, &out.tensor), BP_OK);
+        assert_int_equal(bp_view_matrix(&near, memory + 2, BP_F64, 3, 2), BP_OK);
+        assert_int_equal(bp_einsum("ij,jk->ik", 2, operands, &out.tensor), BP_E_OVERLAP);
+        assert_int_equal(bp_einsum("ij,jk->ki", 2, operands, &out.tensor), BP_E_OVERLAP);
+        assert_int_equal(bp_view_matrix(&near, memory + 8, BP_F64, 2, 3), BP_OK);
+        assert_int_equal(bp_einsum("ij,jk->ik", 2, operands, &out.tensor), BP_E_SHAPE);
+    }
+}
+
+static void shapes_are_told(void **state) {
+    (void)state;
+    const DLTensor *both[] = {&a.tensor, &b.tensor};
+    bp_einsum_call call = call_of("ij,jk", both);
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(dtype, BP_F64);
+    assert_int_equal(ndim, 2);
+    assert_true(shape[0] == 2 && shape[1] == 2);
+    call.expression = "ij,jk->";
+    assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(ndim, 0);
+    assert_int_equal(bp_einsum_shape(&call, NULL, &ndim, shape), BP_E_ARGUMENT);
+    const int32_t first[] = {0, 1}, second[] = {1, 99}, out[] = {99, 0}, *labels[] = {first, second};
+    call = (bp_einsum_call){.struct_size = sizeof call,
+                            .count = 2,
+                            .operands = both,
+                            .labels = labels,
+                            .label_counts = (const int[]){2, 2},
+                            .output_count = 2,
+                            .output = out};
+    assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(bp_einsum_run(NULL, &call, &c.tensor), BP_OK);
+    call.labels = NULL;
+    assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_E_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_wrong_with_the_expression, prepare),
+        cmocka_unit_test_setup(what_is_wrong_with_the_call, prepare),
+        cmocka_unit_test_setup(what_is_wrong_with_types_and_memory, prepare),
+        cmocka_unit_test_setup(warm_calls_are_refused_too, prepare),
+        cmocka_unit_test_setup(shapes_are_told, prepare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
