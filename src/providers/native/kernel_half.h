@@ -1,58 +1,7 @@
 /* kernel_half.h - f16 and bf16: they become f32 on their way into panels, C waits in f32 until k is through, and is
  * rounded once, to nearest even. Included after the f32 kernels.
  */
-
-INLINE float float_of(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-INLINE uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-INLINE float widen_bf16(uint16_t x) {
-    return float_of((uint32_t)x << 16);
-}
-
-INLINE uint16_t narrow_bf16(float x) {
-    const uint32_t bits = bits_of(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return (uint16_t)(bits >> 16 | 0x40u);
-    }
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-INLINE float widen_f16(uint16_t x) {
-    const uint32_t sign = (uint32_t)(x & 0x8000u) << 16, exponent = x >> 10 & 31u, mantissa = x & 0x3ffu;
-    if (exponent == 31) {
-        return float_of(sign | 0x7f800000u | mantissa << 13 | (mantissa ? 0x400000u : 0));
-    }
-    if (exponent == 0) {
-        const float tiny = (float)mantissa * 0x1p-24f;
-        return float_of(sign | bits_of(tiny));
-    }
-    return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-INLINE uint16_t narrow_f16(float x) {
-    const uint32_t sign = bits_of(x) >> 16 & 0x8000u;
-    uint32_t bits = bits_of(x) & 0x7fffffffu;
-    if (bits > 0x7f800000u) {
-        return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
-    }
-    if (bits >= 0x47800000u) { /* 65536 and above; from 65520 on the sum below carries into infinity by itself */
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (bits < 0x38800000u) { /* below 2^-14: the sum with 0.5 has the spacing of f16's subnormals */
-        return (uint16_t)(sign | (bits_of(float_of(bits) + 0.5f) - bits_of(0.5f)));
-    }
-    bits += 0xfffu + (bits >> 13 & 1u);
-    return (uint16_t)(sign | (bits - (112u << 23)) >> 13);
-}
+#include "half.h"
 
 #define HALF(type)                                                                                                     \
     static void widen_block_##type(float *to, int64_t to_q, const void *from, const bp__native_view *shape) {          \
@@ -84,32 +33,3 @@ INLINE uint16_t narrow_f16(float x) {
 HALF(f16)
 HALF(bf16)
 #undef HALF
-
-/* Vectors of V have VECTOR_BYTES / 4 lanes, those of S have S_LANES. */
-#define BITS_VECTOR(lanes)                                                                                             \
-    typedef uint16_t half_bits_##lanes __attribute__((vector_size(2 * lanes), aligned(2), may_alias));                 \
-    typedef uint32_t float_bits_##lanes __attribute__((vector_size(4 * lanes)));
-BITS_VECTOR(4)
-BITS_VECTOR(8)
-BITS_VECTOR(16)
-#undef BITS_VECTOR
-#define SHIFTED(from, lanes) (__builtin_convertvector(*(const half_bits_##lanes *)(from), float_bits_##lanes) << 16)
-
-#if VECTOR_BYTES == 64
-#define BF16_LOAD_V(from) SHIFTED(from, 16)
-#define BF16_LOAD_S(from) SHIFTED(from, 8)
-#elif VECTOR_BYTES == 32
-#define BF16_LOAD_V(from) SHIFTED(from, 8)
-#define BF16_LOAD_S(from) SHIFTED(from, 4)
-#else
-#define BF16_LOAD_V(from) SHIFTED(from, 4)
-#define BF16_LOAD_S(from) SHIFTED(from, 4)
-#endif
-
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-#define F16_LOAD_V(from) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from)))
-#define F16_LOAD_S(from) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from)))
-#elif VECTOR_BYTES == 32 && defined(__F16C__)
-#define F16_LOAD_V(from) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from)))
-#define F16_LOAD_S(from) _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)(from)))
-#endif

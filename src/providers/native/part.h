@@ -12,5 +12,6 @@ typedef struct bp__native_part {
 
 extern const bp__native_part bp__native_fft;
 extern const bp__native_part bp__native_linalg;
+extern const bp__native_part bp__native_contract;
 
 #endif

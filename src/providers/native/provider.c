@@ -1,5 +1,5 @@
 /* provider.c - the built-in provider: every operation but large factorizations, with no library and no OpenMP. Products
- * are in this folder, transforms and small linear algebra in folders of their own. */
+ * are in this folder, transforms, small linear algebra and contractions in folders of their own. */
 #include "choose.h"
 #include "part.h"
 
@@ -51,7 +51,16 @@ static bp_status plan_gemm(const bp_host *host, const bp_problem *problem, bp_pr
 static const bp__native_part gemm_part = {accept_gemm, plan_gemm};
 
 static const bp__native_part *part_of(uint32_t op) {
-    return op == BP_OP_GEMM ? &gemm_part : op == BP_OP_FFT ? &bp__native_fft : &bp__native_linalg;
+    switch (op) {
+    case BP_OP_GEMM:
+        return &gemm_part;
+    case BP_OP_FFT:
+        return &bp__native_fft;
+    case BP_OP_CONTRACT:
+        return &bp__native_contract;
+    default:
+        return &bp__native_linalg;
+    }
 }
 
 static void accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {

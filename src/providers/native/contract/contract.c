@@ -1,0 +1,85 @@
+/* contract.c - contractions of the native provider: everything in einsum that is no matrix product. Any problem is
+ * taken.
+ */
+#include "contract.h"
+
+#include "providers/native/choose.h"
+#include "providers/native/level.h"
+#include "providers/native/part.h"
+
+#include <stdio.h>
+
+static const bp__contract_kernels *const sets[] =
+    BP__NATIVE_LEVELS(bp__contract_default, bp__contract_avx2, bp__contract_avx512);
+
+static const char *algorithm(const bp__contract_form *form, int level) {
+    static const char *const copies[] = {"copy rows", "copy fill", "copy turned", "copy turned", "copy", "copy"};
+    static const char *const products[] = {"product default", "product avx2", "product avx512"};
+    static const char *const rows[] = {"sum default", "sum avx2", "sum avx512"};
+    static const char *const dots[] = {"dot default", "dot avx2", "dot avx512"};
+    switch (form->mode) {
+    case BP__CONTRACT_NOTHING:
+        return "nothing to do";
+    case BP__CONTRACT_COPY:
+        return copies[form->move[BP__C]];
+    case BP__CONTRACT_PRODUCT:
+        return products[level];
+    case BP__CONTRACT_ROWS:
+        return rows[level];
+    default:
+        return dots[level];
+    }
+}
+
+static uint32_t notes_of(const bp_problem *problem, const bp__contract_form *form) {
+    const bool doubles = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    uint32_t notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
+    notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
+    notes |= form->packed[BP__A] ? BP_NOTE_PACKS_A : 0;
+    notes |= form->packed[BP__B] ? BP_NOTE_PACKS_B : 0;
+    return notes | (form->packed[BP__C] ? BP_NOTE_PACKS_C : 0);
+}
+
+/* Memory does not get faster with threads as arithmetic does, but nor is one core able to use all of it. */
+static double shared_cost(double alone, int threads) {
+    return threads > 1 ? alone / (0.8 * threads) + 2000 : alone;
+}
+
+static bool offers(const bp_problem *problem) {
+    return problem->dtype >= BP_F16 && problem->dtype <= BP_C128;
+}
+
+static int threads_for(const bp_problem *problem, const bp__contract_form *form) {
+    const int threads = bp__native_worth(form->cost_ns, problem->policy.threads);
+    const double shares = (double)form->outer.count * (double)form->pieces;
+    return shares < threads ? (int)shares : threads;
+}
+
+static void accept(const bp_host *host, const bp_problem *problem, bp_verdict *verdict) {
+    if (!offers(problem)) {
+        verdict->reason = BP_REASON_DTYPE;
+        snprintf(verdict->text, sizeof verdict->text, "only f16, bf16, f32, f64, c64 and c128 are offered");
+        return;
+    }
+    const int level = bp__native_level(host, problem);
+    bp__contract_form form;
+    bp__contract_see(host, problem, level, &form);
+    verdict->reason = BP_REASON_ACCEPTED;
+    verdict->algorithm = algorithm(&form, level);
+    verdict->notes = notes_of(problem, &form);
+    verdict->threads = threads_for(problem, &form);
+    verdict->cost_ns = shared_cost(form.cost_ns, verdict->threads);
+}
+
+static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepared **prepared) {
+    if (!offers(problem)) {
+        return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
+    }
+    const int level = bp__native_level(host, problem);
+    bp__contract_form form;
+    bp__contract_see(host, problem, level, &form);
+    return bp__contract_prepare(host, problem, &sets[level][problem->dtype - BP_F16], &form,
+                                threads_for(problem, &form), prepared);
+}
+
+const bp__native_part bp__native_contract = {accept, plan};

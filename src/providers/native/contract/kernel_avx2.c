@@ -1,0 +1,8 @@
+/* kernel_avx2.c - contractions on AVX2 and FMA. */
+#include "contract.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+#define SET bp__contract_avx2
+#define VECTOR_BYTES 32
+#include "kernel_set.h"
+#endif

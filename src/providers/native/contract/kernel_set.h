@@ -1,0 +1,182 @@
+/* kernel_set.h - all kernels of one instruction set, from the templates. Parameters: SET (name of the table) and
+ * VECTOR_BYTES.
+ */
+#include "contract.h"
+
+#include "providers/native/kernel_vector.h"
+#include "providers/native/half.h"
+
+#define JOIN__(a, b) a##_##b
+#define JOIN_(a, b) JOIN__(a, b)
+#define NAME(x) JOIN_(x, TYPE)
+#define OF_SUM(x) JOIN_(x, SUM) /* what belongs to the type summed in */
+#define CHAINS 4                /* of additions that do not wait for each other */
+
+/* Lanes in the order of memory, with neighbours made alike or exchanged, and signs for them. */
+#define TWIN_EVEN(lane, unused) ((lane) & ~1)
+#define TWIN_ODD(lane, unused) ((lane) | 1)
+#define EXCHANGED(lane, unused) ((lane) ^ 1)
+#define SIGN(lane, unused) ((lane)&1 ? 1 : -1)
+
+typedef float loose_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef double loose_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef float one_f32 __attribute__((may_alias));
+typedef double one_f64 __attribute__((may_alias));
+typedef uint16_t one_half __attribute__((may_alias));
+
+/* ---- Vectors to and from memory: all lanes, and the first of them ---- */
+
+INLINE vector_f32 load_f32(const char *from) {
+    return *(const loose_f32 *)(const void *)from;
+}
+INLINE vector_f64 load_f64(const char *from) {
+    return *(const loose_f64 *)(const void *)from;
+}
+INLINE vector_f32 load_some_f32(const char *from, int64_t count) {
+    return load_part_f32((const float *)(const void *)from, (int)count);
+}
+INLINE vector_f64 load_some_f64(const char *from, int64_t count) {
+    return load_part_f64((const double *)(const void *)from, (int)count);
+}
+INLINE void store_f32(char *to, vector_f32 x) {
+    *(loose_f32 *)(void *)to = x;
+}
+INLINE void store_f64(char *to, vector_f64 x) {
+    *(loose_f64 *)(void *)to = x;
+}
+INLINE float one_of_f32(const char *from) {
+    return *(const one_f32 *)(const void *)from;
+}
+INLINE double one_of_f64(const char *from) {
+    return *(const one_f64 *)(const void *)from;
+}
+
+INLINE vector_f32 load_bf16(const char *from) {
+    return (vector_f32)BF16_LOAD_V(from);
+}
+INLINE void store_bf16(char *to, vector_f32 x) {
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        ((one_half *)(void *)to)[i] = narrow_bf16(x[i]);
+    }
+}
+
+#if defined(F16_LOAD_V)
+INLINE vector_f32 load_f16(const char *from) {
+    return F16_LOAD_V(from);
+}
+#else
+INLINE vector_f32 load_f16(const char *from) {
+    vector_f32 x;
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        x[i] = widen_f16(((const one_half *)(const void *)from)[i]);
+    }
+    return x;
+}
+#endif
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE void store_f16(char *to, vector_f32 x) {
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#elif VECTOR_BYTES == 32 && defined(__F16C__)
+INLINE void store_f16(char *to, vector_f32 x) {
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#else
+INLINE void store_f16(char *to, vector_f32 x) {
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        ((one_half *)(void *)to)[i] = narrow_f16(x[i]);
+    }
+}
+#endif
+
+#define HALF(type)                                                                                                     \
+    INLINE vector_f32 load_some_##type(const char *from, int64_t count) {                                              \
+        uint16_t whole[VECTOR_BYTES / 4] = {0};                                                                        \
+        memcpy(whole, from, (size_t)count * sizeof whole[0]);                                                          \
+        return load_##type((const char *)whole);                                                                       \
+    }                                                                                                                  \
+    INLINE float one_of_##type(const char *from) {                                                                     \
+        return widen_##type(*(const one_half *)(const void *)from);                                                    \
+    }
+HALF(f16)
+HALF(bf16)
+
+#define STORE_SOME(type, vector, bytes)                                                                                \
+    INLINE void store_some_##type(char *to, vector x, int64_t count) {                                                 \
+        char whole[VECTOR_BYTES];                                                                                      \
+        store_##type(whole, x);                                                                                        \
+        memcpy(to, whole, (size_t)count *(bytes));                                                                     \
+    }
+STORE_SOME(f16, vector_f32, 2)
+STORE_SOME(bf16, vector_f32, 2)
+STORE_SOME(f32, vector_f32, 4)
+STORE_SOME(f64, vector_f64, 8)
+
+/* Neighbouring lanes are added first, so that the pairs of complex numbers need no order of their own. */
+INLINE float lanes_f32(vector_f32 x) {
+    float part[VECTOR_BYTES / 4];
+    memcpy(part, &x, sizeof part);
+    for (int half = VECTOR_BYTES / 8; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            part[i] += part[i + half];
+        }
+    }
+    return part[0];
+}
+INLINE double lanes_f64(vector_f64 x) {
+    double part[VECTOR_BYTES / 8];
+    memcpy(part, &x, sizeof part);
+    for (int half = VECTOR_BYTES / 16; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            part[i] += part[i + half];
+        }
+    }
+    return part[0];
+}
+
+/* ---- The types ---- */
+
+#define SUM f32
+#define REAL float
+#define LANES (VECTOR_BYTES / 4)
+#define EACH_LANE LANES_F32
+#define TYPE f16
+#define BYTES 2
+#include "kernel_real.h"
+#undef TYPE
+#define TYPE bf16
+#include "kernel_real.h"
+#undef TYPE
+#undef BYTES
+#define TYPE f32
+#define BYTES 4
+#include "kernel_real.h"
+#undef TYPE
+#define TYPE c64
+#include "kernel_complex.h"
+#undef TYPE
+#undef BYTES
+#undef EACH_LANE
+#undef LANES
+#undef REAL
+#undef SUM
+
+#define SUM f64
+#define REAL double
+#define LANES (VECTOR_BYTES / 8)
+#define EACH_LANE LANES_F64
+#define BYTES 8
+#define TYPE f64
+#include "kernel_real.h"
+#undef TYPE
+#define TYPE c128
+#include "kernel_complex.h"
+#undef TYPE
+
+#define KERNELS(type, bytes)                                                                                           \
+    {                                                                                                                  \
+        .sum = bytes, .rows = rows_##type, .dots = dots_##type, .products = products_##type, .flush = flush_##type,    \
+        .store = store_sums_##type, .store_totals = store_totals_##type                                                \
+    }
+const bp__contract_kernels SET[BP__CONTRACT_DTYPES] = {KERNELS(f16, 4), KERNELS(bf16, 4), KERNELS(f32, 4),
+                                                       KERNELS(f64, 8), KERNELS(c64, 8),  KERNELS(c128, 16)};

@@ -1,0 +1,231 @@
+/* test_layouts.c - contractions of any number of dimensions in any layout: random ones, and those whose tiles, turns
+ * and blocks have edges of their own. */
+#include "contract.h"
+
+#include "machine/internal.h"
+
+#include <string.h>
+
+static void shuffle(int *order, int count, uint64_t *state) {
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)draw(state, (uint64_t)i + 1), kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+/* A layout of some of the dimensions in any order, with gaps, some of them backwards; inputs may also repeat elements
+ * or walk along diagonals. */
+static void random_layout(task *t, int side, uint64_t *state) {
+    int order[BP_MAX_CONTRACT_NDIM], count = 0;
+    for (int d = 0; d < (side == C ? t->kept : t->ndim); d++) {
+        if (side == C || draw(state, 5) > 0) {
+            order[count++] = d;
+        }
+    }
+    shuffle(order, count, state);
+    lay_out(t, side, order, count, draw(state, 3) == 0 ? 1 + (int64_t)draw(state, 2) : 0);
+    for (int i = 0; i < count; i++) {
+        int64_t *step = &t->step[side][order[i]];
+        if (draw(state, 6) == 0) {
+            *step = -*step;
+        }
+        if (side != C && draw(state, 8) == 0) {
+            *step = draw(state, 3) ? (int64_t)draw(state, 40) - 20 : *step + t->step[side][order[0]];
+        }
+    }
+}
+
+/* The order of kept dimensions that providers are promised: the farthest apart in C first. */
+static void sort_kept(task *t) {
+    for (int i = 0; i < t->kept; i++) {
+        for (int d = 1; d < t->kept; d++) {
+            const int64_t here = t->step[C][d], before = t->step[C][d - 1];
+            if ((here < 0 ? -here : here) > (before < 0 ? -before : before)) {
+                for (int side = 0; side < SIDES; side++) {
+                    const int64_t kept = t->step[side][d];
+                    t->step[side][d] = t->step[side][d - 1];
+                    t->step[side][d - 1] = kept;
+                }
+                const int64_t size = t->size[d];
+                t->size[d] = t->size[d - 1];
+                t->size[d - 1] = size;
+            }
+        }
+    }
+}
+
+static task random_task(unsigned seed) {
+    uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 5;
+    task t = {.seed = seed};
+    const int kind = (int)draw(&state, 4);
+    t.dtype = (bp_dtype)(BP_F16 + (int)draw(&state, 6));
+    t.ndim = (int)draw(&state, 7);
+    t.kept = kind == 0 ? t.ndim : (int)draw(&state, (uint64_t)t.ndim + 1);
+    t.second = draw(&state, 2);
+    t.aside = draw(&state, 4) == 0;
+    static const uint64_t most[] = {1, 5000, 70, 17, 9, 6, 4};
+    for (int d = 0; d < t.ndim; d++) {
+        t.size[d] = 1 + (int64_t)draw(&state, draw(&state, 4) ? most[t.ndim] : 4);
+    }
+    random_layout(&t, A, &state);
+    random_layout(&t, B, &state);
+    random_layout(&t, C, &state);
+    sort_kept(&t);
+    return t;
+}
+
+static void test_random(void **state) {
+    (void)state;
+    EACH_SET(set) {
+        for (unsigned seed = 0; seed < 1500; seed++) {
+            task t = random_task(seed);
+            t.set = set;
+            check_task(&t);
+        }
+    }
+}
+
+/* Dimensions by letters, as einsum has them: "ji,ik->jk". Operands are contiguous, with their last letter fastest. */
+static task from_text(const char *text, const int64_t *sizes, bp_dtype dtype) {
+    task t = {.dtype = dtype, .seed = (unsigned)strlen(text)};
+    const char *parts[SIDES] = {text, strchr(text, ','), strchr(text, '>') + 1};
+    t.second = parts[B] != NULL;
+    parts[B] = parts[B] ? parts[B] + 1 : text;
+    char letters[BP_MAX_CONTRACT_NDIM + 1] = "";
+    for (int round = 0; round < 2; round++) {
+        for (const char *p = round ? text : parts[C]; *p && *p != '>'; p++) {
+            if (*p >= 'a' && *p <= 'z' && !strchr(letters, *p)) {
+                letters[t.ndim++] = *p;
+            }
+        }
+        t.kept = round ? t.kept : t.ndim;
+    }
+    for (int d = 0; d < t.ndim; d++) {
+        t.size[d] = sizes[letters[d] - 'a'];
+    }
+    for (int side = 0; side < SIDES; side++) {
+        int64_t step = 1;
+        const char *end = parts[side];
+        while (*end >= 'a' && *end <= 'z') {
+            end++;
+        }
+        for (const char *p = end - 1; p >= parts[side] && (side != B || t.second); p--) {
+            const int d = (int)(strchr(letters, *p) - letters);
+            t.step[side][d] += step; /* a letter that comes twice is a diagonal */
+            step *= t.size[d];
+        }
+    }
+    return t;
+}
+
+static void check_text(const char *text, const int64_t *sizes) {
+    EACH_SET(set) {
+        EACH_DTYPE(dtype) {
+            task t = from_text(text, sizes, dtype);
+            t.set = set;
+            check_task(&t);
+        }
+    }
+}
+
+/* Sizes of a, b, c, ... that make whole tiles, single elements beyond them, and blocks of a long dimension. */
+static const int64_t shapes[][5] = {
+    {64, 48, 16, 2, 3}, {65, 47, 17, 1, 2}, {130, 33, 3, 2, 2},
+    {3, 200, 5, 2, 2},  {5, 4, 4100, 1, 1}, {7, 1030, 9, 1, 3},
+};
+
+static void test_copies(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab->ba",     "abc->cba",     "abc->bac",   "abc->acb",   "abc->cab",
+                                        "dabe->bade", "eabd->dbae",   "aa->a",      "aba->ab",    "abcd->dcba",
+                                        "b->ab",      "a->ab",        "ac->abc",    "aab->ba",    "abcde->adbec",
+                                        "a->a",       "abcde->ecbda", "deab->abde", "deab->baed", "->"};
+    for (int i = 0; i < COUNT(texts); i++) {
+        for (int s = 0; s < COUNT(shapes); s++) {
+            check_text(texts[i], shapes[s]);
+        }
+    }
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab->a",  "ab->b",  "abc->ac", "abc->b",    "abc->ca", "abc->",  "aa->",
+                                        "aab->b", "abc->c", "abc->ab", "abcde->db", "ab->",    "aba->b", "cab->ca"};
+    for (int i = 0; i < COUNT(texts); i++) {
+        for (int s = 0; s < COUNT(shapes); s++) {
+            check_text(texts[i], shapes[s]);
+        }
+    }
+}
+
+static void test_products(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab,ab->ab", "ab,ba->ab",    "ab,ba->ba",   "a,b->ab",      "a,b->ba",
+                                        "ab,b->ab",  "ab,a->ab",     "ab,a->ba",    "abc,cba->bca", "ab,c->abc",
+                                        "ab,c->acb", "aa,a->a",      "abc,ac->bac", "a,->a",        ",->",
+                                        "c,->ac",    "abd,bed->eabd"};
+    for (int i = 0; i < COUNT(texts); i++) {
+        for (int s = 0; s < COUNT(shapes); s++) {
+            check_text(texts[i], shapes[s]);
+        }
+    }
+}
+
+static void test_sums_of_products(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab,ab->a",   "ab,ab->b",   "ab,ab->",     "ab,ba->a",     "ab,ba->",
+                                        "abc,bc->ac", "abc,acb->b", "ab,b->a",     "ab,a->b",      "abc,cb->a",
+                                        "ab,bc->ac",  "ba,bc->ca",  "abc,bca->cb", "abde,eda->be", "a,a->",
+                                        "ab,cb->ac",  "aab,b->a",   "ab,->a",      "ab,ab->ab",    "c,ab->cb"};
+    static const int64_t sizes[][5] = {{33, 18, 20, 2, 3}, {7, 70, 9, 3, 2}, {4, 600, 5, 2, 2}, {300, 3, 2, 5, 4}};
+    for (int i = 0; i < COUNT(texts); i++) {
+        for (int s = 0; s < COUNT(sizes); s++) {
+            check_text(texts[i], sizes[s]);
+        }
+    }
+}
+
+/* As many dimensions as there may be; those of size 2 in every order that a random choice makes. */
+static void test_many_dimensions(void **state) {
+    (void)state;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        uint64_t random = seed + 77;
+        task t = {.dtype = (bp_dtype)(BP_F16 + (int)seed % 6), .ndim = 32, .seed = seed};
+        t.kept = seed % 3 ? (int)draw(&random, 33) : 32;
+        t.second = seed % 4 == 1;
+        int order[32];
+        for (int d = 0; d < 32; d++) {
+            t.size[d] = draw(&random, 3) ? 1 : 2;
+            order[d] = d;
+        }
+        lay_out(&t, C, order, t.kept, 0);
+        shuffle(order, 32, &random);
+        lay_out(&t, A, order, 32, 0);
+        shuffle(order, 32, &random);
+        lay_out(&t, B, order, t.second ? 32 : 0, 0);
+        for (t.set = KERNELS_DEFAULT; t.set < KERNELS_SETS; t.set++) {
+            if (runs_here(t.set)) {
+                check_task(&t);
+            }
+        }
+    }
+}
+
+static int stop_pool(void **state) {
+    (void)state;
+    bp__pool_stop();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_sums_of_products),
+        cmocka_unit_test(test_many_dimensions),
+    };
+    return cmocka_run_group_tests(tests, NULL, stop_pool);
+}

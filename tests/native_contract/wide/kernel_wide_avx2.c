@@ -1,0 +1,7 @@
+/* kernel_wide_avx2.c - the kernels of AVX-512 on a processor with AVX2: each vector is lowered to two. */
+#include "providers/native/contract/contract.h"
+
+extern const bp__contract_kernels bp__contract_wide[BP__CONTRACT_DTYPES];
+#define SET bp__contract_wide
+#define VECTOR_BYTES 64
+#include "providers/native/contract/kernel_set.h"
