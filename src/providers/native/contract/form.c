@@ -433,6 +433,7 @@ void bp__contract_see(const bp_host *host, const bp_problem *problem, int level,
     const bool something = read_dims(p, f), summed = p->ndim > p->kept;
     if (!something || (p->in_place && !p->second)) {
         f->mode = BP__CONTRACT_NOTHING;
+        f->cost_ns = 10;
         return;
     }
     int x = f->kept - 1, y = -1;
