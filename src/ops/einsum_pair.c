@@ -121,9 +121,32 @@ static bool owns_all(const bp__pairing *p, int k) {
     return p->in[k]->place.home == BP__AT_WORK && p->in[k]->count == kept;
 }
 
-/* An intermediate result of the same labels is overwritten: nothing needs it any more. */
-static bool in_place(const bp__pairing *p) {
-    return p->in[1] && !p->fixed && p->summed.count == 0 && owns_all(p, 0);
+static void swap_operands(bp__pairing *p) {
+    bp__term *first = p->in[0];
+    bp__group left = p->left;
+    p->in[0] = p->in[1];
+    p->in[1] = first;
+    p->left = p->right;
+    p->right = left;
+    for (int i = 0; i < p->count; i++) {
+        bp__axis *x = &p->axes[i], old = *x;
+        x->in[0] = old.in[1];
+        x->in[1] = old.in[0];
+        x->stride[BP__A] = old.stride[BP__B];
+        x->stride[BP__B] = old.stride[BP__A];
+    }
+}
+
+/* An intermediate result of the same labels is overwritten, since nothing needs it any more: it is the first operand
+ * then. */
+static bool in_place(bp__pairing *p) {
+    if (!p->in[1] || p->fixed || p->summed.count > 0) {
+        return false;
+    }
+    if (!owns_all(p, 0) && owns_all(p, 1)) {
+        swap_operands(p);
+    }
+    return owns_all(p, 0);
 }
 
 void bp__group_sort(const bp__axis *axes, bp__group *group, int operand) {

@@ -190,7 +190,10 @@ static const void *element_at(const sample_tensor *t, const char *labels, const 
 /* Counts the labels on; false when all have been. */
 static bool advance(const sample *s, const bool in[SAMPLE_LABELS], int64_t index[SAMPLE_LABELS]) {
     for (int label = SAMPLE_LABELS - 1; label >= 0; label--) {
-        if (in[label] && ++index[label] < s->size[label]) {
+        if (!in[label]) {
+            continue;
+        }
+        if (++index[label] < s->size[label]) {
             return true;
         }
         index[label] = 0;

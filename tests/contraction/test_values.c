@@ -63,7 +63,7 @@ static const char *const expressions[] = {
     "aab,bcc->ac",
     "ab!,bc->ac",
     "a!b,ab->ab",
-    "a!b!,cb->cab",
+    "a!b!,cab->cab",
     "ab,a!c->bc",
     "ab,bc,cd->ad",
     "ab,bc,cd->ca",
