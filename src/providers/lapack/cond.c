@@ -76,7 +76,7 @@ static bool invert(const bp__lapack_plan *plan, const bp__lapack_item *item, int
     }
     bp__lapack_clear(plan, x->rows, x->columns, inverse, x->ld, BP__LAPACK_WHOLE, true);
     bp__lapack_getrs(plan, 'N', a, bp__lapack_address(a, item), pivots, x, inverse, info);
-    return bp__lapack_finite(plan->dtype, x->rows, x->columns, inverse, 1, x->ld, BP__LAPACK_WHOLE);
+    return bp__lapack_finite(plan, x->rows, x->columns, inverse, 1, x->ld, BP__LAPACK_WHOLE);
 }
 
 static bp_status run_inverse(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {

@@ -4,7 +4,7 @@
  * the routines that the operation's recipe names, and lets the recipe size its memory and ask the library for workspace
  * sizes, once. run.c settles the library's threads around a whole batch, walks through the items, gives each to the
  * recipe, and does with the outcome what the contract says. matrix.c brings operands into column-major memory, looks
- * for NaN and infinity on the way, and takes results back.
+ * for NaN and infinity on the way, and takes results back; columns_*.c are its loops for vectors.
  *
  * A recipe computes one operation of one item. To add one: a bp__lapack_recipe in the file of its family, a row in
  * recipes.c, and the prototypes of its routines in routines.h. Its parts:
@@ -23,6 +23,7 @@
 #define BP_LAPACK_LAPACK_H
 
 #include "providers/driver/driver.h"
+#include "providers/lapack/columns.h"
 #include "providers/lapack/routines.h"
 
 #define BP__LAPACK_NON_FINITE INT64_MIN
@@ -88,13 +89,14 @@ struct bp__lapack_plan {
     bp_problem problem;
     bp_dtype dtype, real_type;
     bool complex;
-    int bits;         /* of the library's integer */
-    size_t size;      /* of an element */
-    size_t real_size; /* of a real of its precision */
-    size_t integer;   /* of the library's integer */
-    size_t scratch;   /* bytes */
-    bool too_large;   /* more bytes were reserved than there can be */
-    int info_operand; /* -1: the operation has none */
+    int bits;                        /* of the library's integer */
+    size_t size;                     /* of an element */
+    size_t real_size;                /* of a real of its precision */
+    size_t integer;                  /* of the library's integer */
+    size_t scratch;                  /* bytes */
+    const bp__lapack_passes *passes; /* for reals of its precision */
+    bool too_large;                  /* more bytes were reserved than there can be */
+    int info_operand;                /* -1: the operation has none */
     void (*routine[BP__LAPACK_ROUTINE_COUNT])(void);
     /* The recipe's own, from prepare() to run(): */
     bp__lapack_view view[BP__LAPACK_VIEWS];
@@ -175,8 +177,8 @@ void bp__lapack_store(const bp__lapack_plan *plan, const bp__lapack_item *item, 
 void bp__lapack_write(const bp__lapack_plan *plan, const bp__lapack_item *item, int operand, int64_t rows,
                       int64_t columns, const void *from, int64_t ld);
 /* Whether every element of a part of a matrix is finite; strides in elements. */
-bool bp__lapack_finite(bp_dtype dtype, int64_t rows, int64_t columns, const void *matrix, int64_t row, int64_t column,
-                       bp__lapack_part part);
+bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
+                       int64_t column, bp__lapack_part part);
 /* Writes zeros to a part of column-major memory; ones to the diagonal when `unit`, which the part has then. */
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
                       bp__lapack_part part, bool unit);

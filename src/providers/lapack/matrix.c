@@ -3,37 +3,6 @@
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
-#include <string.h>
-
-/* ---- NaN and infinity: all bits of the exponent are set ---- */
-
-typedef uint32_t __attribute__((may_alias)) word32;
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef uint32_t __attribute__((vector_size(16), aligned(4), may_alias)) words32;
-typedef uint64_t __attribute__((vector_size(16), aligned(4), may_alias)) words64;
-
-/* Adding one to the exponent carries into the sign where it is all ones. No way out of the loop: most input is fine. */
-#define DEFINE_SCAN(NAME, WORD, WORDS, ABSOLUTE, ONE, TOP)                                                             \
-    static bool NAME(const WORD *x, int64_t count) {                                                                   \
-        const int64_t lanes = (int64_t)(sizeof(WORDS) / sizeof(WORD));                                                 \
-        const WORDS *v = (const WORDS *)(const void *)x;                                                               \
-        WORDS all = {0};                                                                                               \
-        WORD seen = 0;                                                                                                 \
-        int64_t i = 0;                                                                                                 \
-        for (; i + 4 * lanes <= count; i += 4 * lanes, v += 4) {                                                       \
-            all |= ((v[0] & (ABSOLUTE)) + (ONE)) | ((v[1] & (ABSOLUTE)) + (ONE)) | ((v[2] & (ABSOLUTE)) + (ONE)) |     \
-                   ((v[3] & (ABSOLUTE)) + (ONE));                                                                      \
-        }                                                                                                              \
-        for (int64_t j = 0; j < lanes; j++) {                                                                          \
-            seen |= all[j];                                                                                            \
-        }                                                                                                              \
-        for (; i < count; i++) {                                                                                       \
-            seen |= (x[i] & (ABSOLUTE)) + (ONE);                                                                       \
-        }                                                                                                              \
-        return !(seen >> (TOP));                                                                                       \
-    }
-DEFINE_SCAN(finite32, word32, words32, 0x7fffffffu, 0x00800000u, 31)
-DEFINE_SCAN(finite64, word64, words64, 0x7fffffffffffffffu, 0x0010000000000000u, 63)
 
 static bool is_wide(bp_dtype dtype) {
     return dtype == BP_F64 || dtype == BP_C128;
@@ -43,57 +12,58 @@ static int reals_of(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
 }
 
-static bool finite_run(bp_dtype dtype, const void *x, int64_t reals) {
-    return is_wide(dtype) ? finite64(x, reals) : finite32(x, reals);
-}
-
 bp__lapack_part bp__lapack_flipped(bp__lapack_part part) {
     static const bp__lapack_part flipped[] = {BP__LAPACK_WHOLE, BP__LAPACK_UPPER, BP__LAPACK_LOWER,
                                               BP__LAPACK_STRICTLY_UPPER, BP__LAPACK_STRICTLY_LOWER};
     return flipped[part];
 }
 
-/* The rows of column j that a part has: from *first up to the returned one. */
-static int64_t rows_of(bp__lapack_part part, int64_t rows, int64_t j, int64_t *first) {
-    bool lower = part == BP__LAPACK_LOWER || part == BP__LAPACK_STRICTLY_LOWER;
-    int64_t strictly = part == BP__LAPACK_STRICTLY_LOWER, end = rows;
-    *first = lower ? j + strictly : 0;
-    if (part == BP__LAPACK_UPPER || part == BP__LAPACK_STRICTLY_UPPER) {
-        end = j + (part == BP__LAPACK_UPPER);
-    }
-    end = end < rows ? end : rows;
-    *first = *first < end ? *first : end;
-    return end;
+/* The passes over columns see reals; columns are counted from number `at` on. */
+static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_part part, int64_t rows, int64_t columns,
+                                     int64_t at) {
+    int64_t reals = reals_of(plan->dtype), beside = part == BP__LAPACK_STRICTLY_LOWER || part == BP__LAPACK_UPPER;
+    bool whole = part == BP__LAPACK_WHOLE;
+    return (bp__lapack_columns){.size = rows * reals,
+                                .columns = columns,
+                                .edge = whole ? rows * reals : (at + beside) * reals,
+                                .step = whole ? 0 : reals,
+                                .behind = part == BP__LAPACK_LOWER || part == BP__LAPACK_STRICTLY_LOWER};
 }
 
-/* Columns `from` up to `to`. */
-static bool finite_columns(bp_dtype dtype, int64_t rows, int64_t from, int64_t to, const char *matrix, int64_t row,
-                           int64_t column, bp__lapack_part part) {
-    int64_t reals = reals_of(dtype), size = (is_wide(dtype) ? 8 : 4) * reals;
-    bool fine = true;
-    if (part == BP__LAPACK_WHOLE && row == 1 && column == rows) {
-        return finite_run(dtype, matrix + from * column * size, (to - from) * rows * reals);
+/* Copies the part where c->to is there. */
+static bool take(const bp__lapack_plan *plan, bp__lapack_columns *c) {
+    bool joined = c->step == 0 && c->from_next == c->size && (!c->to || c->to_next == c->size);
+    if (joined) {
+        c->edge = c->size *= c->columns;
+        c->columns = 1;
     }
-    for (int64_t j = from; j < to && fine; j++) {
-        int64_t first, end = rows_of(part, rows, j, &first);
-        const char *at = matrix + j * column * size;
-        if (row == 1 || end - first == 1) {
-            fine = finite_run(dtype, at + first * row * size, (end - first) * reals);
-            continue;
-        }
-        for (int64_t i = first; i < end && fine; i++) {
-            fine = finite_run(dtype, at + i * row * size, reals);
-        }
+    return plan->passes->take(c);
+}
+
+/* Contiguous along neither side: each element is a column. */
+static bool finite_strided(const bp__lapack_plan *plan, const bp__lapack_columns *c, int64_t row) {
+    int64_t reals = reals_of(plan->dtype);
+    bool fine = true;
+    for (int64_t j = 0; j < c->columns && fine; j++) {
+        int64_t edge = c->edge + j * c->step < c->size ? c->edge + j * c->step : c->size;
+        int64_t first = c->behind ? edge : 0, end = c->behind ? c->size : edge;
+        bp__lapack_columns elements = columns_of(plan, BP__LAPACK_WHOLE, 1, (end - first) / reals, 0);
+        elements.from = (const char *)c->from + (j * c->from_next + first * row) * (int64_t)plan->real_size;
+        elements.from_next = row * reals;
+        fine = take(plan, &elements);
     }
     return fine;
 }
 
-bool bp__lapack_finite(bp_dtype dtype, int64_t rows, int64_t columns, const void *matrix, int64_t row, int64_t column,
-                       bp__lapack_part part) {
-    if (row != 1 && column == 1) {
-        return finite_columns(dtype, columns, 0, rows, matrix, column, row, bp__lapack_flipped(part));
-    }
-    return finite_columns(dtype, rows, 0, columns, matrix, row, column, part);
+bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
+                       int64_t column, bp__lapack_part part) {
+    int64_t reals = reals_of(plan->dtype);
+    bool lies = row != 1 && rows > 1 && (column == 1 || columns == 1);
+    bp__lapack_columns c =
+        lies ? columns_of(plan, bp__lapack_flipped(part), columns, rows, 0) : columns_of(plan, part, rows, columns, 0);
+    c.from = matrix;
+    c.from_next = (lies ? row : column) * reals;
+    return lies || row == 1 || rows == 1 ? take(plan, &c) : finite_strided(plan, &c, row);
 }
 
 /* ---- Where a matrix lies ---- */
@@ -139,40 +109,32 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
 
 #define BLOCK_BYTES 32768 /* copied, then looked at while it is in the first cache */
 
-/* Column by column, since in each a part is one piece: what is not read need not be copied. */
-static bool load_part(const bp__lapack_plan *plan, const bp__lapack_view *view, char *to, const char *source,
-                      int64_t column, bp__lapack_part part) {
-    int64_t size = (int64_t)plan->size, reals = reals_of(plan->dtype);
-    bool fine = true;
-    for (int64_t j = 0; j < view->columns && fine; j++) {
-        int64_t first, end = rows_of(part, view->rows, j, &first);
-        char *at = to + (j * view->ld + first) * size;
-        memcpy(at, source + (j * column + first) * size, (size_t)((end - first) * size));
-        fine = finite_run(plan->dtype, at, (end - first) * reals);
-    }
-    return fine;
-}
-
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
                      bool transposed, bp__lapack_part part) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, from);
     int64_t row = transposed ? x->column : x->row, column = transposed ? x->row : x->column;
-    int64_t size = (int64_t)plan->size;
+    int64_t size = (int64_t)plan->size, reals = reals_of(plan->dtype);
     char *to = bp__lapack_address(view, item);
     const char *source = item->operand[from];
     if (to == source) {
-        return bp__lapack_finite(plan->dtype, view->rows, view->columns, source, row, column, part);
+        return bp__lapack_finite(plan, view->rows, view->columns, source, row, column, part);
     }
-    if (part != BP__LAPACK_WHOLE && row == 1 && !view->conjugate) {
-        return load_part(plan, view, to, source, column, part);
+    if (row == 1 && !view->conjugate) {
+        bp__lapack_columns c = columns_of(plan, part, view->rows, view->columns, 0);
+        c.from = source, c.from_next = column * reals;
+        c.to = to, c.to_next = view->ld * reals;
+        return take(plan, &c);
     }
     int64_t block = BLOCK_BYTES / (view->rows * size + 1) + 8;
     bool fine = true;
     for (int64_t j = 0; j < view->columns && fine; j += block) {
-        int64_t end = j + block < view->columns ? j + block : view->columns;
-        plan->driver->host->copy_matrix(plan->dtype, view->rows, end - j, to + j * view->ld * size, 1, view->ld,
+        int64_t columns = j + block < view->columns ? block : view->columns - j;
+        bp__lapack_columns c = columns_of(plan, part, view->rows, columns, j);
+        c.from = to + j * view->ld * size;
+        c.from_next = view->ld * reals;
+        plan->driver->host->copy_matrix(plan->dtype, view->rows, columns, to + j * view->ld * size, 1, view->ld,
                                         source + j * column * size, row, column, view->conjugate);
-        fine = finite_columns(plan->dtype, view->rows, j, end, to, 1, view->ld, part);
+        fine = take(plan, &c);
     }
     return fine;
 }
@@ -220,14 +182,12 @@ void bp__lapack_put(bp_dtype dtype, void *element, bp_scalar value) {
 
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
                       bp__lapack_part part, bool unit) {
-    char *at = matrix;
-    for (int64_t j = 0; j < columns; j++) {
-        int64_t first, end = rows_of(part, rows, j, &first);
-        char *column = at + (size_t)(j * ld) * plan->size;
-        memset(column + (size_t)first * plan->size, 0, (size_t)(end - first) * plan->size);
-        if (unit && j < rows) {
-            bp__lapack_put(plan->dtype, column + (size_t)j * plan->size, (bp_scalar){1, 0});
-        }
+    bp__lapack_columns c = columns_of(plan, part, rows, columns, 0);
+    c.to = matrix;
+    c.to_next = ld * reals_of(plan->dtype);
+    plan->passes->clear(&c);
+    for (int64_t j = 0; unit && j < rows && j < columns; j++) {
+        bp__lapack_put(plan->dtype, (char *)matrix + (size_t)(j * (ld + 1)) * plan->size, (bp_scalar){1, 0});
     }
 }
 

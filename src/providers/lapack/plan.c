@@ -61,6 +61,18 @@ static int info_operand_of(uint32_t op) {
     }
 }
 
+/* What they do is the same, bit for bit. */
+static const bp__lapack_passes *passes_of(const bp__lapack_plan *plan) {
+    const bp__lapack_passes *passes = bp__lapack_passes_default;
+#if defined(__x86_64__)
+    bp_capability here = plan->driver->host->hardware, allowed = (bp_capability)plan->problem.policy.capability;
+    bool avx2 = here == BP_CAPABILITY_AVX2 || here == BP_CAPABILITY_AVX512;
+    passes =
+        avx2 && (allowed == BP_CAPABILITY_AVX2 || allowed == BP_CAPABILITY_AVX512) ? bp__lapack_passes_avx2 : passes;
+#endif
+    return passes + (plan->real_size == sizeof(double));
+}
+
 static void describe(bp__lapack_plan *plan, const bp_problem *problem) {
     plan->problem = *problem;
     plan->dtype = (bp_dtype)problem->dtype;
@@ -71,6 +83,7 @@ static void describe(bp__lapack_plan *plan, const bp_problem *problem) {
     plan->size = plan->real_size << plan->complex;
     plan->bits = plan->driver->library->int_bits;
     plan->integer = (size_t)plan->bits / 8;
+    plan->passes = passes_of(plan);
     plan->info_operand = info_operand_of(problem->op);
 }
 
