@@ -24,11 +24,18 @@ static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *ite
     return bp__lapack_value(plan, &result);
 }
 
+/* More than is asked for: what is left beside the matrices is too little for the routine that applies the reflectors, in
+ * small real problems and in all complex ones, and it goes back to one column at a time. */
+static int64_t blocks_of(int64_t n) {
+    enum { MOST_COLUMNS = 64 }; /* of a block; the routine keeps a triangle of one, too */
+    return MOST_COLUMNS * (n + MOST_COLUMNS + 1);
+}
+
 static bp__lapack_needs needs_of(const bp__lapack_plan *plan, int64_t n) {
     bool vectors = plan->letter[JOB] == 'V';
     bp__lapack_needs needs = {.integers = vectors ? 3 + 5 * n : 1};
     int64_t reals = vectors ? 1 + 6 * n + 2 * n * n : 1 + 2 * n;
-    needs.work = !plan->complex ? reals : vectors ? 2 * n + n * n : n + 1;
+    needs.work = (!plan->complex ? reals : vectors ? 2 * n + n * n : n + 1) + (vectors ? blocks_of(n) : 0);
     needs.reals = plan->complex ? reals : 1;
     return needs;
 }
@@ -68,7 +75,7 @@ int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *i
 
 double bp__lapack_largest_eigh(const bp_problem *problem) {
     double n = (double)problem->of.linalg.n;
-    return 1 + 6 * n + 2 * n * n;
+    return 1 + 6 * n + 2 * n * n + 64 * (n + 65);
 }
 
 /* Reduction to three diagonals; the rest is of lower order. */
