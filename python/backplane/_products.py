@@ -19,12 +19,21 @@ _NUMPY_NAMES = {
     **{f"{ours}{bits}": f"{theirs}{bits}" for ours, theirs in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
 }
 _numpy_types: Dict[str, Any] = {}
+_plain_array: Any = None  # numpy.ndarray, from then on
 
 
 def _is_numpy(array: Any) -> bool:
     # Without importing NumPy: what has not been imported has made no array.
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(array, numpy.ndarray)
+
+
+def _may_be_masked(arrays: Tuple[Any, ...]) -> bool:
+    """Whether _refuse_masks() has to look at them: not at plain arrays of NumPy, once one of them has been seen."""
+    for array in arrays:
+        if type(array) is not _plain_array:
+            return True
+    return False
 
 
 def _refuse_masks(**arrays: Any) -> None:
@@ -39,14 +48,18 @@ def _refuse_masks(**arrays: Any) -> None:
 
 
 def _as_numpy(result: _core.Tensor) -> Any:
-    numpy = sys.modules["numpy"]
-    if not _numpy_types:
+    global _plain_array
+    if _plain_array is None:
+        numpy = sys.modules["numpy"]
         _numpy_types.update({ours: numpy.dtype(theirs) for ours, theirs in _NUMPY_NAMES.items()})
-    return numpy.ndarray(result.shape, _numpy_types[result.dtype], result)
+        _plain_array = numpy.ndarray
+    return _plain_array(result.shape, _numpy_types[result.dtype], result)
 
 
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
     """The result as what was given: the first that is a NumPy array or a torch tensor decides."""
+    if type(arrays[0]) is _plain_array:
+        return _as_numpy(result)
     torch = sys.modules.get("torch")
     for array in arrays:
         if _is_numpy(array):

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, TypeVar, Un
 from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure
-from ._products import _EXPLAINERS, SettingsArgument, _like, _own, _refuse_masks
+from ._products import _EXPLAINERS, SettingsArgument, _like, _may_be_masked, _own, _refuse_masks
 from .backends._module import close
 
 __all__ = [
@@ -121,40 +121,43 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _INPUTS = {"lu_solve": ("LU", "pivots", "B"), "cholesky_solve": ("B", "L"), "cholesky_inverse": ("L",)}
 
 
-class _Request:
-    """One call: what the extension gets, and what is made of what it returns."""
+# One call: the operation, its inputs, which outputs are wanted, what several results become, the caller's `out`, and words
+# for the extension. A plain tuple, since for small matrices most of the time is spent here.
+Request = Tuple[str, Tuple[Any, ...], Tuple[Any, ...], Optional[Callable[..., Any]], Any, Dict[str, Any]]
 
-    def __init__(self, op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], kind: Optional[Callable[..., Any]],
-                 out: Any, **words: Any) -> None:
-        self.op, self.inputs, self.kind, self.words = op, inputs, kind, words
-        self.given = self._place(outputs, out)
-        self.outputs = outputs if out is None else tuple(
-            next(taken) if wanted is not None else None for taken in [iter(self.given)] for wanted in outputs
-        )
 
-    def _place(self, outputs: Tuple[Any, ...], out: Any) -> Tuple[Any, ...]:
-        """The arrays of ``out``, one for each result."""
-        count = sum(wanted is not None for wanted in outputs)
-        if out is None:
-            return ()
-        arrays = tuple(out) if self.kind else (out,)
-        if len(arrays) != count:
-            raise bad_value(f"linalg.{self.op}: out has {len(arrays)} arrays; there are {count} results", "E_ARGUMENT")
-        return arrays
+def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[Any, ...]:
+    """The outputs with the arrays of ``out`` in place of those that are wanted."""
+    count = sum(wanted is not None for wanted in outputs)
+    arrays = tuple(out) if several else (out,)
+    if len(arrays) != count:
+        raise bad_value(f"linalg.{op}: out has {len(arrays)} arrays; there are {count} results", "E_ARGUMENT")
+    _refuse_masks(**{f"out{i}": array for i, array in enumerate(arrays)})
+    taken = iter(arrays)
+    return tuple(None if wanted is None else next(taken) for wanted in outputs)
 
-    def call(self, settings: SettingsArgument, explain: bool) -> Any:
-        names = _INPUTS.get(self.op, ("A", "B"))
-        _refuse_masks(**dict(zip(names, self.inputs)), **{f"out{i}": array for i, array in enumerate(self.given)})
-        return _core.linalg(self.op, self.inputs, self.outputs, settings=_own(settings), explain=explain, **self.words)
 
-    def run(self, settings: SettingsArgument) -> Any:
-        made = self.call(settings, False)
-        results = tuple(
-            given if result is None else _like(result, *self.inputs)
-            for given, result, wanted in zip(self.outputs, made, self.outputs)
-            if wanted is not None
-        )
-        return self.kind(*results) if self.kind else results[0]
+def _call(request: Request, settings: SettingsArgument, explain: bool) -> Tuple[Any, Tuple[Any, ...]]:
+    """What the extension returns, and the outputs that it was given."""
+    op, inputs, outputs, kind, out, words = request
+    if _may_be_masked(inputs):
+        _refuse_masks(**dict(zip(_INPUTS.get(op, ("A", "B")), inputs)))
+    if out is not None:
+        outputs = _place(op, outputs, kind is not None, out)
+    return _core.linalg(op, inputs, outputs, _own(settings), explain, **words), outputs
+
+
+def _run(request: Request, settings: SettingsArgument) -> Any:
+    made, outputs = _call(request, settings, False)
+    inputs, kind = request[1], request[3]
+    results = []
+    for given, result in zip(outputs, made):
+        if given is not None:
+            one = given if result is None else _like(result, *inputs)
+            if kind is None:
+                return one
+            results.append(one)
+    return kind(*results) if kind else None
 
 
 def _operation(function: Function) -> Function:
@@ -162,10 +165,10 @@ def _operation(function: Function) -> Function:
 
     @functools.wraps(function)
     def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:
-        return function(*arguments, **names).run(settings)
+        return _run(function(*arguments, **names), settings)
 
     def explain(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Dict[str, Any]:
-        found: Dict[str, Any] = function(*arguments, **names).call(settings, True)
+        found: Dict[str, Any] = _call(function(*arguments, **names), settings, True)[0]
         return found
 
     _EXPLAINERS[run] = explain
@@ -177,14 +180,14 @@ Results = TypeVar("Results")
 
 def _ask(op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any) -> Any:
     """For one result. An output is True where it is wanted, False where an empty array takes its place, else None."""
-    return _Request(op, inputs, outputs, None, out, **words)
+    return (op, inputs, outputs, None, out, words)
 
 
 def _ask_for(
     kind: Callable[..., Results], op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any
 ) -> Results:
     """For several, as a tuple with names."""
-    return cast(Results, _Request(op, inputs, outputs, kind, out, **words))
+    return cast(Results, (op, inputs, outputs, kind, out, words))
 
 
 # ---- Inverses and solutions ----

@@ -284,11 +284,15 @@ static bool bring(core_state *state, operand *to, PyObject *array, const char *n
     return taken || name_refused(state, array, name);
 }
 
+void core_operand_clear(operand *held) {
+    memset(&held->tensor, 0, sizeof held->tensor);
+    memset(&held->buffer, 0, sizeof held->buffer);
+    held->managed = NULL;
+    held->versioned = NULL;
+}
+
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
-    memset(&to->tensor, 0, sizeof to->tensor);
-    memset(&to->buffer, 0, sizeof to->buffer);
-    to->managed = NULL;
-    to->versioned = NULL;
+    core_operand_clear(to);
     if (!bring(state, to, array, name, writable)) {
         core_operand_release(to);
         return false;

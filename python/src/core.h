@@ -120,7 +120,8 @@ typedef struct operand {
 
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable);
-void core_operand_release(operand *held); /* fine for one that is all zeros */
+void core_operand_clear(operand *held);   /* makes one that holds nothing */
+void core_operand_release(operand *held); /* fine for one that holds nothing */
 
 /* ---- tensor.c ---- */
 

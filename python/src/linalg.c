@@ -2,6 +2,7 @@
  * (python/backplane/linalg.py); here are arrays, memory for results, and the call without the interpreter's lock. */
 #include "core.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- Arguments ---- */
@@ -22,16 +23,30 @@ typedef struct calculation {
     bp_linalg_call call;
     const char *name; /* of the operation */
     int inputs, outputs;
-    operand arrays[BP_LINALG_OPERANDS];
     DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of the library's, until it is a Tensor */
-    DLTensor results[BP_LINALG_OPERANDS];                /* as the library sees outputs: without dimensions kept */
-    int64_t shapes[BP_LINALG_OPERANDS][BP_MAX_NDIM], strides[BP_LINALG_OPERANDS][BP_MAX_NDIM];
     bool keepdim;
-    int dims[2]; /* of the input's that are the matrix, in order */
     double rtol, atol;
     const bp_options *options;
     PyObject *options_owner;
+    /* From here on large, and nothing is read that was not written before. */
+    int dims[2]; /* of the input's that are the matrix, in order */
+    operand arrays[BP_LINALG_OPERANDS];
+    DLTensor results[BP_LINALG_OPERANDS]; /* as the library sees outputs: without dimensions kept */
+    int64_t shapes[BP_LINALG_OPERANDS][BP_MAX_NDIM], strides[BP_LINALG_OPERANDS][BP_MAX_NDIM];
 } calculation;
+
+/* Too much for a thread's stack, and too much to be cleared for a small matrix. NULL: no memory. */
+static calculation *begin(core_state *state) {
+    calculation *of = PyMem_Malloc(sizeof *of);
+    if (of) {
+        memset(of, 0, offsetof(calculation, dims));
+        of->state = state;
+        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+            core_operand_clear(&of->arrays[i]);
+        }
+    }
+    return of;
+}
 
 static int count_names(const char *names) {
     int count = *names != '\0';
@@ -45,7 +60,10 @@ static void name_of(const char *names, int index, char *buffer, size_t size) {
     for (; index > 0; index--) {
         names = strchr(names, ',') + 1;
     }
-    PyOS_snprintf(buffer, size, "%.*s", (int)strcspn(names, ","), names);
+    size_t length = strcspn(names, ",");
+    length = length < size - 1 ? length : size - 1;
+    memcpy(buffer, names, length);
+    buffer[length] = '\0';
 }
 
 static bool find_operation(calculation *of) {
@@ -247,18 +265,18 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
 /* ---- The call ---- */
 
 static bool parse(calculation *of, PyObject *values, PyObject *names, int *explain) {
-    static char *known[] = {"",          "",      "",     "mode", "upper", "right", "adjoint", "unitriangular",
-                            "hermitian", "check", "rtol", "atol", "order", "dim",   "keepdim", "settings",
-                            "explain",   NULL};
+    static char *known[] = {
+        "",          "",      "",     "",     "",      "mode", "upper",   "right", "adjoint", "unitriangular",
+        "hermitian", "check", "rtol", "atol", "order", "dim",  "keepdim", NULL};
     PyObject *inputs, *outputs, *rtol = Py_None, *atol = Py_None, *dim = Py_None, *settings = Py_None;
     const char *mode = "";
     int keepdim = 0;
     bp_linalg_call *call = &of->call;
     call->struct_size = sizeof *call;
-    return PyArg_ParseTupleAndKeywords(values, names, "sO!O!|$sppppppOOdOpOp:linalg", known, &of->name, &PyTuple_Type,
-                                       &inputs, &PyTuple_Type, &outputs, &mode, &call->upper, &call->right,
-                                       &call->adjoint, &call->unitriangular, &call->hermitian, &call->check, &rtol,
-                                       &atol, &call->order, &dim, &keepdim, &settings, explain) &&
+    return PyArg_ParseTupleAndKeywords(values, names, "sO!O!|Op$sppppppOOdOp:linalg", known, &of->name, &PyTuple_Type,
+                                       &inputs, &PyTuple_Type, &outputs, &settings, explain, &mode, &call->upper,
+                                       &call->right, &call->adjoint, &call->unitriangular, &call->hermitian,
+                                       &call->check, &rtol, &atol, &call->order, &dim, &keepdim) &&
            ((of->keepdim = keepdim), find_operation(of)) && find_mode(of, mode) &&
            read_tolerance(rtol, &of->rtol, &call->rtol) && read_tolerance(atol, &of->atol, &call->atol) &&
            core_options(of->state, settings, &of->options, &of->options_owner) && read_inputs(of, inputs, dim) &&
@@ -312,12 +330,11 @@ static void release(calculation *of) {
 PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
     int explain = 0;
     PyObject *result = NULL;
-    calculation *of = PyMem_Calloc(1, sizeof *of); /* too much for a thread's stack */
+    core_state *state = core_state_of(module);
+    calculation *of = begin(state);
     if (!of) {
         return PyErr_NoMemory();
     }
-    core_state *state = core_state_of(module);
-    of->state = state;
     core_leave_dropped();
     if (parse(of, values, names, &explain)) {
         result = explain ? core_explanation(state, explain_call, of) : calculate(of);
