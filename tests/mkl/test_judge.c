@@ -1,104 +1,8 @@
-/* test_judge.c - what the mkl provider refuses and why, and what it promises; and libraries that lack something, played
- * by functions of this file. */
-#include "mkl/support_mkl.h"
+/* test_judge.c - what the mkl provider refuses and why, and what it promises; and libraries that lack something or
+ * fail. */
+#include "mkl/support_dfti.h"
 
-#include "dispatch/internal.h"
-
-#include <stdio.h>
 #include <string.h>
-
-static bp_host host;
-static const char *lacks; /* a name that the double does not know */
-static long fails;        /* the error of its commits */
-static int described, freed;
-
-static long create(void **descriptor, int precision, int domain, long rank, ...) {
-    static char one;
-    (void)precision, (void)domain, (void)rank;
-    *descriptor = &one;
-    described++;
-    return 0;
-}
-
-static long set_value(void *descriptor, int parameter, ...) {
-    (void)descriptor, (void)parameter;
-    return 0;
-}
-
-static long commit(void *descriptor) {
-    (void)descriptor;
-    return fails;
-}
-
-static long compute(void *descriptor, void *in, ...) {
-    (void)descriptor, (void)in;
-    return fails;
-}
-
-static long give_back(void **descriptor) {
-    (void)descriptor;
-    freed++;
-    return 0;
-}
-
-static char *words(long error) {
-    static char text[32];
-    snprintf(text, sizeof text, "its error %ld", error);
-    return text;
-}
-
-static int one_thread(int want) {
-    return want;
-}
-
-static int max_threads(void) {
-    return 1;
-}
-
-static const struct {
-    const char *name;
-    void (*function)(void);
-} functions[] = {
-    {"DftiCreateDescriptor", (void (*)(void))create},    {"DftiSetValue", (void (*)(void))set_value},
-    {"DftiCommitDescriptor", (void (*)(void))commit},    {"DftiComputeForward", (void (*)(void))compute},
-    {"DftiComputeBackward", (void (*)(void))compute},    {"DftiFreeDescriptor", (void (*)(void))give_back},
-    {"DftiErrorMessage", (void (*)(void))words},         {"MKL_Set_Num_Threads_Local", (void (*)(void))one_thread},
-    {"MKL_Get_Max_Threads", (void (*)(void))max_threads}};
-
-static bp_status open_double(const bp_library_info *library, void **handle) {
-    (void)library;
-    *handle = &host;
-    return BP_OK;
-}
-
-static void *symbol_of_double(void *handle, const char *name) {
-    void *address = NULL;
-    (void)handle;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (strcmp(functions[i].name, name) == 0 && !(lacks && strcmp(lacks, name) == 0)) {
-            memcpy(&address, &functions[i].function, sizeof address);
-        }
-    }
-    return address;
-}
-
-static void *open_mkl_double(void) {
-    static bp_library_info row = {.struct_size = sizeof row,
-                                  .id = "mkl",
-                                  .family = "mkl",
-                                  .kinds = BP_LIB_FFT,
-                                  .path = "/lib/libmkl_rt.so",
-                                  .threading = "libiomp5",
-                                  .kernels = "avx2",
-                                  .int_bits = 32};
-    void *instance = NULL;
-    host = *bp__host();
-    host.open_library = open_double;
-    host.symbol = symbol_of_double;
-    described = freed = 0;
-    assert_int_equal(bp_provider_mkl.open(&host, &row, &instance), BP_OK);
-    return instance;
-}
 
 static bp_problem plain(void) {
     bp_problem p = {.op = BP_OP_FFT, .dtype = BP_C128, .policy = {.threads = 1}};
@@ -118,7 +22,7 @@ static void refused(void *instance, const bp_problem *problem, bp_reason reason,
 
 static void test_refusals(void **state) {
     (void)state;
-    void *instance = open_mkl_double();
+    void *instance = test_open_dfti();
     bp_problem problem = plain();
     assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem.op = BP_OP_GEMM;
@@ -152,7 +56,7 @@ static void test_refusals(void **state) {
 
 static void test_notes(void **state) {
     (void)state;
-    void *instance = open_mkl_double();
+    void *instance = test_open_dfti();
     bp_problem problem = plain();
     assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).notes,
                      BP_NOTE_ACCUMULATES_F64 | BP_NOTE_PROPAGATES_NAN);
@@ -165,15 +69,14 @@ static void test_notes(void **state) {
 
 static void test_missing_symbols(void **state) {
     (void)state;
-    for (size_t i = 0; i < 7; i++) {
-        void *instance = open_mkl_double();
+    for (int i = 0; test_dfti_name(i); i++) {
+        void *instance = test_open_dfti();
         bp_problem problem = plain();
         bp_verdict verdict = {.struct_size = sizeof verdict};
         bp_prepared *prepared;
-        lacks = functions[i].name;
+        dfti.lacks = test_dfti_name(i);
         assert_int_equal(bp_provider_mkl.plan(instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
-        assert_non_null(strstr(bp_last_error(), lacks));
-        lacks = NULL;
+        assert_non_null(strstr(bp_last_error(), dfti.lacks));
         bp_provider_mkl.close(instance);
     }
 }
@@ -183,28 +86,28 @@ static void test_errors(void **state) {
     (void)state;
     static double memory[2][32];
     void *operands[] = {memory[0], memory[1]};
-    void *instance = open_mkl_double();
+    void *instance = test_open_dfti();
     bp_problem problem = plain();
     bp_verdict verdict = {.struct_size = sizeof verdict};
     bp_prepared *prepared;
-    for (fails = 1; fails < 3; fails++) {
-        bp_status wanted = fails == 1 ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED;
+    for (dfti.fails = 1; dfti.fails < 3; dfti.fails++) {
+        bp_status wanted = dfti.fails == 1 ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED;
         assert_int_equal(bp_provider_mkl.plan(instance, &problem, &verdict, &prepared), wanted);
-        assert_non_null(strstr(bp_last_error(), words(fails)));
-        assert_int_equal(freed, described);
+        assert_non_null(strstr(bp_last_error(), test_dfti_words(dfti.fails)));
+        assert_int_equal(dfti.freed, dfti.described);
     }
     for (int walked = 0; walked < 2; walked++) {
-        fails = 0;
+        dfti.fails = 0;
         problem.of.fft.batch_ndim = walked;
         problem.of.fft.batch = problem.of.fft.batch_shape[0] = 2; /* broadcast: not left to MKL */
         prepared = test_plan(&bp_provider_mkl, instance, &problem);
         assert_int_equal(prepared->execute(prepared, operands), BP_OK);
-        fails = 3;
+        dfti.fails = 3;
         assert_int_equal(prepared->execute(prepared, operands), BP_E_UNSUPPORTED);
         prepared->destroy(prepared);
-        assert_int_equal(freed, described);
+        assert_int_equal(dfti.freed, dfti.described);
     }
-    fails = 0;
+    dfti.fails = 0;
     bp_provider_mkl.close(instance);
 }
 
