@@ -3,6 +3,7 @@
 #include "fftw/support_fftw.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,33 +13,45 @@ static const char *lacks; /* a name that the double does not know */
 static bool no_plan;      /* its planner gives none */
 static bool foreign;      /* the file with threads belongs to another library */
 static bool refuses_opening;
-static bool slow; /* measuring for several threads takes all the time there is */
+static int slow_from; /* measuring for so many threads takes all the time there is; 0: for none */
 static int opened, destroyed, threads_of_planner, planned_with, callbacks;
 static unsigned flags_seen[4];
 static double limits[8];
 static int plans, limit_count;
 static char a_plan, other_plan;
+static void *planned_in, *planned_out;
+
+/* What its planner knows of plans that it has measured, and how many copies of that are about. */
+static char wisdom[16], planned_knowing[16];
+static int wisdom_copies;
 
 static void *plan_dft(int rank, const bp__fftw_dim *dims, int many, const bp__fftw_dim *howmany, void *in, void *out,
                       int sign, unsigned flags) {
-    (void)rank, (void)dims, (void)many, (void)howmany, (void)in, (void)out, (void)sign;
+    (void)rank, (void)dims, (void)many, (void)howmany, (void)sign;
+    planned_in = in;
+    planned_out = out;
+    strcpy(planned_knowing, wisdom);
+    strcpy(wisdom, "of this plan");
     flags_seen[plans++ % 4] = flags;
     planned_with = threads_of_planner;
-    if (slow && threads_of_planner > 1) {
+    if (slow_from && threads_of_planner >= slow_from) {
         nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
     }
     return no_plan ? NULL : plans % 2 ? &a_plan : &other_plan;
 }
 
-static void *executed_with;
+static void *executed_with, *executed_in, *executed_out, *last_destroyed;
+static int executed;
 
 static void execute(void *const plan, void *in, void *out) {
-    (void)in, (void)out;
     executed_with = plan;
+    executed_in = in;
+    executed_out = out;
+    executed++;
 }
 
 static void destroy(void *plan) {
-    (void)plan;
+    last_destroyed = plan;
     destroyed++;
 }
 
@@ -69,8 +82,24 @@ static void set_callback(void (*loop)(void *(*)(char *), char *, size_t, int, vo
     callbacks += loop != NULL && data != NULL;
 }
 
-static char *no_wisdom(void) {
-    return NULL;
+static void forget(void) {
+    wisdom[0] = 0;
+}
+
+static char *export_wisdom(void) {
+    wisdom_copies++;
+    return strdup(wisdom);
+}
+
+/* As FFTW's: it adds to what is known. */
+static int import_wisdom(const char *text) {
+    snprintf(wisdom + strlen(wisdom), sizeof wisdom - strlen(wisdom), "%s", text);
+    return 1;
+}
+
+static void free_wisdom(void *text) {
+    wisdom_copies--;
+    free(text);
 }
 
 typedef struct named {
@@ -87,10 +116,10 @@ static const named functions[] = {{"plan_guru64_dft", (void (*)(void))plan_dft},
                                   {"destroy_plan", (void (*)(void))destroy},
                                   {"alignment_of", (void (*)(void))alignment},
                                   {"set_timelimit", (void (*)(void))limit},
-                                  {"forget_wisdom", nothing},
-                                  {"export_wisdom_to_string", (void (*)(void))no_wisdom},
-                                  {"import_wisdom_from_string", nothing},
-                                  {"free", nothing},
+                                  {"forget_wisdom", forget},
+                                  {"export_wisdom_to_string", (void (*)(void))export_wisdom},
+                                  {"import_wisdom_from_string", (void (*)(void))import_wisdom},
+                                  {"free", (void (*)(void))free_wisdom},
                                   {"init_threads", (void (*)(void))yes},
                                   {"plan_with_nthreads", (void (*)(void))with_threads},
                                   {"planner_nthreads", (void (*)(void))count_of_threads},
@@ -132,7 +161,8 @@ static void open_doubles(doubles *d) {
     d->threads.id = "fftw-threads";
     d->library.path = "/lib/libfftw3.so";
     d->threads.path = "/lib/libfftw3_threads.so";
-    opened = destroyed = plans = limit_count = callbacks = planned_with = 0;
+    opened = destroyed = plans = limit_count = callbacks = planned_with = executed = 0;
+    strcpy(wisdom, "measured");
     threads_of_planner = 1;
     assert_int_equal(bp_provider_fftw.open(&host, &d->library, &d->instance), BP_OK);
     assert_int_equal(bp_provider_fftw.open(&host, &d->threads, &d->beside), BP_OK);
@@ -142,7 +172,8 @@ static void close_doubles(doubles *d) {
     bp_provider_fftw.close(d->instance);
     bp_provider_fftw.close(d->beside);
     lacks = NULL;
-    no_plan = foreign = refuses_opening = slow = false;
+    no_plan = foreign = refuses_opening = false;
+    slow_from = 0;
 }
 
 static bp_problem large(void) {
@@ -267,28 +298,103 @@ static void test_efforts(void **state) {
     }
 }
 
-/* Where the time runs out with several threads, a plan that was measured for one is better than none. */
+/* Where the time runs out with several threads, a plan that was measured for one is better than none; where it runs out
+ * for that one too, the first one stays. */
 static void test_time_runs_out(void **state) {
     (void)state;
-    doubles d;
-    open_doubles(&d);
-    slow = true;
-    bp_problem problem = large();
-    problem.policy.fft_planner = 0;
-    bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
-    assert_int_equal(plans, 2);
-    assert_int_equal(planned_with, 1);
-    assert_int_equal(destroyed, 1);
-    prepared->destroy(prepared);
-    assert_int_equal(destroyed, 2);
-    close_doubles(&d);
+    for (int from = 1; from <= 2; from++) {
+        static _Alignas(64) char memory[2][64];
+        void *operands[] = {memory[0], memory[1]};
+        doubles d;
+        open_doubles(&d);
+        slow_from = from;
+        bp_problem problem = large();
+        problem.policy.fft_planner = 0;
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+        assert_int_equal(plans, 2);
+        assert_int_equal(planned_with, 1);
+        assert_int_equal(destroyed, 1);
+        assert_ptr_equal(last_destroyed, from == 1 ? &other_plan : &a_plan);
+        assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+        assert_ptr_equal(executed_with, from == 1 ? &a_plan : &other_plan);
+        prepared->destroy(prepared);
+        assert_int_equal(destroyed, 2);
+        assert_ptr_equal(last_destroyed, executed_with);
+        close_doubles(&d);
+    }
+}
+
+/* What was measured before takes no part in a plan that must be the same in every run, and is there again after it. */
+static void test_wisdom(void **state) {
+    (void)state;
+    for (uint8_t deterministic = 0; deterministic < 3; deterministic++) {
+        doubles d;
+        open_doubles(&d);
+        bp_problem problem = large();
+        problem.policy.deterministic = deterministic;
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+        assert_string_equal(planned_knowing, deterministic ? "" : "measured");
+        assert_string_equal(wisdom, deterministic ? "measured" : "of this plan");
+        assert_int_equal(wisdom_copies, 0);
+        prepared->destroy(prepared);
+        close_doubles(&d);
+    }
+}
+
+/* A transform in place is planned in place, whether its memory is used for measuring or not. */
+static void test_places(void **state) {
+    (void)state;
+    static _Alignas(64) char memory[2][64 * 16];
+    for (uint8_t planner = 0; planner < 4; planner++) {
+        for (uint8_t in_place = 0; in_place < 2; in_place++) {
+            doubles d;
+            open_doubles(&d);
+            void *operands[] = {memory[0], memory[!in_place]};
+            bp_problem problem = large();
+            problem.of.fft.n[0] = 64;
+            problem.of.fft.in_place = in_place;
+            problem.policy.fft_planner = planner;
+            bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+            assert_int_equal(planned_in == planned_out, in_place);
+            assert_int_equal((flags_seen[0] & BP__FFTW_PRESERVE_INPUT) != 0, !in_place);
+            assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+            assert_ptr_equal(executed_in, operands[0]);
+            assert_ptr_equal(executed_out, operands[1]);
+            prepared->destroy(prepared);
+            close_doubles(&d);
+        }
+    }
+}
+
+/* With deterministic=threads each item is a call of its own, on one thread. */
+static void test_items_alone(void **state) {
+    (void)state;
+    static _Alignas(64) char memory[2][5 * 64 * 16];
+    void *operands[] = {memory[0], memory[1]};
+    for (uint8_t deterministic = 0; deterministic < 3; deterministic++) {
+        doubles d;
+        open_doubles(&d);
+        bp_problem problem = large();
+        problem.policy.deterministic = deterministic;
+        assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, deterministic == 2 ? 1 : 3);
+        problem.of.fft.n[0] = 64;
+        problem.of.fft.batch_ndim = 1;
+        problem.of.fft.batch = problem.of.fft.batch_shape[0] = 5;
+        problem.of.fft.batch_in[0] = problem.of.fft.batch_out[0] = 64;
+        bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
+        assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+        assert_int_equal(executed, deterministic == 2 ? 5 : 1);
+        assert_ptr_equal(executed_in, memory[0] + (executed - 1) * 64 * 16);
+        prepared->destroy(prepared);
+        close_doubles(&d);
+    }
 }
 
 /* Too large to be copied: a second plan serves odd addresses, and all where bits must not depend on them. */
 static void test_large(void **state) {
     (void)state;
     static _Alignas(64) char memory[128];
-    void *aligned[] = {memory, memory + 64}, *odd[] = {memory, memory + 16};
+    void *aligned[] = {memory, memory + 64}, *odd[] = {memory + 16, memory + 80};
     for (uint8_t deterministic = 0; deterministic < 2; deterministic++) {
         doubles d;
         open_doubles(&d);
@@ -302,6 +408,8 @@ static void test_large(void **state) {
         assert_ptr_equal(executed_with, &a_plan);
         assert_int_equal(prepared->execute(prepared, odd), BP_OK);
         assert_ptr_equal(executed_with, deterministic ? &a_plan : &other_plan);
+        assert_ptr_equal(executed_in, odd[0]); /* no copy is made for it */
+        assert_ptr_equal(executed_out, odd[1]);
         prepared->destroy(prepared);
         assert_int_equal(destroyed, plans);
         close_doubles(&d);
@@ -319,6 +427,8 @@ int main(void) {
         cmocka_unit_test(test_no_plan),         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_efforts),         cmocka_unit_test(test_large),
         cmocka_unit_test(test_time_runs_out),   cmocka_unit_test(test_count_of_the_program),
+        cmocka_unit_test(test_wisdom),          cmocka_unit_test(test_places),
+        cmocka_unit_test(test_items_alone),
     };
     return cmocka_run_group_tests_name("doubles", tests, NULL, count_blocks);
 }

@@ -141,6 +141,7 @@ static void test_measured(void **state) {
         test_transform t = {.kind = (bp_fft_kind)(i % 3), .single = i / 3 % 2, .planner = i / 6 % 2 ? MEASURE : 0};
         t.inverse = t.kind == BP_FFT_C2R;
         t.in = t.out = (test_order)(i / 12 % 4);
+        t.in_place = t.kind == BP_FFT_C2C && i / 3 % 2;
         memcpy(t.n, i % 5 == 0 ? (int64_t[]){12, 10} : (int64_t[]){128, 0}, 2 * sizeof *t.n);
         memcpy(t.batch, (int64_t[]){4, 0}, sizeof t.batch);
         run(&t);

@@ -108,6 +108,10 @@ static int get_threads(void) {
     return dfti.threads == 0 || dfti.threads > dfti.most_threads ? dfti.most_threads : dfti.threads;
 }
 
+static int threading_layer(void) {
+    return dfti.layer;
+}
+
 /* ---- The library ---- */
 
 typedef void (*function)(void);
@@ -119,7 +123,7 @@ static const struct {
     {"DftiCommitDescriptor", (function)commit},          {"DftiComputeForward", (function)compute_forward},
     {"DftiComputeBackward", (function)compute_backward}, {"DftiFreeDescriptor", (function)give_back},
     {"DftiErrorMessage", (function)test_dfti_words},     {"MKL_Set_Num_Threads_Local", (function)set_threads},
-    {"MKL_Get_Max_Threads", (function)get_threads}};
+    {"MKL_Get_Max_Threads", (function)get_threads},      {"mkl_sdl_get_threading_layer", (function)threading_layer}};
 
 const char *test_dfti_name(int number) {
     return number < 7 ? functions[number].name : NULL;
@@ -156,7 +160,7 @@ void *test_open_dfti(void) {
     host = *bp__host();
     host.open_library = open_double;
     host.symbol = symbol_of_double;
-    dfti = (test_dfti){.most_threads = 8};
+    dfti = (test_dfti){.most_threads = 8, .layer = -1};
     assert_int_equal(bp_provider_mkl.open(&host, &row, &instance), BP_OK);
     return instance;
 }

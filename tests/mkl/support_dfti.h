@@ -31,6 +31,7 @@ typedef struct test_dfti {
     long fails;        /* the error of commits and computations; 0: none */
     int fails_at;      /* a parameter that cannot be set */
     int most_threads;  /* that it grants */
+    int layer;         /* the threading that it runs on: 0 survives fork, -1 is not known */
     /* What it keeps. */
     test_dfti_descriptor descriptor[TEST_DFTI_DESCRIPTORS];
     test_dfti_call call[TEST_DFTI_CALLS];

@@ -137,28 +137,74 @@ static void test_by_two(void **state) {
     bp_provider_mkl.close(instance);
 }
 
+/* What lies between the stages of a large one is the memory of one item. */
+static void test_large(void **state) {
+    (void)state;
+    void *instance = test_open_dfti();
+    const test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
+    test_operands o;
+    bp_verdict verdict;
+    plan_and_run(instance, &t, &verdict, &o);
+    assert_int_equal(dfti.calls, 30);
+    for (int item = 0; item < 15; item++) {
+        const test_dfti_call *from = &dfti.call[2 * item], *to = from + 1;
+        assert_ptr_equal(from->in, o.in.first + item * 96 * 65 * 16);
+        assert_ptr_equal(from->out, dfti.call[0].out);
+        assert_ptr_equal(to->in, from->out);
+        assert_ptr_equal(to->out, o.out.first + item * 96 * 128 * 8);
+    }
+    test_give_back(&o);
+    bp_provider_mkl.close(instance);
+}
+
+/* Strides of dimensions of size 1 are 0 in a problem, and DFTI need not take that. */
+static void test_ones(void **state) {
+    (void)state;
+    void *instance = test_open_dfti();
+    static const test_transform of_one[] = {{.n = {1}}, {.kind = BP_FFT_R2C, .n = {1}}, {.n = {1, 5}}, {.n = {5, 1}}};
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+        test_operands o;
+        bp_verdict verdict;
+        plan_and_run(instance, &of_one[i], &verdict, &o);
+        const test_dfti_descriptor *d = &dfti.descriptor[0];
+        assert_int_equal(d->rank, 1);
+        assert_int_equal(d->n[0], i < 2 ? 1 : 5);
+        assert_int_equal(d->in[1], 1);
+        assert_int_equal(d->out[1], 1);
+        test_give_back(&o);
+    }
+    bp_provider_mkl.close(instance);
+}
+
 /* The limit in a descriptor and the count around its calls are the verdict's, or what the library grants of it; a
  * descriptor for one thread needs no count around it. */
-static void test_threads(void **state) {
-    (void)state;
+static void check_threads(int layer) {
     static const int allowed[] = {1, 2, 3, 6};
     void *instance = test_open_dfti();
     test_make_threads_cheap(instance);
+    dfti.layer = layer;
+    dfti.most_threads = 5;
     for (int i = 0; i < 4; i++) {
         const test_transform t = {.n = {64, 48}, .batch = {20}, .threads = allowed[i]};
+        const int wanted = allowed[i] > 5 ? 5 : allowed[i];
         test_operands o;
         bp_verdict verdict;
-        dfti.most_threads = 5;
         dfti.threads = 4; /* the program's own */
         plan_and_run(instance, &t, &verdict, &o);
-        const int wanted = allowed[i] > 5 ? 5 : allowed[i];
         assert_int_equal(verdict.threads, allowed[i]);
         assert_int_equal(dfti.descriptor[0].threads, wanted);
-        assert_int_equal(dfti.call[0].threads, allowed[i] == 1 ? 4 : wanted);
+        assert_int_equal(dfti.call[0].threads, wanted == 1 ? 4 : wanted);
         assert_int_equal(dfti.threads, 4);
         test_give_back(&o);
     }
     bp_provider_mkl.close(instance);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (int layer = -1; layer <= 0; layer++) {
+        check_threads(layer);
+    }
 }
 
 /* Whatever of a description the library does not take, there is no plan, and nothing is left behind. */
@@ -186,8 +232,9 @@ static void test_refused_values(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_described), cmocka_unit_test(test_single),
-                                       cmocka_unit_test(test_by_two), cmocka_unit_test(test_threads),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_described),     cmocka_unit_test(test_single),
+                                       cmocka_unit_test(test_by_two),        cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_large),         cmocka_unit_test(test_ones),
                                        cmocka_unit_test(test_refused_values)};
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
