@@ -5,7 +5,8 @@ _backplane_settings() {
 }
 
 # Options that are not for all operations.
-_backplane_own_options="--alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
+_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --seed --path"
+_backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
 _backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord"
 
 # The options of a verb.
@@ -17,12 +18,12 @@ _backplane_options() {
         set) echo "--unset" ;;
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
-        path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --seconds --seed --dtype --json" ;;
+        path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         compare) echo "--repeat --set --bf16 --json" ;;
     esac
 }
 
-_backplane_operations="matmul gemm
+_backplane_operations="matmul gemm einsum
     fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
     fftshift ifftshift
     inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals

@@ -88,13 +88,13 @@ static const char *const many_options[] = {"s", "dim", "norm", NULL};
 static const char *const shift_options[] = {"dim", NULL};
 
 #define TRANSFORM(number, NAME, text, many)                                                                            \
-    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain},                                    \
-        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain},                           \
-        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain},
+    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false},                             \
+        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false},                    \
+        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false},
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false},
     {.name = NULL},
 };

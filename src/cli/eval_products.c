@@ -80,7 +80,7 @@ static bp_status explain_gemm(const cli_job *job, bp_explanation **explanation) 
 static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b", NULL};
 
 const cli_operation operations_products[] = {
-    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul},
-    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm},
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false},
     {.name = NULL},
 };

@@ -8,7 +8,7 @@
 int operand_shape(const char *text, int *ndim, int64_t *shape) {
     const char *at = text;
     *ndim = 0;
-    do {
+    while (*at) {
         char *end = NULL;
         errno = 0;
         long long size = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
@@ -21,7 +21,7 @@ int operand_shape(const char *text, int *ndim, int64_t *shape) {
         if (*end && !*at) {
             return cli_fail(CLI_USAGE, "'%s' is not a shape: a size is missing at its end.", text);
         }
-    } while (*at);
+    }
     return CLI_OK;
 }
 

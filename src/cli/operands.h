@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "npy.h"
 
-/* "512x512", "8x64x32", "512" into a shape; CLI_USAGE and a message otherwise. */
+/* "512x512", "8x64x32", "512", or "" of a scalar, into a shape; CLI_USAGE and a message otherwise. */
 int operand_shape(const char *text, int *ndim, int64_t *shape);
 
 /* A view without data of that shape; `transposed` gives it the layout of a transposed view. */

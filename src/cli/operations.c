@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_operation *const families[] = {operations_products, operations_fft, operations_linalg};
+static const cli_operation *const families[] = {operations_products, operations_einsum, operations_fft,
+                                                operations_linalg};
 
 const cli_operation *cli_operation_at(int index) {
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -23,12 +24,24 @@ static const char *operation_name_at(const void *unused, int index) {
     return row ? row->name : NULL;
 }
 
-int job_operation(cli_job *job, const char *word) {
+/* The expression is a word of its own, between the operation and what is said of the arrays. */
+static int read_expression(cli_job *job) {
+    job->first = job->operation->expression ? 2 : 1;
+    if (job->args->count < job->first) {
+        return cli_fail(CLI_USAGE, "%s takes %s; the expression is missing.", job->operation->name,
+                        job->operation->arrays);
+    }
+    job->expression = job->operation->expression ? job->args->operands[1] : NULL;
+    return CLI_OK;
+}
+
+int job_operation(cli_job *job) {
     const cli_operation *row;
+    const char *word = job->args->operands[0];
     for (int i = 0; (row = cli_operation_at(i)); i++) {
         if (strcmp(row->name, word) == 0) {
             job->operation = row;
-            return CLI_OK;
+            return read_expression(job);
         }
     }
     return cli_fail(CLI_USAGE, "no such operation: '%s'.%s `backplane help --json` lists them.", word,
@@ -61,9 +74,19 @@ static bool is_layout(const cli_job *job, const char *option) {
     return job->dry && (strcmp(option, "trans-a") == 0 || (strcmp(option, "trans-b") == 0 && job->operation->most > 1));
 }
 
-int job_check(cli_job *job, int arrays) {
+static void make_room(cli_job *job, int arrays) {
+    job->input_count = arrays;
+    job->input_arrays = cli_allocate((size_t)arrays * sizeof *job->input_arrays);
+    job->inputs = cli_allocate((size_t)arrays * sizeof *job->inputs);
+    job->tensors = cli_allocate((size_t)arrays * sizeof *job->tensors);
+    for (int i = 0; i < arrays; i++) {
+        job->tensors[i] = &job->inputs[i].tensor;
+    }
+}
+
+int job_check(cli_job *job) {
     const cli_operation *operation = job->operation;
-    int code = CLI_OK;
+    int code = CLI_OK, arrays = job->args->count - job->first;
     for (int i = 0; i < job->args->given_count && code == CLI_OK; i++) {
         const char *option = job->args->given[i].option->name;
         char *names = takes(operation, option) || is_layout(job, option) ? NULL : takers(option);
@@ -80,7 +103,9 @@ int job_check(cli_job *job, int arrays) {
         code =
             cli_fail(CLI_USAGE, "no library takes part in %s, so that there is nothing to explain.", operation->name);
     }
-    job->input_count = arrays;
+    if (code == CLI_OK) {
+        make_room(job, arrays);
+    }
     return code;
 }
 
@@ -101,9 +126,13 @@ int job_prepare(cli_job *job) {
 
 void job_free(cli_job *job) {
     bp_options_free(job->options);
-    for (int i = 0; i < JOB_INPUTS; i++) {
+    for (int i = 0; i < job->input_count; i++) {
         npy_free(&job->input_arrays[i]);
     }
+    free(job->input_arrays);
+    free(job->inputs);
+    free(job->tensors);
+    search_free(&job->search);
     for (int i = 0; i < JOB_RESULTS; i++) {
         npy_free(&job->result_arrays[i]);
     }

@@ -8,9 +8,12 @@
 #define BP_CLI_OPERATIONS_H
 
 #include "operands.h"
+#include "search.h"
 
-#define JOB_INPUTS 4
+#include <limits.h>
+
 #define JOB_RESULTS 6
+#define JOB_MANY INT_MAX
 
 typedef struct cli_operation cli_operation;
 
@@ -40,20 +43,25 @@ typedef struct cli_job {
     const cli_operation *operation;
     bool dry; /* for explain: no array has data */
     bp_options *options;
+    const char *expression; /* NULL for operations that take none */
+    int first;              /* where the words for arrays begin */
     int input_count, result_count;
-    npy_array input_arrays[JOB_INPUTS], result_arrays[JOB_RESULTS]; /* empty when dry */
-    bp_view inputs[JOB_INPUTS], results[JOB_RESULTS];
+    npy_array *input_arrays, result_arrays[JOB_RESULTS]; /* empty when dry */
+    bp_view *inputs, results[JOB_RESULTS];
+    const DLTensor **tensors; /* of the inputs */
+    cli_search search;
     union {
         product_words product;
         fft_words fft;
         linalg_words linalg;
+        bp_einsum_call einsum;
     } words;
 } cli_job;
 
 struct cli_operation {
     const char *name;           /* NULL ends a family's list */
     const char *arrays;         /* usage: "A B [C]" */
-    int least, most;            /* how many arrays it takes */
+    int least, most;            /* how many arrays it takes; most is JOB_MANY where there is no end */
     int results;                /* how many it gives at most, in the order of the -o options */
     int number;                 /* for the functions below: which of the operations that share them */
     const char *const *options; /* names of those that not all operations take; ends with NULL */
@@ -61,10 +69,11 @@ struct cli_operation {
     int (*prepare)(cli_job *job);
     bp_status (*run)(cli_job *job);
     bp_status (*explain)(const cli_job *job, bp_explanation **explanation); /* NULL: no library takes part */
+    bool expression; /* the first word is one; the arrays follow */
 };
 
 /* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_fft[], operations_linalg[];
+extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[];
 
 /* The options of the families, for the tables of both verbs. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -98,11 +107,13 @@ extern const cli_operation operations_products[], operations_fft[], operations_l
 
 const cli_operation *cli_operation_at(int index); /* NULL past the end */
 
-/* The operation of that name for this job; CLI_USAGE and suggestions when there is none. */
-int job_operation(cli_job *job, const char *word);
+/* The operation that the first word names for this job, and its expression; CLI_USAGE and suggestions when there is
+ * none. */
+int job_operation(cli_job *job);
 
-/* Whether the options and the number of arrays are the operation's; CLI_USAGE and a message when not. */
-int job_check(cli_job *job, int arrays);
+/* Whether the options and the number of arrays (the words from job->first on) are the operation's; CLI_USAGE and a
+ * message when not. Makes room for the arrays. */
+int job_check(cli_job *job);
 
 /* Whether that option is the operation's own. */
 bool job_takes(const cli_job *job, const char *option);

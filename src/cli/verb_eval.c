@@ -16,10 +16,10 @@ static bool is_pipe(const char *path) {
     return path && path[0] == '-' && !path[1];
 }
 
-static int check_pipe(const cli_args *args) {
+static int check_pipe(const cli_job *job) {
     int from_pipe = 0;
-    for (int i = 1; i < args->count; i++) {
-        from_pipe += is_pipe(args->operands[i]);
+    for (int i = 0; i < job->input_count; i++) {
+        from_pipe += is_pipe(job->args->operands[job->first + i]);
     }
     return from_pipe > 1 ? cli_fail(CLI_USAGE, "standard input can give one array only.") : CLI_OK;
 }
@@ -86,7 +86,7 @@ static int read_inputs(cli_job *job) {
     unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
     int code = CLI_OK;
     for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
-        code = operand_read(job->args->operands[i + 1], flags, &job->input_arrays[i], &job->inputs[i]);
+        code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);
     }
     return code;
 }
@@ -162,9 +162,9 @@ static int compute(cli_job *job, const targets *to) {
 static int eval(const cli_args *args) {
     cli_job job = {.args = args};
     targets to = {.count = 0};
-    int code = job_operation(&job, args->operands[0]);
-    code = code == CLI_OK ? job_check(&job, args->count - 1) : code;
-    code = code == CLI_OK ? check_pipe(args) : code;
+    int code = job_operation(&job);
+    code = code == CLI_OK ? job_check(&job) : code;
+    code = code == CLI_OK ? check_pipe(&job) : code;
     code = code == CLI_OK ? read_targets(&job, &to) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? read_inputs(&job) : code;
@@ -183,6 +183,7 @@ static const cli_option options[] = {
     {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
     {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
     OPTIONS_PRODUCTS,
+    OPTIONS_SEARCH,
     OPTIONS_FFT,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
@@ -191,12 +192,12 @@ static const cli_option options[] = {
 const cli_verb verb_eval = {
     .name = "eval",
     .summary = "Run an operation on arrays in .npy files and write the result.",
-    .operands = "OPERATION A.npy [B.npy ...] -o OUT.npy",
-    .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C. Results appear whole or not "
-               "at all, and "
+    .operands = "OPERATION [EXPRESSION] A.npy [B.npy ...] -o OUT.npy",
+    .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C; einsum takes an expression "
+               "first: eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. Results appear whole or not at all, and "
                "may replace an input. - reads from standard input.",
     .least = 2,
-    .most = 1 + JOB_INPUTS,
+    .most = JOB_MANY,
     .options = options,
     .run = eval,
 };

@@ -1,9 +1,9 @@
 /* verb_path.c - `backplane path`: the order in which a product in Einstein's notation is best computed, and what it
  * costs. */
 #include "operands.h"
+#include "search.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct question {
     int count;
     bp_einsum_operand *operands;
     int64_t (*shapes)[BP_MAX_NDIM];
-    bp_einsum_search search;
+    cli_search search;
 } question;
 
 /* ---- Sizes of labels: i=10,j=20 ---- */
@@ -64,7 +64,7 @@ static int shapes_from_list(question *q, const char *text) {
     for (const char *at = text; code == CLI_OK; given++) {
         size_t length = strcspn(at, ",");
         char *piece = cli_format("%.*s", (int)length, at);
-        if (given < q->count && length > 0) {
+        if (given < q->count) {
             code = operand_shape(piece, &q->operands[given].ndim, q->shapes[given]);
         }
         free(piece);
@@ -99,53 +99,17 @@ static int read_operands(question *q, const cli_args *args) {
 
 /* ---- The search ---- */
 
-static int read_limit(const cli_args *args, int64_t *limit) {
-    const char *text = cli_value(args, "memory-limit");
-    if (text && strcmp(text, "max_input") == 0) {
-        *limit = BP_PATH_LARGEST_OPERAND;
-        return CLI_OK;
-    }
-    return cli_number(args, "memory-limit", 1, INT64_MAX, 0, limit);
-}
-
-static int read_seconds(const cli_args *args, double *seconds) {
-    const char *text = cli_value(args, "seconds");
-    char *end = NULL;
-    *seconds = text ? strtod(text, &end) : 0;
-    if (text && (end == text || *end || !isfinite(*seconds) || *seconds <= 0)) {
-        return cli_fail(CLI_USAGE, "--seconds is '%s'; it must be a number above 0.", text);
-    }
-    return CLI_OK;
-}
-
-static int read_search(question *q, const cli_args *args) {
-    bp_einsum_search *s = &q->search;
-    const char *strategy = cli_value(args, "strategy"), *minimize = cli_value(args, "minimize");
+static int read_dtype(question *q, const cli_args *args) {
     const char *dtype = cli_value(args, "dtype");
-    int64_t seed = 0;
-    *s = (bp_einsum_search){.struct_size = sizeof *s};
-    bp_status status = strategy ? bp_path_strategy_from_name(strategy, &s->strategy, &s->trials) : BP_OK;
-    status = status == BP_OK && minimize ? bp_path_objective_from_name(minimize, &s->objective, &s->factor) : status;
-    if (status != BP_OK) {
-        return cli_fail_status(status);
-    }
-    if (s->strategy == BP_PATH_GIVEN) {
-        return cli_fail(CLI_USAGE, "strategy 'given' needs a path, which only programs can give.");
-    }
-    s->dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
-    if (dtype && s->dtype == BP_DTYPE_NONE) {
-        return cli_fail(CLI_USAGE, "no such element type: '%s'.", dtype);
-    }
-    int code = read_limit(args, &s->memory_limit);
-    code = code == CLI_OK ? cli_number(args, "trials", 1, 1000000000, s->trials, &s->trials) : code;
-    code = code == CLI_OK ? cli_number(args, "seed", 0, INT64_MAX, 0, &seed) : code;
-    s->seed = (uint64_t)seed;
-    return code == CLI_OK ? read_seconds(args, &s->seconds) : code;
+    q->search.fields.dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
+    return !dtype || q->search.fields.dtype != BP_DTYPE_NONE
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, "no such element type: '%s'.", dtype);
 }
 
 static int answer(const question *q, const cli_args *args) {
     bp_contraction_path *path;
-    bp_status status = bp_einsum_path(&path, &q->search, q->expression, q->count, q->operands);
+    bp_status status = bp_einsum_path(&path, &q->search.fields, q->expression, q->count, q->operands);
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
@@ -161,8 +125,10 @@ static int answer(const question *q, const cli_args *args) {
 static int path(const cli_args *args) {
     question q = {.expression = args->operands[0]};
     int code = read_operands(&q, args);
-    code = code == CLI_OK ? read_search(&q, args) : code;
+    code = code == CLI_OK ? search_read(args, &q.search) : code;
+    code = code == CLI_OK ? read_dtype(&q, args) : code;
     code = code == CLI_OK ? answer(&q, args) : code;
+    search_free(&q.search);
     free(q.operands);
     free(q.shapes);
     return code;
@@ -171,13 +137,7 @@ static int path(const cli_args *args) {
 static const cli_option options[] = {
     {"sizes", 0, "LIST", "Sizes of labels: i=10,j=20."},
     {"shapes", 0, "LIST", "Shapes of operands: 10x20,20x30; an empty one is a scalar."},
-    {"strategy", 0, "NAME",
-     "auto, auto-hq, optimal, dp, branch-all, branch-2, branch-1, greedy, random-greedy-N, left-to-right."},
-    {"minimize", 0, "NAME", "flops, size, write, combo or limit; combo-N and limit-N weigh elements by N."},
-    {"memory-limit", 0, "N", "Most elements of an intermediate result; max_input is the largest operand."},
-    {"trials", 0, "N", "How often random-greedy and the automatic strategies try."},
-    {"seconds", 0, "X", "Begin no trial after so long; exact strategies give up."},
-    {"seed", 0, "N", "Of random trials; 0 unless given."},
+    OPTIONS_SEARCH,
     {"dtype", 0, "DTYPE", "Element type, for bytes; f64 unless given."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
