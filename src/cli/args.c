@@ -127,8 +127,9 @@ int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words
     for (int next = 0; next < count;) {
         const char *word = words[next++];
         int code = CLI_OK;
-        bool negative = word[0] == '-' && word[1] >= '0' && word[1] <= '9';
-        if (only_operands || negative || word[0] != '-' || !word[1]) {
+        /* A negative number, or an expression of einsum for scalars alone. */
+        bool dashed = word[0] == '-' && ((word[1] >= '0' && word[1] <= '9') || word[1] == '>');
+        if (only_operands || dashed || word[0] != '-' || !word[1]) {
             args->operands[args->count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;

@@ -30,7 +30,7 @@ static bool read_position(const char *text, char **end, int32_t *position) {
     errno = 0;
     long value = *text >= '0' && *text <= '9' ? strtol(text, end, 10) : -1;
     *position = (int32_t)value;
-    return value >= 0 && !errno && value <= INT32_MAX && (!**end || ((**end == '-' || **end == ',') && (*end)[1]));
+    return value >= 0 && !errno && value <= INT32_MAX && (!**end || **end == '-' || **end == ',');
 }
 
 /* Steps with commas between them, of positions with dashes between them. */
