@@ -10,7 +10,7 @@ from . import backends, fft, linalg, nn, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
-from ._einsum import PathReport, Step, einsum_path
+from ._einsum import PathReport, Step, einsum, einsum_path
 from ._modes import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -46,6 +46,7 @@ __all__ = [
     "backend_status",
     "backends",
     "backends_status",
+    "einsum",
     "einsum_path",
     "explain",
     "fft",

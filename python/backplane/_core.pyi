@@ -124,20 +124,23 @@ def linalg(
 ) -> Any: ...
 def linalg_prefer(name: str, /) -> None: ...
 def last_plan() -> Optional[Dict[str, Any]]: ...
-def einsum_path(
+
+# Labels, output, strategy, minimize, memory limit, trials, seconds, seed, path.
+_Lists = Optional[Tuple[Tuple[int, ...], ...]]
+_Words = Tuple[_Lists, Optional[Tuple[int, ...]], Optional[str], str, int, int, float, int, _Lists]
+
+def einsum(
     expression: Optional[str],
-    shapes: Tuple[Tuple[int, ...], ...],
-    labels: Optional[Tuple[Tuple[int, ...], ...]],
-    output: Optional[Tuple[int, ...]],
-    strategy: Optional[str],
-    minimize: str,
-    memory_limit: int,
-    trials: int,
-    seconds: float,
-    seed: int,
-    dtype: Optional[str],
-    path: Optional[Tuple[Tuple[int, ...], ...]],
+    operands: Tuple[Any, ...],
+    out: Any,
+    settings: _Settings,
+    words: Optional[_Words],
+    explains: bool,
     /,
+) -> Any: ...
+def einsum_plain(given: Tuple[Any, ...], type: Any, /) -> Optional[Tensor]: ...
+def einsum_path(
+    expression: Optional[str], shapes: Tuple[Tuple[int, ...], ...], dtype: Optional[str], words: _Words, /
 ) -> Tuple[List[Tuple[int, ...]], object]: ...
 def path_text(path: object, /) -> str: ...
 def path_json(path: object, /) -> str: ...

@@ -1,15 +1,19 @@
-"""The order in which einsum's products are best computed."""
+"""einsum: products of many arrays in Einstein's notation, and the order in which they are best computed."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._errors import bad_type, bad_value
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like, _own, _refuse_masks
 
 Path = List[Tuple[int, ...]]
+Labels = Tuple[int, ...]
+Optimize = Union[None, bool, str, Sequence[Any]]
 
 
 class Step(NamedTuple):
@@ -105,10 +109,10 @@ def _label(label: Any) -> int:
     if label is Ellipsis:
         return -1
     if isinstance(label, bool) or not hasattr(label, "__index__"):
-        raise bad_type(f"einsum_path: labels are whole numbers or Ellipsis, but got {label!r}")
+        raise bad_type(f"einsum: labels are whole numbers or Ellipsis, but got {label!r}")
     number = int(label)
     if number < 0:
-        raise bad_value(f"einsum_path: labels are 0 or more, but got {number}", "E_ARGUMENT")
+        raise bad_value(f"einsum: labels are 0 or more, but got {number}", "E_ARGUMENT")
     return number
 
 
@@ -122,27 +126,133 @@ def _limit(limit: Union[None, int, str]) -> int:
     if limit == "max_input":
         return -1
     if isinstance(limit, bool) or not isinstance(limit, int):
-        raise bad_type(f"einsum_path: memory_limit is None, a whole number or 'max_input', but got {limit!r}")
+        raise bad_type(f"einsum: memory_limit is None, a whole number or 'max_input', but got {limit!r}")
     if limit < 1:
-        raise bad_value(f"einsum_path: memory_limit is {limit}, which no result can keep", "E_ARGUMENT")
+        raise bad_value(f"einsum: memory_limit is {limit}, which no result can keep", "E_ARGUMENT")
     return limit
 
 
-def _search(optimize: Any) -> Tuple[Optional[str], Optional[Tuple[Tuple[int, ...], ...]]]:
-    """A strategy's name and a path, each of which may be None."""
+def _strategy(optimize: Any, memory_limit: Any) -> Tuple[Optional[str], Optional[Tuple[Tuple[int, ...], ...]], Any]:
+    """A strategy's name and a path, each of which may be None, and the limit, which NumPy takes beside a name."""
     if optimize is None or isinstance(optimize, str):
-        return optimize, None
+        return optimize, None, memory_limit
     if isinstance(optimize, bool):
-        return ("auto" if optimize else "left-to-right"), None
+        return ("auto" if optimize else "left-to-right"), None, memory_limit
+    if not isinstance(optimize, Iterable):
+        raise bad_type(f"einsum: optimize is a bool, the name of a strategy or a path, but got {optimize!r}")
     steps = list(optimize)
+    if len(steps) == 2 and isinstance(steps[0], str) and isinstance(steps[1], (int, float)):
+        return steps[0], None, int(steps[1])
     if steps and steps[0] == "einsum_path":  # as numpy.einsum_path begins its paths
         steps = steps[1:]
-    return None, tuple(tuple(step) for step in steps)
+    if any(isinstance(step, str) or not isinstance(step, Iterable) for step in steps):
+        raise bad_type(f"einsum: a path is a list of tuples of positions, but got {optimize!r}")
+    return None, tuple(tuple(step) for step in steps), memory_limit
+
+
+# An expression or None, the operands, and for the sublist form the labels of each and of the output.
+Unpacked = Tuple[Optional[str], Tuple[Any, ...], Optional[Tuple[Labels, ...]], Optional[Labels]]
+
+
+def _unpack(given: Tuple[Any, ...], shapes: bool = False) -> Unpacked:
+    if given and isinstance(given[0], str):
+        if len(given) == 2 and isinstance(given[1], (list, tuple)) and not shapes:
+            return given[0], tuple(given[1]), None, None
+        return given[0], given[1:], None, None
+    output = _labels(given[-1]) if len(given) % 2 else None
+    last = len(given) - len(given) % 2
+    return None, given[0:last:2], tuple(_labels(each) for each in given[1:last:2]), output
+
+
+# optimize, minimize, memory_limit, trials, seconds, seed
+Search = Tuple[Optimize, str, Union[None, int, str], int, float, int]
+
+
+def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
+    """What the extension gets beside operands, in its order."""
+    optimize, minimize, memory_limit, trials, seconds, seed = search
+    strategy, path, limit = _strategy(optimize, memory_limit)
+    return labels, output, strategy, minimize, _limit(limit), trials, seconds, seed, path
+
+
+def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: SettingsArgument, explains: bool) -> Any:
+    """What the extension returns, and the operands."""
+    expression, operands, labels, output = _unpack(given)
+    for array in operands:
+        if type(array) is not _plain:
+            _refuse_masks(**{f"operand {i}": each for i, each in enumerate(operands)})
+            break
+    _refuse_masks(out=out)
+    words = _words(labels, output, search)
+    return _core.einsum(expression, operands, out, _own(settings), words, explains), operands
+
+
+# numpy.ndarray, once one has come by: most calls are of such arrays alone and small, and take the short way.
+_plain: Any = None
+
+
+def _note_numpy(operands: Tuple[Any, ...]) -> None:
+    global _plain
+    if _plain is None and any(_is_numpy(array) for array in operands):
+        _plain = sys.modules["numpy"].ndarray
+
+
+def einsum(
+    *operands: Any,
+    out: Any = None,
+    optimize: Optimize = None,
+    minimize: str = "flops",
+    memory_limit: Union[None, int, str] = None,
+    trials: int = 0,
+    seconds: float = 0.0,
+    seed: int = 0,
+    settings: SettingsArgument = None,
+) -> Any:
+    """The product of arrays in Einstein's notation: ``einsum("ij,jk->ik", a, b)``, or ``einsum("ij,jk->ik", [a, b])``, or with
+    lists of labels ``einsum(a, [0, 1], b, [1, 2], [0, 2])``, which are numbers from 0 on, as many as are needed, or Ellipsis.
+
+    Pairs of arrays are contracted one after the other, in an order that ``optimize`` and the arguments after it decide as in
+    einsum_path(), each on the library that suits it. Element types: f16, bf16, f32, f64, c64, c128, the same for all; f16 and
+    bf16 sum in f32, and every intermediate result is rounded. Any strides, read in place. The result is fresh memory, also
+    where it only reorders: a NumPy array where an operand is one, a torch tensor where one is that, else a backplane.Tensor.
+    ``out`` is written in place and returned; it must not overlap an operand. ``settings`` is a dict of dotted names, or
+    backplane.Options, for this call only.
+    """
+    if (
+        optimize is None and out is None and settings is None and memory_limit is None
+        and not (trials or seconds or seed) and minimize == "flops"
+    ):
+        plain = _core.einsum_plain(operands, _plain)
+        if plain is not None:
+            return _plain(plain.shape, operands[1].dtype, plain)
+    search = (optimize, minimize, memory_limit, trials, seconds, seed)
+    result, arrays = _contract(operands, out, search, settings, False)
+    _note_numpy(arrays)
+    return out if result is None else _like(result, *arrays)
+
+
+def _explain(
+    *operands: Any,
+    out: Any = None,
+    optimize: Optimize = None,
+    minimize: str = "flops",
+    memory_limit: Union[None, int, str] = None,
+    trials: int = 0,
+    seconds: float = 0.0,
+    seed: int = 0,
+    settings: SettingsArgument = None,
+) -> Dict[str, Any]:
+    search = (optimize, minimize, memory_limit, trials, seconds, seed)
+    explanation: Dict[str, Any] = _contract(operands, out, search, settings, True)[0]
+    return explanation
+
+
+_EXPLAINERS[einsum] = _explain
 
 
 def einsum_path(
     *operands: Any,
-    optimize: Union[None, bool, str, Sequence[Any]] = None,
+    optimize: Optimize = None,
     minimize: str = "flops",
     memory_limit: Union[None, int, str] = None,
     trials: int = 0,
@@ -163,23 +273,9 @@ def einsum_path(
     the largest operand. ``trials``, ``seconds`` and ``seed`` are for strategies that try at random: without ``seconds``
     the same seed gives the same path. ``dtype`` is the element type, for peak_bytes.
     """
-    expression: Optional[str] = None
-    labels: Optional[Tuple[Tuple[int, ...], ...]] = None
-    output: Optional[Tuple[int, ...]] = None
-    given: List[Any]
-    if operands and isinstance(operands[0], str):
-        expression, given = operands[0], list(operands[1:])
-        if len(given) == 1 and isinstance(given[0], (list, tuple)) and not shapes:
-            given = list(given[0])
-    else:
-        if len(operands) % 2:
-            output = _labels(operands[-1])
-            operands = operands[:-1]
-        given = list(operands[0::2])
-        labels = tuple(_labels(each) for each in operands[1::2])
-    strategy, path = _search(optimize)
+    expression, given, labels, output = _unpack(operands, shapes)
+    search = (optimize, minimize, memory_limit, trials, seconds, seed)
     found, held = _core.einsum_path(
-        expression, tuple(_shape(each, shapes) for each in given), labels, output, strategy, minimize, _limit(memory_limit),
-        trials, seconds, seed, dtype, path,
+        expression, tuple(_shape(each, shapes) for each in given), dtype, _words(labels, output, search)
     )
     return found, PathReport(found, held)

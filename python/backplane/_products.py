@@ -138,25 +138,30 @@ class Candidate(NamedTuple):
 
 
 class Explanation:
-    """Every candidate for one call and its verdict, from the same list that the call itself would choose from."""
+    """Every candidate for one call and its verdict, from the same list that the call itself would choose from.
+
+    einsum runs several such calls one after the other: its candidates are in ``parts``, an explanation for each.
+    """
 
     def __init__(self, found: Mapping[str, Any]) -> None:
         self.problem: str = found["problem"]
         self.decision: str = found["decision"]
         self.json: str = found["json"]
         self.candidates: Tuple[Candidate, ...] = tuple(Candidate(**row) for row in found["candidates"])
+        self.parts: Tuple[Explanation, ...] = tuple(Explanation(part) for part in found["parts"])
         self._text: str = found["text"]
 
     @property
     def chosen(self) -> Optional[Candidate]:
-        """The candidate that would run; None where no library accepts the call."""
+        """The candidate that would run; None where no library accepts the call, and for a whole of several parts."""
         return next((row for row in self.candidates if row.chosen), None)
 
     def __str__(self) -> str:
         return self._text
 
     def __repr__(self) -> str:
-        return f"<backplane.Explanation {self.problem}: {self.chosen.library if self.chosen else 'none'}>"
+        chosen = [one.chosen.library for one in (self, *self.parts) if one.chosen]
+        return f"<backplane.Explanation {self.problem}: {', '.join(chosen) or 'none'}>"
 
 
 class Plan(NamedTuple):
@@ -173,6 +178,8 @@ class Plan(NamedTuple):
     threads: int
     cost_ns: float
     problem: str
+    workspace: int
+    """Of einsum: bytes of the intermediate results and copies that a run holds."""
 
 
 def _explain_product(explainer: Callable[..., Dict[str, Any]], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
@@ -182,7 +189,7 @@ def _explain_product(explainer: Callable[..., Dict[str, Any]], /, *arguments: An
     return explainer(*arguments, **names)
 
 
-# For each function that can be explained, one that takes the same arguments; fft.py and linalg.py add their own.
+# For each function that can be explained, one that takes the same arguments; _einsum.py, fft.py and linalg.py add their own.
 _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
     matmul: functools.partial(_explain_product, _core.explain_matmul),
     gemm: functools.partial(_explain_product, _core.explain_gemm),
@@ -190,11 +197,11 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
 
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
-    """What ``function(*arguments, **names)`` would do, for matmul, gemm, the transforms of fft and the operations of linalg:
+    """What ``function(*arguments, **names)`` would do, for matmul, gemm, einsum, the transforms of fft and the operations of linalg:
     nothing is computed."""
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
-        raise bad_type(f"explain: takes backplane.matmul or backplane.gemm, or what is in backplane.fft and backplane.linalg, but got {function!r}")
+        raise bad_type(f"explain: takes backplane.matmul, backplane.gemm or backplane.einsum, or what is in backplane.fft and backplane.linalg, but got {function!r}")
     return Explanation(explainer(*arguments, **names))
 
 

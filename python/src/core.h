@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 #if Py_LIMITED_API + 0 < 0x030a0000
-/* These two are exported by CPython 3.9 with this signature, and became a part of the limited interface in 3.10. */
+/* These are exported by CPython 3.9 with these signatures, and became a part of the limited interface in 3.10. */
 PyAPI_FUNC(PyObject *) PyType_FromModuleAndSpec(PyObject *module, PyType_Spec *spec, PyObject *bases);
 PyAPI_FUNC(void *) PyType_GetModuleState(PyTypeObject *type);
+PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
 #endif
 
 #if Py_LIMITED_API + 0 < 0x030b0000
@@ -184,9 +185,33 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused);
 
 /* ---- einsum.c ---- */
 
+/* What einsum and einsum_path are asked besides operands; the lists are PyMem memory. */
+typedef struct core_asking {
+    core_state *state;
+    const char *expression; /* NULL: the sublist form */
+    PyObject *bytes;        /* that hold it; NULL where Python's text itself does */
+    const int32_t **lists;  /* of labels, one for each operand */
+    int *list_counts;
+    int output_count;
+    const int32_t *output;
+    bp_einsum_search search; /* struct_size is 0 where nothing was said of it */
+    int32_t *labels;         /* what the lists point at */
+    int32_t *path, *path_counts;
+} core_asking;
+
+/* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed and path. On
+ * failure the exception is set and nothing is held. */
+bool core_asking_read(core_asking *asking, core_state *state, PyObject *expression, PyObject *words);
+void core_asking_free(core_asking *asking); /* fine for one that is all zeros */
+
 PyObject *core_einsum_path(PyObject *module, PyObject *values);
 PyObject *core_path_text(PyObject *module, PyObject *capsule);
 PyObject *core_path_json(PyObject *module, PyObject *capsule);
+
+/* ---- contract.c ---- */
+
+PyObject *core_einsum(PyObject *module, PyObject *values);
+PyObject *core_einsum_plain(PyObject *module, PyObject *values);
 
 /* ---- machine.c ---- */
 

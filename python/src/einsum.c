@@ -1,5 +1,5 @@
-/* einsum.c - paths of einsum for Python: shapes and labels as lists in, a path as a list and the object behind it out.
- */
+/* einsum.c - paths of einsum for Python: shapes and labels as lists in, a path as a list and the object behind it out;
+ * and what its contractions (contract.c) are asked in the same way. */
 #include "core.h"
 
 #include <limits.h>
@@ -7,27 +7,16 @@
 
 #define CAPSULE "backplane.path"
 
-/* What was read of a call; everything is PyMem memory. */
-typedef struct asking {
-    core_state *state;
-    Py_ssize_t count;
-    bp_einsum_operand *operands;
-    int64_t *sizes;
-    int32_t *labels; /* of all operands, then of the output */
-    int32_t *path, *path_counts;
-    Py_ssize_t output_count;
-    bool lists;
-    PyObject *expression; /* bytes, or NULL */
-    bp_einsum_search search;
-} asking;
+/* ---- What both functions are asked besides operands ---- */
 
-static void asking_free(asking *a) {
-    PyMem_Free(a->operands);
-    PyMem_Free(a->sizes);
+void core_asking_free(core_asking *a) {
     PyMem_Free(a->labels);
+    PyMem_Free((void *)a->lists);
+    PyMem_Free(a->list_counts);
     PyMem_Free(a->path);
     PyMem_Free(a->path_counts);
-    Py_XDECREF(a->expression);
+    Py_XDECREF(a->bytes);
+    *a = (core_asking){.state = a->state};
 }
 
 /* How many items a tuple of tuples has in all; -1 with an exception set. */
@@ -56,14 +45,14 @@ static bool small_number(core_state *state, PyObject *number, const char *what, 
         return false;
     }
     if (overflow || wide < INT32_MIN || wide > INT32_MAX) {
-        core_refuse(state, state->bad_value, BP_E_OVERFLOW, "einsum_path: %s %R does not fit 32 bits", what, number);
+        core_refuse(state, state->bad_value, BP_E_OVERFLOW, "einsum: %s %R does not fit 32 bits", what, number);
         return false;
     }
     *value = (int32_t)wide;
     return true;
 }
 
-static bool read_tuple(asking *a, PyObject *tuple, const char *what, int32_t *to) {
+static bool read_tuple(core_asking *a, PyObject *tuple, const char *what, int32_t *to) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++) {
         if (!small_number(a->state, PyTuple_GetItem(tuple, i), what, &to[i])) {
             return false;
@@ -72,45 +61,30 @@ static bool read_tuple(asking *a, PyObject *tuple, const char *what, int32_t *to
     return true;
 }
 
-static bool read_shapes(asking *a, PyObject *shapes) {
-    Py_ssize_t sizes = items_in(shapes), at = 0;
-    a->count = PyTuple_Size(shapes);
-    a->operands = sizes < 0 ? NULL : room(a->count, sizeof *a->operands);
-    a->sizes = sizes < 0 ? NULL : room(sizes, sizeof *a->sizes);
-    for (Py_ssize_t i = 0; a->operands && a->sizes && i < a->count; i++) {
-        PyObject *shape = PyTuple_GetItem(shapes, i);
-        a->operands[i] = (bp_einsum_operand){.ndim = (int)PyTuple_Size(shape), .shape = a->sizes + at};
-        for (Py_ssize_t d = 0; d < PyTuple_Size(shape); d++) {
-            a->sizes[at] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
-            if (a->sizes[at++] == -1 && PyErr_Occurred()) {
-                return false;
-            }
-        }
-    }
-    return a->operands && a->sizes;
-}
-
-static bool read_labels(asking *a, PyObject *labels, PyObject *output) {
-    Py_ssize_t count = items_in(labels), at = 0;
-    a->lists = true;
-    a->output_count = output == Py_None ? BP_EINSUM_IMPLICIT : PyTuple_Size(output);
+static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
+    Py_ssize_t count = items_in(labels), operands = PyTuple_Size(labels), at = 0;
+    a->output_count = output == Py_None ? BP_EINSUM_IMPLICIT : (int)PyTuple_Size(output);
     if (count < 0 || (output != Py_None && a->output_count < 0)) {
         return false;
     }
     a->labels = room(count + (a->output_count > 0 ? a->output_count : 0), sizeof *a->labels);
-    for (Py_ssize_t i = 0; a->labels && i < a->count; i++) {
+    a->lists = room(operands, sizeof *a->lists);
+    a->list_counts = room(operands, sizeof *a->list_counts);
+    for (Py_ssize_t i = 0; a->labels && a->lists && a->list_counts && i < operands; i++) {
         PyObject *list = PyTuple_GetItem(labels, i);
-        a->operands[i].labels = a->labels + at;
-        a->operands[i].label_count = list ? (int)PyTuple_Size(list) : -1;
-        if (!list || !read_tuple(a, list, "label", a->labels + at)) {
+        a->lists[i] = a->labels + at;
+        a->list_counts[i] = (int)PyTuple_Size(list);
+        if (!read_tuple(a, list, "label", a->labels + at)) {
             return false;
         }
-        at += a->operands[i].label_count;
+        at += a->list_counts[i];
     }
-    return a->labels && (output == Py_None || read_tuple(a, output, "label", a->labels + at));
+    a->output = a->labels + at;
+    return a->labels && a->lists && a->list_counts &&
+           (output == Py_None || read_tuple(a, output, "label", a->labels + at));
 }
 
-static bool read_path(asking *a, PyObject *path) {
+static bool read_path(core_asking *a, PyObject *path) {
     Py_ssize_t count = items_in(path), at = 0, steps = PyTuple_Size(path);
     a->path = count < 0 || steps > INT_MAX ? NULL : room(count, sizeof *a->path);
     a->path_counts = a->path ? room(steps, sizeof *a->path_counts) : NULL;
@@ -130,7 +104,7 @@ static bool read_path(asking *a, PyObject *path) {
 }
 
 /* The words; NULL for what the settings say. */
-static bool read_words(asking *a, const char *strategy, const char *minimize, const char *dtype) {
+static bool read_names(core_asking *a, const char *strategy, const char *minimize) {
     bp_einsum_search *s = &a->search;
     int64_t trials = 0;
     bp_status status = strategy ? bp_path_strategy_from_name(strategy, &s->strategy, &trials) : BP_OK;
@@ -140,53 +114,118 @@ static bool read_words(asking *a, const char *strategy, const char *minimize, co
         return false;
     }
     s->trials = s->trials == 0 ? trials : s->trials;
-    s->dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
-    if (dtype && s->dtype == BP_DTYPE_NONE) {
-        core_refuse(a->state, a->state->bad_value, BP_E_DTYPE, "einsum_path: no element type is called '%s'", dtype);
+    return true;
+}
+
+static bool read_search(core_asking *a, PyObject *words) {
+    PyObject *labels, *output, *path;
+    const char *strategy, *minimize;
+    long long limit, trials;
+    unsigned long long seed;
+    a->search.struct_size = sizeof a->search;
+    if (!PyArg_ParseTuple(words, "OOzsLLdKO:einsum", &labels, &output, &strategy, &minimize, &limit, &trials,
+                          &a->search.seconds, &seed, &path)) {
+        return false;
+    }
+    a->search.memory_limit = limit;
+    a->search.trials = trials;
+    a->search.seed = seed;
+    return read_names(a, strategy, minimize) && (path == Py_None || read_path(a, path)) &&
+           (labels == Py_None || read_labels(a, labels, output));
+}
+
+/* The text's own UTF-8 where it has some: to make bytes would be a good part of a small call. */
+static void read_expression(core_asking *a, PyObject *expression) {
+    Py_ssize_t size = 0;
+    const char *text = PyUnicode_Check(expression) ? PyUnicode_AsUTF8AndSize(expression, &size) : NULL;
+    if (text && strlen(text) == (size_t)size) {
+        a->expression = text;
+        return;
+    }
+    PyErr_Clear();
+    a->bytes = core_bytes(a->state, expression, "einsum: the expression");
+    a->expression = a->bytes ? PyBytes_AsString(a->bytes) : NULL;
+}
+
+bool core_asking_read(core_asking *a, core_state *state, PyObject *expression, PyObject *words) {
+    *a = (core_asking){.state = state};
+    if (expression != Py_None) {
+        read_expression(a, expression);
+    }
+    if ((expression == Py_None || a->expression) && (words == Py_None || read_search(a, words))) {
+        return true;
+    }
+    core_asking_free(a);
+    return false;
+}
+
+/* ---- Paths ---- */
+
+/* A question; the lists are PyMem memory. */
+typedef struct question {
+    core_asking asking;
+    Py_ssize_t count;
+    bp_einsum_operand *operands;
+    int64_t *sizes;
+} question;
+
+static bool read_shapes(question *q, PyObject *shapes) {
+    Py_ssize_t sizes = items_in(shapes), at = 0;
+    q->count = PyTuple_Size(shapes);
+    q->operands = sizes < 0 ? NULL : room(q->count, sizeof *q->operands);
+    q->sizes = sizes < 0 ? NULL : room(sizes, sizeof *q->sizes);
+    for (Py_ssize_t i = 0; q->operands && q->sizes && i < q->count; i++) {
+        PyObject *shape = PyTuple_GetItem(shapes, i);
+        q->operands[i] = (bp_einsum_operand){.ndim = (int)PyTuple_Size(shape), .shape = q->sizes + at};
+        if (q->asking.lists) {
+            q->operands[i].labels = q->asking.lists[i];
+            q->operands[i].label_count = q->asking.list_counts[i];
+        }
+        for (Py_ssize_t d = 0; d < PyTuple_Size(shape); d++) {
+            q->sizes[at] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
+            if (q->sizes[at++] == -1 && PyErr_Occurred()) {
+                return false;
+            }
+        }
+    }
+    return q->operands && q->sizes;
+}
+
+static bool read_dtype(question *q, const char *dtype) {
+    q->asking.search.dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
+    if (dtype && q->asking.search.dtype == BP_DTYPE_NONE) {
+        core_refuse(q->asking.state, q->asking.state->bad_value, BP_E_DTYPE,
+                    "einsum_path: no element type is called '%s'", dtype);
         return false;
     }
     return true;
 }
 
 /* The package gives what is asked for here as tuples, so that these checks are few. */
-static bool read_call(asking *a, PyObject *values) {
-    PyObject *expression, *shapes, *labels, *output, *path;
-    const char *strategy, *minimize, *dtype;
-    long long limit, trials;
-    unsigned long long seed;
-    a->search.struct_size = sizeof a->search;
-    if (!PyArg_ParseTuple(values, "OO!OOzsLLdKzO:einsum_path", &expression, &PyTuple_Type, &shapes, &labels, &output,
-                          &strategy, &minimize, &limit, &trials, &a->search.seconds, &seed, &dtype, &path)) {
-        return false;
-    }
-    a->search.memory_limit = limit;
-    a->search.trials = trials;
-    a->search.seed = seed;
-    if (!read_words(a, strategy, minimize, dtype) || !read_shapes(a, shapes)) {
-        return false;
-    }
-    if (path != Py_None && !read_path(a, path)) {
-        return false;
-    }
-    if (expression == Py_None) {
-        return read_labels(a, labels, output);
-    }
-    a->expression = core_bytes(a->state, expression, "einsum_path: the expression");
-    return a->expression != NULL;
+static bool read_question(question *q, core_state *state, PyObject *values) {
+    PyObject *expression, *shapes, *words;
+    const char *dtype;
+    return PyArg_ParseTuple(values, "OO!zO!:einsum_path", &expression, &PyTuple_Type, &shapes, &dtype, &PyTuple_Type,
+                            &words) &&
+           core_asking_read(&q->asking, state, expression, words) && read_dtype(q, dtype) && read_shapes(q, shapes);
+}
+
+static void question_free(question *q) {
+    PyMem_Free(q->operands);
+    PyMem_Free(q->sizes);
+    core_asking_free(&q->asking);
 }
 
 static void release(PyObject *capsule) {
     bp_contraction_path_release(PyCapsule_GetPointer(capsule, CAPSULE));
 }
 
-static bp_status find(const asking *a, bp_contraction_path **path) {
+static bp_status find(const question *q, bp_contraction_path **path) {
+    const core_asking *a = &q->asking;
     bp_status status;
-    const char *expression = a->expression ? PyBytes_AsString(a->expression) : NULL;
-    const int32_t *output =
-        a->output_count > 0 ? a->operands[a->count - 1].labels + a->operands[a->count - 1].label_count : NULL;
     Py_BEGIN_ALLOW_THREADS status =
-        a->lists ? bp_einsum_path_sublists(path, &a->search, (int)a->count, a->operands, (int)a->output_count, output)
-                 : bp_einsum_path(path, &a->search, expression, (int)a->count, a->operands);
+        a->lists ? bp_einsum_path_sublists(path, &a->search, (int)q->count, q->operands, a->output_count, a->output)
+                 : bp_einsum_path(path, &a->search, a->expression, (int)q->count, q->operands);
     Py_END_ALLOW_THREADS return status;
 }
 
@@ -202,14 +241,15 @@ static PyObject *list_of(const bp_contraction_path *path) {
 }
 
 PyObject *core_einsum_path(PyObject *module, PyObject *values) {
-    asking a = {.state = core_state_of(module)};
+    core_state *state = core_state_of(module);
+    question q = {.count = 0};
     bp_contraction_path *path = NULL;
     PyObject *result = NULL;
     core_leave_dropped();
-    if (read_call(&a, values)) {
-        bp_status status = find(&a, &path);
+    if (read_question(&q, state, values)) {
+        bp_status status = find(&q, &path);
         if (status != BP_OK) {
-            core_fail(a.state, status, NULL);
+            core_fail(state, status, NULL);
         }
     }
     PyObject *list = path ? list_of(path) : NULL;
@@ -221,8 +261,8 @@ PyObject *core_einsum_path(PyObject *module, PyObject *values) {
     }
     Py_XDECREF(list);
     Py_XDECREF(capsule);
-    asking_free(&a);
-    return core_finish(a.state, result);
+    question_free(&q);
+    return core_finish(state, result);
 }
 
 static PyObject *text_of(PyObject *module, PyObject *capsule, const char *(*get)(const bp_contraction_path *)) {

@@ -59,17 +59,32 @@ static PyObject *candidate(const bp_candidate_info *row) {
                          row->cost_ns, "chosen", PyBool_FromLong(row->chosen));
 }
 
-static PyObject *page(const bp_explanation *explanation) {
+static PyObject *page(const bp_explanation *explanation);
+
+static PyObject *parts_of(const bp_explanation *explanation) {
+    PyObject *list = PyList_New(0);
+    const bp_explanation *part;
+    for (int i = 0; list && (part = bp_explanation_part(explanation, i)); i++) {
+        core_append(&list, page(part));
+    }
+    return list;
+}
+
+static PyObject *candidates_of(const bp_explanation *explanation) {
     bp_candidate_info row = {.struct_size = sizeof row};
     PyObject *list = PyList_New(0);
     for (int i = 0; list && bp_explanation_at(explanation, i, &row); i++) {
         core_append(&list, candidate(&row));
     }
-    return list ? Py_BuildValue("{s:N, s:N, s:N, s:N, s:N}", "problem", core_text(bp_explanation_problem(explanation)),
-                                "decision", core_text(bp_explanation_decision(explanation)), "text",
-                                core_text(bp_explanation_text(explanation)), "json",
-                                core_text(bp_explanation_json(explanation)), "candidates", list)
-                : NULL;
+    return list;
+}
+
+static PyObject *page(const bp_explanation *explanation) {
+    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N}", "problem", core_text(bp_explanation_problem(explanation)),
+                         "decision", core_text(bp_explanation_decision(explanation)), "text",
+                         core_text(bp_explanation_text(explanation)), "json",
+                         core_text(bp_explanation_json(explanation)), "candidates", candidates_of(explanation), "parts",
+                         parts_of(explanation));
 }
 
 PyObject *core_explanation(core_state *state, core_explainer explain, const void *call) {
@@ -110,10 +125,11 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused) {
     if (status != BP_OK) {
         return core_fail(core_state_of(module), status, NULL);
     }
-    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N}", "operation",
+    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N, s:n}", "operation",
                          core_text(plan.operation), "provider", core_text(plan.provider), "library",
                          core_text(plan.library), "library_path", core_text(plan.library_path), "library_version",
                          core_text(plan.library_version), "algorithm", core_text(plan.algorithm), "reason",
                          core_text(plan.reason), "notes", core_text(bp_notes_text(plan.notes, notes, sizeof notes)),
-                         "threads", plan.threads, "cost_ns", plan.cost_ns, "problem", core_text(plan.problem));
+                         "threads", plan.threads, "cost_ns", plan.cost_ns, "problem", core_text(plan.problem),
+                         "workspace", (Py_ssize_t)plan.workspace);
 }

@@ -75,6 +75,8 @@ static PyMethodDef functions[] = {
     {"linalg", WITH_NAMES(core_linalg), "An operation of linear algebra: its results as a tuple, or its explanation."},
     {"linalg_prefer", core_linalg_prefer, METH_O, "Prefers a library for linear algebra that offers some."},
     {"last_plan", core_last_plan, METH_NOARGS, "The calling thread's last plan as a dict, or None."},
+    {"einsum", core_einsum, METH_VARARGS, "A contraction as a Tensor, None where `out` was given, or its explanation."},
+    {"einsum_plain", core_einsum_plain, METH_VARARGS, "The usual einsum, of arrays of a type; None for any other."},
     {"einsum_path", core_einsum_path, METH_VARARGS, "A path as a list of positions, and the object behind it."},
     {"path_text", core_path_text, METH_O, "The report of a path."},
     {"path_json", core_path_json, METH_O, "Everything about a path as JSON."},

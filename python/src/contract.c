@@ -1,0 +1,197 @@
+/* contract.c - einsum for Python: any number of arrays in place, memory for the result, and the call without the
+ * interpreter's lock. Most contractions are small, so that the usual form has an entry of its own. */
+#include "core.h"
+
+#include <string.h>
+
+#define NEAR_OPERANDS 3 /* as many as a thread's stack has room for without a thought */
+
+/* One call, from its arguments to its result. */
+typedef struct contraction {
+    core_state *state;
+    core_asking asking;
+    bp_einsum_call call;
+    operand *operands;
+    const DLTensor **tensors;
+    Py_ssize_t held; /* operands that were brought in */
+    bool given_out;
+    operand out;
+    DLTensor result;
+    int64_t shape[BP_MAX_NDIM];
+    const bp_options *options;
+    PyObject *options_owner;
+    operand near_operands[NEAR_OPERANDS];
+    const DLTensor *near_tensors[NEAR_OPERANDS];
+} contraction;
+
+static bool make_room(contraction *of, Py_ssize_t count) {
+    of->operands = of->near_operands;
+    of->tensors = of->near_tensors;
+    if (count > NEAR_OPERANDS) {
+        of->operands = PyMem_Malloc((size_t)count * sizeof *of->operands);
+        of->tensors = PyMem_Malloc((size_t)count * sizeof *of->tensors);
+    }
+    if (of->operands && of->tensors && count <= INT_MAX) {
+        return true;
+    }
+    PyErr_NoMemory();
+    return false;
+}
+
+static bool read_operand(contraction *of, PyObject *array) {
+    static const char *const near_names[NEAR_OPERANDS] = {"operand 0", "operand 1", "operand 2"};
+    operand *to = &of->operands[of->held];
+    if (of->held < NEAR_OPERANDS) {
+        return core_operand(of->state, to, array, near_names[of->held], false);
+    }
+    char name[32];
+    PyOS_snprintf(name, sizeof name, "operand %d", (int)of->held);
+    return core_operand(of->state, to, array, name, false);
+}
+
+/* The arrays are those of the tuple from `first` on. */
+static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
+    Py_ssize_t count = PyTuple_Size(arrays) - first;
+    if (!make_room(of, count)) {
+        return false;
+    }
+    for (; of->held < count; of->held++) {
+        if (!read_operand(of, PyTuple_GetItem(arrays, first + of->held))) {
+            return false;
+        }
+        of->tensors[of->held] = &of->operands[of->held].tensor;
+    }
+    const core_asking *a = &of->asking;
+    of->call = (bp_einsum_call){.struct_size = sizeof of->call,
+                                .expression = a->expression,
+                                .count = (int)count,
+                                .operands = of->tensors,
+                                .labels = a->lists,
+                                .label_counts = a->list_counts,
+                                .output_count = a->output_count,
+                                .output = a->output,
+                                .search = a->search.struct_size > 0 ? &a->search : NULL};
+    return true;
+}
+
+/* Where the result goes; without memory of the caller's it has a shape and no address yet. */
+static bool place_result(contraction *of, PyObject *out) {
+    bp_dtype dtype;
+    int ndim;
+    if (out != Py_None) {
+        of->given_out = core_operand(of->state, &of->out, out, "out", true);
+        of->result = of->out.tensor;
+        return of->given_out;
+    }
+    bp_status status = bp_einsum_shape(&of->call, &dtype, &ndim, of->shape);
+    if (status != BP_OK) {
+        core_fail(of->state, status, NULL);
+        return false;
+    }
+    of->result =
+        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = of->operands[0].tensor.dtype, .shape = of->shape};
+    return true;
+}
+
+static void release(contraction *of) {
+    while (of->held > 0) {
+        core_operand_release(&of->operands[--of->held]);
+    }
+    if (of->given_out) {
+        core_operand_release(&of->out);
+    }
+    if (of->operands != of->near_operands) {
+        PyMem_Free(of->operands);
+        PyMem_Free((void *)of->tensors);
+    }
+    Py_CLEAR(of->options_owner);
+    core_asking_free(&of->asking);
+}
+
+static bp_status explain(const void *context, bp_explanation **explanation) {
+    const contraction *of = context;
+    return bp_einsum_explain(explanation, of->options, &of->call, &of->result);
+}
+
+static PyObject *contract(contraction *of) {
+    bp_status status = BP_OK;
+    DLManagedTensorVersioned *memory = NULL;
+    if (!of->given_out) {
+        status = bp_tensor_new(&memory, bp_dtype_from_dlpack(of->result.dtype), of->result.ndim, of->shape);
+        if (status != BP_OK) {
+            return core_fail(of->state, status, NULL);
+        }
+        of->result = memory->dl_tensor;
+    }
+    Py_BEGIN_ALLOW_THREADS status = bp_einsum_run(of->options, &of->call, &of->result);
+    Py_END_ALLOW_THREADS if (status != BP_OK) {
+        core_fail_explained(of->state, status, explain, of);
+        if (memory) {
+            memory->deleter(memory);
+        }
+        return NULL;
+    }
+    if (memory) {
+        return core_tensor(of->state, memory);
+    }
+    Py_RETURN_NONE;
+}
+
+/* What is looked at before it is set. The rest of the structure is large, and stays as it is. */
+static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words) {
+    of->state = core_state_of(module);
+    of->held = 0;
+    of->given_out = false;
+    of->options = NULL;
+    of->options_owner = NULL;
+    of->operands = of->near_operands;
+    core_leave_dropped();
+    return core_asking_read(&of->asking, of->state, expression, words);
+}
+
+/* The package gives every argument: expression or None, operands, out, settings, words or None, whether to explain. */
+PyObject *core_einsum(PyObject *module, PyObject *values) {
+    contraction of;
+    PyObject *expression, *arrays, *out, *settings, *words, *result = NULL;
+    int explains;
+    if (!PyArg_ParseTuple(values, "OO!OOOp:einsum", &expression, &PyTuple_Type, &arrays, &out, &settings, &words,
+                          &explains)) {
+        return NULL;
+    }
+    if (begin(&of, module, expression, words)) {
+        if (core_options(of.state, settings, &of.options, &of.options_owner) && read_operands(&of, arrays, 0) &&
+            place_result(&of, out)) {
+            result = explains ? core_explanation(of.state, explain, &of) : contract(&of);
+        }
+        release(&of);
+    }
+    return core_finish(of.state, result);
+}
+
+/* An expression, and one array or more that are exactly of the type? */
+static bool is_plain(PyObject *given, PyObject *type) {
+    Py_ssize_t count = PyTuple_Size(given);
+    bool plain = count > 1 && PyUnicode_Check(PyTuple_GetItem(given, 0));
+    for (Py_ssize_t i = 1; plain && i < count; i++) {
+        plain = (PyObject *)Py_TYPE(PyTuple_GetItem(given, i)) == type;
+    }
+    return plain;
+}
+
+PyObject *core_einsum_plain(PyObject *module, PyObject *values) {
+    contraction of;
+    PyObject *result = NULL, *given = PyTuple_GetItem(values, 0), *type = given ? PyTuple_GetItem(values, 1) : NULL;
+    if (!type || PyTuple_Size(given) < 0) {
+        return NULL;
+    }
+    if (!is_plain(given, type)) {
+        Py_RETURN_NONE;
+    }
+    if (begin(&of, module, PyTuple_GetItem(given, 0), Py_None)) {
+        if (read_operands(&of, given, 1) && place_result(&of, Py_None)) {
+            result = contract(&of);
+        }
+        release(&of);
+    }
+    return core_finish(of.state, result);
+}
