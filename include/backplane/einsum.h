@@ -193,12 +193,18 @@ BP_API bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *
 BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
 
 /* A plan for bp_plan_execute() with the operands, then the output; and what it does, part for part, with every
- * candidate for each (bp_explanation_part). Data pointers may be NULL for both. A plan describes itself
+ * candidate for each (bp_explanation_part). Data pointers may be NULL for both, and so may `out`: then the output has
+ * the layout that costs least, which bp_einsum_plan_output() tells and bp_tensor_empty() makes. Where no
+ * candidate takes a part, the explanation is that of this part. A plan describes itself
  * (bp_plan_describe) by the part that takes longest, and by its workspace. */
 BP_API bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call,
                                 const DLTensor *out);
 BP_API bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *options, const bp_einsum_call *call,
                                    const DLTensor *out);
+
+/* The output that a plan is for; `shape` and `strides` have room for BP_MAX_NDIM. BP_E_ARGUMENT for other plans. */
+BP_API bp_status bp_einsum_plan_output(const bp_plan *plan, bp_dtype *dtype, int *ndim, int64_t *shape,
+                                       int64_t *strides);
 
 /* What a plan of einsum runs, one after the other: a step of its path is one part, or several where operands or the
  * result are copied. */

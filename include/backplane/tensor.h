@@ -78,6 +78,11 @@ BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64
  * that pays. The caller ends its life with tensor->deleter(tensor). Errors as bp_view_init, and BP_E_NO_MEMORY. */
 BP_API bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape);
 
+/* The same with whatever the memory held before in place of zeros, for results, and with strides (NULL: compact
+ * row-major), none of them negative (BP_E_ARGUMENT) and no two elements at one place (BP_E_OVERLAP). */
+BP_API bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
+                                 const int64_t *strides);
+
 /* Copies src into dst: same shape, any strides, converting between floating types (f16, bf16, f32, f64), between
  * complex types, and from real to complex; rounding is to nearest, ties to even. dst must not overlap src
  * (BP_E_OVERLAP). */

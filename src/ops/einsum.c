@@ -16,6 +16,8 @@ typedef struct request {
     const bp_einsum_call *call;
     const DLTensor *out;
     bool data_optional;
+    bool free;                 /* `out` may be NULL */
+    bp_problem *refused;       /* of a part that no candidate takes, for explain; may be NULL */
     bp_contraction_path *path; /* one of the path room's references */
 } request;
 
@@ -55,6 +57,13 @@ static bp_status check_operand(const bp_einsum_call *call, int i, bool data_opti
 static bp_status check_output(const request *r) {
     const DLTensor *out = r->out;
     const bp_contraction_path_info *info = &r->path->info;
+    if (info->output_ndim > BP_MAX_NDIM) {
+        return bp__fail(BP_E_SHAPE, "einsum: the output has %d dimensions; tensors have at most %d", info->output_ndim,
+                        BP_MAX_NDIM);
+    }
+    if (r->free && !out) {
+        return BP_OK;
+    }
     BP__TRY(bp__tensor_check(out, "out", r->data_optional));
     bp_dtype dtype = bp_dtype_from_dlpack(r->call->operands[0]->dtype), given = bp_dtype_from_dlpack(out->dtype);
     if (given != dtype) {
@@ -72,6 +81,9 @@ static bp_status check_output(const request *r) {
 }
 
 static bp_status check_memory(const request *r) {
+    if (!r->out) {
+        return BP_OK;
+    }
     if (bp__tensor_self_overlaps(r->out)) {
         return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
     }
@@ -144,6 +156,10 @@ static void put_tensor(key_writer *k, const DLTensor *t) {
     put(k, strides, (size_t)t->ndim * sizeof *strides);
 }
 
+static bp_dtype type_of(const request *r) {
+    return bp_dtype_from_dlpack(r->call->operands[0]->dtype);
+}
+
 static void put_request(key_writer *k, const request *r, const bp_policy *policy) {
     const bp__einsum *e = &r->path->einsum;
     const bp__steps *steps = &r->path->steps;
@@ -154,7 +170,7 @@ static void put_request(key_writer *k, const request *r, const bp_policy *policy
                       e->count,
                       e->labels,
                       e->output_ndim,
-                      (int32_t)bp_dtype_from_dlpack(r->out->dtype),
+                      (int32_t)type_of(r),
                       steps->count};
     put(k, head, sizeof head);
     put(k, policy, sizeof *policy);
@@ -170,12 +186,13 @@ static void put_request(key_writer *k, const request *r, const bp_policy *policy
     for (int i = 0; i < e->count; i++) {
         put_tensor(k, r->call->operands[i]);
     }
-    put_tensor(k, r->out);
+    if (r->out) {
+        put_tensor(k, r->out);
+    }
 }
 
 static void add_words(bp__text *text, const request *r) {
-    bp__text_addf(text, "%s %s", bp_dtype_name(bp_dtype_from_dlpack(r->out->dtype)),
-                  bp_contraction_path_expression(r->path));
+    bp__text_addf(text, "%s %s", bp_dtype_name(type_of(r)), bp_contraction_path_expression(r->path));
     for (int i = 0; i < r->call->count && text->length < 240; i++) {
         char shape[256];
         const DLTensor *t = r->call->operands[i];
@@ -210,7 +227,7 @@ static void sum_up(bp__composition *c, const bp__program *program) {
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,
                          bp__program *program) {
     bp__composition c = {.op = BP_OP_EINSUM,
-                         .dtype = bp_dtype_from_dlpack(r->out->dtype),
+                         .dtype = type_of(r),
                          .policy = policy,
                          .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
                          .workspace = (size_t)program->workspace,
@@ -237,7 +254,7 @@ static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *
     const making *m = context;
     bp__program *program;
     atomic_fetch_add_explicit(&m->r->path->references, 1, memory_order_relaxed);
-    BP__TRY(bp__program_build(&program, m->r->path, m->r->call->operands, m->r->out));
+    BP__TRY(bp__program_build(&program, m->r->path, m->r->call->operands, m->r->out, m->r->refused));
     bp_status status = compose(plan, key, m->r, m->policy, program);
     if (status != BP_OK) {
         program->base.destroy(&program->base);
@@ -370,7 +387,7 @@ bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_ein
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "einsum: plan must not be NULL");
     }
-    request r = {.call = call, .out = out, .data_optional = true};
+    request r = {.call = call, .out = out, .data_optional = true, .free = true};
     bp__call_scope scope;
     bool fresh;
     bp__call_enter(&scope, options);
@@ -385,13 +402,16 @@ bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *opti
         return bp__fail(BP_E_ARGUMENT, "einsum: explanation must not be NULL");
     }
     *explanation = NULL;
-    request r = {.call = call, .out = out, .data_optional = true};
+    bp_problem refused;
+    request r = {.call = call, .out = out, .data_optional = true, .free = true, .refused = &refused};
     bp__call_scope scope;
     bp_plan *plan;
     bool fresh;
     bp__call_enter(&scope, options);
     bp_status status = prepare(&plan, &r, &fresh);
-    if (status == BP_OK) {
+    if (status == BP_E_NO_CANDIDATE) {
+        status = bp__explain(explanation, &refused);
+    } else if (status == BP_OK) {
         status = bp__program_explain(explanation, plan);
         bp_plan_release(plan);
     }
@@ -403,18 +423,29 @@ bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim
     if (!dtype || !ndim || !shape) {
         return bp__fail(BP_E_ARGUMENT, "einsum: dtype, ndim and shape must not be NULL");
     }
-    request r = {.call = call, .data_optional = true};
+    request r = {.call = call, .data_optional = true, .free = true};
     BP__TRY(find_path(&r));
     const bp_contraction_path_info *info = &r.path->info;
-    bp_status status = BP_OK;
-    if (info->output_ndim > BP_MAX_NDIM) {
-        status = bp__fail(BP_E_SHAPE, "einsum: the output has %d dimensions; tensors have at most %d",
-                          info->output_ndim, BP_MAX_NDIM);
-    } else {
+    bp_status status = check_output(&r);
+    if (status == BP_OK) {
         *dtype = bp_dtype_from_dlpack(call->operands[0]->dtype);
         *ndim = info->output_ndim;
         memcpy(shape, info->output_shape, (size_t)*ndim * sizeof *shape);
     }
     bp_contraction_path_release(r.path);
     return status;
+}
+
+bp_status bp_einsum_plan_output(const bp_plan *plan, bp_dtype *dtype, int *ndim, int64_t *shape, int64_t *strides) {
+    const bp__program *program = bp__program_of(plan);
+    if (!program || !dtype || !ndim || !shape || !strides) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: dtype, ndim, shape and strides must not be NULL, and the plan one of einsum");
+    }
+    size_t size = (size_t)program->path->info.output_ndim * sizeof *shape;
+    *dtype = (bp_dtype)plan->problem.dtype;
+    *ndim = program->path->info.output_ndim;
+    memcpy(shape, program->path->info.output_shape, size);
+    memcpy(strides, program->strides, size);
+    return BP_OK;
 }

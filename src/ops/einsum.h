@@ -54,10 +54,11 @@ typedef struct bp__program {
     bp_contraction_path *path;
     int operands, count;
     int64_t workspace;
+    int64_t strides[BP_MAX_NDIM]; /* of the output */
     bp__part parts[];
 } bp__program;
 
-/* Takes over the plans of the parts and a reference to the path, also when it fails. */
+/* Takes over the plans of the parts and a reference to the path, also when it fails. The strides are left to fill. */
 bp_status bp__program_make(bp__program **program, bp_contraction_path *path, const bp__part *parts, int count,
                            int64_t workspace);
 const bp__program *bp__program_of(const bp_plan *plan); /* NULL for plans of other operations */
@@ -80,15 +81,19 @@ typedef struct bp__builder {
     int32_t *uses;   /* of each label: terms that are left and have it, and the output */
     bp__term *terms; /* operands, then the results of steps */
     bp__term out;
+    bool free; /* the layout of the output */
     bp__part *parts;
     int part_count, part_capacity;
     bp__room room;
-    int step; /* the one that is being built */
+    int step;            /* the one that is being built */
+    bp_problem *refused; /* NULL, or where to put what no candidate takes */
 } bp__builder;
 
-/* The program for tensors of these layouts; `path` is taken over, also when it fails. */
+/* The program for tensors of these layouts; without `out` the output has the layout that costs least. `path` is taken
+ * over, also when it fails; where no candidate takes a part (BP_E_NO_CANDIDATE), its problem goes to `refused`, which
+ * may be NULL. */
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
-                            const DLTensor *out);
+                            const DLTensor *out, bp_problem *refused);
 
 /* Room for the labels of a term. */
 bp_status bp__term_room(bp__term *term, int count);

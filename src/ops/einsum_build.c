@@ -40,10 +40,24 @@ static bp_status operand_term(bp__term *term, const bp__einsum *e, int operand, 
     return BP_OK;
 }
 
+/* Compact where no layout is given, which counts only if there is nothing to compute. */
+static void output_strides(const bp__einsum *e, const DLTensor *out, int64_t strides[BP_MAX_NDIM]) {
+    if (out) {
+        bp__tensor_strides(out, strides);
+        return;
+    }
+    int64_t step = 1;
+    for (int i = e->output_ndim - 1; i >= 0; i--) {
+        int64_t size = e->size[e->output[i]];
+        strides[i] = step;
+        step = (int64_t)((uint64_t)step * (uint64_t)(size > 0 ? size : 1));
+    }
+}
+
 static bp_status output_term(bp__term *term, const bp__einsum *e, const DLTensor *out) {
-    int64_t strides[BP_MAX_NDIM];
+    int64_t strides[BP_MAX_NDIM] = {0};
     BP__TRY(bp__term_room(term, e->output_ndim));
-    bp__tensor_strides(out, strides);
+    output_strides(e, out, strides);
     for (int i = 0; i < e->output_ndim; i++) {
         if (e->size[e->output[i]] != 1) {
             add_label(term, e->output[i], strides[i]);
@@ -72,7 +86,8 @@ static bp_status begin(bp__builder *b, const bp__einsum *e, int steps, const DLT
     }
     BP__TRY(output_term(&b->out, e, out));
     count_uses(b, &b->out);
-    b->dtype = bp_dtype_from_dlpack(out->dtype);
+    b->free = !out;
+    b->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
     b->element = bp_dtype_size(b->dtype);
     bp__policy_resolve(&b->products, BP_OP_GEMM);
     b->contractions = b->products;
@@ -130,9 +145,22 @@ static bp_status build_steps(bp__builder *b, const bp__steps *steps) {
     return BP_OK;
 }
 
+/* As they were given, or as the last step has laid the output out; 1 where there is one index at most. */
+static void tell_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
+    const bp__einsum *e = b->einsum;
+    output_strides(e, out, program->strides);
+    for (int i = 0; i < e->output_ndim && !out; i++) {
+        bool walks = e->size[e->output[i]] > 1;
+        program->strides[i] = walks || is_empty(e) ? program->strides[i] : 1;
+        for (int k = 0; k < result->count; k++) {
+            program->strides[i] = result->label[k] == e->output[i] ? result->stride[k] : program->strides[i];
+        }
+    }
+}
+
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
-                            const DLTensor *out) {
-    bp__builder b = {.einsum = &path->einsum};
+                            const DLTensor *out, bp_problem *refused) {
+    bp__builder b = {.einsum = &path->einsum, .refused = refused};
     int terms = path->einsum.count + path->steps.count;
     bp_status status = begin(&b, &path->einsum, path->steps.count, operands, out);
     if (status == BP_OK) {
@@ -140,6 +168,9 @@ bp_status bp__program_build(bp__program **program, bp_contraction_path *path, co
     }
     if (status == BP_OK) {
         status = bp__program_make(program, path, b.parts, b.part_count, b.room.peak);
+        if (status == BP_OK) {
+            tell_strides(*program, &b, &b.terms[terms - 1], out);
+        }
     } else {
         for (int i = 0; i < b.part_count; i++) {
             bp_plan_release(b.parts[i].plan);

@@ -21,9 +21,13 @@ bp_status bp__part_add(bp__builder *b, bp_plan *plan, const char *action, bp__pl
     return BP_OK;
 }
 
-static bp_status plan_for(bp_plan **plan, const bp_problem *problem) {
+static bp_status plan_for(bp_plan **plan, const bp__builder *b, const bp_problem *problem) {
     bool fresh;
-    return bp__cache_get(plan, problem, &fresh);
+    bp_status status = bp__cache_get(plan, problem, &fresh);
+    if (status == BP_E_NO_CANDIDATE && b->refused) {
+        *b->refused = *problem;
+    }
+    return status;
 }
 
 static void begin(bp_problem *problem, const bp__builder *b, bp_op op, const bp_policy *policy) {
@@ -124,7 +128,7 @@ bp_status bp__contraction_plan(bp_plan **plan, const bp__builder *b, const bp__a
     if (dims != near) {
         bp__free(dims);
     }
-    return status == BP_OK ? plan_for(plan, &problem) : status;
+    return status == BP_OK ? plan_for(plan, b, &problem) : status;
 }
 
 /* ---- Products ---- */
@@ -195,5 +199,5 @@ bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis 
                                   matrix_of(axes, BP__C, &p->left, &p->right)};
     BP__TRY(add_batch(m, axes, &p->batch));
     BP__TRY(bp__gemm_lower(&problem, &m[BP__A], &m[BP__B], &m[BP__C]));
-    return plan_for(plan, &problem);
+    return plan_for(plan, b, &problem);
 }

@@ -14,8 +14,9 @@ static void add_text(bp__text *text, const void *context) {
         const bp__part *part = &program->parts[i];
         bp_contraction_step step = {.struct_size = sizeof step};
         bp_contraction_path_at(program->path, part->step, &step);
-        bp__text_addf(text, "  %2d  step %-2d %-24s %-26s %-14s %-14s", i + 1, part->step + 1, step.expression,
-                      part->action, bp__candidate_id(part->plan->candidate), part->plan->verdict.algorithm);
+        bp__text_addf(text, "  %2d  step %-2d %-18s %-12s %-26s %-12s %-14s", i + 1, part->step + 1, step.expression,
+                      step.kind ? step.kind : "", part->action, bp__candidate_id(part->plan->candidate),
+                      part->plan->verdict.algorithm);
         bp__text_addf(text, " about %.4g us", part->plan->verdict.cost_ns * (double)part->runs / 1e3);
         if (part->runs > 1) {
             bp__text_addf(text, ", in %" PRId64 " slices", part->runs);
@@ -32,7 +33,10 @@ static void add_json(bp__json *json, const void *context) {
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];
         bp__json_open(json, NULL, '{');
+        bp_contraction_step step = {.struct_size = sizeof step};
+        bool known = bp_contraction_path_at(program->path, part->step, &step);
         bp__json_int(json, "step", part->step);
+        bp__json_text(json, "kind", known ? step.kind : NULL);
         bp__json_text(json, "action", part->action);
         bp__json_text(json, "library", bp__candidate_id(part->plan->candidate));
         bp__json_text(json, "algorithm", part->plan->verdict.algorithm);

@@ -36,6 +36,11 @@ bp_status bp__place_take(bp__builder *b, double elements, bp__place *place) {
     return bp__room_take(&b->room, elements * (double)b->element, &place->offset);
 }
 
+bp_status bp__result_place(const bp__pairing *p, double elements, bp__place *place) {
+    *place = (bp__place){.home = BP__AT_OUT};
+    return p->last ? BP_OK : bp__place_take(p->builder, elements, place);
+}
+
 /* ---- The classes ---- */
 
 static bp__axis *axis_of(bp__pairing *p, int32_t label) {
@@ -140,7 +145,7 @@ static void swap_operands(bp__pairing *p) {
 /* An intermediate result of the same labels is overwritten, since nothing needs it any more: it is the first operand
  * then. */
 static bool in_place(bp__pairing *p) {
-    if (!p->in[1] || p->fixed || p->summed.count > 0) {
+    if (!p->in[1] || p->last || p->summed.count > 0) {
         return false;
     }
     if (!owns_all(p, 0) && owns_all(p, 1)) {
@@ -188,15 +193,14 @@ static double lay_out_result(bp__pairing *p) {
 }
 
 static bp_status place_result(bp__pairing *p, bool same) {
-    bp__place place = {.home = BP__AT_OUT};
+    bp__place place = p->in[0]->place;
     if (same) {
         for (int i = 0; i < p->count; i++) {
             p->axes[i].stride[BP__C] = p->axes[i].stride[BP__A];
         }
-        place = p->in[0]->place;
-    } else if (!p->fixed) {
-        double elements = lay_out_result(p);
-        BP__TRY(bp__place_take(p->builder, elements, &place));
+    } else {
+        double elements = p->fixed ? 0 : lay_out_result(p);
+        BP__TRY(bp__result_place(p, elements, &place));
     }
     return bp__result_is(p, p->axes, place);
 }
@@ -289,7 +293,7 @@ static bool is_product(const bp__pairing *p) {
 
 /* Nothing is summed: another name for the same elements, if the result may lie anywhere. */
 static bool is_view(const bp__pairing *p) {
-    return !p->in[1] && !p->fixed && p->alone.count == 0;
+    return !p->in[1] && !p->last && p->alone.count == 0;
 }
 
 static bp_status view(bp__pairing *p) {
@@ -315,7 +319,7 @@ static bp_status build(bp__pairing *p) {
 }
 
 static bp_status build_step(bp__builder *b, bp__term *first, bp__term *second, bp__term *result, bool last) {
-    bp__pairing p = {.builder = b, .in = {first, second}, .result = result, .fixed = last};
+    bp__pairing p = {.builder = b, .in = {first, second}, .result = result, .last = last, .fixed = last && !b->free};
     bp_status status = build(&p);
     bp__free(p.memory);
     if (status == BP_OK) {

@@ -9,7 +9,8 @@ typedef struct bp__pairing {
     bp__builder *builder;
     bp__term *in[2]; /* the second is NULL where one operand is summed alone */
     bp__term *result;
-    bool fixed; /* the result is the output, whose layout is given */
+    bool last;  /* the result is the output */
+    bool fixed; /* and its layout is given */
     bp__axis *axes;
     int count;
     bp__group batch, left, right, summed; /* of both and kept, of one and kept, of both and summed */
@@ -30,6 +31,9 @@ double bp__axes_lay_out(bp__axis *axes, int operand, const bp__group *const *gro
 
 /* Room in the workspace for a tensor of so many elements. */
 bp_status bp__place_take(bp__builder *builder, double elements, bp__place *place);
+
+/* The place of the result. */
+bp_status bp__result_place(const bp__pairing *pairing, double elements, bp__place *place);
 
 /* The result is a term with the strides that the axes have in C. */
 bp_status bp__result_is(bp__pairing *pairing, const bp__axis *axes, bp__place place);

@@ -237,11 +237,9 @@ static bp_status place_result(making *m) {
     bp__pairing *p = m->p;
     const bp__product *g = &m->r->groups;
     const bp__group *groups[] = {&g->batch, &g->left, &g->right};
-    bp__place place = {.home = BP__AT_OUT};
-    if (!p->fixed) {
-        double elements = bp__axes_lay_out(m->axes, BP__C, groups, BP__COUNT(groups));
-        BP__TRY(bp__place_take(p->builder, elements, &place));
-    }
+    bp__place place;
+    double elements = p->fixed ? 0 : bp__axes_lay_out(m->axes, BP__C, groups, BP__COUNT(groups));
+    BP__TRY(bp__result_place(p, elements, &place));
     return bp__result_is(p, m->axes, place);
 }
 

@@ -32,7 +32,7 @@ static void ask_for_huge_pages(char *data, size_t size) {
     }
 }
 
-static bp_status allocate_zeros(size_t size, void **data) {
+static bp_status allocate(size_t size, void **data) {
     if (size == 0) {
         return BP_OK;
     }
@@ -41,40 +41,70 @@ static bp_status allocate_zeros(size_t size, void **data) {
         return bp__fail_memory(size, "a tensor");
     }
     ask_for_huge_pages(bytes, size);
-    memset(bytes, 0, size);
     *data = bytes;
     return BP_OK;
 }
 
-bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape) {
+/* From the first element to the end of the last one; no index leads before the first, or to another one's place. */
+static bp_status measure(const bp_view *view, size_t *size) {
+    int64_t low, high;
+    for (int i = 0; i < view->tensor.ndim; i++) {
+        if (view->strides[i] < 0) {
+            return bp__fail(BP_E_ARGUMENT,
+                            "stride %d of a fresh tensor is negative; its memory begins at its first element", i);
+        }
+    }
+    if (bp__tensor_self_overlaps(&view->tensor)) {
+        return bp__fail(BP_E_OVERLAP, "the strides of a fresh tensor reach the same memory by two different indices");
+    }
+    BP__TRY(bp__tensor_extent(&view->tensor, "tensor", &low, &high));
+    *size = (size_t)high;
+    return BP_OK;
+}
+
+static DLManagedTensorVersioned *manage(owned_tensor *owned, const bp_view *view) {
+    size_t dims = (size_t)view->tensor.ndim;
+    memcpy(owned->dims, view->shape, dims * sizeof *owned->dims);
+    memcpy(owned->dims + dims, view->strides, dims * sizeof *owned->dims);
+    owned->managed = (DLManagedTensorVersioned){
+        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+        .manager_ctx = owned,
+        .deleter = delete_tensor,
+        .dl_tensor = view->tensor,
+    };
+    owned->managed.dl_tensor.shape = owned->dims;
+    owned->managed.dl_tensor.strides = owned->dims + dims;
+    return &owned->managed;
+}
+
+bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
+                          const int64_t *strides) {
     if (!tensor) {
         return bp__fail(BP_E_ARGUMENT, "argument 'tensor' is NULL; give the place for the result");
     }
     *tensor = NULL;
     bp_view view;
-    BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, NULL));
-    size_t elements = (size_t)bp__tensor_elements(&view.tensor);
-    size_t dims = (size_t)ndim;
-
-    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * dims * sizeof *owned->dims);
+    size_t size = 0;
+    BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, strides));
+    BP__TRY(measure(&view, &size));
+    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * (size_t)ndim * sizeof *owned->dims);
     if (!owned) {
         return bp__fail_memory(sizeof *owned, "a tensor");
     }
-    bp_status status = allocate_zeros(elements * bp_dtype_size(dtype), &view.tensor.data);
+    bp_status status = allocate(size, &view.tensor.data);
     if (status != BP_OK) {
         bp__free(owned);
         return status;
     }
-    memcpy(owned->dims, view.shape, dims * sizeof *owned->dims);
-    memcpy(owned->dims + dims, view.strides, dims * sizeof *owned->dims);
-    owned->managed = (DLManagedTensorVersioned){
-        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-        .manager_ctx = owned,
-        .deleter = delete_tensor,
-        .dl_tensor = view.tensor,
-    };
-    owned->managed.dl_tensor.shape = owned->dims;
-    owned->managed.dl_tensor.strides = owned->dims + dims;
-    *tensor = &owned->managed;
+    *tensor = manage(owned, &view);
+    return BP_OK;
+}
+
+bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape) {
+    BP__TRY(bp_tensor_empty(tensor, dtype, ndim, shape, NULL));
+    DLTensor *made = &(*tensor)->dl_tensor;
+    if (made->data) {
+        memset(made->data, 0, (size_t)bp__tensor_elements(made) * bp_dtype_size(dtype));
+    }
     return BP_OK;
 }

@@ -96,6 +96,57 @@ static void parts_and_path_are_told(void **state) {
     sample_free(&s);
 }
 
+/* Without an output the plan says how it wants it to lie, and then copies nothing. */
+static void the_layout_of_the_output_is_free(void **state) {
+    (void)state;
+    static const char *const texts[] = {"abc,dc->adb", "abcd,dbe->eac", "abc,bad->dc",  "ab->ba",  "ab,cd->bd",
+                                        "aab,c->ac",   "ab,bc,cd->da",  "xab,xbc->acx", "a,b->ba", "->",
+                                        "abc,cd->dab"};
+    for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
+        sample s;
+        bp_plan *plan;
+        bp_dtype dtype;
+        int ndim;
+        int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+        make(&s, texts[i / 2], i % 2 ? 1 : 30, BP_F32);
+        bp_einsum_call call = sample_call(&s);
+        assert_int_equal(bp_einsum_plan(&plan, NULL, &call, NULL), BP_OK);
+        assert_int_equal(bp_einsum_plan_output(plan, &dtype, &ndim, shape, strides), BP_OK);
+        assert_int_equal(ndim, s.out.view.tensor.ndim);
+        DLManagedTensorVersioned *fresh;
+        assert_int_equal(bp_tensor_empty(&fresh, dtype, ndim, shape, strides), BP_OK);
+        int64_t last = 1; /* compact: as far from the first element to behind the last as there are elements */
+        for (int d = 0; d < ndim; d++) {
+            assert_int_equal(shape[d], s.out.view.shape[d]);
+            last += (shape[d] - 1) * strides[d];
+        }
+        assert_int_equal((size_t)last * sizeof(float), s.out.bytes);
+        memcpy(s.out.view.strides, strides, (size_t)ndim * sizeof *strides);
+        free(s.out.memory);
+        s.out.memory = malloc(s.out.bytes);
+        s.out.view.tensor.data = s.out.memory;
+        assert_int_equal(execute(plan, &s), BP_OK);
+        assert_true(sample_error(&s) <= 1);
+        bp_einsum_part part = {.struct_size = sizeof part};
+        for (int k = 0; bp_einsum_part_at(plan, k, &part); k++) {
+            assert_null(strstr(part.action, "copy of the result"));
+        }
+        fresh->deleter(fresh);
+        bp_plan_release(plan);
+        sample_free(&s);
+    }
+    sample s;
+    bp_plan *plan;
+    make(&s, "ab,bc->ac", 5, BP_F64);
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    assert_int_equal(bp_matmul_plan(&plan, NULL, s.list[0], s.list[1], &s.out.view.tensor), BP_OK);
+    assert_int_equal(bp_einsum_plan_output(plan, &dtype, &ndim, shape, strides), BP_E_ARGUMENT);
+    bp_plan_release(plan);
+    sample_free(&s);
+}
+
 /* Which parts a single step has, as "action;action;". */
 static void actions_of(char *text, const char *expression, int64_t each) {
     sample s;
@@ -322,6 +373,15 @@ static void what_only_own_kernels_do_is_refused_without_them(void **state) {
     bp_options *options = options_of("dispatch.exclude=native");
     bp_einsum_call call = sample_call(&s);
     assert_int_equal(bp_einsum_run(options, &call, &s.out.view.tensor), BP_E_NO_CANDIDATE);
+    bp_explanation *e;
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    assert_int_equal(bp_einsum_explain(&e, options, &call, &s.out.view.tensor), BP_OK);
+    bool found = false;
+    for (int i = 0; bp_explanation_at(e, i, &candidate); i++) {
+        found |= strcmp(candidate.library, "native") == 0 && candidate.reason == BP_REASON_EXCLUDED;
+    }
+    assert_true(found);
+    bp_explanation_free(e);
     bp_options_free(options);
     sample_free(&s);
 }
@@ -384,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_again_on_other_memory),
         cmocka_unit_test(parts_and_path_are_told),
+        cmocka_unit_test(the_layout_of_the_output_is_free),
         cmocka_unit_test(strides_stand_in_for_copies),
         cmocka_unit_test(a_run_takes_what_was_predicted),
         cmocka_unit_test(results_that_are_multiplied_stay_where_they_are),

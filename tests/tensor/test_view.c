@@ -276,6 +276,17 @@ static void test_new(void **state) {
     assert_int_equal(check(&made->dl_tensor), BP_OK);
     made->deleter(made);
     assert_int_equal(bp__live_blocks(), before);
+    assert_int_equal(bp_tensor_empty(&made, BP_F64, 3, (int64_t[]){3, 4, 5}, (int64_t[]){1, 15, 3}), BP_OK);
+    memset(made->dl_tensor.data, 1, 3 * 4 * 5 * sizeof(double)); /* all of it is there */
+    assert_int_equal(made->dl_tensor.strides[1], 15);
+    made->deleter(made);
+    assert_int_equal(bp_tensor_empty(&made, BP_F64, 2, (int64_t[]){0, 5}, (int64_t[]){7, 1}), BP_OK);
+    assert_null(made->dl_tensor.data);
+    made->deleter(made);
+    assert_int_equal(bp_tensor_empty(&made, BP_F64, 1, (int64_t[]){3}, (int64_t[]){-1}), BP_E_ARGUMENT);
+    assert_null(made);
+    assert_int_equal(bp_tensor_empty(&made, BP_F64, 2, (int64_t[]){3, 4}, (int64_t[]){1, 1}), BP_E_OVERLAP);
+    assert_int_equal(bp_tensor_empty(NULL, BP_F32, 0, NULL, NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_tensor_new(NULL, BP_F32, 0, NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_tensor_new(&made, BP_F32, 1, (int64_t[]){-1}), BP_E_SHAPE);
     assert_null(made);
