@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import sys
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -108,15 +109,20 @@ def _shape(operand: Any, is_shape: bool) -> Tuple[int, ...]:
 def _label(label: Any) -> int:
     if label is Ellipsis:
         return -1
-    if isinstance(label, bool) or not hasattr(label, "__index__"):
+    try:
+        number = operator.index(label)
+    except TypeError:
+        number = None
+    if number is None or isinstance(label, bool):
         raise bad_type(f"einsum: labels are whole numbers or Ellipsis, but got {label!r}")
-    number = int(label)
     if number < 0:
         raise bad_value(f"einsum: labels are 0 or more, but got {number}", "E_ARGUMENT")
     return number
 
 
-def _labels(labels: Iterable[Any]) -> Tuple[int, ...]:
+def _labels(labels: Any) -> Tuple[int, ...]:
+    if not isinstance(labels, Iterable):
+        raise bad_type(f"einsum: takes an expression first, or a list of labels after each array, but got {labels!r}")
     return tuple(_label(label) for label in labels)
 
 

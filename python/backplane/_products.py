@@ -201,7 +201,7 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
     nothing is computed."""
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
-        raise bad_type(f"explain: takes backplane.matmul, backplane.gemm or backplane.einsum, or what is in backplane.fft and backplane.linalg, but got {function!r}")
+        raise bad_type(f"explain: takes backplane.einsum, backplane.matmul or backplane.gemm, or what is in backplane.fft and backplane.linalg, but got {function!r}")
     return Explanation(explainer(*arguments, **names))
 
 

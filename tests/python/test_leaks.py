@@ -56,6 +56,13 @@ JOBS = {
     "fft wrong": lambda: expect(ValueError, bp.fft.fft, A, 0, norm="ortho"),
     "fftshift": lambda: bp.fft.fftshift(PLAIN[0], (0, -1)),
     "fftfreq": lambda: bp.fft.fftfreq(5, 0.5, dtype=np.float32),
+    "einsum": lambda: bp.einsum("ij,jk->ik", A, B),
+    "einsum of four": lambda: bp.einsum("ij,jk,jk,ij->", A, B, B, A, optimize=False),
+    "einsum out": lambda: bp.einsum(PLAIN[0], [0, 1], PLAIN[1], [1, 2], [0, 2], out=OUT),
+    "einsum by path": lambda: bp.einsum("ij,jk,jl->il", A, B, B, optimize=[(0, 1), (0, 1)], settings=OPTIONS),
+    "einsum wrong": lambda: expect(ValueError, bp.einsum, "ij,j?", A, B),
+    "einsum wrong type": lambda: expect(TypeError, bp.einsum, "ij,jk,kl,lm", A, B, A, [1]),
+    "einsum wrong path": lambda: expect(ValueError, bp.einsum, A, [0, 1], [1, 2**40]),
     "inv": lambda: bp.linalg.inv(SQUARE),
     "lu out": lambda: bp.linalg.lu_factor(SQUARE, out=(np.empty((3, 3)), np.empty(3, "i4"))),
     "info": lambda: bp.linalg.inv_ex(memoryview(SINGULAR)),
@@ -69,7 +76,7 @@ JOBS = {
     "overlap": lambda: expect(ValueError, bp.matmul, OUT.T, OUT, out=OUT[:2]),
 }
 SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
-        "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
+        "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain einsum": lambda: bp.explain(bp.einsum, "ij,jk,kl->il", A, B, B.T), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
         "libraries": bp.libraries}
 
 
