@@ -15,10 +15,9 @@
 #include <stdint.h>
 
 #if Py_LIMITED_API + 0 < 0x030a0000
-/* These are exported by CPython 3.9 with these signatures, and became a part of the limited interface in 3.10. */
+/* These two are exported by CPython 3.9 with this signature, and became a part of the limited interface in 3.10. */
 PyAPI_FUNC(PyObject *) PyType_FromModuleAndSpec(PyObject *module, PyType_Spec *spec, PyObject *bases);
 PyAPI_FUNC(void *) PyType_GetModuleState(PyTypeObject *type);
-PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
 #endif
 
 #if Py_LIMITED_API + 0 < 0x030b0000
@@ -189,7 +188,7 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused);
 typedef struct core_asking {
     core_state *state;
     const char *expression; /* NULL: the sublist form */
-    PyObject *bytes;        /* that hold it; NULL where Python's text itself does */
+    PyObject *bytes;        /* that hold it */
     const int32_t **lists;  /* of labels, one for each operand */
     int *list_counts;
     int output_count;
