@@ -129,7 +129,9 @@ def test_memory_errors_have_the_librarys_sentence():
         bp.matmul(huge, np.broadcast_to(np.ones((1, 1)), (1 << 10, 1 << 26)))
 
 
-def test_another_thread_goes_on_during_a_product():
+@pytest.mark.parametrize("call", [lambda a, **names: bp.matmul(a, a, **names), lambda a, **names: bp.einsum("ij,jk", a, a, **names)],
+                         ids=["matmul", "einsum"])
+def test_another_thread_goes_on_during_a_product(call):
     a = np.ones((700, 700))
     ticks, stop = [], threading.Event()
 
@@ -144,7 +146,7 @@ def test_another_thread_goes_on_during_a_product():
         begin = time.perf_counter()
         while time.perf_counter() - begin < 0.2:  # until one call was long enough to see
             start = time.perf_counter()
-            bp.matmul(a, a, settings={"blas.preferred": "native", "num_threads": 1})
+            call(a, settings={"blas.preferred": "native", "num_threads": 1})
             end = time.perf_counter()
             inside = [t for t in ticks if start + (end - start) * 0.2 < t < end - (end - start) * 0.2]
             if len(inside) >= 2:
