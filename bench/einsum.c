@@ -219,13 +219,15 @@ static void race(const example *e, bp_dtype dtype, int threads, int turns, total
 
 static void race_all(bp_dtype dtype, const char *threads, int turns, const char *wanted) {
     totals sums = {0};
+    char *end;
+    int number = timing_number(threads, &end);
     if (dtype == BP_DTYPE_NONE || bp_set("num_threads", threads) != BP_OK) {
         fprintf(stderr, "einsum: types are f32 and f64, threads are numbers\n");
         exit(2);
     }
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         if (strstr(examples[i].name, wanted)) {
-            race(&examples[i], dtype, atoi(threads), turns, &sums);
+            race(&examples[i], dtype, number, turns, &sums);
         }
     }
     if (sums.products > 0) {
