@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from . import _core
 from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like, _own, _refuse_masks
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like, _own, _refuse_masks, _view
 
 Path = List[Tuple[int, ...]]
 Labels = Tuple[int, ...]
@@ -230,7 +230,7 @@ def einsum(
     ):
         plain = _core.einsum_plain(operands, _plain)
         if plain is not None:
-            return _plain(plain.shape, operands[1].dtype, plain)
+            return _view(plain, operands[1].dtype)
     search = (optimize, minimize, memory_limit, trials, seconds, seed)
     result, arrays = _contract(operands, out, search, settings, False)
     _note_numpy(arrays)

@@ -17,7 +17,7 @@ typedef struct contraction {
     bool given_out;
     operand out;
     DLTensor result;
-    int64_t shape[BP_MAX_NDIM];
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
     const bp_options *options;
     PyObject *options_owner;
     operand near_operands[NEAR_OPERANDS];
@@ -74,23 +74,37 @@ static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
     return true;
 }
 
-/* Where the result goes; without memory of the caller's it has a shape and no address yet. */
+static bp_status explain(const void *context, bp_explanation **explanation) {
+    const contraction *of = context;
+    return bp_einsum_explain(explanation, of->options, &of->call, of->given_out ? &of->result : NULL);
+}
+
+/* Where the result goes. Without memory of the caller's it has no address yet, and lies as costs least, which may be in
+ * another order of its dimensions, as with NumPy and PyTorch. */
 static bool place_result(contraction *of, PyObject *out) {
     bp_dtype dtype;
-    int ndim;
+    bp_plan *plan;
+    int ndim = 0;
     if (out != Py_None) {
         of->given_out = core_operand(of->state, &of->out, out, "out", true);
         of->result = of->out.tensor;
         return of->given_out;
     }
-    bp_status status = bp_einsum_shape(&of->call, &dtype, &ndim, of->shape);
-    if (status != BP_OK) {
-        core_fail(of->state, status, NULL);
-        return false;
+    bp_status status;
+    Py_BEGIN_ALLOW_THREADS status = bp_einsum_plan(&plan, of->options, &of->call, NULL);
+    Py_END_ALLOW_THREADS if (status == BP_OK) {
+        status = bp_einsum_plan_output(plan, &dtype, &ndim, of->shape, of->strides);
+        bp_plan_release(plan);
     }
-    of->result =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = of->operands[0].tensor.dtype, .shape = of->shape};
-    return true;
+    of->result = (DLTensor){.device = {kDLCPU, 0},
+                            .ndim = ndim,
+                            .dtype = of->operands[0].tensor.dtype,
+                            .shape = of->shape,
+                            .strides = of->strides};
+    if (status != BP_OK) {
+        core_fail_explained(of->state, status, explain, of);
+    }
+    return status == BP_OK;
 }
 
 static void release(contraction *of) {
@@ -108,16 +122,12 @@ static void release(contraction *of) {
     core_asking_free(&of->asking);
 }
 
-static bp_status explain(const void *context, bp_explanation **explanation) {
-    const contraction *of = context;
-    return bp_einsum_explain(explanation, of->options, &of->call, &of->result);
-}
-
 static PyObject *contract(contraction *of) {
     bp_status status = BP_OK;
     DLManagedTensorVersioned *memory = NULL;
     if (!of->given_out) {
-        status = bp_tensor_new(&memory, bp_dtype_from_dlpack(of->result.dtype), of->result.ndim, of->shape);
+        status =
+            bp_tensor_empty(&memory, bp_dtype_from_dlpack(of->result.dtype), of->result.ndim, of->shape, of->strides);
         if (status != BP_OK) {
             return core_fail(of->state, status, NULL);
         }

@@ -127,7 +127,7 @@ static bool widen(transformation *of, bool runs) {
         return true;
     }
     bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_tensor_new(&of->complex, wide, of->in.ndim, of->in.shape);
+    Py_BEGIN_ALLOW_THREADS status = bp_tensor_empty(&of->complex, wide, of->in.ndim, of->in.shape, NULL);
     status = status == BP_OK ? bp_tensor_copy(&of->complex->dl_tensor, &of->in) : status;
     Py_END_ALLOW_THREADS if (status != BP_OK) {
         core_fail(of->state, status, NULL);
@@ -147,7 +147,7 @@ static bool place_result(transformation *of, PyObject *out, bool runs) {
     }
     bp_status status = bp_fft_shape(&of->call, &of->in, &dtype, &ndim, of->shape);
     if (status == BP_OK && runs) {
-        status = bp_tensor_new(&of->fresh, dtype, ndim, of->shape);
+        status = bp_tensor_empty(&of->fresh, dtype, ndim, of->shape, NULL);
     }
     if (status != BP_OK) {
         core_fail(of->state, status, NULL);
@@ -236,7 +236,7 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     }
     bp_status status;
     Py_BEGIN_ALLOW_THREADS status =
-        bp_tensor_new(&fresh, bp_dtype_from_dlpack(in.tensor.dtype), in.tensor.ndim, in.shape);
+        bp_tensor_empty(&fresh, bp_dtype_from_dlpack(in.tensor.dtype), in.tensor.ndim, in.shape, NULL);
     if (status == BP_OK) {
         status = (back ? bp_ifftshift : bp_fftshift)(&in.tensor, count, dims, &fresh->dl_tensor);
     }
@@ -273,7 +273,7 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments) {
         return core_refuse(state, state->bad_value, BP_E_SHAPE, "out: must have one dimension, of %lld elements",
                            (long long)size);
     }
-    bp_status status = out == Py_None ? bp_tensor_new(&fresh, bp_dtype_from_name(dtype), 1, &size) : BP_OK;
+    bp_status status = out == Py_None ? bp_tensor_empty(&fresh, bp_dtype_from_name(dtype), 1, &size, NULL) : BP_OK;
     if (status == BP_OK) {
         DLTensor *to = fresh ? &fresh->dl_tensor : &given.tensor;
         status = half ? bp_rfftfreq(n, d, to) : bp_fftfreq(d, to);

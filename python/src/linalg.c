@@ -205,7 +205,7 @@ static bool make_output(calculation *of, int index) {
     if (of->keepdim) {
         keep_dims(of, &ndim, shape);
     }
-    if (library_failed(of, bp_tensor_new(&of->fresh[index], dtype, ndim, shape))) {
+    if (library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, ndim, shape, NULL))) {
         return false;
     }
     of->results[index] = of->fresh[index]->dl_tensor;
@@ -221,7 +221,7 @@ static bool make_empty(calculation *of, int index) {
     int64_t shape[BP_MAX_NDIM];
     call.mode = call.op == BP_OP_QR ? BP_QR_REDUCED : BP_LSTSQ_GELSD;
     return !library_failed(of, bp_linalg_shape(&call, index, &dtype, &ndim, shape)) &&
-           !library_failed(of, bp_tensor_new(&of->fresh[index], dtype, 1, nothing));
+           !library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, 1, nothing, NULL));
 }
 
 /* Each output is None: not wanted; True: a fresh one; False: an empty one; or the array that takes it. */

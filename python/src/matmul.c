@@ -151,7 +151,7 @@ static bool give_memory(product *of, DLManagedTensorVersioned **memory) {
     if (of->given_c) {
         return true;
     }
-    bp_status status = bp_tensor_new(memory, bp_dtype_from_dlpack(of->out.dtype), of->out.ndim, of->out.shape);
+    bp_status status = bp_tensor_empty(memory, bp_dtype_from_dlpack(of->out.dtype), of->out.ndim, of->out.shape, NULL);
     if (status != BP_OK) {
         core_fail(of->state, status, NULL);
         return false;

@@ -50,11 +50,9 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
     held->memory = memory;
     made->storage = held;
     made->weak = NULL;
-    Py_ssize_t step = memory->dl_tensor.dtype.bits / 8;
-    for (int i = memory->dl_tensor.ndim - 1; i >= 0; i--) {
+    for (int i = 0; i < memory->dl_tensor.ndim; i++) {
         made->shape[i] = (Py_ssize_t)memory->dl_tensor.shape[i];
-        made->strides[i] = step;
-        step *= made->shape[i] > 0 ? made->shape[i] : 1;
+        made->strides[i] = (Py_ssize_t)memory->dl_tensor.strides[i] * (memory->dl_tensor.dtype.bits / 8);
     }
     return (PyObject *)made;
 }
@@ -100,13 +98,31 @@ static char *format_of(bp_dtype dtype) {
     return NULL;
 }
 
-/* Row-major memory is column-major too where no two dimensions have more than one element. */
-static bool columns_first_too(const tensor *self) {
-    int wide = 0;
-    for (int i = 0; i < inside(self)->ndim; i++) {
-        wide += self->shape[i] > 1;
+/* Whether the elements follow each other without gaps, with the last dimension innermost, or the first. */
+static bool is_compact(const tensor *self, bool first_innermost) {
+    Py_ssize_t step = inside(self)->dtype.bits / 8;
+    int ndim = inside(self)->ndim;
+    for (int i = 0; i < ndim && count_of(self) > 0; i++) {
+        int d = first_innermost ? i : ndim - 1 - i;
+        if (self->shape[d] > 1 && self->strides[d] != step) {
+            return false;
+        }
+        step *= self->shape[d];
     }
-    return wide < 2 || count_of(self) == 0;
+    return true;
+}
+
+/* Who does not ask for strides takes the memory to be row-major. */
+static bool is_served(const tensor *self, int flags) {
+    bool rows = is_compact(self, false), columns = is_compact(self, true);
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) {
+        return rows || columns;
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS) {
+        return columns;
+    }
+    bool needs_rows = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS || (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
+    return rows || !needs_rows;
 }
 
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
@@ -119,9 +135,10 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
                      bp_dtype_name(dtype_of(self)));
         return -1;
     }
-    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !columns_first_too(self)) {
+    if (!is_served(self, flags)) {
         view->obj = NULL;
-        PyErr_SetString(PyExc_BufferError, "the tensor is row-major; it cannot be given column-major");
+        PyErr_Format(PyExc_BufferError, "the tensor is %s; it cannot be given as was asked for",
+                     is_compact(self, false) ? "row-major" : "not row-major");
         return -1;
     }
     view->buf = of->data;
@@ -198,11 +215,11 @@ static PyObject *plain_capsule(storage *held) {
 static PyObject *copy_of(core_state *state, const tensor *self) {
     const DLTensor *of = inside(self);
     DLManagedTensorVersioned *memory;
-    bp_status status = bp_tensor_new(&memory, dtype_of(self), of->ndim, of->shape);
+    bp_status status = bp_tensor_empty(&memory, dtype_of(self), of->ndim, of->shape, of->strides);
     if (status != BP_OK) {
         return core_fail(state, status, NULL);
     }
-    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8);
+    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8); /* results have no gaps, in whatever order they lie */
     if (size > 0) {
         memcpy(memory->dl_tensor.data, of->data, size);
     }
@@ -267,20 +284,33 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused) {
 
 /* ---- What it looks like ---- */
 
-static PyObject *get_shape(PyObject *object, void *unused) {
-    const tensor *self = (const tensor *)object;
+static PyObject *tuple_of(const tensor *self, const Py_ssize_t *numbers) {
     int ndim = inside(self)->ndim;
-    PyObject *shape = PyTuple_New(ndim);
-    (void)unused;
-    for (int i = 0; shape && i < ndim; i++) {
-        PyObject *size = PyLong_FromSsize_t(self->shape[i]);
-        if (!size) {
-            Py_CLEAR(shape);
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int i = 0; tuple && i < ndim; i++) {
+        PyObject *number = PyLong_FromSsize_t(numbers[i]);
+        if (!number) {
+            Py_CLEAR(tuple);
         } else {
-            PyTuple_SetItem(shape, i, size);
+            PyTuple_SetItem(tuple, i, number);
         }
     }
-    return shape;
+    return tuple;
+}
+
+static PyObject *get_shape(PyObject *object, void *unused) {
+    (void)unused;
+    return tuple_of((const tensor *)object, ((const tensor *)object)->shape);
+}
+
+static PyObject *get_strides(PyObject *object, void *unused) {
+    (void)unused;
+    return tuple_of((const tensor *)object, ((const tensor *)object)->strides);
+}
+
+static PyObject *get_row_major(PyObject *object, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(is_compact((const tensor *)object, false));
 }
 
 static PyObject *get_dtype(PyObject *object, void *unused) {
@@ -310,6 +340,8 @@ static PyMethodDef methods[] = {
 };
 static PyGetSetDef fields[] = {
     {"shape", get_shape, NULL, "The size of each dimension.", NULL},
+    {"strides", get_strides, NULL, "Bytes from one index to the next in each dimension.", NULL},
+    {"row_major", get_row_major, NULL, "Whether the last dimension is innermost, and so on.", NULL},
     {"dtype", get_dtype, NULL, "The element type's name: 'f32', 'bf16', ...", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -320,7 +352,8 @@ static PyMemberDef members[] = {
 };
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "A result: compact, row-major, in host memory. Goes on by memoryview(), numpy.asarray(), from_dlpack()."},
+     "A result: compact, in host memory, row-major but for those of einsum, which may have their dimensions in another "
+     "order of memory. Goes on by memoryview(), numpy.asarray(), from_dlpack()."},
     {Py_tp_new, (void *)core_no_new},
     {Py_tp_dealloc, (void *)drop},
     {Py_tp_repr, (void *)show},

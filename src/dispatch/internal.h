@@ -226,6 +226,10 @@ const bp_plan *bp__operation_find(bp__operation *operation);
 bp_status bp__operation_run(const bp__operation *operation, const bp_plan *plan);
 bp_status bp__operation_plan_and_run(bp__operation *operation, const bp_problem *problem);
 
+/* Keeps the plan in the short list where the operation was looked up there (else it is NULL), and where plans are not
+ * kept at all, until the next one. */
+void bp__operation_remember(const bp__operation *operation, bp_plan *plan);
+
 /* Runs a composed plan, and keeps it in the short list where `operation` was looked up there (else it is NULL). */
 bp_status bp__composed_run(bp__operation *operation, bp_plan *plan, bool fresh, void *const *operands);
 

@@ -101,12 +101,19 @@ bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
     return status;
 }
 
+void bp__operation_remember(const bp__operation *o, bp_plan *plan) {
+    static const bp__call_key none;
+    bp__slot *s = bp__hot_remember(o ? &o->key : &none, plan);
+    for (int i = 0; s && i < o->count; i++) {
+        bp__slot_span(s, i, o->tensors[i]);
+    }
+}
+
 bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem) {
     bp_plan *plan;
     bp_status status = bp__plan_and_run(problem, execute, o, &plan);
-    bp__slot *s = status == BP_OK && plan ? bp__hot_remember(&o->key, plan) : NULL;
-    for (int i = 0; s && i < o->count; i++) {
-        bp__slot_span(s, i, o->tensors[i]);
+    if (status == BP_OK && plan) {
+        bp__operation_remember(o, plan);
     }
     bp_plan_release(plan);
     return status;
@@ -119,10 +126,8 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, void *co
     if (bp__thread.observed) {
         bp__observe_call(plan, fresh, start, bp__now_ns(), status);
     }
-    static const bp__call_key none;
-    bp__slot *s = status == BP_OK ? bp__hot_remember(o ? &o->key : &none, plan) : NULL;
-    for (int i = 0; s && i < o->count; i++) {
-        bp__slot_span(s, i, o->tensors[i]);
+    if (status == BP_OK) {
+        bp__operation_remember(o, plan);
     }
     return status;
 }

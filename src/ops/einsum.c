@@ -304,8 +304,7 @@ static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
 /* Whether the thread's short list can know the call; fills what it looks for. The expression is part of that. */
 static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTensor *out) {
     const size_t most = sizeof o->parameters;
-    if (!call->expression || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands ||
-        !out) {
+    if (!call->expression || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands) {
         return false;
     }
     size_t length = strnlen(call->expression, most);
@@ -359,7 +358,7 @@ __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_e
 
 static bp_status run(const bp_einsum_call *call, DLTensor *out) {
     bp__operation operation;
-    if (!describe(&operation, call, out)) {
+    if (!out || !describe(&operation, call, out)) {
         return run_long(NULL, call, out);
     }
     const bp_plan *plan = bp__operation_find(&operation);
@@ -383,15 +382,34 @@ bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, D
     return status;
 }
 
+/* Without an output callers ask before every computation, so that the short list knows these plans too. */
+static bp_status plan_without_output(bp_plan **plan, request *r) {
+    bp__operation operation;
+    bool fresh, listed = describe(&operation, r->call, NULL);
+    bp_plan *known = listed ? (bp_plan *)(uintptr_t)bp__operation_find(&operation) : NULL;
+    if (known) {
+        bp__plan_retain(known);
+        *plan = known;
+        return BP_OK;
+    }
+    BP__TRY(prepare(plan, r, &fresh));
+    if (listed) {
+        bp__operation_remember(&operation, *plan);
+    }
+    return BP_OK;
+}
+
 bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call, const DLTensor *out) {
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "einsum: plan must not be NULL");
     }
+    *plan = NULL;
+    BP__TRY(check_call(call));
     request r = {.call = call, .out = out, .data_optional = true, .free = true};
     bp__call_scope scope;
     bool fresh;
     bp__call_enter(&scope, options);
-    bp_status status = prepare(plan, &r, &fresh);
+    bp_status status = out ? prepare(plan, &r, &fresh) : plan_without_output(plan, &r);
     bp__call_leave(&scope);
     return status;
 }
