@@ -11,7 +11,8 @@
 #define PANEL_COLUMN 45.0 /* ... and for a column */
 #define COPY_ELEMENT 0.5
 #define USUAL_EFFICIENCY 0.55
-#define PANELS 64.0       /* columns between two points where all threads meet */
+#define USUAL_MEETINGS 0.5
+#define MEETING 8000.0    /* nanoseconds for which threads wait for each other then, on a machine that is not idle */
 #define HALF_COLUMNS 90.0 /* matrices of so many reach half of the rate, since all blocks are short */
 
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
@@ -26,7 +27,8 @@ double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe
     double panels = elements * wide * PANEL_ELEMENT + columns * PANEL_COLUMN;
     double copies = (2 * elements + 2 * columns * (double)l->k) * wide * COPY_ELEMENT;
     if (threads > 1) {
-        arithmetic = arithmetic / threads + driver->family->speed.start * (1 + columns / PANELS);
+        double meetings = (recipe->meetings > 0 ? recipe->meetings : USUAL_MEETINGS) * columns;
+        arithmetic = arithmetic / threads + driver->family->speed.start + meetings * MEETING;
     }
     return (double)l->batch * (ITEM + arithmetic + short_blocks + panels + copies);
 }

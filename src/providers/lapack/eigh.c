@@ -24,8 +24,8 @@ static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *ite
     return bp__lapack_value(plan, &result);
 }
 
-/* More than is asked for: what is left beside the matrices is too little for the routine that applies the reflectors, in
- * small real problems and in all complex ones, and it goes back to one column at a time. */
+/* More than is asked for: what is left beside the matrices is too little for the routine that applies the reflectors,
+ * in small real problems and in all complex ones, and it goes back to one column at a time. */
 static int64_t blocks_of(int64_t n) {
     enum { MOST_COLUMNS = 64 }; /* of a block; the routine keeps a triangle of one, too */
     return MOST_COLUMNS * (n + MOST_COLUMNS + 1);
@@ -121,6 +121,7 @@ static const bp__lapack_recipe with_vectors = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.30,
+    .meetings = BP__LAPACK_BY_COLUMNS,
     .prepare = prepare,
     .run = run,
     .work = work_vectors,
@@ -132,6 +133,7 @@ static const bp__lapack_recipe values_alone = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.20,
+    .meetings = BP__LAPACK_BY_COLUMNS,
     .prepare = prepare,
     .run = run,
     .work = bp__lapack_work_eigenvalues,

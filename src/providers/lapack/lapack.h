@@ -30,6 +30,8 @@
 #define BP__LAPACK_VIEWS 4
 #define BP__LAPACK_SIZES 8
 #define BP__LAPACK_MOST_ROUTINES 8
+#define BP__LAPACK_BY_COLUMNS                                                                                          \
+    12 /* meetings where a matrix is reduced, or factored in narrow panels, column by column */
 
 typedef struct bp__lapack_plan bp__lapack_plan;
 typedef struct bp__lapack_item bp__lapack_item;
@@ -43,6 +45,7 @@ struct bp__lapack_recipe {
     bp__lapack_routine routines[BP__LAPACK_MOST_ROUTINES];
     int routine_count;
     double efficiency; /* the part of a matrix product's rate that large problems reach; 0 counts as 0.55 */
+    double meetings;   /* of all threads, for each column; 0 counts as 0.5 */
     bp_status (*prepare)(bp__lapack_plan *plan);
     bp_status (*run)(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info);
     double (*work)(const bp_linalg_problem *problem);

@@ -278,6 +278,7 @@ static double work_values(const bp_linalg_problem *problem) {
                                            .routines = {__VA_ARGS__},                                                  \
                                            .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),                  \
                                            .efficiency = EFFICIENCY,                                                   \
+                                           .meetings = BP__LAPACK_BY_COLUMNS,                                          \
                                            .prepare = prepare,                                                         \
                                            .run = run,                                                                 \
                                            .work = WORK,                                                               \

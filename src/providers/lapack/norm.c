@@ -200,6 +200,7 @@ static const bp__lapack_recipe values = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
+    .meetings = BP__LAPACK_BY_COLUMNS,
     .prepare = prepare_values,
     .run = run_values,
     .work = bp__lapack_work_values,

@@ -68,6 +68,7 @@ const bp__lapack_recipe bp__lapack_inv = {
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getri},
     .routine_count = 2,
     .efficiency = 0.4,
+    .meetings = 2,
     .prepare = prepare_inv,
     .run = run_inv,
     .work = work_inv,
