@@ -65,11 +65,9 @@ def _as_numpy(result: _core.Tensor) -> Any:
 
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
     """The result as what was given: the first that is a NumPy array or a torch tensor decides."""
-    if type(arrays[0]) is _plain_array:
-        return _as_numpy(result)
     torch = sys.modules.get("torch")
     for array in arrays:
-        if _is_numpy(array):
+        if type(array) is _plain_array or _is_numpy(array):
             return _as_numpy(result)
         if torch is not None and isinstance(array, torch.Tensor):
             return torch.from_dlpack(result)

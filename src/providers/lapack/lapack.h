@@ -30,8 +30,8 @@
 #define BP__LAPACK_VIEWS 4
 #define BP__LAPACK_SIZES 8
 #define BP__LAPACK_MOST_ROUTINES 8
-#define BP__LAPACK_BY_COLUMNS                                                                                          \
-    12 /* meetings where a matrix is reduced, or factored in narrow panels, column by column */
+/* Meetings of threads for a column where a matrix is reduced, or factored in narrow panels, column by column. */
+#define BP__LAPACK_BY_COLUMNS 12
 
 typedef struct bp__lapack_plan bp__lapack_plan;
 typedef struct bp__lapack_item bp__lapack_item;
