@@ -76,7 +76,7 @@ def test_expressions(row, dtype):
     close(got, wanted, TYPES[dtype])
     out = np.full(wanted.shape, 9, dtype)
     assert bp.einsum(expression, arrays, out=out) is out
-    np.testing.assert_array_equal(out, got)
+    close(out, got, TYPES[dtype])  # which may lie in another order of its dimensions, and then come from another kernel
 
 
 @pytest.mark.parametrize("optimize", [True, False, None, "optimal", "greedy", "dp", "random-greedy-4", "left-to-right", "eager"])

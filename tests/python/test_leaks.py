@@ -97,8 +97,10 @@ def test_nothing_stays(name):
     repeat(job, calls // 20)
     tracemalloc.start()
     repeat(job, 200)
+    gc.collect()  # a failure's frames may wait for it
     python_before = tracemalloc.get_traced_memory()[0]
     repeat(job, 2000 if name in JOBS else 100)
+    gc.collect()
     python_after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     references = [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)]
