@@ -297,8 +297,7 @@ static bp_status plan_for(operands *o, bp_prepared **plan) {
     }
     bp__contract_form form;
     bp__contract_see(test_host(), &o->problem, 2, &form);
-    return bp__contract_prepare(test_host(), &o->problem, &bp__contract_wide[o->t.dtype - BP_F16], &form,
-                                o->verdict.threads, plan);
+    return bp__contract_prepare(test_host(), &bp__contract_wide[o->t.dtype - BP_F16], &form, o->verdict.threads, plan);
 }
 
 bp_status run_task(operands *o) {

@@ -48,6 +48,9 @@ static void test_threads(void **state) {
         for (int at = 0; at < COUNT(shapes) * 6; at++) {
             task t = task_of(&shapes[at / 6], (bp_dtype)(BP_F16 + at % 6), set);
             operands one, many;
+            if ((at / 6 + at % 6 + (int)set) % 3 != 0) {
+                continue; /* two types for each shape and set, all in turn */
+            }
             make_operands(&one, &t);
             assert_int_equal(run_task(&one), BP_OK);
             assert_int_equal(one.verdict.notes & (BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS),
@@ -85,7 +88,7 @@ static void test_long_sums(void **state) {
         {1, 0, {1234567}, {1}, {0}, {0}, false},
         {1, 0, {1234567}, {1}, {1}, {0}, true},
         {2, 1, {3, 1234567}, {1, 3}, {0}, {1}, false},
-        {2, 1, {40, 123456}, {1, 40}, {0, 1}, {1}, true},
+        {2, 1, {20, 61728}, {1, 20}, {0, 1}, {1}, true},
         {2, 0, {1111, 1111}, {1, 1200}, {1200, 1}, {0}, true},
     };
     EACH_SET(set) {

@@ -78,7 +78,7 @@ static task random_task(unsigned seed) {
 static void test_random(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (unsigned seed = 0; seed < 1500; seed++) {
+        for (unsigned seed = 0; seed < 700; seed++) {
             task t = random_task(seed);
             t.set = set;
             check_task(&t);
@@ -119,12 +119,17 @@ static task from_text(const char *text, const int64_t *sizes, bp_dtype dtype) {
     return t;
 }
 
+/* Two of the types in each case, so that all come in turn. */
 static void check_text(const char *text, const int64_t *sizes) {
+    static int turn;
     EACH_SET(set) {
+        turn++;
         EACH_DTYPE(dtype) {
             task t = from_text(text, sizes, dtype);
             t.set = set;
-            check_task(&t);
+            if (((int)dtype + turn) % 3 == 0) {
+                check_task(&t);
+            }
         }
     }
 }

@@ -78,8 +78,8 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepare
     const int level = bp__native_level(host, problem);
     bp__contract_form form;
     bp__contract_see(host, problem, level, &form);
-    return bp__contract_prepare(host, problem, &sets[level][problem->dtype - BP_F16], &form,
-                                threads_for(problem, &form), prepared);
+    return bp__contract_prepare(host, &sets[level][problem->dtype - BP_F16], &form, threads_for(problem, &form),
+                                prepared);
 }
 
 const bp__native_part bp__native_contract = {accept, plan};

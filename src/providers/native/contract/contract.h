@@ -112,8 +112,8 @@ typedef struct bp__contract_walk {
 
 typedef struct bp__contract_form {
     bp__contract_mode mode;
-    int64_t unit; /* bytes of an element; of several in a copy of runs */
-    bool second;
+    int64_t unit;       /* bytes of an element; of several in a copy of runs */
+    bool second, pairs; /* of operands; of numbers in an element */
     int ndim, kept;
     bp__contract_dim dim[BP_MAX_CONTRACT_NDIM];
     int64_t used[BP_MAX_CONTRACT_NDIM]; /* how much of each is in an axis */
@@ -122,6 +122,8 @@ typedef struct bp__contract_form {
     bp__contract_walk outer, terms; /* over tiles, and over what is added up */
     bool packed[BP__OPERANDS];      /* moved through scratch */
     bp__contract_move_kind move[BP__OPERANDS];
+    int64_t base;              /* elements of C in a row of sums: less than x has where x folds */
+    bool folds;                /* x goes on into what is summed over, so that its parts are added up in the end */
     int lead;                  /* the operand that vectors are always loaded from */
     bool constant;             /* the other one has one value along x */
     int64_t longest;           /* terms that are added before a flush */
@@ -134,15 +136,15 @@ void bp__contract_see(const bp_host *host, const bp_problem *problem, int level,
 
 /* ---- Cost (cost.c) ---- */
 
-/* Nanoseconds for each product (element of a copy), in the caches, if vectors follow dimension x and terms y, whichever
- * the mode has; and what moves tiles along z. -1: there is no such dimension. */
-double bp__contract_price(const bp__contract_form *form, bp__contract_mode mode, int x, int y);
+/* Nanoseconds for each product, in the caches, if columns of tiles follow dimension x and terms y; -1: there is no such
+ * dimension. A row has `row` elements. */
+double bp__contract_price(const bp__contract_form *form, bp__contract_mode mode, int x, int y, double row);
 /* Of the whole form on one thread. */
 double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_form *form);
 
 /* ---- Plans (run.c) ---- */
 
-bp_status bp__contract_prepare(const bp_host *host, const bp_problem *problem, const bp__contract_kernels *kernels,
-                               const bp__contract_form *form, int threads, bp_prepared **prepared);
+bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels, const bp__contract_form *form,
+                               int threads, bp_prepared **prepared);
 
 #endif

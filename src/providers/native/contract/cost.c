@@ -11,7 +11,7 @@ static const double move_ns[] = {
 /* A load of an element by vectors, for each of its bytes, and one element that is loaded alone. */
 static const double load_ns = 0.006, one_ns = 0.02;
 /* To begin with a row of sums, a dot product, or a row of products. */
-static const double row_ns = 9, dot_ns = 7, product_ns = 4;
+static const double row_ns = 9, dot_ns = 7, few_ns = 1.5, product_ns = 4;
 /* Vectors of other instruction sets than AVX2. */
 static const double slower[] = {1.8, 1, 0.8};
 
@@ -33,6 +33,11 @@ static bool turns(const bp__contract_form *f, int x, int side) {
     return false;
 }
 
+/* Whether the kernels add a dot product's terms one by one. */
+static bool is_few(const bp__contract_form *f, double terms) {
+    return terms <= 4 && !f->pairs;
+}
+
 static double size_of(const bp__contract_form *f, int d, double most) {
     const double size = d < 0 ? 1 : (double)f->dim[d].size;
     return size < most ? size : most;
@@ -50,19 +55,21 @@ static double operand_price(const bp__contract_form *f, int side, int along, boo
     return load + move_ns[turned ? BP__MOVE_TURN : BP__MOVE_GATHER];
 }
 
-double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, int x, int y) {
-    const bool dots = mode == BP__CONTRACT_DOTS, product = mode == BP__CONTRACT_PRODUCT;
-    const double nx = size_of(f, x, 2048), ny = size_of(f, y, dots ? 4096 : 512);
-    const double lanes = 32 / (double)(f->unit < 4 ? 4 : f->unit), length = dots ? ny : nx;
-    double price = dots ? dot_ns / ny : product ? product_ns / nx : row_ns / (nx * ny);
+double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, int x, int y, double row) {
+    const bool dots = mode == BP__CONTRACT_DOTS, product = mode == BP__CONTRACT_PRODUCT, folds = x >= f->kept;
+    const double nx = row < 2048 ? row : 2048, ny = size_of(f, y, dots ? 4096 : 512), length = dots ? ny : nx;
+    const double lanes = 32 / (double)(f->unit < 4 ? 4 : f->unit);
+    const bool few = dots && is_few(f, ny);
+    double price = dots ? (few ? few_ns : dot_ns) / ny : product ? product_ns / nx : row_ns / (nx * ny);
     for (int side = BP__A; side <= (f->second ? BP__B : BP__A); side++) {
         const int along = dots ? y : x, across = dots ? x : y;
         const bool turned = product ? turns(f, x, side) : across >= 0 && is_dense(f, across, side);
         const double operand = operand_price(f, side, along, turned);
-        price += operand * (length < lanes && operand < 0.2 ? lanes / length : 1);
+        price += operand * (length < lanes && operand < 0.2 && !few ? lanes / length : 1);
     }
-    const double result = operand_price(f, BP__C, x, turns(f, x, BP__C)) + (f->kept && x < f->kept - 1 ? 0.01 : 0);
-    return price + (product ? result : result * f->elements / f->products);
+    /* A row that folds is added up in the end, for each element of C. */
+    const double each = folds ? 20 + nx : operand_price(f, BP__C, x, turns(f, x, BP__C)) + (x < f->kept - 1 ? 0.01 : 0);
+    return price + (product ? each : each * f->elements / f->products);
 }
 
 /* Bytes that an operand's elements take, each counted once. */
@@ -90,9 +97,12 @@ static double compute_cost(const bp__contract_form *f, bool halves, int level) {
         break;
     case BP__CONTRACT_ROWS:
         cost = products * (arithmetic * larger(1, lanes / x) + row_ns / (x * y)) + elements * load_ns * unit * 2;
+        cost += f->folds ? elements / (double)f->base * (20 + x) : 0;
         break;
     case BP__CONTRACT_DOTS:
-        cost = products * (arithmetic * larger(1, lanes / y) + dot_ns / y) + elements;
+        cost = is_few(f, y) ? products * (arithmetic + few_ns / y)
+                            : products * (arithmetic * larger(1, lanes / y) + dot_ns / y);
+        cost += elements;
         break;
     }
     for (int side = BP__A; side <= BP__B; side++) {

@@ -17,11 +17,15 @@ enum {
     PACKED_TERMS = 32, /* of an operand moved for rows */
     PACKED_DOT = 256,  /* and for dot products */
     PACKED_ROW = 16,
-    LEAST_ROW = 4,    /* below which a row of products is extended, though operands must then be moved */
-    LEAST_WORK = 32,  /* the same for products that are added up */
-    PIECE = 65536,    /* products of a piece of a long sum, at least */
-    FEW_TILES = 64,   /* with as many, tiles are enough for all threads */
-    PARTIAL = 2 << 20 /* bytes of sums of all pieces, at most */
+    LEAST_ROW = 4,     /* below which a row of products is extended, though operands must then be moved */
+    LEAST_WORK = 32,   /* the same for products that are added up */
+    FOLDED = 1024,     /* of a row that folds, */
+    SHORT_ROW = 32,    /* where it is shorter without, */
+    UNFOLDED = 16,     /* and how many times it must be added to, to be worth folding */
+    TURN_BYTES = 1024, /* along each side of a copy's tile that is turned: pages are left less often than with less */
+    PIECE = 65536,     /* products of a piece of a long sum, at least */
+    FEW_TILES = 64,    /* with as many, tiles are enough for all threads */
+    PARTIAL = 2 << 20  /* bytes of sums of all pieces, at most */
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -166,6 +170,15 @@ static void extend_along(bp__contract_form *f, bp__contract_axis *axis, int side
     }
 }
 
+/* Adds what an operand has contiguously after the axis. */
+static void extend_densely(bp__contract_form *f, bp__contract_axis *axis, int side, int64_t enough, int64_t most) {
+    for (int d = f->kept - 1; d >= 0 && axis->count < enough; d--) {
+        if (!f->used[d] && axis->count > 1 && kind_with(f, axis, d, side) == BP__DENSE && add(f, axis, d, most)) {
+            d = f->kept; /* what was skipped may follow now */
+        }
+    }
+}
+
 /* ---- Moves ---- */
 
 /* Of rows along `down` and columns along `across`; the other side is scratch, or C for a copy of A. */
@@ -204,18 +217,25 @@ static void widen(bp__contract_form *f) {
 }
 
 static void see_copy(bp__contract_form *f) {
-    enum { SHORT = 32, ROWS = 64, ENOUGH = 64, MOST = 128 };
+    enum { SHORT = 32, ROWS = 64, SQUARE = 8, ENOUGH = 64, MOST = 128 };
     widen(f);
     const int last = f->kept - 1;
     const bool dense = is_dense(f, last, BP__A) && is_dense(f, last, BP__C);
     const bool lines = dense && (f->dim[last].size * f->unit >= SHORT || f->kept == 1);
     const bool fills = is_dense(f, last, BP__C) && f->dim[last].step[BP__A] == 0;
-    const int64_t most = lines || fills ? LINE : TURNED;
+    const int64_t side = TURN_BYTES / f->unit, most = lines || fills ? LINE : side;
     add(f, &f->x, last, most);
+    if (!lines) {
+        add(f, &f->z, dense_dim(f, 0, f->kept, BP__A), side);
+    }
     extend_freely(f, &f->x, 0, f->kept, most);
     if (!lines) {
-        extend(f, &f->x, 0, f->kept, ENOUGH, MOST);
-        extend_along(f, &f->z, BP__A, ENOUGH, MOST);
+        extend_densely(f, &f->x, BP__C, ENOUGH, MOST);
+        extend_densely(f, &f->z, BP__A, ENOUGH, MOST);
+        if (f->x.count < SQUARE || f->z.count < SQUARE) {
+            extend(f, &f->x, 0, f->kept, ENOUGH, MOST);
+            extend_along(f, &f->z, BP__A, ENOUGH, MOST);
+        }
     }
     extend(f, &f->z, 0, f->kept, ROWS, least(ROWS, LINE / f->x.count));
     f->move[BP__C] = move_kind(&f->x, &f->z, BP__C, BP__A);
@@ -239,14 +259,14 @@ static bool moves_any(const bp__contract_form *f) {
 }
 
 /* The dimension that vectors should follow: one in which something is contiguous, or C's fastest. */
-static int cheapest(const bp__contract_form *f, bp__contract_mode mode, int y, double *price) {
+static int cheapest(const bp__contract_form *f) {
     int best = f->kept - 1;
-    *price = bp__contract_price(f, mode, best, y);
-    for (int d = f->kept - 2; d >= 0; d--) {
-        if (is_dense(f, d, BP__A) || is_dense(f, d, BP__B) || is_dense(f, d, BP__C)) {
-            const double other = bp__contract_price(f, mode, d, y);
-            best = other < *price ? d : best;
-            *price = other < *price ? other : *price;
+    double price = -1;
+    for (int d = f->kept - 1; d >= 0; d--) {
+        if (d == f->kept - 1 || is_dense(f, d, BP__A) || is_dense(f, d, BP__B) || is_dense(f, d, BP__C)) {
+            const double other = bp__contract_price(f, BP__CONTRACT_PRODUCT, d, -1, (double)f->dim[d].size);
+            best = price < 0 || other < price ? d : best;
+            price = price < 0 || other < price ? other : price;
         }
     }
     return best;
@@ -265,8 +285,7 @@ static int turning_dim(const bp__contract_form *f) {
 
 static void see_product(bp__contract_form *f) {
     enum { ROWS = 64 };
-    double price;
-    const int first = cheapest(f, BP__CONTRACT_PRODUCT, -1, &price);
+    const int first = cheapest(f);
     bp__contract_axis probe = {.count = 1};
     for (int side = 0; side < BP__OPERANDS && first >= 0; side++) {
         probe.kind[side] = kind_with(f, &probe, first, side);
@@ -290,24 +309,76 @@ static void see_product(bp__contract_form *f) {
 
 /* ---- Sums ---- */
 
-/* The best mode, with the dimensions that its vectors and terms follow first. */
-static void see_sum(bp__contract_form *f, int *x, int *y) {
-    double best = -1;
-    for (int d = f->ndim - 1; d >= f->kept; d--) {
-        if (d < f->ndim - 1 && !is_dense(f, d, BP__A) && !is_dense(f, d, BP__B)) {
-            continue;
-        }
-        double rows;
-        const int column = cheapest(f, BP__CONTRACT_ROWS, d, &rows);
-        const double dots = bp__contract_price(f, BP__CONTRACT_DOTS, f->kept - 1, d);
-        const bool by_rows = rows <= dots;
-        if (best < 0 || (by_rows ? rows : dots) < best) {
-            best = by_rows ? rows : dots;
-            f->mode = by_rows ? BP__CONTRACT_ROWS : BP__CONTRACT_DOTS;
-            *x = by_rows ? column : f->kept - 1;
-            *y = d;
+/* A dimension that is summed over and continues a short row of kept elements in the inputs, so that vectors may run
+ * across both; or -1. */
+static int folding_dim(const bp__contract_form *f, const bp__contract_axis *row) {
+    for (int d = f->ndim - 1; d >= f->kept && !row->split && row->count < SHORT_ROW; d--) {
+        const bool a = kind_with(f, row, d, BP__A) == row->kind[BP__A];
+        const bool b = kind_with(f, row, d, BP__B) == row->kind[BP__B];
+        if (!f->used[d] && row->count > 1 && a && b && f->dim[d].size >= 2 * UNFOLDED) {
+            return d;
         }
     }
+    return -1;
+}
+
+/* Elements of a row that goes on into dimension d, from so many: few enough to be added to many times. */
+static int64_t folded_length(const bp__contract_form *f, int64_t base, int d) {
+    const double times = f->products / f->elements / UNFOLDED;
+    const int64_t folds = times < FOLDED / (double)base ? (int64_t)times : FOLDED / base;
+    return base * least(f->dim[d].size, folds < 1 ? 1 : folds);
+}
+
+/* How long rows along x would be. */
+static double row_length(const bp__contract_form *f, int x) {
+    bp__contract_axis row = {.count = 1};
+    if (x < 0) {
+        return 1;
+    }
+    if (x >= f->kept) {
+        return (double)folded_length(f, 1, x);
+    }
+    for (int side = 0; side < BP__OPERANDS; side++) {
+        row.kind[side] = kind_with(f, &row, x, side);
+    }
+    row.count = f->dim[x].size;
+    const int fold = folding_dim(f, &row);
+    return (double)(fold < 0 ? row.count : folded_length(f, row.count, fold));
+}
+
+typedef struct way {
+    bp__contract_mode mode;
+    int x, y;
+    double price;
+} way;
+
+static void consider(const bp__contract_form *f, bp__contract_mode mode, int x, int y, way *best) {
+    const double price = bp__contract_price(f, mode, x, y, mode == BP__CONTRACT_ROWS ? row_length(f, x) : 1);
+    if (best->price < 0 || price < best->price) {
+        *best = (way){mode, x, y, price};
+    }
+}
+
+/* The best mode, with the dimensions that its columns and terms follow first. Columns of C's fastest dimension, and any
+ * in which something is contiguous, are looked at; so are terms. */
+static way find_way(const bp__contract_form *f) {
+    way best = {.price = -1};
+    for (int y = f->ndim - 1; y >= f->kept - 1; y--) {
+        const int terms = y < f->kept ? -1 : y;
+        if (terms >= 0 && y < f->ndim - 1 && !is_dense(f, y, BP__A) && !is_dense(f, y, BP__B)) {
+            continue;
+        }
+        for (int x = f->ndim - 1; x >= 0; x--) {
+            const bool dense = is_dense(f, x, BP__A) || is_dense(f, x, BP__B) || is_dense(f, x, BP__C);
+            if (x != y && (dense || x == f->kept - 1 || (x == f->ndim - 1 && terms < 0))) {
+                consider(f, BP__CONTRACT_ROWS, x, terms, &best);
+            }
+        }
+        if (terms >= 0) {
+            consider(f, BP__CONTRACT_DOTS, f->kept - 1, y, &best);
+        }
+    }
+    return best;
 }
 
 /* The largest dimension of C that a moved operand lacks, so that it is moved once for many rows. */
@@ -321,12 +392,12 @@ static int repeating_dim(const bp__contract_form *f) {
     return best;
 }
 
-static void make_rows(bp__contract_form *f, int x, int y) {
-    enum { TILE_ROWS = 16, TILE_ROW = 256 };
-    const int64_t sum = f->unit < 4 ? 4 : f->unit;
-    int64_t all = 1, most = ROW_BYTES / sum;
+/* Columns: kept dimensions, and where those are few or none, what is summed over and continues them. */
+static void make_columns(bp__contract_form *f, int x) {
+    enum { TILE_ROW = 256 };
+    int64_t most = ROW_BYTES / (f->unit < 4 ? 4 : f->unit), terms = 1;
     for (int d = f->kept; d < f->ndim; d++) {
-        all = least(ROW_TERMS, all * f->dim[d].size);
+        terms = least(ROW_TERMS, terms * f->dim[d].size);
     }
     for (int side = 0; side < BP__OPERANDS && x >= 0; side++) {
         if (kind_of(f->dim[x].step[side], f->unit) == BP__SCATTERED) {
@@ -334,10 +405,25 @@ static void make_rows(bp__contract_form *f, int x, int y) {
         }
     }
     most = x >= 0 && is_constant(f, x) ? TURNED : most;
-    add(f, &f->x, x, most);
-    extend_freely(f, &f->x, 0, f->kept, most);
-    extend(f, &f->x, 0, f->kept, LEAST_WORK / all, TURNED);
+    int fold = x;
+    if (x < f->kept) {
+        add(f, &f->x, x, most);
+        extend_freely(f, &f->x, 0, f->kept, most);
+        extend(f, &f->x, 0, f->kept, LEAST_WORK / terms, TURNED);
+        fold = folding_dim(f, &f->x);
+    }
+    f->base = f->x.count;
+    const bool scattered = f->x.kind[BP__C] != BP__DENSE;
+    if (fold >= 0) {
+        f->folds = add(f, &f->x, fold, least(most, folded_length(f, f->base, fold)));
+    }
     assign(f);
+    f->packed[BP__C] = scattered;
+}
+
+static void make_rows(bp__contract_form *f, int x, int y) {
+    enum { TILE_ROWS = 16, REPEATED = 256 };
+    make_columns(f, x);
     const int64_t terms = f->packed[BP__A] || f->packed[BP__B] ? PACKED_TERMS : ROW_TERMS;
     f->longest = ROW_TERMS;
     add(f, &f->y, y, terms);
@@ -345,7 +431,7 @@ static void make_rows(bp__contract_form *f, int x, int y) {
     if (f->packed[BP__C]) {
         add(f, &f->z, dense_dim(f, 0, f->kept, BP__C), TILE_ROWS);
     }
-    if (f->z.count == 1 && f->x.count <= TILE_ROW) {
+    if (f->z.count == 1 && f->x.count <= REPEATED) {
         add(f, &f->z, repeating_dim(f), TILE_ROWS);
     }
     f->move[BP__A] = move_kind(&f->x, &f->y, -1, BP__A);
@@ -377,15 +463,14 @@ static void make_dots(bp__contract_form *f, int x, int y) {
 }
 
 /* A long sum for few results is made in pieces. */
-static void cut(const bp_problem *problem, bp__contract_form *f) {
-    const bool complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
+static void cut(bp__contract_form *f) {
     const int64_t tile = f->x.count * f->z.count, work = tile * f->y.count;
     f->pieces = 1;
     f->piece = f->terms.count;
     if (f->outer.count >= FEW_TILES || f->products < 4.0 * PIECE) {
         return;
     }
-    const int64_t bytes = f->outer.count * tile * (complex ? 2 : 1) * (int64_t)sizeof(double);
+    const int64_t bytes = f->outer.count * tile * (f->pairs ? 2 : 1) * (int64_t)sizeof(double);
     const int64_t piece = blocks_of(PIECE, work), affordable = PARTIAL / bytes;
     if (affordable < 2 || f->terms.count < 2) {
         return;
@@ -428,6 +513,7 @@ void bp__contract_see(const bp_host *host, const bp_problem *problem, int level,
     memset(f, 0, sizeof *f);
     f->unit = (int64_t)bp_dtype_size((bp_dtype)problem->dtype);
     f->second = p->second;
+    f->pairs = problem->dtype == BP_C64 || problem->dtype == BP_C128;
     f->x.count = f->y.count = f->z.count = f->outer.count = f->pieces = 1;
     f->x.walked = f->y.walked = f->z.walked = -1;
     const bool something = read_dims(p, f), summed = p->ndim > p->kept;
@@ -436,11 +522,11 @@ void bp__contract_see(const bp_host *host, const bp_problem *problem, int level,
         f->cost_ns = 10;
         return;
     }
-    int x = f->kept - 1, y = -1;
-    f->mode = summed ? BP__CONTRACT_ROWS : p->second ? BP__CONTRACT_PRODUCT : BP__CONTRACT_COPY;
-    if (summed && f->ndim > f->kept) {
-        see_sum(f, &x, &y);
+    way best = {summed ? BP__CONTRACT_ROWS : p->second ? BP__CONTRACT_PRODUCT : BP__CONTRACT_COPY, f->kept - 1, -1, 0};
+    if (f->ndim > f->kept) {
+        best = find_way(f);
     }
+    f->mode = best.mode;
     switch (f->mode) {
     case BP__CONTRACT_COPY:
         see_copy(f);
@@ -449,14 +535,14 @@ void bp__contract_see(const bp_host *host, const bp_problem *problem, int level,
         see_product(f);
         break;
     case BP__CONTRACT_ROWS:
-        make_rows(f, x, y);
+        make_rows(f, best.x, best.y);
         break;
     default:
-        make_dots(f, x, y);
+        make_dots(f, best.x, best.y);
         break;
     }
     walk(f, &f->outer, 0, f->kept);
     walk(f, &f->terms, f->kept, f->ndim);
-    cut(problem, f);
+    cut(f);
     f->cost_ns = bp__contract_cost(host, problem, level, f);
 }

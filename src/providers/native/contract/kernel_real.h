@@ -103,9 +103,49 @@ INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     return OF_SUM(lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+/* So few terms that vectors would be mostly empty; `count` is constant at every call. */
+INLINE void NAME(short_sums)(bool alone, int64_t n, int count, REAL *sums, const char *a, const int64_t *ax,
+                             const char *b, const int64_t *bx) {
+    for (int64_t x = 0; x < n; x++) {
+        const char *left = a + ax[x], *right = alone ? NULL : b + bx[x];
+        REAL sum = 0;
+        UNROLL
+        for (int y = 0; y < count; y++) {
+            const REAL term = NAME(one_of)(left + y * BYTES);
+            sum = alone ? sum + term : OF_SUM(scalar_madd)(term, NAME(one_of)(right + y * BYTES), sum);
+        }
+        sums[x] += sum;
+    }
+}
+
+static void NAME(short_dots)(int64_t n, int64_t count, REAL *sums, const char *a, const int64_t *ax, const char *b,
+                             const int64_t *bx) {
+#define CASE(terms)                                                                                                    \
+    case terms:                                                                                                        \
+        if (b) {                                                                                                       \
+            NAME(short_sums)(false, n, terms, sums, a, ax, b, bx);                                                     \
+        } else {                                                                                                       \
+            NAME(short_sums)(true, n, terms, sums, a, ax, NULL, ax);                                                   \
+        }                                                                                                              \
+        break;
+    switch (count) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+    default:
+        break;
+    }
+#undef CASE
+}
+
 static void NAME(dots)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ax, const char *b,
                        const int64_t *bx) {
     REAL *to = sums;
+    if (count <= FEW) {
+        NAME(short_dots)(n, count, to, a, ax, b, bx);
+        return;
+    }
     for (int64_t x = 0; x < n; x++) {
         to[x] += b ? NAME(dot)(false, count, a + ax[x], b + bx[x]) : NAME(dot)(true, count, a + ax[x], NULL);
     }
@@ -138,11 +178,7 @@ static void NAME(products)(int64_t rows, int64_t n, char *c, const int64_t *cz, 
 /* ---- Results ---- */
 
 static void NAME(flush)(int64_t n, double *totals, void *sums) {
-    REAL *from = sums;
-    for (int64_t x = 0; x < n; x++) {
-        totals[x] += (double)from[x];
-        from[x] = 0;
-    }
+    OF_SUM(flush_sums)(n, totals, sums);
 }
 
 static void NAME(store_sums)(int64_t n, void *to, const void *sums) {

@@ -11,6 +11,7 @@
 #define NAME(x) JOIN_(x, TYPE)
 #define OF_SUM(x) JOIN_(x, SUM) /* what belongs to the type summed in */
 #define CHAINS 4                /* of additions that do not wait for each other */
+#define FEW 4                   /* terms of a dot product that are added one by one */
 
 /* Lanes in the order of memory, with neighbours made alike or exchanged, and signs for them. */
 #define TWIN_EVEN(lane, unused) ((lane) & ~1)
@@ -133,6 +134,27 @@ INLINE double lanes_f64(vector_f64 x) {
     }
     return part[0];
 }
+
+/* Sums that become doubles, a vector of those at a time. */
+typedef float few_f32 __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef loose_f64 few_f64;
+#define WIDEN(type, real)                                                                                              \
+    static void flush_sums_##type(int64_t n, double *totals, real *sums) {                                             \
+        enum { AT_ONCE = VECTOR_BYTES / 8 };                                                                           \
+        int64_t x = 0;                                                                                                 \
+        for (; x + AT_ONCE <= n; x += AT_ONCE) {                                                                       \
+            few_##type *from = (few_##type *)(void *)(sums + x);                                                       \
+            char *to = (char *)(totals + x);                                                                           \
+            store_f64(to, load_f64(to) + __builtin_convertvector(*from, vector_f64));                                  \
+            *from = (few_##type){0};                                                                                   \
+        }                                                                                                              \
+        for (; x < n; x++) {                                                                                           \
+            totals[x] += (double)sums[x];                                                                              \
+            sums[x] = 0;                                                                                               \
+        }                                                                                                              \
+    }
+WIDEN(f32, float)
+WIDEN(f64, double)
 
 /* ---- The types ---- */
 

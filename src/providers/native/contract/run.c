@@ -131,8 +131,8 @@ static char *sums_row(const tile *t, int64_t z) {
     return t->sums + z * t->plan->sums_pitch;
 }
 
-/* Adds the terms at `at` for row z of the tile. */
-static void add_terms(const tile *t, int64_t z, int64_t terms, const int64_t *at) {
+/* Adds the terms at `at` for some columns of row z. */
+static void add_terms(const tile *t, int64_t z, int64_t columns, int64_t terms, const int64_t *at) {
     const contract_plan *plan = t->plan;
     const bp__contract_form *f = &plan->form;
     const bool dots = f->mode == BP__CONTRACT_DOTS;
@@ -146,16 +146,16 @@ static void add_terms(const tile *t, int64_t z, int64_t terms, const int64_t *at
             continue; /* where it is, or there since the row before */
         }
         if (dots) {
-            pack(t, side, source, t->nx, terms, plan->x, plan->y);
+            pack(t, side, source, columns, terms, plan->x, plan->y);
         } else {
-            pack(t, side, source, terms, t->nx, plan->y, plan->x);
+            pack(t, side, source, terms, columns, plan->y, plan->x);
         }
     }
     const int lead = f->second ? f->lead : BP__A, other = 1 - lead;
     if (dots) {
-        plan->kernels->dots(t->nx, terms, sums_row(t, z), from[BP__A], rows[BP__A], from[BP__B], rows[BP__B]);
+        plan->kernels->dots(columns, terms, sums_row(t, z), from[BP__A], rows[BP__A], from[BP__B], rows[BP__B]);
     } else {
-        plan->kernels->rows(t->nx, terms, sums_row(t, z), from[lead], rows[lead], from[other], rows[other],
+        plan->kernels->rows(columns, terms, sums_row(t, z), from[lead], rows[lead], from[other], rows[other],
                             f->constant);
     }
 }
@@ -165,8 +165,24 @@ static void flush(const tile *t, bool first) {
     if (first) {
         memset(t->totals, 0, (size_t)(t->nz * plan->totals_row) * sizeof(double));
     }
+    const int64_t columns = plan->form.folds ? plan->form.x.count : t->nx;
     for (int64_t z = 0; z < t->nz; z++) {
-        plan->kernels->flush(t->nx, t->totals + z * plan->totals_row, sums_row(t, z));
+        plan->kernels->flush(columns, t->totals + z * plan->totals_row, sums_row(t, z));
+    }
+}
+
+/* Adds up the parts of a row that folds, halves of them at a time. */
+static void fold(const tile *t) {
+    const contract_plan *plan = t->plan;
+    const int64_t width = plan->form.base * plan->parts;
+    for (int64_t z = 0; z < t->nz; z++) {
+        double *totals = t->totals + z * plan->totals_row;
+        for (int64_t count = plan->form.x.count / plan->form.base; count > 1; count -= count / 2) {
+            const double *upper = totals + (count - count / 2) * width;
+            for (int64_t i = 0; i < count / 2 * width; i++) {
+                totals[i] += upper[i];
+            }
+        }
     }
 }
 
@@ -187,13 +203,17 @@ static bool sum_steps(const tile *t, int64_t from, int64_t until) {
             added = 0;
         }
         for (int64_t z = 0; z < t->nz; z++) {
-            add_terms(t, z, terms, p.at);
+            add_terms(t, z, f->folds ? count_at(&f->x, &f->terms, &p) : t->nx, terms, p.at);
         }
         added += terms;
         step(&f->terms, &p);
     }
-    if (flushed) {
-        flush(t, false);
+    if (flushed || f->folds) {
+        flush(t, !flushed);
+        flushed = true;
+    }
+    if (f->folds) {
+        fold(t);
     }
     return flushed;
 }
@@ -235,7 +255,7 @@ static void place_tile(const call *c, const place *p, tile *t) {
     for (int side = 0; side < BP__OPERANDS; side++) {
         t->at[side] = c->at[side] + p->at[side];
     }
-    t->nx = count_at(&f->x, &f->outer, p);
+    t->nx = f->folds ? f->base : count_at(&f->x, &f->outer, p);
     t->nz = count_at(&f->z, &f->outer, p);
 }
 
@@ -442,8 +462,8 @@ static void lay_out_scratch(contract_plan *plan) {
     plan->tile_at = room_for(&plan->scratch, f->packed[BP__C] && f->mode != BP__CONTRACT_COPY ? f->z.count * row : 0);
 }
 
-bp_status bp__contract_prepare(const bp_host *host, const bp_problem *problem, const bp__contract_kernels *kernels,
-                               const bp__contract_form *form, int threads, bp_prepared **prepared) {
+bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels, const bp__contract_form *form,
+                               int threads, bp_prepared **prepared) {
     const size_t bytes = sizeof(contract_plan) + table_entries(form) * sizeof(int64_t);
     contract_plan *plan = host->allocate(bytes);
     if (!plan) {
@@ -453,7 +473,7 @@ bp_status bp__contract_prepare(const bp_host *host, const bp_problem *problem, c
                             .host = host,
                             .kernels = kernels,
                             .threads = threads,
-                            .parts = problem->dtype == BP_C64 || problem->dtype == BP_C128 ? 2 : 1,
+                            .parts = form->pairs ? 2 : 1,
                             .form = *form};
     lay_out_scratch(plan);
     make_tables(plan, (int64_t *)(void *)(plan + 1));
