@@ -5,13 +5,17 @@
 
 /* Nanoseconds for an element, in the first caches, on a Zen core near 3 GHz. */
 static const double move_ns[] = {
-    [BP__MOVE_ROWS] = 0.05,  [BP__MOVE_FILL] = 0.05,   [BP__MOVE_TURN] = 0.35,
-    [BP__MOVE_UNTURN] = 0.4, [BP__MOVE_GATHER] = 0.55, [BP__MOVE_SCATTER] = 0.7,
+    [BP__MOVE_ROWS] = 0.03,  [BP__MOVE_FILL] = 0.03,  [BP__MOVE_TURN] = 0.25,
+    [BP__MOVE_UNTURN] = 0.3, [BP__MOVE_GATHER] = 0.4, [BP__MOVE_SCATTER] = 0.6,
 };
+/* Bytes of a nanosecond beyond the second cache and beyond the last one, along lines and across them. */
+static const double cache_rate[] = {65, 28}, memory_rate[] = {17, 5};
+/* An element that shares its line and its page with no other, beyond the caches. */
+static const double far_ns = 6;
 /* A load of an element by vectors, for each of its bytes, and one element that is loaded alone. */
 static const double load_ns = 0.006, one_ns = 0.02;
 /* To begin with a row of sums, a dot product, or a row of products. */
-static const double row_ns = 9, dot_ns = 7, few_ns = 1.5, product_ns = 4;
+static const double row_ns = 9, dot_ns = 9, few_ns = 1, product_ns = 4;
 /* Vectors of other instruction sets than AVX2. */
 static const double slower[] = {1.8, 1, 0.8};
 
@@ -23,10 +27,15 @@ static bool is_dense(const bp__contract_form *f, int d, int side) {
     return d < 0 || f->dim[d].step[side] == f->unit;
 }
 
+/* Whether two dimensions make tiles that can be turned. */
+static bool is_square(const bp__contract_form *f, int x, int y) {
+    return x >= 0 && y >= 0 && f->dim[x].size >= 4 && f->dim[y].size >= 4;
+}
+
 /* Whether an operand is contiguous in some dimension of C but x, so that tiles of it can be turned. */
 static bool turns(const bp__contract_form *f, int x, int side) {
     for (int d = 0; d < f->kept; d++) {
-        if (d != x && is_dense(f, d, side)) {
+        if (d != x && is_dense(f, d, side) && is_square(f, x, d)) {
             return true;
         }
     }
@@ -63,7 +72,7 @@ double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, in
     double price = dots ? (few ? few_ns : dot_ns) / ny : product ? product_ns / nx : row_ns / (nx * ny);
     for (int side = BP__A; side <= (f->second ? BP__B : BP__A); side++) {
         const int along = dots ? y : x, across = dots ? x : y;
-        const bool turned = product ? turns(f, x, side) : across >= 0 && is_dense(f, across, side);
+        const bool turned = product ? turns(f, x, side) : is_square(f, x, y) && is_dense(f, across, side);
         const double operand = operand_price(f, side, along, turned);
         price += operand * (length < lanes && operand < 0.2 && !few ? lanes / length : 1);
     }
@@ -72,13 +81,16 @@ double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, in
     return price + (product ? each : each * f->elements / f->products);
 }
 
-/* Bytes that an operand's elements take, each counted once. */
-static double bytes_of(const bp__contract_form *f, int side) {
-    double bytes = (double)f->unit;
+/* How many elements an operand has, each counted once, and how near the nearest two are, in bytes. */
+static double elements_of(const bp__contract_form *f, int side, int64_t *nearest) {
+    double elements = 1;
+    *nearest = INT64_MAX;
     for (int d = 0; d < f->ndim; d++) {
-        bytes *= f->dim[d].step[side] ? (double)f->dim[d].size : 1;
+        const int64_t step = f->dim[d].step[side] < 0 ? -f->dim[d].step[side] : f->dim[d].step[side];
+        elements *= step ? (double)f->dim[d].size : 1;
+        *nearest = step && step < *nearest ? step : *nearest;
     }
-    return bytes;
+    return elements;
 }
 
 static double compute_cost(const bp__contract_form *f, bool halves, int level) {
@@ -102,7 +114,7 @@ static double compute_cost(const bp__contract_form *f, bool halves, int level) {
     case BP__CONTRACT_DOTS:
         cost = is_few(f, y) ? products * (arithmetic + few_ns / y)
                             : products * (arithmetic * larger(1, lanes / y) + dot_ns / y);
-        cost += elements;
+        cost += elements * load_ns * unit;
         break;
     }
     for (int side = BP__A; side <= BP__B; side++) {
@@ -112,12 +124,32 @@ static double compute_cost(const bp__contract_form *f, bool halves, int level) {
     return cost + (double)f->outer.count * (double)f->terms.count * 10;
 }
 
-double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_form *f) {
-    const double cache = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8e6;
-    double bytes = 0;
+/* Whether neighbours along the axis that vectors follow are lines apart. */
+static bool is_across(const bp__contract_form *f, int side) {
+    enum { FAR = 128 };
+    const bp__contract_axis *axis = f->mode == BP__CONTRACT_DOTS && side != BP__C ? &f->y : &f->x;
+    const int64_t step = axis->parts ? f->dim[axis->part[0]].step[side] : 0;
+    return step >= FAR || step <= -FAR;
+}
+
+/* What moving all operands through the caches takes. */
+static double memory_cost(const bp_host *host, const bp__contract_form *f) {
+    enum { LINE = 64 };
+    const double l2 = host->machine.l2_bytes > 0 ? (double)host->machine.l2_bytes : 512 << 10;
+    const double l3 = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8e6;
+    double bytes = 0, far = 0;
+    bool across = false;
     for (int side = 0; side < BP__OPERANDS; side++) {
-        bytes += side == BP__B && !f->second ? 0 : bytes_of(f, side);
+        int64_t nearest = 0;
+        const double elements = side == BP__B && !f->second ? 0 : elements_of(f, side, &nearest);
+        const bool alone = nearest >= LINE && elements > 1 && elements * (double)nearest > l2;
+        across = across || (elements > 1 && is_across(f, side));
+        bytes += elements * (double)(alone ? LINE : f->unit);
+        far += alone && elements * (double)nearest > l3 ? elements * far_ns : 0;
     }
-    const double memory = bytes / (bytes < cache / 2 ? 25 : 11);
-    return 35 + larger(memory, compute_cost(f, problem->dtype <= BP_BF16, level));
+    return bytes < l2 / 2 ? far : far + bytes / (bytes < l3 / 2 ? cache_rate : memory_rate)[across];
+}
+
+double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_form *f) {
+    return 15 + larger(memory_cost(host, f), compute_cost(f, problem->dtype <= BP_BF16, level));
 }

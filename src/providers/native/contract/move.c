@@ -14,11 +14,6 @@ typedef uint32_t __attribute__((may_alias, aligned(2))) unit4;
 typedef uint64_t __attribute__((may_alias, aligned(2))) unit8;
 typedef uint16_t __attribute__((vector_size(16), may_alias, aligned(2))) unit16;
 
-typedef struct block {
-    int64_t rows, columns;
-    bp__contract_side to, from;
-} block;
-
 /* ---- By tables ---- */
 
 #define TO(type, r) ((type *)(void *)(to->at + to->row[r]))
@@ -46,21 +41,35 @@ typedef struct block {
                 line[c] = FROM(type, source + gets[c]);                                                                \
             }                                                                                                          \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void fill_##type(int64_t rows, int64_t columns, const bp__contract_side *to,                                \
-                            const bp__contract_side *from) {                                                           \
-        for (int64_t r = 0; r < rows; r++) {                                                                           \
-            type *line = TO(type, r);                                                                                  \
-            const type value = FROM(type, from->at + from->row[r]);                                                    \
-            for (int64_t c = 0; c < columns; c++) {                                                                    \
-                line[c] = value;                                                                                       \
-            }                                                                                                          \
-        }                                                                                                              \
     }
 DEFINE_MOVES(unit2)
 DEFINE_MOVES(unit4)
 DEFINE_MOVES(unit8)
 DEFINE_MOVES(unit16)
+
+/* ---- One element many times ---- */
+
+/* Vectors of it, the last of which overlaps the one before; an element that does not fill a vector is in it several
+ * times, so that this goes by elements. */
+static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
+                 const bp__contract_side *from) {
+    const int64_t bytes = columns * (int64_t)unit;
+    for (int64_t r = 0; r < rows; r++) {
+        char *line = to->at + to->row[r], whole[16];
+        for (size_t i = 0; i < sizeof whole; i += unit) {
+            memcpy(whole + i, from->at + from->row[r], unit);
+        }
+        const unit16 values = FROM(unit16, whole);
+        for (int64_t i = 0; i + 16 <= bytes; i += 16) {
+            *(unit16 *)(void *)(line + i) = values;
+        }
+        if (bytes >= 16) {
+            *(unit16 *)(void *)(line + bytes - 16) = values;
+        } else {
+            memcpy(line, whole, (size_t)bytes);
+        }
+    }
+}
 
 /* ---- Rows ---- */
 
@@ -107,26 +116,25 @@ static void move_rows(size_t unit, int64_t rows, int64_t columns, const bp__cont
 
 typedef uint32_t __attribute__((vector_size(16))) words4;
 typedef uint64_t __attribute__((vector_size(16))) words8;
-typedef unit16 words2;
 
 static inline void turn_unit2(char *to, const int64_t *row, const char *from, const int64_t *column) {
-    words2 in[8], pair[8];
+    unit16 in[8], pair[8];
     words4 four[8];
-    for (int i = 0; i < 8; i++) {
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {
         in[i] = FROM(unit16, from + column[i]);
     }
-    for (int i = 0; i < 8; i += 2) {
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i += 2) {
         pair[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
         pair[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
     }
-    for (int i = 0; i < 8; i += 4) {
-        for (int half = 0; half < 2; half++) {
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i += 4) {
+        _Pragma("GCC unroll 8") for (int half = 0; half < 2; half++) {
             const words4 a = (words4)pair[i + half], b = (words4)pair[i + 2 + half];
             four[i + 2 * half] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
             four[i + 2 * half + 1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
         }
     }
-    for (int i = 0; i < 4; i++) {
+    _Pragma("GCC unroll 8") for (int i = 0; i < 4; i++) {
         const words8 a = (words8)four[i], b = (words8)four[i + 4];
         *(unit16 *)(void *)(to + row[2 * i]) = (unit16)__builtin_shufflevector(a, b, 0, 2);
         *(unit16 *)(void *)(to + row[2 * i + 1]) = (unit16)__builtin_shufflevector(a, b, 1, 3);
@@ -231,7 +239,7 @@ void bp__contract_move(bp__contract_move_kind kind, size_t unit, int64_t rows, i
         move_rows(unit, rows, columns, to, from);
         return;
     case BP__MOVE_FILL:
-        BY_UNIT(unit, fill, rows, columns, to, from);
+        fill(unit, rows, columns, to, from);
         return;
     case BP__MOVE_TURN:
         BY_UNIT(unit, turn_block, rows, columns, to->at, to->row, from->at, from->column);
