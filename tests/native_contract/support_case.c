@@ -84,6 +84,14 @@ uint64_t draw(uint64_t *state, uint64_t below) {
 
 /* ---- Elements ---- */
 
+/* By its parts, since a product with I would make NaN of infinity. */
+static wide pair(long double re, long double im) {
+    const long double parts[2] = {re, im};
+    wide value;
+    memcpy(&value, parts, sizeof value);
+    return value;
+}
+
 static long double half_value(uint16_t bits, int exponent_bits) {
     const int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
     const int exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1),
@@ -113,10 +121,10 @@ wide value_of(bp_dtype dtype, const void *at) {
         return doubles[0];
     case BP_C64:
         memcpy(floats, at, sizeof floats);
-        return CMPLXL(floats[0], floats[1]);
+        return pair(floats[0], floats[1]);
     default:
         memcpy(doubles, at, sizeof doubles);
-        return CMPLXL(doubles[0], doubles[1]);
+        return pair(doubles[0], doubles[1]);
     }
 }
 
@@ -197,7 +205,7 @@ static void fill(const operands *o, int side, uint64_t *state) {
                            draw(state, UINT64_C(1) << mantissa));
             memcpy(at, &bits, sizeof bits);
         } else {
-            put_at(o->t.dtype, at, CMPLXL(parts[0], reals == 2 ? parts[1] : 0));
+            put_at(o->t.dtype, at, pair(parts[0], reals == 2 ? parts[1] : 0));
         }
     }
 }
@@ -241,7 +249,7 @@ static void describe(operands *o) {
     for (int d = 0; d < t->ndim; d++) {
         p->size[d] = t->size[d];
         p->a[d] = t->step[A][d];
-        p->b[d] = t->step[B][d];
+        p->b[d] = t->second ? t->step[B][d] : 0;
         p->c[d] = t->in_place ? t->step[A][d] : t->step[C][d];
     }
 }
@@ -333,7 +341,7 @@ wide reference(const operands *o, int64_t *index, long double *moduli) {
     }
     do {
         const wide a = input(o, A, index), b = t->second ? input(o, B, index) : 1;
-        sum += CMPLXL(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
+        sum += pair(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
         *moduli += cabsl(a) * cabsl(b);
     } while (advance(t, t->kept, t->ndim, index));
     return sum;
