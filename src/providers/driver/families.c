@@ -17,7 +17,7 @@
 #define OPENBLAS_SPEED(start_ns) \
     {55, 24, 0.96, 0, {0.40, 0.50}, {0.13, 0.23}, {0.055, 0.120}, 0.8, start_ns}
 #define BLIS_SPEED(call_ns, start_ns) \
-    {call_ns, 60, 0.97, 0, {0.08, 0.18}, {0.01, 0.02}, {0.062, 0.120}, 2.0, start_ns}
+    {call_ns, 60, 0.97, 0, {0.60, 0.50}, {0.01, 0.02}, {0.062, 0.120}, 2.0, start_ns}
 #define SLOW_SPEED(start_ns) \
     {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns}
 
