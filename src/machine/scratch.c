@@ -4,12 +4,26 @@
  * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
  * threads that it lost. Growing takes the lock, and so does putting a block aside while the host program's executor
  * runs: that one may begin another operation in the same thread, whose block must be another.
+ *
+ * A block is often larger than what was asked for. AddressSanitizer is told what was, since it knows blocks alone and
+ * would let an operation that counted its memory wrongly write beyond it.
  */
 #include "machine/pool.h"
 
 #include "machine/internal.h"
 
 #include <pthread.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FENCES
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FENCES
+#endif
+#endif
+#ifdef FENCES
+#include <sanitizer/asan_interface.h>
+#endif
 
 typedef struct record {
     void *block;
@@ -28,7 +42,21 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static bool have_key;
 
+/* Of the block `size` bytes may be used. */
+static void *fenced(const record *r, size_t size) {
+#ifdef FENCES
+    if (r->block) {
+        ASAN_UNPOISON_MEMORY_REGION(r->block, size);
+        ASAN_POISON_MEMORY_REGION((char *)r->block + size, r->size - size);
+    }
+#else
+    (void)size;
+#endif
+    return r->block;
+}
+
 static void release(record *r) {
+    fenced(r, r->size);
     bp__free_aligned(r->block);
     r->block = NULL;
     r->size = 0;
@@ -95,11 +123,11 @@ static void *grow(size_t size) {
         mine.size = mine.block ? rounded : 0;
     }
     pthread_mutex_unlock(&mutex);
-    return mine.block;
+    return fenced(&mine, size);
 }
 
 void *bp__scratch(size_t size) {
-    return BP__LIKELY(size <= mine.size && mine.block) ? mine.block : grow(size);
+    return BP__LIKELY(size <= mine.size && mine.block) ? fenced(&mine, size) : grow(size);
 }
 
 static bool grow_space(size_t size) {
@@ -189,7 +217,7 @@ void bp__scratch_forget_others(void) {
             release(r);
             release_space(r);
             for (bp__scratch_held *held = r->held; held; held = held->outer) {
-                bp__free_aligned(held->block);
+                release(&(record){.block = held->block, .size = held->size});
             }
         }
     }

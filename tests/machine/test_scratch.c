@@ -16,6 +16,10 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 static void *use_scratch(void *unused) {
     (void)unused;
     for (size_t size = 1; size < 1 << 20; size = size * 3 + 1) {
@@ -51,6 +55,29 @@ static void test_scratch(void **state) {
     assert_int_equal(bp__live_blocks(), before);
     assert_non_null(bp__scratch(10));
     bp__pool_stop();
+}
+
+/* AddressSanitizer sees a byte more than was asked for, however large the block is. */
+static void test_fence(void **state) {
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    for (size_t size = 5000; size > 0; size = size * 2 / 3) {
+        char *x = bp__scratch(size);
+        assert_null(__asan_region_is_poisoned(x, size));
+        assert_true(__asan_address_is_poisoned(x + size));
+    }
+    bp__scratch_held held;
+    bp__scratch(100);
+    bp__scratch_hold(&held);
+    bp__scratch(200);
+    bp__scratch_return(&held);
+    char *x = bp__scratch(4000);
+    assert_null(__asan_region_is_poisoned(x, 4000));
+    assert_true(__asan_address_is_poisoned(x + 4000));
+    bp__pool_stop();
+#else
+    skip();
+#endif
 }
 
 static void *refuse(void *user, size_t size) {
@@ -266,6 +293,7 @@ static void test_held_scratch_and_fork(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_fence),
         cmocka_unit_test(test_scratch_without_memory),
         cmocka_unit_test(test_thread_ends_in_a_child_after_a_stop),
         cmocka_unit_test(test_scratch_of_operations_that_wait),
