@@ -1,8 +1,9 @@
 /* only.c - linked into the tests of the native provider, which are unchanged otherwise, so that an emulator can run
  * them: of the kernel sets the one for AVX-512 alone, and it must be there. The linker's --wrap leads functions of the
- * tests through only_<area>.c. Two variables make a run shorter:
+ * tests through only_<area>.c. These variables make a run shorter:
  *   EVERY=n    make each n-th check alone, where a test has one function for them
  *   TESTS=...  a pattern of cmocka for the names of the tests
+ *   SKIP=...   another one, for tests that are left out
  */
 #include "only.h"
 
@@ -18,11 +19,14 @@ static void tell(void) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    const char *text = getenv("EVERY"), *tests = getenv("TESTS");
+    const char *text = getenv("EVERY"), *tests = getenv("TESTS"), *skip = getenv("SKIP");
     long number = text ? atol(text) : 1;
     every = number > 1 ? number : 1;
     if (tests) {
         cmocka_set_test_filter(tests);
+    }
+    if (skip) {
+        cmocka_set_skip_filter(skip);
     }
     atexit(tell);
 }
