@@ -6,6 +6,7 @@ target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMA
 target_link_libraries(native_wide PRIVATE backplane_flags)
 target_compile_options(native_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_source})
+lighten_kernels(${wide_source})
 foreach(source ${sources})
     get_filename_component(program ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" short ${program})

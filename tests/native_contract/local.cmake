@@ -5,6 +5,7 @@ target_include_directories(native_contract_wide PRIVATE ${CMAKE_SOURCE_DIR}/incl
 target_link_libraries(native_contract_wide PRIVATE backplane_flags)
 target_compile_options(native_contract_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_sources})
+lighten_kernels(${wide_sources})
 foreach(source ${sources})
     get_filename_component(program ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" short ${program})
