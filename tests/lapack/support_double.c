@@ -34,6 +34,9 @@ static void begin(bp__lapack_int *info) {
 static void array(const char *what, const void *start, int64_t count, size_t size) {
     const area mine = {what, (char *)(uintptr_t)start, (char *)(uintptr_t)start + (size_t)count * size};
     bool inside = false;
+    if ((uintptr_t)start % (size > 8 ? 8 : size) != 0) {
+        complain(what, "is at an odd address");
+    }
     for (int i = 0; i < library.known_count; i++) {
         inside = inside || (mine.from >= library.known[i].from && mine.to <= library.known[i].to);
     }
