@@ -104,7 +104,7 @@ bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
 void bp__operation_remember(const bp__operation *o, bp_plan *plan) {
     static const bp__call_key none;
     bp__slot *s = bp__hot_remember(o ? &o->key : &none, plan);
-    for (int i = 0; s && i < o->count; i++) {
+    for (int i = 0; s && o && i < o->count; i++) {
         bp__slot_span(s, i, o->tensors[i]);
     }
 }

@@ -5,24 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The columns of BP_OP_MAP. */
-#define OP_COLUMN(function, column, otherwise)                                                                         \
-    const char *function(bp_op op) {                                                                                   \
-        switch (op) { BP_OP_MAP(column) }                                                                              \
-        return otherwise;                                                                                              \
-    }
-#define TEXT_CASE(number, name, text, inputs, outputs)                                                                 \
-    case BP_OP_##name:                                                                                                 \
-        return text;
-#define INPUTS_CASE(number, name, text, inputs, outputs)                                                               \
-    case BP_OP_##name:                                                                                                 \
-        return inputs;
-#define OUTPUTS_CASE(number, name, text, inputs, outputs)                                                              \
-    case BP_OP_##name:                                                                                                 \
-        return outputs;
-OP_COLUMN(bp_op_name, TEXT_CASE, "?")
-OP_COLUMN(bp_op_inputs, INPUTS_CASE, "")
-OP_COLUMN(bp_op_outputs, OUTPUTS_CASE, "")
+static const struct {
+    const char *name, *inputs, *outputs;
+} ops[] = {
+#define X(number, name, text, inputs, outputs) [BP_OP_##name] = {text, inputs, outputs},
+    BP_OP_MAP(X)
+#undef X
+};
+
+static bool is_known(bp_op op) {
+    return (size_t)op < sizeof ops / sizeof *ops && ops[op].name;
+}
+
+const char *bp_op_name(bp_op op) {
+    return is_known(op) ? ops[op].name : "?";
+}
+
+const char *bp_op_inputs(bp_op op) {
+    return is_known(op) ? ops[op].inputs : "";
+}
+
+const char *bp_op_outputs(bp_op op) {
+    return is_known(op) ? ops[op].outputs : "";
+}
 
 const char *bp_reason_name(bp_reason reason) {
     switch (reason) {
