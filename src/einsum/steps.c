@@ -327,7 +327,7 @@ static bp_status take_given(bp__list *list, int step, int32_t position, int32_t 
 /* One step of the path: its positions all count before any is taken. Three and more are done in pairs. */
 static bp_status add_given(bp__steps *steps, bp__list *list, int terms, int step, const int32_t *positions,
                            int32_t count, int32_t *ids) {
-    if (count < 1) {
+    if (count < 1 || !positions) {
         return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names no operand", step);
     }
     for (int32_t i = 0; i < count; i++) {

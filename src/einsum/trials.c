@@ -42,7 +42,7 @@ bp__outcome bp__trials(const bp__net *net, const bp__goal *goal, int64_t first, 
             break;
         }
         if (outcome == BP__FOUND && (best != BP__FOUND || cost < *cost_log)) {
-            if (into == tried) {
+            if (pairs && into == tried) {
                 memcpy(pairs, tried, size);
             }
             *cost_log = cost;
