@@ -21,8 +21,9 @@
 #define FENCES
 #endif
 #endif
-#ifdef FENCES
-#include <sanitizer/asan_interface.h>
+#ifdef FENCES /* the sanitizer's own, whose header is the compiler's */
+void __asan_poison_memory_region(const volatile void *start, size_t size);
+void __asan_unpoison_memory_region(const volatile void *start, size_t size);
 #endif
 
 typedef struct record {
@@ -46,8 +47,8 @@ static bool have_key;
 static void *fenced(const record *r, size_t size) {
 #ifdef FENCES
     if (r->block) {
-        ASAN_UNPOISON_MEMORY_REGION(r->block, size);
-        ASAN_POISON_MEMORY_REGION((char *)r->block + size, r->size - size);
+        __asan_unpoison_memory_region(r->block, size);
+        __asan_poison_memory_region((char *)r->block + size, r->size - size);
     }
 #else
     (void)size;

@@ -338,17 +338,17 @@ typedef struct operation {
 } operation;
 
 static const operation operations[] = {
-    [BP_OP_INV] = {inv, 1, 2, .square = true},
-    [BP_OP_CHOLESKY] = {cholesky, 1, 2},
-    [BP_OP_CHOLESKY_SOLVE] = {cholesky_solve, 2, -1, .solves = true},
-    [BP_OP_CHOLESKY_INVERSE] = {cholesky_inverse, 1, 2, .square = true},
-    [BP_OP_LU_FACTOR] = {lu_factor, 1, 3},
-    [BP_OP_LU] = {lu, 1, -1, .square = true},
-    [BP_OP_LU_SOLVE] = {lu_solve, 3, -1, .solves = true},
-    [BP_OP_SOLVE] = {solve_general, 2, 3, .solves = true},
-    [BP_OP_SOLVE_TRIANGULAR] = {solve_triangular, 2, -1, .solves = true},
-    [BP_OP_DET] = {det, 1, -1},
-    [BP_OP_SLOGDET] = {slogdet, 1, -1},
+    [BP_OP_INV] = {.step = inv, .inputs = 1, .info = 2, .square = true},
+    [BP_OP_CHOLESKY] = {.step = cholesky, .inputs = 1, .info = 2},
+    [BP_OP_CHOLESKY_SOLVE] = {.step = cholesky_solve, .inputs = 2, .info = -1, .solves = true},
+    [BP_OP_CHOLESKY_INVERSE] = {.step = cholesky_inverse, .inputs = 1, .info = 2, .square = true},
+    [BP_OP_LU_FACTOR] = {.step = lu_factor, .inputs = 1, .info = 3},
+    [BP_OP_LU] = {.step = lu, .inputs = 1, .info = -1, .square = true},
+    [BP_OP_LU_SOLVE] = {.step = lu_solve, .inputs = 3, .info = -1, .solves = true},
+    [BP_OP_SOLVE] = {.step = solve_general, .inputs = 2, .info = 3, .solves = true},
+    [BP_OP_SOLVE_TRIANGULAR] = {.step = solve_triangular, .inputs = 2, .info = -1, .solves = true},
+    [BP_OP_DET] = {.step = det, .inputs = 1, .info = -1},
+    [BP_OP_SLOGDET] = {.step = slogdet, .inputs = 1, .info = -1},
 };
 
 bp__small_step bp__small_step_of(bp_op op) {
