@@ -107,16 +107,16 @@ static bool keep_label(writer *w, int32_t label) {
     return true;
 }
 
-/* The labels of an operand or a result, as written. */
+/* The labels of an operand or a result, as written; there may be no memory where there are none. */
 static const int32_t *labels_of(const writer *w, int32_t id, size_t *count) {
     const bp__einsum *e = &w->path->einsum;
     if (id < e->count) {
         *count = (size_t)(e->start[id + 1] - e->start[id]);
-        return e->label + e->start[id];
+        return *count > 0 ? e->label + e->start[id] : NULL;
     }
     size_t *first = w->first + (id - e->count);
     *count = first[1] - first[0];
-    return w->label + first[0];
+    return *count > 0 ? w->label + first[0] : NULL;
 }
 
 static void write_labels(writer *w, int32_t id) {
