@@ -25,6 +25,10 @@ bp_status bp__fail_v(bp_status status, const char *format, va_list args);
 
 /* The usual sentence for a failed allocation of `size` bytes "for <what>". */
 bp_status bp__fail_memory(size_t size, const char *what);
+#ifdef __clang_analyzer__ /* it sees one file at a time, and would take what these return for BP_OK */
+#define bp__fail(status, ...) (bp__fail(status, __VA_ARGS__), (status))
+#define bp__fail_memory(size, what) (bp__fail_memory(size, what), BP_E_NO_MEMORY)
+#endif
 
 /* Gives back the long sentences of all threads; their statuses stay. For bp_reset. */
 void bp__error_reset(void);

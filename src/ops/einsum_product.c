@@ -33,7 +33,7 @@ static void begin_recipe(recipe *r, const bp__pairing *p) {
     copy_group(&r->groups.batch, &p->batch, at);
     copy_group(&r->groups.left, &p->left, at += p->count);
     copy_group(&r->groups.right, &p->right, at += p->left.count);
-    copy_group(&r->groups.summed, &p->summed, at += p->right.count);
+    copy_group(&r->groups.summed, &p->summed, at + p->right.count);
     memset(r->copied, 0, sizeof r->copied);
     r->bytes = 0;
 }

@@ -186,7 +186,7 @@ static bp_status look_at(const char *path, const char *name) {
     if (status != BP_OK) {
         return refuse(path, stem, status, bp_last_error());
     }
-    for (int i = 0; providers[i]; i++) {
+    for (int i = 0; providers && providers[i]; i++) {
         BP__TRY(add_provider(path, stem, providers[i]));
     }
     return BP_OK;

@@ -18,6 +18,9 @@ bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *l
  * there are elements (unless `data_optional`), address a multiple of the element's natural alignment. `name` ("a",
  * "out") goes into the sentence. */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
+#ifdef __clang_analyzer__ /* it sees one file at a time, and would have NULL pass this */
+#define bp__tensor_check(tensor, ...) ((tensor) ? bp__tensor_check(tensor, __VA_ARGS__) : BP_E_ARGUMENT)
+#endif
 
 /* The address of the first element. As a number, since an offset from outside may lead anywhere until it is checked. */
 static inline char *bp__tensor_data(const DLTensor *tensor) {
