@@ -261,9 +261,29 @@ static bool worth_comparing(const bp__pairing *p) {
     return thin && p->builder->products.preferred == 0 && p->builder->products.simulate == 0;
 }
 
+/* The product with copies, or the one with a larger batch in their place. */
+static bp_status multiply(bp__pairing *p) {
+    mark start = {p->builder->part_count, p->builder->room.peak};
+    bool done;
+    BP__TRY(bp__pairing_multiply(p, false, &done));
+    if (!p->copies) {
+        return BP_OK;
+    }
+    double cost = cost_since(p->builder, start.parts);
+    go_back(p, start);
+    BP__TRY(bp__pairing_multiply(p, true, &done));
+    if (done && cost_since(p->builder, start.parts) < cost) {
+        return BP_OK;
+    }
+    if (done) {
+        go_back(p, start);
+    }
+    return bp__pairing_multiply(p, false, &done);
+}
+
 static bp_status multiply_or_contract(bp__pairing *p) {
     mark start = {p->builder->part_count, p->builder->room.peak};
-    BP__TRY(bp__pairing_multiply(p));
+    BP__TRY(multiply(p));
     if (!worth_comparing(p)) {
         return BP_OK;
     }

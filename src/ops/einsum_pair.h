@@ -16,6 +16,7 @@ typedef struct bp__pairing {
     bp__group batch, left, right, summed; /* of both and kept, of one and kept, of both and summed */
     bp__group alone;                      /* summed, where there is one operand */
     bp__group all;                        /* room for a list of axes */
+    bool copies;                          /* the product that was tried last needs some */
     void *memory;
 } bp__pairing;
 
@@ -38,7 +39,8 @@ bp_status bp__result_place(const bp__pairing *pairing, double elements, bp__plac
 /* The result is a term with the strides that the axes have in C. */
 bp_status bp__result_is(bp__pairing *pairing, const bp__axis *axes, bp__place place);
 
-/* The step as a product, with copies where layouts ask for them. (einsum_product.c) */
-bp_status bp__pairing_multiply(bp__pairing *pairing);
+/* The step as a product, with copies where layouts ask for them. `demoting`: with the outermost labels as a batch where
+ * that spares copies; *done tells whether there is such a way. (einsum_product.c) */
+bp_status bp__pairing_multiply(bp__pairing *pairing, bool demoting, bool *done);
 
 #endif

@@ -1,13 +1,13 @@
 /* einsum_product.c - a step as a matrix product. Its rows, columns and inner dimension are groups of labels, and a
  * group is one dimension where its labels follow each other evenly in memory. Where a layout does not allow that in any
- * order, the outermost labels may become a batch, or the operand is copied into an order that does: the recipe that
- * moves the fewest bytes is taken. A large copy goes slice by slice, together with the product that it is for, so that
- * slices are still in the cache when they are multiplied. */
+ * order, the operand is copied into an order that does, or the outermost labels become a batch: of each kind the
+ * recipe that moves the fewest bytes is tried. A large copy goes slice by slice, together with the product that it is
+ * for, so that slices are still in the cache when they are multiplied. */
 #include "ops/einsum_pair.h"
 
 #include <string.h>
 
-#define LEAST_ROWS 32    /* of a product whose outermost labels become a batch */
+#define LEAST_ROWS 4     /* of a product whose outermost labels become a batch */
 #define SLICED_BYTES 5e5 /* copies from this size on are made slice by slice */
 #define LEAST_SLICE 2e5  /* bytes */
 #define LEAST_SLICE_ROWS 64
@@ -16,6 +16,7 @@
 typedef struct recipe {
     bp__product groups;
     bool copied[BP__OPERANDS];
+    bool demotes; /* labels of rows or columns to the batch */
     double bytes; /* moved */
     int *memory;
 } recipe;
@@ -35,6 +36,7 @@ static void begin_recipe(recipe *r, const bp__pairing *p) {
     copy_group(&r->groups.right, &p->right, at += p->left.count);
     copy_group(&r->groups.summed, &p->summed, at + p->right.count);
     memset(r->copied, 0, sizeof r->copied);
+    r->demotes = false;
     r->bytes = 0;
 }
 
@@ -74,6 +76,7 @@ static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand
         r->groups.batch.at[r->groups.batch.count++] = side->at[i];
     }
     *side = inner;
+    r->demotes = true;
     r->bytes += 0.25 * times * other * (double)p->builder->element; /* read again for each, mostly from a cache */
 }
 
@@ -132,7 +135,7 @@ static bp_status recipe_begin(recipe *r, const bp__pairing *p) {
 }
 
 /* The way that moves least; the first of equal ones. */
-static bp_status find_recipe(recipe *best, const bp__pairing *p) {
+static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) {
     recipe next;
     BP__TRY(recipe_begin(best, p));
     bp_status status = recipe_begin(&next, p);
@@ -140,13 +143,12 @@ static bp_status find_recipe(recipe *best, const bp__pairing *p) {
         bp__free(best->memory);
         return status;
     }
-    consider(best, p, 0, false);
-    for (int way = 1; way < 2 * ORDERS && best->bytes > 0; way++) {
-        int orders = way % ORDERS;
+    consider(best, p, 0, demoting);
+    for (int orders = 1; orders < ORDERS && best->bytes > 0; orders++) {
         if (!p->fixed && (orders & (LEFT_AS_C | RIGHT_AS_C))) {
             continue; /* there is no C yet */
         }
-        consider(&next, p, orders, way >= ORDERS);
+        consider(&next, p, orders, demoting);
         if (next.bytes < best->bytes) {
             recipe worse = *best;
             *best = next;
@@ -321,20 +323,25 @@ static bp_status make(making *m) {
     return BP_OK;
 }
 
-bp_status bp__pairing_multiply(bp__pairing *p) {
-    recipe r;
-    BP__TRY(find_recipe(&r, p));
+static bp_status make_of(bp__pairing *p, recipe *r) {
     size_t size = 2 * (size_t)p->count * sizeof(bp__axis);
-    making m = {.p = p, .r = &r, .axes = bp__alloc(size)};
-    bp_status status = BP_OK;
-    if (m.axes) {
-        m.copied = m.axes + p->count;
-        memcpy(m.axes, p->axes, (size_t)p->count * sizeof *m.axes);
-        status = make(&m);
-    } else {
-        status = bp__fail_memory(size, "a contraction");
+    making m = {.p = p, .r = r, .axes = bp__alloc(size)};
+    if (!m.axes) {
+        return bp__fail_memory(size, "a contraction");
     }
+    m.copied = m.axes + p->count;
+    memcpy(m.axes, p->axes, (size_t)p->count * sizeof *m.axes);
+    bp_status status = make(&m);
     bp__free(m.axes);
+    return status;
+}
+
+bp_status bp__pairing_multiply(bp__pairing *p, bool demoting, bool *done) {
+    recipe r;
+    BP__TRY(find_recipe(&r, p, demoting));
+    p->copies = r.copied[BP__A] || r.copied[BP__B] || r.copied[BP__C];
+    *done = !demoting || r.demotes;
+    bp_status status = *done ? make_of(p, &r) : BP_OK;
     bp__free(r.memory);
     return status;
 }
