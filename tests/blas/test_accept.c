@@ -202,6 +202,9 @@ static void test_cost_order(void **state) {
     assert_true(cost_of("openblas", "pthread", 8, 8, 8) < cost_of("netlib", "serial", 8, 8, 8));
     assert_true(cost_of("openblas", "pthread", 256, 256, 256) * 4 < cost_of("netlib", "serial", 256, 256, 256));
     assert_true(cost_of("blis", "libgomp", 1000, 1000, 1) * 2 < cost_of("openblas", "pthread", 1000, 1000, 1));
+    /* BLIS packs nothing where k is small, and pays for each element of C from there on. */
+    assert_true(cost_of("blis", "libgomp", 512, 512, 17) - cost_of("blis", "libgomp", 512, 512, 16) > 50000);
+    assert_true(cost_of("openblas", "pthread", 512, 512, 17) - cost_of("openblas", "pthread", 512, 512, 16) < 50000);
     assert_true(cost_of("openblas", "pthread", 1, 1000, 1000) * 2 < cost_of("netlib", "serial", 1, 1000, 1000));
     assert_true(cost_of("openblas", "pthread", 256, 256, 256) < cost_of("odd", "serial", 256, 256, 256));
     assert_true(cost_of("odd", "serial", 256, 256, 256) < cost_of("netlib", "serial", 256, 256, 256));

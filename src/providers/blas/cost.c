@@ -9,7 +9,8 @@
 #define COPY_ELEMENT 1.0 /* nanoseconds to copy an element of an operand to scratch memory */
 #define MEMORY_BYTE 0.06 /* nanoseconds to stream a byte from memory to one core */
 #define VECTOR_BYTE                                                                                                    \
-    0.036 /* nanoseconds for a byte of the vectors of a gemv: what a scalar product spends its time on */
+    0.036          /* nanoseconds for a byte of the vectors of a gemv: what a scalar product spends its time on */
+#define SHORT_K 16 /* up to here some libraries have kernels that pack nothing */
 #define CACHE_BYTES (8 << 20) /* where the machine does not say */
 
 static double count(const bp__blas_matrix *x) {
@@ -38,8 +39,9 @@ static double whole_tiles(const bp__driver_family *family, const bp__blas_route 
 static double gemm_work(const bp__driver *driver, const bp__blas_route *route, double wide) {
     const bp__driver_speed *speed = &driver->family->speed;
     int p = precision(route);
+    const double *c_element = route->k > SHORT_K ? speed->c_panels : speed->c_element;
     double operations = 2.0 * whole_tiles(driver->family, route) * (double)route->k * wide * wide;
-    return operations / driver->peak[p] + count(&route->c) * wide * speed->c_element[p] +
+    return operations / driver->peak[p] + count(&route->c) * wide * c_element[p] +
            (count(&route->first) + count(&route->second)) * wide * speed->pack_element[p];
 }
 

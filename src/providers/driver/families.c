@@ -15,11 +15,11 @@
 
 /* clang-format off */
 #define OPENBLAS_SPEED(start_ns) \
-    {55, 24, 0.96, 0, {0.40, 0.50}, {0.13, 0.23}, {0.055, 0.120}, 0.8, start_ns}
+    {55, 24, 0.96, 0, {0.40, 0.50}, {0.13, 0.23}, {0.055, 0.120}, 0.8, start_ns, {0.40, 0.50}}
 #define BLIS_SPEED(call_ns, start_ns) \
-    {call_ns, 60, 0.97, 0, {0.60, 0.50}, {0.01, 0.02}, {0.062, 0.120}, 2.0, start_ns}
+    {call_ns, 60, 0.97, 0, {0.08, 0.18}, {0.01, 0.02}, {0.062, 0.120}, 2.0, start_ns, {0.60, 0.50}}
 #define SLOW_SPEED(start_ns) \
-    {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns}
+    {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns, {0.40, 0.50}}
 
 static const bp__driver_family families[] = {
     /* OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
@@ -46,9 +46,9 @@ static const bp__driver_family families[] = {
      * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
     {.family = "mkl", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_MKL,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
-     .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000}},
+     .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000, {0.09, 0.20}}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
-     .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0}},
+     .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0, {0.10, 0.10}}},
     /* Nothing is promised for libraries that we have not seen. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},

@@ -27,6 +27,7 @@ typedef struct bp__driver_speed {
     double gemv_element[2]; /* per element of the matrix of a gemv that lies in the cache */
     double gemv_column;     /* per column of that matrix as it lies, however short */
     double start;           /* of a second thread and of joining it */
+    double c_panels[2];     /* c_element where k is above 16, and a library packs whatever the layout is */
 } bp__driver_speed;
 
 typedef struct bp__driver_family {

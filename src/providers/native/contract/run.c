@@ -110,7 +110,7 @@ static void product_tile(const tile *t) {
     const contract_plan *plan = t->plan;
     const bp__contract_form *f = &plan->form;
     const char *at[2];
-    const int64_t *rows[2];
+    const int64_t *rows[2] = {NULL, NULL};
     for (int side = BP__A; side <= BP__B; side++) {
         at[side] = f->packed[side] ? t->packed[side] : t->at[side];
         rows[side] = f->packed[side] ? plan->ladder : plan->z[side];
