@@ -100,7 +100,9 @@ static entry *find(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
     return NULL;
 }
 
-static void drop(plan_cache *cache, entry *e) {
+/* Takes the entry out and puts it on a list: destroying its plan may wait for a library's own lock, so that is for
+ * after the cache's is given back. */
+static void drop(plan_cache *cache, entry *e, entry **dropped) {
     entry **at = &cache->buckets[e->hash & (cache->bucket_count - 1)];
     while (*at != e) {
         at = &(*at)->chain;
@@ -108,21 +110,31 @@ static void drop(plan_cache *cache, entry *e) {
     *at = e->chain;
     unlink_use(cache, e);
     cache->size--;
-    bp_plan_release(e->plan);
-    bp__free(e);
+    e->chain = *dropped;
+    *dropped = e;
 }
 
-static void drop_all(plan_cache *cache) {
+static void drop_all(plan_cache *cache, entry **dropped) {
     while (cache->first) {
-        drop(cache, cache->first);
+        drop(cache, cache->first, dropped);
+    }
+}
+
+/* Not under the cache's lock. */
+static void destroy_dropped(entry *dropped) {
+    while (dropped) {
+        entry *next = dropped->chain;
+        bp__plan_release(dropped->plan);
+        bp__free(dropped);
+        dropped = next;
     }
 }
 
 /* Entries of an older generation were made for another list of libraries, or before a fork. */
-static void forget_old_generation(plan_cache *cache) {
+static void forget_old_generation(plan_cache *cache, entry **dropped) {
     uint64_t now = bp__generation();
     if (cache->generation != now) {
-        drop_all(cache);
+        drop_all(cache, dropped);
         cache->generation = now;
     }
 }
@@ -162,9 +174,9 @@ static void insert(plan_cache *cache, bp_plan *plan, uint64_t hash) {
     cache->size++;
 }
 
-static void trim(plan_cache *cache, int64_t most) {
+static void trim(plan_cache *cache, int64_t most, entry **dropped) {
     while (cache->size > most) {
-        drop(cache, cache->last);
+        drop(cache, cache->last, dropped);
         cache->evictions++;
     }
 }
@@ -180,33 +192,49 @@ static bp_plan *take(plan_cache *cache, const bp__plan_key *key, uint64_t hash) 
     return e->plan;
 }
 
+/* The plan in the cache, with a new reference, or NULL. */
+static bp_plan *look_up(plan_cache *cache, const bp__plan_key *key, uint64_t hash, int64_t most) {
+    entry *dropped = NULL;
+    pthread_mutex_lock(&bp__cache_mutex);
+    forget_old_generation(cache, &dropped);
+    trim(cache, most, &dropped);
+    bp_plan *plan = take(cache, key, hash);
+    *(plan ? &cache->hits : &cache->misses) += 1;
+    pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
+    return plan;
+}
+
+/* Keeps a new plan. Where another thread was faster, *plan becomes that thread's. */
+static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uint64_t hash, int64_t most) {
+    entry *dropped = NULL;
+    pthread_mutex_lock(&bp__cache_mutex);
+    forget_old_generation(cache, &dropped);
+    bp_plan *other = take(cache, key, hash);
+    if (!other) {
+        insert(cache, *plan, hash);
+        trim(cache, most, &dropped);
+    }
+    pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
+    if (other) {
+        bp__plan_release(*plan);
+        *plan = other;
+    }
+}
+
 static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
                      const void *context, bool *fresh) {
     uint64_t hash = bp__hash(key->bytes, key->size);
     int64_t most = bp__setting_int(cache->limit);
-    pthread_mutex_lock(&bp__cache_mutex);
-    forget_old_generation(cache);
-    trim(cache, most);
-    *plan = take(cache, key, hash);
-    *(*plan ? &cache->hits : &cache->misses) += 1;
-    pthread_mutex_unlock(&bp__cache_mutex);
+    *plan = look_up(cache, key, hash, most);
     *fresh = !*plan;
     if (*plan) {
         return BP_OK;
     }
     BP__TRY(make(plan, key, context));
     if (most > 0) {
-        pthread_mutex_lock(&bp__cache_mutex);
-        forget_old_generation(cache);
-        bp_plan *other = take(cache, key, hash);
-        if (other) {
-            bp_plan_release(*plan);
-            *plan = other;
-        } else {
-            insert(cache, *plan, hash);
-            trim(cache, most);
-        }
-        pthread_mutex_unlock(&bp__cache_mutex);
+        keep(cache, plan, key, hash, most);
     }
     return BP_OK;
 }
@@ -231,14 +259,16 @@ static bp_status stats(plan_cache *cache, const char *function, bp_plan_cache_in
     if (!info || info->struct_size != sizeof *info) {
         return bp__fail(BP_E_ARGUMENT, "%s: info->struct_size must be %zu", function, sizeof *info);
     }
+    entry *dropped = NULL;
     info->max_size = bp__setting_int(cache->limit);
     pthread_mutex_lock(&bp__cache_mutex);
-    trim(cache, info->max_size);
+    trim(cache, info->max_size, &dropped);
     info->size = cache->size;
     info->hits = cache->hits;
     info->misses = cache->misses;
     info->evictions = cache->evictions;
     pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
     return BP_OK;
 }
 
@@ -246,16 +276,18 @@ static bp_status stats(plan_cache *cache, const char *function, bp_plan_cache_in
  * unless the generation changed for another reason at the same moment. */
 static bp_status clear(plan_cache *cache) {
     plan_cache *all[] = {&general, &transforms};
+    entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
     uint64_t before = bp__generation();
     bp__generation_next();
-    drop_all(cache);
+    drop_all(cache, &dropped);
     for (int i = 0; i < BP__COUNT(all); i++) {
         if (all[i]->generation == before) {
             all[i]->generation = before + 1;
         }
     }
     pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
     return BP_OK;
 }
 
@@ -271,6 +303,7 @@ static bp_status plan_at(const plan_cache *cache, const char *function, int inde
     }
     if (e) {
         bp__plan_retain(e->plan);
+        bp__plan_handed_out();
         *plan = e->plan;
     }
     pthread_mutex_unlock(&bp__cache_mutex);
@@ -301,16 +334,18 @@ bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
     return plan_at(&transforms, "bp_fft_plan_cache_at", index, plan);
 }
 
-static void reset(plan_cache *cache) {
-    drop_all(cache);
+static void reset(plan_cache *cache, entry **dropped) {
+    drop_all(cache, dropped);
     bp__free(cache->buckets);
     *cache = (plan_cache){.limit = cache->limit};
 }
 
 void bp__cache_reset(void) {
+    entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
-    reset(&general);
-    reset(&transforms);
+    reset(&general, &dropped);
+    reset(&transforms, &dropped);
     pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
     bp__generation_next();
 }

@@ -133,6 +133,6 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
     if (status == BP_OK && plan) {
         remember(call, plan);
     }
-    bp_plan_release(plan);
+    bp__plan_release(plan);
     return status;
 }

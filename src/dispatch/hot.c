@@ -1,6 +1,8 @@
 /* hot.c - the life of the threads' short lists: made on first use, freed at the end of a thread or by bp_reset. */
 #include "dispatch/hot.h"
 
+#include "machine/internal.h"
+
 pthread_mutex_t bp__hot_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__hot *all_lists;
 static pthread_key_t ending;
@@ -9,10 +11,10 @@ static atomic_uint_least32_t resets; /* each frees the lists of all threads, who
 
 static void free_list(bp__hot *hot) {
     for (int i = 0; i < BP__HOT_SLOTS; i++) {
-        bp_plan_release(hot->slots[i].plan);
+        bp__plan_release(hot->slots[i].plan);
     }
-    bp_plan_release(hot->described);
-    bp_plan_release(hot->stand_in);
+    bp__plan_release(hot->described);
+    bp__plan_release(hot->stand_in);
     bp__free(hot);
 }
 
@@ -92,7 +94,7 @@ void bp__hot_describe(bp_plan *plan) {
     bp__hot *hot = bp__hot_list();
     if (hot) {
         bp__plan_retain(plan);
-        bp_plan_release(hot->described);
+        bp__plan_release(hot->described);
         hot->described = plan;
     }
 }
@@ -102,6 +104,8 @@ static bool is_uncached(const bp_plan *plan) {
     return bp__thread.uncached & (plan->problem.op == BP_OP_FFT ? BP__UNCACHED_FFT : BP__UNCACHED_GENERAL);
 }
 
+/* While the host program's executor runs the tasks of a call, it may begin further calls in this thread. The outer call
+ * runs on the reference that its slot holds, so no slot is given another plan until it has returned. */
 bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     bp__hot *hot = bp__hot_list();
     if (hot && is_uncached(plan)) {
@@ -114,8 +118,13 @@ bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     }
     uint64_t hash = bp__hash_key(key);
     bp__slot *s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
+    if (s->plan && bp__executor_awaited()) {
+        bp__plan_retain(plan);
+        bp__hot_keep_stand_in(plan);
+        return NULL;
+    }
     bp__plan_retain(plan);
-    bp_plan_release(s->plan);
+    bp__plan_release(s->plan);
     s->plan = plan;
     s->hash = hash;
     s->key = *key;
@@ -126,9 +135,9 @@ bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
 void bp__hot_keep_stand_in(bp_plan *plan) {
     bp__hot *hot = bp__hot_list();
     if (hot) {
-        bp_plan_release(hot->stand_in);
+        bp__plan_release(hot->stand_in);
         hot->stand_in = plan;
     } else {
-        bp_plan_release(plan);
+        bp__plan_release(plan);
     }
 }

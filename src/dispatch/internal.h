@@ -122,7 +122,11 @@ struct bp_plan {
 /* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. */
 bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip);
 void bp__plan_retain(bp_plan *plan);
-int bp__plans_alive(void);
+void bp__plan_release(bp_plan *plan); /* NULL is fine */
+
+/* A reference has gone to the program, which gives it back by bp_plan_release(). */
+void bp__plan_handed_out(void);
+int64_t bp__plans_held(void); /* references that the program has */
 
 /* A plan that an operation composes of others: `prepared` runs those. It is described by the one among them that takes
  * longest. `plan` takes `prepared` over on success; the key is copied. */

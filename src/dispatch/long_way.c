@@ -45,7 +45,7 @@ bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void
     bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the copies may be what failed */
     if (library_failed && problem->policy.fallback != 0 && plan->candidate_index < 64) {
         status = run_another(problem, run, call, plan, status);
-        bp_plan_release(plan);
+        bp__plan_release(plan);
         return status;
     }
     *ran = plan;

@@ -115,7 +115,7 @@ bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem
     if (status == BP_OK && plan) {
         bp__operation_remember(o, plan);
     }
-    bp_plan_release(plan);
+    bp__plan_release(plan);
     return status;
 }
 
@@ -144,6 +144,9 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_ma
     bp_status status = make(&problem, request);
     if (status == BP_OK) {
         status = bp__cache_get(plan, &problem, &fresh);
+    }
+    if (status == BP_OK) {
+        bp__plan_handed_out();
     }
     bp__call_leave(&scope);
     return status;

@@ -10,7 +10,6 @@
 pthread_mutex_t bp__plans_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp_plan *newest;
 static uint64_t last_serial;
-static int alive;
 
 static void link_plan(bp_plan *plan) {
     pthread_mutex_lock(&bp__plans_mutex);
@@ -20,7 +19,6 @@ static void link_plan(bp_plan *plan) {
         newest->newer = plan;
     }
     newest = plan;
-    alive++;
     pthread_mutex_unlock(&bp__plans_mutex);
 }
 
@@ -34,15 +32,7 @@ static void unlink_plan(bp_plan *plan) {
     } else {
         newest = plan->older;
     }
-    alive--;
     pthread_mutex_unlock(&bp__plans_mutex);
-}
-
-int bp__plans_alive(void) {
-    pthread_mutex_lock(&bp__plans_mutex);
-    int count = alive;
-    pthread_mutex_unlock(&bp__plans_mutex);
-    return count;
 }
 
 void bp__plan_retain(bp_plan *plan) {
@@ -61,13 +51,35 @@ static bool retain_living(bp_plan *plan) {
     return false;
 }
 
-void bp_plan_release(bp_plan *plan) {
+void bp__plan_release(bp_plan *plan) {
     if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
     unlink_plan(plan);
     plan->prepared->destroy(plan->prepared);
     bp__free(plan);
+}
+
+/* ---- Plans that the program holds ----
+ *
+ * Caches hold plans too, and let go of them when they are asked to; bp_reset() must know of the others before it takes
+ * anything apart. */
+
+static atomic_llong held;
+
+int64_t bp__plans_held(void) {
+    return atomic_load(&held);
+}
+
+void bp__plan_handed_out(void) {
+    atomic_fetch_add(&held, 1);
+}
+
+void bp_plan_release(bp_plan *plan) {
+    if (plan) {
+        atomic_fetch_sub(&held, 1);
+        bp__plan_release(plan);
+    }
 }
 
 /* Failures of one candidate that another may not share. Everything else is the caller's business. */
@@ -309,6 +321,6 @@ bp_status bp_last_plan(bp_plan_info *info) {
     }
     bp_status status = bp_plan_describe(plan, info);
     bp__hot_describe(plan);
-    bp_plan_release(plan);
+    bp__plan_release(plan);
     return status;
 }

@@ -1,4 +1,4 @@
-/* reset.c - bp_reset: gives everything back, room by room, from the top down. */
+/* reset.c - bp_reset: gives everything back, folder by folder, from the top down. */
 #include "dispatch/internal.h"
 
 #include "einsum/internal.h"
@@ -6,29 +6,30 @@
 #include "registry/internal.h"
 #include "settings/internal.h"
 
-bp_status bp_reset(void) {
+static bp_status busy(int64_t count, const char *what, const char *remedy) {
+    return bp__fail(BP_E_BUSY, "%lld %s%s still held: %s %s first", (long long)count, what,
+                    count == 1 ? " is" : "s are", remedy, count == 1 ? "it" : "them");
+}
+
+/* Asked before anything is freed, so that a refused reset changes nothing. */
+static bp_status check_nothing_held(void) {
     int64_t settings = bp__settings_held();
     if (settings > 0) {
         return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first",
                         (long long)settings);
     }
-    int explanations = bp__explanations_alive();
-    if (explanations > 0) {
-        return bp__fail(BP_E_BUSY, "%d explanations are still held: free them first", explanations);
-    }
-    int paths = bp__einsum_paths_alive();
-    if (paths > 0) {
-        return bp__fail(BP_E_BUSY, "%d contraction path%s still held: release %s first", paths,
-                        paths == 1 ? " is" : "s are", paths == 1 ? "it" : "them");
-    }
+    int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive(), plans = bp__plans_held();
+    return explanations > 0 ? busy(explanations, "explanation", "free")
+           : paths > 0      ? busy(paths, "contraction path", "release")
+           : plans > 0      ? busy(plans, "plan", "release")
+                            : BP_OK;
+}
+
+bp_status bp_reset(void) {
+    BP__TRY(check_nothing_held());
     bp__hot_reset();
     bp__einsum_reset();
     bp__cache_reset();
-    int held = bp__plans_alive();
-    if (held > 0) {
-        return bp__fail(BP_E_BUSY, "%d plan%s still held: release %s first", held, held == 1 ? " is" : "s are",
-                        held == 1 ? "it" : "them");
-    }
     bp__observe_reset();
     bp__candidates_reset();
     bp__registry_reset();

@@ -352,7 +352,7 @@ __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_e
     bool fresh;
     BP__TRY(prepare(&plan, &r, &fresh));
     bp_status status = run_prepared(o, plan, fresh, call, out);
-    bp_plan_release(plan);
+    bp__plan_release(plan);
     return status;
 }
 
@@ -410,6 +410,9 @@ bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_ein
     bool fresh;
     bp__call_enter(&scope, options);
     bp_status status = out ? prepare(plan, &r, &fresh) : plan_without_output(plan, &r);
+    if (status == BP_OK) {
+        bp__plan_handed_out();
+    }
     bp__call_leave(&scope);
     return status;
 }
@@ -431,7 +434,7 @@ bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *opti
         status = bp__explain(explanation, &refused);
     } else if (status == BP_OK) {
         status = bp__program_explain(explanation, plan);
-        bp_plan_release(plan);
+        bp__plan_release(plan);
     }
     bp__call_leave(&scope);
     return status;

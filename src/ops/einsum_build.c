@@ -173,7 +173,7 @@ bp_status bp__program_build(bp__program **program, bp_contraction_path *path, co
         }
     } else {
         for (int i = 0; i < b.part_count; i++) {
-            bp_plan_release(b.parts[i].plan);
+            bp__plan_release(b.parts[i].plan);
         }
         bp__path_drop(path);
     }

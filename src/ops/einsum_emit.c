@@ -10,7 +10,7 @@ bp_status bp__part_add(bp__builder *b, bp_plan *plan, const char *action, bp__pl
         int capacity = b->part_capacity * 2 + 8;
         bp__part *grown = bp__realloc(b->parts, (size_t)capacity * sizeof *grown);
         if (!grown) {
-            bp_plan_release(plan);
+            bp__plan_release(plan);
             return bp__fail_memory((size_t)capacity * sizeof *grown, "a contraction");
         }
         b->parts = grown;

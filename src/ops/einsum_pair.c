@@ -244,7 +244,7 @@ typedef struct mark {
 static void go_back(bp__pairing *p, mark to) {
     bp__builder *b = p->builder;
     while (b->part_count > to.parts) {
-        bp_plan_release(b->parts[--b->part_count].plan);
+        bp__plan_release(b->parts[--b->part_count].plan);
     }
     if (p->result->place.home == BP__AT_WORK) {
         bp__room_give(&b->room, p->result->place.offset);
@@ -299,7 +299,7 @@ static bp_status multiply_or_contract(bp__pairing *p) {
         return BP_OK; /* the product stands */
     }
     bool better = other->verdict.cost_ns < cost_since(p->builder, start.parts);
-    bp_plan_release(other);
+    bp__plan_release(other);
     if (better) {
         go_back(p, start);
         return contract(p);

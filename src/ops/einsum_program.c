@@ -74,7 +74,7 @@ static bp_status execute(const bp_prepared *self, void *const *operands) {
 
 static void release_parts(const bp__part *parts, int count) {
     for (int i = 0; i < count; i++) {
-        bp_plan_release(parts[i].plan);
+        bp__plan_release(parts[i].plan);
     }
 }
 

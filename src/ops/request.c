@@ -40,6 +40,9 @@ bp_status bp__request_plan(bp_plan **plan, const bp_options *options, const bp__
         bool fresh;
         status = bp__cache_get(plan, &problem, &fresh);
     }
+    if (status == BP_OK) {
+        bp__plan_handed_out();
+    }
     bp__call_leave(&scope);
     return status;
 }

@@ -5,8 +5,11 @@
  *   DOUBLE_PLAN     what plan() returns          DOUBLE_RUN      what run() returns
  *   DOUBLE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
  *   DOUBLE_DTYPE    the one type that it takes (f64)
+ *   DOUBLE_GATED    1: destroying a plan waits at the gate whose address the variable DOUBLE_GATE holds; see gate.h
  * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
 #include "backplane/provider.h"
+
+#include "gate.h"
 
 #ifndef DOUBLE_NOTES
 #define DOUBLE_NOTES 0
@@ -25,6 +28,10 @@
 #endif
 #ifndef DOUBLE_RUN
 #define DOUBLE_RUN BP_OK
+#endif
+
+#ifndef DOUBLE_GATED
+#define DOUBLE_GATED 0
 #endif
 
 typedef struct prepared {
@@ -68,6 +75,9 @@ static bp_status double_run(const bp_prepared *self, const void *a, const void *
 }
 
 static void double_destroy(bp_prepared *self) {
+    if (DOUBLE_GATED) {
+        wait_at_gate();
+    }
     host->release(self);
 }
 

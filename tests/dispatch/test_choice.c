@@ -230,7 +230,7 @@ static void providers_are_listed(void **state) {
         doubles += info.status == BP_OK && strstr(info.path, "dispatch-doubles") != NULL;
     }
     assert_int_equal(native, 1);
-    assert_int_equal(doubles, 9);
+    assert_int_equal(doubles, 10);
 }
 
 static int reset(void **state) {

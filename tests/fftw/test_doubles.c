@@ -272,6 +272,26 @@ static void test_count_of_the_program(void **state) {
     close_doubles(&d);
 }
 
+/* Whoever lets go of a plan does not wait for a planner that is busy: the plan is destroyed when the planner is free.
+ */
+static void test_destroyed_while_the_planner_is_busy(void **state) {
+    (void)state;
+    doubles d;
+    open_doubles(&d);
+    bp_problem problem = large();
+    bp_prepared *first = test_plan(&bp_provider_fftw, d.instance, &problem);
+    bp_prepared *second = test_plan(&bp_provider_fftw, d.instance, &problem);
+    int blocks = test_blocks;
+    assert_true(bp__fftw_lock(test_host()));
+    first->destroy(first);
+    second->destroy(second);
+    assert_int_equal(destroyed, 0);
+    bp__fftw_unlock(test_host());
+    assert_int_equal(destroyed, 2);
+    assert_int_equal(test_blocks, blocks - 2);
+    close_doubles(&d);
+}
+
 static void test_efforts(void **state) {
     (void)state;
     static const struct {
@@ -423,11 +443,17 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_no_plan),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_efforts),         cmocka_unit_test(test_large),
-        cmocka_unit_test(test_time_runs_out),   cmocka_unit_test(test_count_of_the_program),
-        cmocka_unit_test(test_wisdom),          cmocka_unit_test(test_places),
+        cmocka_unit_test(test_missing_symbols),
+        cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_no_plan),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_destroyed_while_the_planner_is_busy),
+        cmocka_unit_test(test_efforts),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_time_runs_out),
+        cmocka_unit_test(test_count_of_the_program),
+        cmocka_unit_test(test_wisdom),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_items_alone),
     };
     return cmocka_run_group_tests_name("doubles", tests, NULL, count_blocks);

@@ -46,7 +46,7 @@ bp_status bp__fftw_load(bp__fftw_instance *instance);
 /* FFTW's planner, which destroys plans too, is for one thread at a time. False: this process is a child of fork and a
  * thread of the parent was inside, so that the planner is lost; transforms that were planned before still run. */
 bool bp__fftw_lock(const bp_host *host);
-void bp__fftw_unlock(void);
+void bp__fftw_unlock(const bp_host *host);
 bool bp__fftw_lost(const bp_host *host);
 bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance);
 
@@ -112,8 +112,12 @@ typedef struct bp__fftw_plan {
     uintptr_t misaligned;
     double scale;
     bp__fftw_instance *instance;
+    struct bp__fftw_plan *next_discarded;
     bp__fftw_route route;
 } bp__fftw_plan;
+
+/* Destroys the plan, now or, while another thread is inside the planner, when that one leaves it. */
+void bp__fftw_discard(bp__fftw_plan *plan);
 
 bp_status bp__fftw_plan_make(void *instance, const bp_problem *problem, const bp_verdict *verdict,
                              bp_prepared **prepared);

@@ -21,11 +21,14 @@ bool bp__fftw_lost(const bp_host *host) {
     return seen != 0 && seen != *host->fork_count + 1;
 }
 
+static bool try_lock(const bp_host *host) {
+    unsigned nobody = 0;
+    return atomic_compare_exchange_strong(&inside, &nobody, *host->fork_count + 1);
+}
+
 bool bp__fftw_lock(const bp_host *host) {
     for (int tries = 0;; tries++) {
-        unsigned nobody = 0;
-        if (atomic_compare_exchange_weak_explicit(&inside, &nobody, *host->fork_count + 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
+        if (try_lock(host)) {
             return true;
         }
         if (bp__fftw_lost(host)) {
@@ -39,8 +42,46 @@ bool bp__fftw_lock(const bp_host *host) {
     }
 }
 
-void bp__fftw_unlock(void) {
-    atomic_store_explicit(&inside, 0, memory_order_release);
+/* Plans to be destroyed. The planner may be busy for seconds, and whoever lets go of a plan, perhaps only to make room
+ * in a cache, does not wait for it: the plan goes on this list, and who has the lock empties it. */
+static _Atomic(bp__fftw_plan *) discarded;
+
+static void destroy_discarded(void) {
+    bp__fftw_plan *plan = atomic_exchange(&discarded, NULL);
+    while (plan) {
+        bp__fftw_plan *next = plan->next_discarded;
+        const bp__fftw_instance *instance = plan->instance;
+        if (plan->aligned) {
+            instance->api.destroy_plan(plan->aligned);
+        }
+        if (plan->any) {
+            instance->api.destroy_plan(plan->any);
+        }
+        instance->host->release(plan);
+        plan = next;
+    }
+}
+
+/* A plan that was discarded just before the lock was given back is seen here; one after that finds the lock free. */
+void bp__fftw_unlock(const bp_host *host) {
+    do {
+        destroy_discarded();
+        atomic_store(&inside, 0);
+    } while (atomic_load(&discarded) && try_lock(host));
+}
+
+void bp__fftw_discard(bp__fftw_plan *plan) {
+    const bp_host *host = plan->instance->host;
+    if (bp__fftw_lost(host)) {
+        host->release(plan); /* the library's plans are left behind, as its planner is */
+        return;
+    }
+    plan->next_discarded = atomic_load(&discarded);
+    while (!atomic_compare_exchange_weak(&discarded, &plan->next_discarded, plan)) {
+    }
+    if (try_lock(host)) {
+        bp__fftw_unlock(host);
+    }
 }
 
 bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance) {
@@ -239,6 +280,6 @@ bp_status bp__fftw_load(bp__fftw_instance *instance) {
         status = load(instance);
         atomic_store_explicit(&instance->loaded, status == BP_OK, memory_order_release);
     }
-    bp__fftw_unlock();
+    bp__fftw_unlock(instance->host);
     return status;
 }

@@ -115,7 +115,7 @@ static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgemen
     bool free_to_plan = bp__fftw_lock(host);
     if (free_to_plan) {
         *plan = ask_until_measured(instance, judgement, &at, flags_of(&judgement->route, judgement->effort) | more);
-        bp__fftw_unlock();
+        bp__fftw_unlock(host);
     }
     host->release(at.block);
     if (!free_to_plan) {
@@ -128,18 +128,7 @@ static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgemen
 /* ---- Ours ---- */
 
 static void destroy_plan(bp_prepared *prepared) {
-    bp__fftw_plan *plan = (bp__fftw_plan *)prepared;
-    const bp__fftw_instance *instance = plan->instance;
-    if (bp__fftw_lock(instance->host)) { /* otherwise they are left behind, as the planner is */
-        if (plan->aligned) {
-            instance->api.destroy_plan(plan->aligned);
-        }
-        if (plan->any) {
-            instance->api.destroy_plan(plan->any);
-        }
-        bp__fftw_unlock();
-    }
-    instance->host->release(plan);
+    bp__fftw_discard((bp__fftw_plan *)prepared);
 }
 
 /* Where odd addresses cannot be bounced, a second plan serves them; where bits must not depend on addresses, it serves
