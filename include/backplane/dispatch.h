@@ -31,18 +31,38 @@ BP_API int bp_provider_at(int index, bp_provider_info *info);
  * threads at once. Held plans are counted; release each one that an operation's ..._plan() function returned. */
 typedef struct bp_plan bp_plan;
 
-/* Runs a plan on other memory of the same layout. Addresses have byte offsets applied, and must keep the alignment
- * class (see bp_plan_info.alignment) and must not overlap in ways that the operation forbids: this hot path checks
- * neither. `scalars` is alpha and beta for gemm, of the classes planned for; NULL means 1 and 0, and is refused
- * (BP_E_ARGUMENT) where the plan was made for another value of either; imaginary parts count for complex types only.
- * Errors: those of the library, BP_E_NO_MEMORY for
- * scratch memory, BP_E_FORKED. */
-BP_API bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars);
+/* Runs a plan, on the memory that it was made for or on other memory of the same layout. `operands` are in the order of
+ * bp_op_inputs() and bp_op_outputs(), with a base of NULL for those that the plan does not have. Addresses must keep
+ * the alignment (see bp_plan_info.alignment) and must not overlap in ways that the operation forbids: neither is
+ * checked.
+ *
+ * `exec` may be NULL: the plan runs in the calling thread, with the library's own workspace, and with 1 and 0 for the
+ * factors of a gemm. Scalars are of the classes that the plan was made for; a plan for an alpha or beta that is neither
+ * 0 nor 1 is refused without them (BP_E_ARGUMENT). Imaginary parts count for complex types only.
+ *
+ * A workspace of the caller's serves one run at a time, and keeps a run from taking memory of the library; what a
+ * foreign library takes for itself is not part of it. It is refused (BP_E_ARGUMENT) where it is smaller than
+ * bp_plan_info.workspace or not aligned to 64 bytes.
+ *
+ * Errors: those of the operation and of the library, BP_E_NO_MEMORY for the workspace, BP_E_FORKED, BP_E_UNSUPPORTED
+ * for a queue, since the plans of the host take none. */
+BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
-/* The same for plans of any operation: `operands` are the addresses in the order of bp_op_inputs() and bp_op_outputs(),
- * NULL for operands that the plan does not have. Alpha and beta of a gemm are 1 and 0; a plan for others is refused
- * (BP_E_ARGUMENT). bp_plan_run() refuses plans that are not of gemm. Errors also: those of the operation. */
-BP_API bp_status bp_plan_execute(const bp_plan *plan, void *const *operands);
+/* ---- Packed operands ---- */
+
+/* Copies a constant operand, the weights of a layer say, into the layout that the plan's library works on, once, so
+ * that later runs of the plan need not: `operand` counts as in bp_execute(), and `source` is the operand's memory,
+ * which may be freed or changed afterwards. Hand the result in through bp_exec.packed, to this plan only; it may serve
+ * several threads at once. The plan stays alive as long as what was packed for it.
+ *
+ * Every input of a plan of the host can be packed. Where the library has no layout of its own the copy has the layout
+ * of the operand, and saves no time; bp_plan_info.packs tells. To have the saving counted when a library is chosen,
+ * make the plan with dispatch.packed, for instance "B" or "A,B", among its options.
+ *
+ * Errors: BP_E_ARGUMENT for an output, an operand that the plan does not have, or NULL; BP_E_UNSUPPORTED for plans made
+ * of others (einsum); BP_E_NO_MEMORY. */
+BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
+BP_API void bp_packed_release(bp_packed *packed); /* NULL is fine */
 
 BP_API void bp_plan_release(bp_plan *plan); /* NULL is fine */
 
@@ -61,7 +81,8 @@ typedef struct bp_plan_info {
     int alignment;     /* bytes that every address must be a multiple of */
     uint64_t runs;     /* by one-shot calls; counted without a lock, so that runs at the same moment may be missed */
     char problem[256]; /* readable: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
-    size_t workspace;  /* einsum: bytes of intermediate results and copies that a run holds; 0 for other operations */
+    size_t workspace;  /* bytes that a run needs beside its operands: copies, panels, intermediate results */
+    uint32_t packs;    /* operands for which bp_plan_pack() saves time, a bit each */
 } bp_plan_info;
 
 /* Strings live as long as the plan. Errors: BP_E_ARGUMENT. */

@@ -3,9 +3,11 @@
  * A provider is one constant bp_provider, in a shared module or built in. A module exports it as `bp_provider_entry`,
  * or several of them as `bp_provider_entries`; CONTRIBUTING.md and examples/provider/ show a whole one. Rules:
  *   - `abi` is checked before any other field is read: the major number must equal ours, a smaller minor is welcome.
- *     Structs only grow at their end; struct_size says how much of one is there.
+ *     Structs only grow at their end, and none that grows lies by value in another; struct_size says how much of one is
+ *     there. Each side reads no further than the other side's struct_size.
  *   - A provider does not link against libbackplane: what it needs from us comes in the bp_host table.
- *   - accept() is pure and cheap: it reads the problem, touches no tensor data, opens and allocates nothing.
+ *   - accept() is pure and cheap: it reads the problem, touches no tensor data, opens and allocates nothing. It offers
+ *     one candidate for each algorithm that could run the problem, and says why where there is none.
  *   - Nothing prints, aborts or exits. Failures are a bp_status, with a sentence through host->fail().
  *   - Every slot may be called from several threads at once, but open/close of one instance and destroy of one plan.
  */
@@ -20,43 +22,43 @@
 extern "C" {
 #endif
 
-#define BP_PROVIDER_ABI_MAJOR 1u
-#define BP_PROVIDER_ABI_MINOR 1u /* 1: linear algebra, Fourier transforms, contractions, bp_prepared.execute */
+#define BP_PROVIDER_ABI_MAJOR 2u
+#define BP_PROVIDER_ABI_MINOR 0u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
-/* The one list of operation kinds: number, NAME, text, inputs, outputs. bp_matmul and bp_gemm both become GEMM; all
- * transforms become FFT. EINSUM is a plan of GEMM and CONTRACT, and reaches no provider itself. The operands of
- * execute() are the inputs, then the outputs, in this order. */
+/* The one list of operations: number, NAME, text, inputs, outputs, and the family, whose member of bp_problem.of holds
+ * the parameters. bp_matmul and bp_gemm both become GEMM; all transforms become FFT. EINSUM is a plan of GEMM and
+ * CONTRACT, and reaches no provider itself. Operands are given as the inputs, then the outputs, in this order. */
 /* clang-format off */
-#define BP_OP_MAP(X)                                                                  \
-    X(1, GEMM, "gemm", "A,B", "C")                                                    \
-    X(2, FFT, "fft", "input", "output")                                               \
-    X(3, INV, "inv", "A", "inverse,info")                                             \
-    X(4, CHOLESKY, "cholesky", "A", "L,info")                                         \
-    X(5, CHOLESKY_SOLVE, "cholesky_solve", "B,L", "X")                                \
-    X(6, CHOLESKY_INVERSE, "cholesky_inverse", "L", "inverse,info")                   \
-    X(7, LU_FACTOR, "lu_factor", "A", "LU,pivots,info")                               \
-    X(8, LU, "lu", "A", "P,L,U")                                                      \
-    X(9, LU_SOLVE, "lu_solve", "LU,pivots,B", "X")                                    \
-    X(10, SOLVE, "solve", "A,B", "X,info")                                            \
-    X(11, SOLVE_TRIANGULAR, "solve_triangular", "A,B", "X")                           \
-    X(12, QR, "qr", "A", "Q,R")                                                       \
-    X(13, EIGH, "eigh", "A", "w,V")                                                   \
-    X(14, EIG, "eig", "A", "w,V")                                                     \
-    X(15, SVD, "svd", "A", "U,S,Vh")                                                  \
-    X(16, LSTSQ, "lstsq", "A,B", "X,residuals,rank,S")                                \
-    X(17, DET, "det", "A", "det")                                                     \
-    X(18, SLOGDET, "slogdet", "A", "sign,logabsdet")                                  \
-    X(19, PINV, "pinv", "A", "inverse")                                               \
-    X(20, MATRIX_RANK, "matrix_rank", "A", "rank")                                    \
-    X(21, COND, "cond", "A", "cond")                                                  \
-    X(22, MATRIX_NORM, "matrix_norm", "A", "norm")                                    \
-    X(23, CONTRACT, "contract", "A,B", "C")                                           \
-    X(24, EINSUM, "einsum", "operands", "out")
+#define BP_OP_MAP(X)                                                                        \
+    X(1, GEMM, "gemm", "A,B", "C", gemm)                                                    \
+    X(2, FFT, "fft", "input", "output", fft)                                                \
+    X(3, INV, "inv", "A", "inverse,info", linalg)                                           \
+    X(4, CHOLESKY, "cholesky", "A", "L,info", linalg)                                       \
+    X(5, CHOLESKY_SOLVE, "cholesky_solve", "B,L", "X", linalg)                              \
+    X(6, CHOLESKY_INVERSE, "cholesky_inverse", "L", "inverse,info", linalg)                 \
+    X(7, LU_FACTOR, "lu_factor", "A", "LU,pivots,info", linalg)                             \
+    X(8, LU, "lu", "A", "P,L,U", linalg)                                                    \
+    X(9, LU_SOLVE, "lu_solve", "LU,pivots,B", "X", linalg)                                  \
+    X(10, SOLVE, "solve", "A,B", "X,info", linalg)                                          \
+    X(11, SOLVE_TRIANGULAR, "solve_triangular", "A,B", "X", linalg)                         \
+    X(12, QR, "qr", "A", "Q,R", linalg)                                                     \
+    X(13, EIGH, "eigh", "A", "w,V", linalg)                                                 \
+    X(14, EIG, "eig", "A", "w,V", linalg)                                                   \
+    X(15, SVD, "svd", "A", "U,S,Vh", linalg)                                                \
+    X(16, LSTSQ, "lstsq", "A,B", "X,residuals,rank,S", linalg)                              \
+    X(17, DET, "det", "A", "det", linalg)                                                   \
+    X(18, SLOGDET, "slogdet", "A", "sign,logabsdet", linalg)                                \
+    X(19, PINV, "pinv", "A", "inverse", linalg)                                             \
+    X(20, MATRIX_RANK, "matrix_rank", "A", "rank", linalg)                                  \
+    X(21, COND, "cond", "A", "cond", linalg)                                                \
+    X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
+    X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
+    X(24, EINSUM, "einsum", "operands", "out", einsum)
 /* clang-format on */
 
 typedef enum bp_op {
-#define X(number, name, text, inputs, outputs) BP_OP_##name = number,
+#define X(number, name, text, inputs, outputs, family) BP_OP_##name = number,
     BP_OP_MAP(X)
 #undef X
 } bp_op;
@@ -84,7 +86,8 @@ BP_API const char *bp_op_outputs(bp_op op);
     X(11, THREADS, "cannot run with the thread count asked for")                      \
     X(12, CAPABILITY, "needs instructions that this processor lacks")                 \
     X(13, LOAD, "library could not be loaded")                                        \
-    X(14, OTHER, "refused")
+    X(14, OTHER, "refused")                                                           \
+    X(15, DEVICE, "works on host memory only")
 /* clang-format on */
 
 typedef enum bp_reason {
@@ -120,7 +123,8 @@ typedef struct bp_policy {
     uint8_t warn_only;   /* deterministic is a wish */
     uint8_t simulate;    /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
     uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
-    uint8_t reserved[4];
+    uint8_t packed;      /* operands that will be handed in packed (bp_plan_pack), a bit each; for providers too */
+    uint8_t reserved[3];
 } bp_policy;
 
 typedef enum bp_capability {
@@ -284,7 +288,7 @@ typedef struct bp_problem {
     uint32_t struct_size;
     uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, contract, or linalg for all others */
     uint32_t dtype; /* a bp_dtype: the operands' and the result's; see the members for operands of another */
-    uint32_t reserved;
+    int32_t place;  /* the device that all operands are on: 0 is the host */
     bp_policy policy;
     union {
         bp_gemm_problem gemm;
@@ -306,27 +310,81 @@ typedef struct bp_problem {
 #define BP_NOTE_PACKS_B 512u
 #define BP_NOTE_PACKS_C 1024u
 
-/* A provider's answer to a problem. */
+/* What a provider says of one algorithm for a problem: refused with a reason, or accepted with what it promises. */
 typedef struct bp_verdict {
     uint32_t struct_size;
     bp_reason reason;
-    const char *algorithm; /* static text: "gemm", "gemv", "packed avx2", ... */
+    const char *algorithm; /* static text, lower case: "gemm", "packed avx2"; its first word may stand in settings */
     uint32_t notes;
-    int32_t threads; /* how many it will use */
-    double cost_ns;  /* estimate, for ordering; not a promise */
-    char text[192];  /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
+    int32_t threads;  /* how many it will use; 0: as many as the library likes */
+    double cost_ns;   /* estimate, for ordering; not a promise */
+    char text[192];   /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
+    size_t workspace; /* bytes that a run needs beside its operands */
+    uint32_t packs;   /* operands that pack() takes, a bit each in the order of BP_OP_MAP */
 } bp_verdict;
 
-/* A prepared call: a state and the function that runs it, so that a held plan costs one indirect call. A GEMM has
- * run(), every other operation has execute(), which gets the addresses of the operands in the order of BP_OP_MAP, NULL
- * for those that are not there; the unused one of the two is NULL. execute() is read of providers of minor number 1 and
- * later only.
- */
+#define BP_VERDICT_INIT                                                                                                \
+    { .struct_size = sizeof(bp_verdict), .algorithm = "" }
+
+/* Takes a provider's candidates for one problem. */
+typedef struct bp_offers bp_offers;
+struct bp_offers {
+    /* One call for each algorithm. A provider that takes the problem in no way adds a single refusal. `found` is what
+     * accept() worked out for this algorithm: `size` bytes without addresses of their own parts, which are copied, and
+     * which plan() gets where this candidate is chosen, aligned to 16 bytes. NULL and 0 where there is nothing. */
+    void (*add)(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size);
+};
+
+/* An operand of a call. In the memory of the host, base + offset is the address of its first element; on devices a base
+ * may be a handle, so both are passed on. An operand that is not there has a base of NULL and an offset of 0. */
+typedef struct bp_operand {
+    void *base;
+    uint64_t offset; /* bytes */
+} bp_operand;
+
+/* As numbers, since an operand without elements may have no address. */
+static inline void *bp_operand_address(const bp_operand *operand) {
+    return (void *)((uintptr_t)operand->base + (uintptr_t)operand->offset);
+}
+
+/* A constant operand in the layout of the plan that it was packed for: see bp_plan_pack(). */
+typedef struct bp_packed bp_packed;
+
+/* An ordered queue of work on a device. The host has none. */
+typedef struct bp_queue bp_queue;
+
+/* How a plan is run: see bp_execute(). */
+typedef struct bp_exec {
+    size_t struct_size;
+    bp_queue *queue;      /* NULL: in the calling thread, and done when the call returns */
+    bp_operand workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library's own */
+    size_t workspace_size;
+    const bp_scalar *scalars;       /* alpha and beta of a gemm; NULL: 1 and 0 */
+    const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read in place of the operand;
+                                     * NULL: none is packed */
+} bp_exec;
+
+/* A prepared call. Providers begin a struct of their own with this one. */
 typedef struct bp_prepared bp_prepared;
 struct bp_prepared {
-    bp_status (*run)(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars);
+    uint32_t struct_size;
+    /* Runs it. Several threads may be inside at once. On the host it returns when the result is there. `exec` is whole:
+     * its workspace has `workspace` bytes, the scalars of a gemm are there, and what is packed was packed by pack() of
+     * this very call. */
+    bp_status (*enqueue)(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
     void (*destroy)(bp_prepared *self);
-    bp_status (*execute)(const bp_prepared *self, void *const *operands);
+    size_t workspace; /* bytes, aligned to 64; 0: none */
+    /* Copies an operand into a layout of its own. NULL: no operand can be packed. */
+    bp_status (*pack)(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **packed);
+};
+
+/* What pack() returns begins with this. */
+struct bp_packed {
+    uint32_t struct_size;
+    int32_t operand; /* this one and the next are the dispatcher's */
+    const void *plan;
+    size_t size; /* bytes */
+    void (*destroy)(bp_packed *self);
 };
 
 typedef void (*bp_task)(void *context, int task);
@@ -339,8 +397,8 @@ typedef struct bp_host {
     void *(*allocate)(size_t size);
     void (*release)(void *block);
     /* Scratch memory of the calling thread, aligned to 64 bytes, valid until that thread's next scratch() call; grown
-     * on demand and kept, so that it costs nothing when warm. A task of parallel() that runs in the caller's thread
-     * shares it with the caller: take scratch before parallel(), or inside tasks, not both. NULL when out of memory. */
+     * on demand and kept, so that it costs nothing when warm. For tasks of parallel() and for plan(); not for enqueue()
+     * itself, whose workspace may be this very memory. NULL when out of memory. */
     void *(*scratch)(size_t size);
     /* Keeps a sentence for bp_last_error() and returns `status`. */
     bp_status (*fail)(bp_status status, const char *format, ...) BP_PRINTF(2, 3);
@@ -357,13 +415,13 @@ typedef struct bp_host {
     /* dst[i*dst_row + j*dst_column] = src[i*src_row + j*src_column], conjugated on request; same dtype, no overlap. */
     void (*copy_matrix)(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
                         const void *src, int64_t src_row, int64_t src_column, int conjugate);
-    bp_machine_info machine;
+    const bp_machine_info *machine;
     bp_capability hardware; /* highest instruction set here */
     /* Grows by one in each child of fork: compare with the value at open to know that you are in a child. */
     const volatile uint32_t *fork_count;
     /* Keeps the sentence for the first failing item of a linear-algebra call, worded alike for all providers, and
      * returns the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch,
-     * last dimension fastest. Since minor number 1. */
+     * last dimension fastest. */
     bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
 } bp_host;
 
@@ -378,16 +436,20 @@ typedef struct bp_provider {
      * the library yet: that is for the first plan. Required. */
     bp_status (*open)(const bp_host *host, const bp_library_info *library, void **instance);
     void (*close)(void *instance); /* required */
-    /* Fills the verdict (given zeroed, struct_size set). Required. */
-    void (*accept)(void *instance, const bp_problem *problem, bp_verdict *verdict);
-    /* Prepares an accepted problem; may load the library. `problem` is read during the call only. Required. */
-    bp_status (*plan)(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared);
+    /* Offers a candidate for each of its algorithms that takes the problem, or one refusal. Required. */
+    void (*accept)(void *instance, const bp_problem *problem, bp_offers *offers);
+    /* Prepares a candidate that it has offered; may load the library. Problem, verdict and `found`, the bytes that came
+     * with the offer, are read during the call only. Required. */
+    bp_status (*plan)(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared);
     /* The library's thread count: sets it when `want` > 0, and reads back what is in force into *got (0: cannot be
      * known). Optional: NULL means the provider has no threads of its own. */
     bp_status (*threads)(void *instance, int want, int *got);
     /* Families of the libraries that it drives (bp_library_info.family), separated by spaces; NULL: those of every
-     * family. Since minor number 1. */
+     * family. */
     const char *families;
+    /* Kinds of devices that it works on, separated by spaces; NULL: the host. A problem elsewhere does not reach it. */
+    const char *runtimes;
 } bp_provider;
 
 /* A provider's source ends with
@@ -402,8 +464,8 @@ typedef struct bp_provider {
  *     extern const bp_provider bp_provider_one, bp_provider_other;
  *     BP_PROVIDERS_DEFINE = {&bp_provider_one, &bp_provider_other, NULL};
  *
- * which is exported as BP_PROVIDER_ENTRIES and then asked for alone (since minor number 1). Each of them is taken or
- * turned away for itself. */
+ * which is exported as BP_PROVIDER_ENTRIES and then asked for alone. Each of them is taken or turned away for itself.
+ */
 #define BP_PROVIDER_ENTRY "bp_provider_entry"
 #define BP_PROVIDER_ENTRIES "bp_provider_entries"
 #ifdef __cplusplus

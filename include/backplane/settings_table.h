@@ -26,6 +26,8 @@
       "Comma-separated ids or families that must not run (quote the list inside a scope's text).")                      \
     X(dispatch_fallback, "dispatch.fallback", WORD, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
       "When the preferred library cannot run a call: fail, run another and warn once per reason, or run another silently.") \
+    X(dispatch_packed, "dispatch.packed", WORD, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm",     \
+      "Inputs that will be handed in packed (bp_plan_pack), so that candidates are compared without the time of packing.") \
     X(cpu_capability, "cpu.capability", WORD, "auto", "auto|default|avx2|avx512|vsx|zvector|sve256",                     \
       "ATEN_CPU_CAPABILITY", BP_SETTING_POLICY, "native",                                                              \
       "Highest instruction set that our own kernels use; checked against the hardware.")                                \

@@ -29,33 +29,10 @@ typedef struct plan_cache {
     uint64_t generation; /* of the entries */
 } plan_cache;
 
-static plan_cache general = {.limit = BP_SET_plan_cache_max_size};
-static plan_cache transforms = {.limit = BP_SET_fft_plan_cache_max_size};
-
-static plan_cache *cache_of(const bp_problem *problem) {
-    return problem->op == BP_OP_FFT ? &transforms : &general;
-}
-
-/* Problems are hashed and compared by their bytes, so that none may be padding, which nothing keeps zero. */
-_Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
-_Static_assert(sizeof(bp_gemm_problem) == (9 + 2 + 1 + 4 * BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
-_Static_assert(sizeof(bp_fft_problem) == (4 + 4 * BP_MAX_FFT_NDIM + 3 * BP_MAX_BATCH_NDIM) * 8,
-               "bytes between the fields");
-_Static_assert(sizeof(bp_linalg_operand) == (5 + BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
-_Static_assert(sizeof(bp_linalg_problem) ==
-                   (9 + BP_MAX_BATCH_NDIM) * 8 + BP_LINALG_OPERANDS * sizeof(bp_linalg_operand),
-               "bytes between the fields");
-_Static_assert(sizeof(bp_contract_problem) == (2 + 4 * BP_MAX_CONTRACT_NDIM) * 8, "bytes between the fields");
-_Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
-
-/* Bytes of a problem that say something: the union holds other operations too. */
-size_t bp__problem_size(const bp_problem *problem) {
-    size_t part = problem->op == BP_OP_GEMM       ? sizeof problem->of.gemm
-                  : problem->op == BP_OP_FFT      ? sizeof problem->of.fft
-                  : problem->op == BP_OP_CONTRACT ? sizeof problem->of.contract
-                                                  : sizeof problem->of.linalg;
-    return offsetof(bp_problem, of) + part;
-}
+static plan_cache caches[BP__CACHES] = {
+    [BP__CACHE_GENERAL] = {.limit = BP_SET_plan_cache_max_size},
+    [BP__CACHE_TRANSFORMS] = {.limit = BP_SET_fft_plan_cache_max_size},
+};
 
 static atomic_uint_least32_t generation = 1;
 
@@ -241,17 +218,17 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
 
 static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {
     (void)key;
-    return bp__plan_make(plan, problem, 0);
+    return bp__plan_make(plan, problem, NULL);
 }
 
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
     bp__plan_key key = {problem, bp__problem_size(problem)};
-    return get(cache_of(problem), plan, &key, make_for_problem, problem, fresh);
+    return get(&caches[bp__family_of(problem)->cache], plan, &key, make_for_problem, problem, fresh);
 }
 
 bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
                                  bool *fresh) {
-    return get(&general, plan, key, make, context, fresh);
+    return get(&caches[BP__CACHE_GENERAL], plan, key, make, context, fresh);
 }
 
 /* What is more than the bound, which may have changed since, is thrown away first. */
@@ -275,15 +252,14 @@ static bp_status stats(plan_cache *cache, const char *function, bp_plan_cache_in
 /* A new generation makes the threads' short lists forget their plans as well. The other cache's plans go over to it,
  * unless the generation changed for another reason at the same moment. */
 static bp_status clear(plan_cache *cache) {
-    plan_cache *all[] = {&general, &transforms};
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
     uint64_t before = bp__generation();
     bp__generation_next();
     drop_all(cache, &dropped);
-    for (int i = 0; i < BP__COUNT(all); i++) {
-        if (all[i]->generation == before) {
-            all[i]->generation = before + 1;
+    for (int i = 0; i < BP__CACHES; i++) {
+        if (caches[i].generation == before) {
+            caches[i].generation = before + 1;
         }
     }
     pthread_mutex_unlock(&bp__cache_mutex);
@@ -311,27 +287,27 @@ static bp_status plan_at(const plan_cache *cache, const char *function, int inde
 }
 
 bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {
-    return stats(&general, "bp_plan_cache_stats", info);
+    return stats(&caches[BP__CACHE_GENERAL], "bp_plan_cache_stats", info);
 }
 
 bp_status bp_plan_cache_clear(void) {
-    return clear(&general);
+    return clear(&caches[BP__CACHE_GENERAL]);
 }
 
 bp_status bp_plan_cache_at(int index, bp_plan **plan) {
-    return plan_at(&general, "bp_plan_cache_at", index, plan);
+    return plan_at(&caches[BP__CACHE_GENERAL], "bp_plan_cache_at", index, plan);
 }
 
 bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info) {
-    return stats(&transforms, "bp_fft_plan_cache_stats", info);
+    return stats(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_stats", info);
 }
 
 bp_status bp_fft_plan_cache_clear(void) {
-    return clear(&transforms);
+    return clear(&caches[BP__CACHE_TRANSFORMS]);
 }
 
 bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
-    return plan_at(&transforms, "bp_fft_plan_cache_at", index, plan);
+    return plan_at(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_at", index, plan);
 }
 
 static void reset(plan_cache *cache, entry **dropped) {
@@ -343,8 +319,9 @@ static void reset(plan_cache *cache, entry **dropped) {
 void bp__cache_reset(void) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
-    reset(&general, &dropped);
-    reset(&transforms, &dropped);
+    for (int i = 0; i < BP__CACHES; i++) {
+        reset(&caches[i], &dropped);
+    }
     pthread_mutex_unlock(&bp__cache_mutex);
     destroy_dropped(dropped);
     bp__generation_next();

@@ -92,16 +92,19 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
     return find_in_slots(call, tag);
 }
 
+static inline bp_status run(const bp_plan *plan, const DLTensor *const *t, const bp_scalar *scalars) {
+    const bp_operand operands[BP__OPERANDS] = {bp__operand_of(t[0]), bp__operand_of(t[1]), bp__operand_of(t[2])};
+    const bp_exec exec = {.struct_size = sizeof exec, .scalars = scalars};
+    return bp__plan_run(plan, operands, &exec);
+}
+
 bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars) {
     bp__count_run(plan);
-    const char *a = bp__tensor_data(call->tensors[0]);
-    const char *b = bp__tensor_data(call->tensors[1]);
-    char *c = bp__tensor_data(call->tensors[2]);
     if (BP__LIKELY(!bp__thread.observed)) {
-        return plan->prepared->run(plan->prepared, a, b, c, scalars);
+        return run(plan, call->tensors, scalars);
     }
     int64_t start = bp__now_ns();
-    bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars);
+    bp_status status = run(plan, call->tensors, scalars);
     bp__observe_call(plan, false, start, bp__now_ns(), status);
     return status;
 }
@@ -121,9 +124,7 @@ typedef struct product {
 
 static bp_status run_product(const void *context, const bp_plan *plan) {
     const product *p = context;
-    const DLTensor *const *t = p->call->tensors;
-    return plan->prepared->run(plan->prepared, bp__tensor_data(t[0]), bp__tensor_data(t[1]), bp__tensor_data(t[2]),
-                               p->scalars);
+    return run(plan, p->call->tensors, p->scalars);
 }
 
 bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const bp_scalar *scalars) {

@@ -31,8 +31,8 @@ static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
 }
 
 static uint32_t simulation_note(const bp_problem *problem) {
-    bool bf16 = problem->policy.simulate == 2;
-    return !bp__adapter_simulate.applies(problem) ? 0 : bf16 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
+    bool simulated = bp__family_of(problem)->products && bp__adapted(problem);
+    return !simulated ? 0 : problem->policy.simulate == 2 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
 }
 
 /* The setting that switches off what a candidate is or runs on; NULL when none does. */
@@ -47,50 +47,235 @@ static const char *switched_off(const bp__candidate *candidate, unsigned avoid) 
                                                                                    : NULL;
 }
 
-static void ask(const bp__candidate *candidate, const bp_problem *problem, const char *exclude, bp_verdict *verdict) {
-    memset(verdict, 0, sizeof *verdict);
-    verdict->struct_size = sizeof *verdict;
-    verdict->algorithm = "";
-    if (bp__name_listed(candidate, exclude)) {
-        refuse(verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
-    } else if (switched_off(candidate, problem->policy.avoid)) {
-        refuse(verdict, BP_REASON_EXCLUDED, switched_off(candidate, problem->policy.avoid));
+/* ---- Offers ---- */
+
+static bp__offer *add_offer(bp__choice *choice, bp__candidate *candidate) {
+    if (choice->count == choice->capacity) {
+        int capacity = choice->capacity * 2 + 16;
+        bp__offer *grown = bp__realloc(choice->offers, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            choice->found.failed = true;
+            return NULL;
+        }
+        choice->offers = grown;
+        choice->capacity = capacity;
+    }
+    bp__offer *offer = &choice->offers[choice->count++];
+    memset(offer, 0, sizeof *offer);
+    offer->candidate = candidate;
+    offer->verdict = (bp_verdict)BP_VERDICT_INIT;
+    return offer;
+}
+
+static void add_refusal(bp__choice *choice, bp__candidate *candidate, bp_reason reason, const char *text) {
+    bp__offer *offer = add_offer(choice, candidate);
+    if (offer) {
+        refuse(&offer->verdict, reason, text);
+    }
+}
+
+/* Takes the offers of one candidate. */
+typedef struct collector {
+    bp_offers base; /* first: what the provider sees */
+    bp__choice *choice;
+    bp__candidate *candidate;
+    const char *exclude;
+} collector;
+
+/* What a provider worked out lies at multiples of 16 bytes. */
+static void keep_found(bp__choice *choice, bp__offer *offer, const void *found, size_t size) {
+    static const char zeros[16];
+    size_t pad = (16 - choice->found.length % 16) % 16;
+    bp__text_add_n(&choice->found, zeros, pad);
+    offer->found_at = choice->found.length;
+    offer->size = size;
+    bp__text_add_n(&choice->found, found, size);
+}
+
+static void collect(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    collector *c = (collector *)self;
+    bp__offer *offer = add_offer(c->choice, c->candidate);
+    if (!offer) {
+        return;
+    }
+    size_t known = verdict->struct_size < sizeof *verdict ? verdict->struct_size : sizeof *verdict;
+    memcpy(&offer->verdict, verdict, known);
+    offer->verdict.struct_size = sizeof *verdict;
+    if (verdict->reason != BP_REASON_ACCEPTED) {
+        return;
+    }
+    if (*c->exclude && bp__name_listed(c->exclude, c->candidate, verdict->algorithm)) {
+        refuse(&offer->verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
+        return;
+    }
+    check_promises(&c->choice->asked, &offer->verdict);
+    offer->verdict.notes |= simulation_note(&c->choice->asked);
+    if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
+        keep_found(c->choice, offer, found, size);
+    }
+}
+
+static bool works_on(const bp_provider *provider, int32_t place) {
+    return place == 0 && !provider->runtimes;
+}
+
+/* Adds what a candidate says of the problem: at least one offer or refusal. */
+static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
+    const bp_problem *problem = &choice->asked;
+    const char *off = switched_off(candidate, problem->policy.avoid);
+    if (*exclude && bp__name_listed(exclude, candidate, NULL)) {
+        add_refusal(choice, candidate, BP_REASON_EXCLUDED, "named by dispatch.exclude");
+    } else if (off) {
+        add_refusal(choice, candidate, BP_REASON_EXCLUDED, off);
     } else if (!candidate->instance) {
-        refuse(verdict, BP_REASON_BROKEN, candidate->refusal);
+        add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
+    } else if (!works_on(candidate->provider, problem->place)) {
+        add_refusal(choice, candidate, BP_REASON_DEVICE, "");
     } else {
-        candidate->provider->accept(candidate->instance, problem, verdict);
-        if (verdict->reason == BP_REASON_ACCEPTED) {
-            check_promises(problem, verdict);
-            verdict->notes |= simulation_note(problem);
+        int before = choice->count;
+        collector c = {{collect}, choice, candidate, exclude};
+        candidate->provider->accept(candidate->instance, problem, &c.base);
+        if (choice->count == before) {
+            add_refusal(choice, candidate, BP_REASON_OP, "");
         }
     }
 }
 
-static bool open_to(const bp__choice *choice, int index, uint64_t skip) {
-    bool skipped = index < 64 && (skip >> index & 1);
-    return choice->verdicts[index].reason == BP_REASON_ACCEPTED && !skipped;
+/* Notes whether a provider refuses for another reason than that it lacks the operation. */
+typedef struct offering {
+    bp_offers base;
+    bool offers;
+} offering;
+
+static void note_offer(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    (void)found, (void)size;
+    ((offering *)self)->offers |= verdict->reason != BP_REASON_OP && verdict->reason != BP_REASON_SYMBOL;
 }
 
-/* The cheapest open candidate among those that match `name` at least so well; -1 when there is none. */
-static int cheapest(const bp__choice *choice, uint64_t skip, const char *name, int match) {
+bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
+    offering o = {{note_offer}, false};
+    if (candidate->instance && works_on(candidate->provider, sample->place)) {
+        candidate->provider->accept(candidate->instance, sample, &o.base);
+    }
+    return o.offers;
+}
+
+static int machine_threads(void) {
+    int count = bp__host()->machine->logical_cpus;
+    return count > 0 ? count : 1;
+}
+
+/* Where results must not depend on the number of threads, neither may the choice: then candidates are put in order by
+ * the time that they take with as many threads as the machine has processors. */
+typedef struct pricer {
+    bp_offers base;
+    bp__offer *offers;
+    int count;
+} pricer;
+
+static void price(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    pricer *p = (pricer *)self;
+    (void)found, (void)size;
+    for (int i = 0; i < p->count && verdict->reason == BP_REASON_ACCEPTED; i++) {
+        if (bp__text_equal(p->offers[i].verdict.algorithm, verdict->algorithm)) {
+            p->offers[i].order = verdict->cost_ns;
+        }
+    }
+}
+
+static void put_in_order(bp__choice *choice, int first) {
+    bp__offer *offers = choice->offers + first;
+    int count = choice->count - first;
+    bool accepted = false;
+    for (int i = 0; i < count; i++) {
+        offers[i].order = offers[i].verdict.cost_ns;
+        accepted |= offers[i].verdict.reason == BP_REASON_ACCEPTED;
+    }
+    if (accepted && choice->asked.policy.deterministic == 2) {
+        bp_problem fixed = choice->asked;
+        pricer p = {{price}, offers, count};
+        fixed.policy.threads = machine_threads();
+        offers->candidate->provider->accept(offers->candidate->instance, &fixed, &p.base);
+    }
+}
+
+static bp_status ask_all(bp__choice *choice, bool need_libraries) {
+    bp__candidate **candidates;
+    int count;
+    BP__TRY(bp__candidates(need_libraries, &candidates, &count));
+    const char *exclude = bp__policy_text(choice->asked.policy.exclude);
+    bp__text_free(&choice->found);
+    choice->count = 0;
+    for (int i = 0; i < count && !choice->found.failed; i++) {
+        int first = choice->count;
+        ask(choice, candidates[i], exclude);
+        put_in_order(choice, first);
+    }
+    return choice->found.failed ? bp__fail_memory((size_t)count * sizeof(bp__offer), "the candidates of a choice")
+                                : BP_OK;
+}
+
+/* ---- Failures ---- */
+
+bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
+                           bp_status status) {
+    /* Where memory is short, or the library finds that it cannot do this after all, its other algorithms may do. */
+    bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
+    bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
+    if (!grown) {
+        return bp__fail_memory(sizeof *grown, "what has failed");
+    }
+    failures->list = grown;
+    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
+    return BP_OK;
+}
+
+void bp__failures_free(bp__failures *failures) {
+    bp__free(failures->list);
+    *failures = (bp__failures){0};
+}
+
+static void mark_failed(bp__choice *choice, const bp__failures *failures) {
+    for (int f = 0; failures && f < failures->count; f++) {
+        const bp__failed *failed = &failures->list[f];
+        for (int i = 0; i < choice->count; i++) {
+            bp__offer *o = &choice->offers[i];
+            o->failed |= o->candidate == failed->candidate &&
+                         (!failed->algorithm || bp__text_equal(o->verdict.algorithm, failed->algorithm));
+        }
+    }
+}
+
+/* ---- Which one ---- */
+
+static bool open_to(const bp__offer *offer) {
+    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
+}
+
+/* The cheapest open offer among those that match `name` at least so well; -1 when there is none. */
+static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
-        if (open_to(choice, i, skip) && (!name || bp__candidate_matches(choice->candidates[i], name) >= match) &&
-            (best < 0 || choice->order[i] < choice->order[best])) {
+        const bp__offer *o = &choice->offers[i];
+        if (open_to(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
+            (best < 0 || o->order < choice->offers[best].order)) {
             best = i;
         }
     }
     return best;
 }
 
-/* The best match for a preference among all candidates, open or not; of equal ones, one whose provider offers the
- * operation, since a library may serve several providers. -1 when no candidate is meant by it. */
+/* The best match for a preference among all offers, open or not: first by the library, then by the algorithm; of equal
+ * ones, one whose provider offers the operation, since a library may serve several providers. -1 when no candidate is
+ * meant by it. */
 static int meant(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
     for (int i = 0; i < choice->count; i++) {
-        int match = 2 * bp__candidate_matches(choice->candidates[i], name);
-        match += match > 0 && choice->verdicts[i].reason != BP_REASON_OP;
+        const bp__offer *o = &choice->offers[i];
+        int match = 4 * bp__name_matches(name, o->candidate, NULL);
+        match += match > 0 && bp__name_matches(name, o->candidate, o->verdict.algorithm) > 0 ? 2 : 0;
+        match += match > 0 && o->verdict.reason != BP_REASON_OP;
         if (match > quality) {
             quality = match;
             best = i;
@@ -99,19 +284,14 @@ static int meant(const bp__choice *choice, const char *name) {
     return best;
 }
 
-static int machine_threads(void) {
-    int count = bp__host()->machine.logical_cpus;
-    return count > 0 ? count : 1;
-}
-
-static void decide_by_cost(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
-    choice->chosen = cheapest(choice, skip, NULL, 0);
+static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
+    choice->chosen = cheapest(choice, NULL, 0);
     if (choice->chosen < 0) {
         return;
     }
     int open = 0;
     for (int i = 0; i < choice->count; i++) {
-        open += open_to(choice, i, skip);
+        open += open_to(&choice->offers[i]);
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
@@ -127,16 +307,15 @@ static const char *said(const bp_verdict *verdict) {
     return verdict->text[0] ? verdict->text : bp_reason_text(verdict->reason);
 }
 
-static void say_none(bp__choice *choice, uint64_t skip) {
+static void say_none(bp__choice *choice) {
     choice->status = BP_E_NO_CANDIDATE;
     int said_of = 0;
     for (int i = 0; i < choice->count; i++) {
-        const bp_verdict *v = &choice->verdicts[i];
-        bool failed = v->reason == BP_REASON_ACCEPTED && i < 64 && (skip >> i & 1);
-        if (v->reason != BP_REASON_OP) {
+        const bp__offer *o = &choice->offers[i];
+        if (o->verdict.reason != BP_REASON_OP) {
             bp__text_addf(&choice->decision, "%s%s: %s",
-                          said_of++ ? "; " : "none accepts: ", bp__candidate_id(choice->candidates[i]),
-                          failed ? "failed when tried" : said(v));
+                          said_of++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate),
+                          o->failed ? "failed when tried" : said(&o->verdict));
         }
     }
     if (said_of == 0) {
@@ -156,7 +335,21 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
 
 /* "blas.preferred", or the setting that stands there for another family of operations. */
 static const char *preference(const bp__choice *choice) {
-    return bp_setting_at((int)bp__preference_of(choice->asked.op))->name;
+    return bp_setting_at(bp__family_of(&choice->asked)->preference)->name;
+}
+
+/* The library takes the problem, but not by the algorithm that is named. */
+static void say_algorithms(const bp__choice *choice, int wanted, char *buffer, size_t size) {
+    const bp__candidate *candidate = choice->offers[wanted].candidate;
+    size_t used = (size_t)snprintf(buffer, size, "it has no such algorithm here, but ");
+    const char *between = "";
+    for (int i = 0; i < choice->count && used < size; i++) {
+        const bp__offer *o = &choice->offers[i];
+        if (o->candidate == candidate && o->verdict.reason == BP_REASON_ACCEPTED) {
+            used += (size_t)snprintf(buffer + used, size - used, "%s'%s'", between, o->verdict.algorithm);
+            between = ", ";
+        }
+    }
 }
 
 static const char *why_not(const bp__choice *choice, const char *preferred, int wanted, char *buffer, size_t size) {
@@ -164,14 +357,18 @@ static const char *why_not(const bp__choice *choice, const char *preferred, int 
         bp__name_why_absent(preferred, buffer, size);
         return buffer;
     }
-    const bp_verdict *v = &choice->verdicts[wanted];
-    return v->reason == BP_REASON_ACCEPTED ? "it failed when tried" : said(v);
+    const bp__offer *o = &choice->offers[wanted];
+    if (open_to(o)) {
+        say_algorithms(choice, wanted, buffer, size);
+        return buffer;
+    }
+    return o->failed ? "it failed when tried" : said(&o->verdict);
 }
 
 static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int wanted) {
     choice->chosen = -1;
     if (wanted < 0) {
-        choice->status = bp__library_absent(preferred);
+        choice->status = bp__name_absent(preferred);
         bp__text_add(&choice->decision, bp_last_error());
     } else {
         char why[512];
@@ -182,7 +379,7 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
 }
 
 /* What dispatch.fallback makes of a preference that cannot be followed. */
-static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t skip, const char *preferred, int wanted) {
+static void fall_back(bp__choice *choice, const bp_problem *problem, const char *preferred, int wanted) {
     if (problem->policy.fallback == 0) {
         refuse_to_fall_back(choice, preferred, wanted);
         return;
@@ -190,104 +387,72 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
     char buffer[512];
     const char *why = why_not(choice, preferred, wanted, buffer, sizeof buffer);
     bp__text_addf(&choice->decision, "%s=%s cannot run this (%s); ", preference(choice), preferred, why);
-    decide_by_cost(choice, problem, skip);
+    decide_by_cost(choice, problem);
     if (choice->chosen < 0) {
-        say_none(choice, skip);
+        say_none(choice);
     } else if (problem->policy.fallback == 1) {
         bp__text_addf(&choice->warning, "%s=%s cannot run %s: %s; '%s' runs instead", preference(choice), preferred,
-                      bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->candidates[choice->chosen]));
+                      bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->offers[choice->chosen].candidate));
     }
 }
 
 /* The cheapest open relative of a library that refuses the type of the elements: FFTW, for one, has a library for each
  * precision, and a setting names one of them. -1 when there is none. */
-static int relative(const bp__choice *choice, uint64_t skip, int wanted) {
-    const bp_library_info *library = wanted < 0 ? NULL : choice->candidates[wanted]->library;
-    bool serves = library && *library->family && choice->verdicts[wanted].reason == BP_REASON_DTYPE;
-    return serves ? cheapest(choice, skip, library->family, 1) : -1;
+static int relative(const bp__choice *choice, int wanted) {
+    const bp__offer *o = wanted < 0 ? NULL : &choice->offers[wanted];
+    const bp_library_info *library = o ? o->candidate->library : NULL;
+    bool serves = library && *library->family && o->verdict.reason == BP_REASON_DTYPE;
+    return serves ? cheapest(choice, library->family, 1) : -1;
 }
 
-/* What is left of an empty problem is no library's work, so that nobody's wish is passed over; nor is what einsum does
- * between products. */
 static bool is_preferable(const bp_problem *problem) {
-    if (problem->op == BP_OP_CONTRACT) {
-        return false;
-    }
-    return problem->op == BP_OP_GEMM || problem->op == BP_OP_FFT || !problem->of.linalg.empty;
+    const bp__family *family = bp__family_of(problem);
+    return family->preference != BP__NO_SETTING && !(family->is_trivial && family->is_trivial(problem));
 }
 
-static void decide(bp__choice *choice, const bp_problem *problem, uint64_t skip) {
+static void decide(bp__choice *choice, const bp_problem *problem) {
     const char *preferred = bp__policy_text(problem->policy.preferred);
+    choice->chosen = -1;
+    choice->status = BP_OK;
     if (!*preferred || !is_preferable(problem)) {
-        decide_by_cost(choice, problem, skip);
+        decide_by_cost(choice, problem);
         if (choice->chosen < 0) {
-            say_none(choice, skip);
+            say_none(choice);
         }
         return;
     }
     int wanted = meant(choice, preferred);
-    int quality = wanted < 0 ? 1 : bp__candidate_matches(choice->candidates[wanted], preferred);
-    choice->chosen = cheapest(choice, skip, preferred, quality);
+    int quality = wanted < 0 ? 1 : bp__name_matches(preferred, choice->offers[wanted].candidate, NULL);
+    choice->chosen = cheapest(choice, preferred, quality);
     bool exact = choice->chosen >= 0;
-    choice->chosen = exact ? choice->chosen : relative(choice, skip, wanted);
+    choice->chosen = exact ? choice->chosen : relative(choice, wanted);
     if (choice->chosen < 0) {
-        fall_back(choice, problem, skip, preferred, wanted);
+        fall_back(choice, problem, preferred, wanted);
         return;
     }
     char origin[256];
     bp__text_addf(&choice->decision, "preferred by %s=%s (%s)%s", preference(choice), preferred,
-                  origin_text(bp__preference_of(problem->op), origin, sizeof origin),
+                  origin_text((bp_setting_id)bp__family_of(problem)->preference, origin, sizeof origin),
                   exact ? "" : ", whose family has another library for this type");
 }
 
-/* Estimated time; where results must not depend on the number of threads, neither may the choice: then it is the time
- * with as many as the machine has processors. */
-static double order_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
-    if (verdict->reason != BP_REASON_ACCEPTED || problem->policy.deterministic < 2) {
-        return verdict->cost_ns;
-    }
-    bp_problem fixed = *problem;
-    bp_verdict then = {.struct_size = sizeof then, .algorithm = ""};
-    fixed.policy.threads = machine_threads();
-    candidate->provider->accept(candidate->instance, &fixed, &then);
-    return then.reason == BP_REASON_ACCEPTED ? then.cost_ns : verdict->cost_ns;
-}
-
-static bp_status ask_all(bp__choice *choice, const bp_problem *problem, bool need_libraries) {
-    BP__TRY(bp__candidates(need_libraries, &choice->candidates, &choice->count));
-    size_t room = (size_t)choice->count + 1;
-    bp_verdict *verdicts = bp__realloc(choice->verdicts, room * sizeof *verdicts);
-    choice->verdicts = verdicts ? verdicts : choice->verdicts;
-    double *order = bp__realloc(choice->order, room * sizeof *order);
-    choice->order = order ? order : choice->order;
-    if (!verdicts || !order) {
-        return bp__fail_memory(room * sizeof *verdicts, "the verdicts");
-    }
-    const char *exclude = bp__policy_text(problem->policy.exclude);
-    for (int i = 0; i < choice->count; i++) {
-        ask(choice->candidates[i], problem, exclude, &verdicts[i]);
-        order[i] = order_of(choice->candidates[i], problem, &verdicts[i]);
-    }
-    return BP_OK;
-}
-
 /* Chooses for choice->asked. */
-static bp_status choose(bp__choice *choice, uint64_t skip, bool all) {
+static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
     const char *preferred = bp__policy_text(asked->policy.preferred);
-    choice->chosen = -1;
-    choice->status = BP_OK;
     /* A preference for a provider that needs no library is settled without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
-        BP__TRY(ask_all(choice, asked, false));
+        BP__TRY(ask_all(choice, false));
+        mark_failed(choice, failures);
         int wanted = meant(choice, preferred);
-        early = wanted >= 0 && !choice->candidates[wanted]->library && open_to(choice, wanted, skip);
+        early = wanted >= 0 && !choice->offers[wanted].candidate->library && open_to(&choice->offers[wanted]);
     }
     if (!early) {
-        BP__TRY(ask_all(choice, asked, true));
+        BP__TRY(ask_all(choice, true));
+        mark_failed(choice, failures);
     }
-    decide(choice, asked, skip);
+    decide(choice, asked);
     if (!early) {
         bp__name_warn_of_unknown(choice, bp__policy_text(asked->policy.exclude));
     }
@@ -295,29 +460,31 @@ static bp_status choose(bp__choice *choice, uint64_t skip, bool all) {
 }
 
 /* deterministic_algorithms with warn_only: a candidate without the promise is better than none. */
-static bp_status choose_without_promise(bp__choice *choice, uint64_t skip, bool all) {
+static bp_status choose_without_promise(bp__choice *choice, const bp__failures *failures, bool all) {
     choice->asked.policy.deterministic = 0;
     bp__text_free(&choice->decision);
     bp__text_free(&choice->warning);
-    BP__TRY(choose(choice, skip, all));
+    BP__TRY(choose(choice, failures, all));
     if (choice->chosen >= 0) {
         bp__text_addf(&choice->warning,
                       "%sno candidate for %s promises the same bits again, and '%s' runs all the same "
                       "(deterministic_algorithms.warn_only)",
                       choice->warning.length > 0 ? "; " : "", bp_op_name((bp_op)choice->asked.op),
-                      bp__candidate_id(choice->candidates[choice->chosen]));
+                      bp__candidate_id(choice->offers[choice->chosen].candidate));
     }
     return BP_OK;
 }
 
-bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all) {
+bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
     const char *adapted = bp__adapted(problem);
-    bp__adapt_layout(&choice->asked);
-    bp_status status = choose(choice, skip, all);
+    if (adapted) {
+        bp__family_of(problem)->adapter->layout(&choice->asked);
+    }
+    bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
-        status = choose_without_promise(choice, skip, all);
+        status = choose_without_promise(choice, failures, all);
     }
     if (status == BP_OK && adapted && choice->chosen >= 0) {
         bp__text_addf(&choice->decision, "; %s", adapted);
@@ -334,8 +501,8 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t ski
 void bp__choice_free(bp__choice *choice) {
     bp__text_free(&choice->decision);
     bp__text_free(&choice->warning);
-    bp__free(choice->verdicts);
-    bp__free(choice->order);
-    choice->verdicts = NULL;
-    choice->order = NULL;
+    bp__text_free(&choice->found);
+    bp__free(choice->offers);
+    choice->offers = NULL;
+    choice->count = choice->capacity = 0;
 }

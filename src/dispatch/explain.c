@@ -21,8 +21,8 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
     if (!explanation || !info || info->struct_size != sizeof *info || index < 0 || index >= explanation->choice.count) {
         return 0;
     }
-    const bp__candidate *candidate = explanation->choice.candidates[index];
-    const bp_verdict *v = &explanation->choice.verdicts[index];
+    const bp__candidate *candidate = explanation->choice.offers[index].candidate;
+    const bp_verdict *v = &explanation->choice.offers[index].verdict;
     info->library = bp__candidate_id(candidate);
     info->provider = candidate->provider->name;
     info->version = bp__candidate_version(candidate);
@@ -132,11 +132,11 @@ static void add_policy_text(bp__text *out) {
 }
 
 static void make_text(const bp_explanation *e, bp__text *out) {
-    bool product = e->choice.asked.op == BP_OP_GEMM; /* whose words say what it is */
+    bool product = bp__family_of(&e->choice.asked)->products; /* whose words say what it is */
     bp__text_addf(out, "problem   %s%s%s\n", product ? "" : bp_op_name((bp_op)e->choice.asked.op), product ? "" : " ",
                   e->problem);
     if (e->choice.chosen >= 0) {
-        bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.candidates[e->choice.chosen]));
+        bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.offers[e->choice.chosen].candidate));
     } else {
         bp__text_addf(out, "chosen    none\n");
     }
@@ -191,7 +191,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_text(&json, "operation", bp_op_name((bp_op)e->choice.asked.op));
     bp__json_text(&json, "problem", e->problem);
     bp__json_text(&json, "chosen",
-                  e->choice.chosen >= 0 ? bp__candidate_id(e->choice.candidates[e->choice.chosen]) : NULL);
+                  e->choice.chosen >= 0 ? bp__candidate_id(e->choice.offers[e->choice.chosen].candidate) : NULL);
     bp__json_text(&json, "status", bp_status_name(e->choice.status));
     bp__json_text(&json, "decision", bp_explanation_decision(e));
     bp__json_text(&json, "warning", e->choice.warning.length > 0 ? bp__text_get(&e->choice.warning) : NULL);
@@ -233,7 +233,7 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     if (!e) {
         return bp__fail_memory(sizeof *e, "an explanation");
     }
-    bp_status status = bp__choose(&e->choice, problem, 0, true);
+    bp_status status = bp__choose(&e->choice, problem, NULL, true);
     if (status != BP_OK) {
         bp__free(e);
         return status;

@@ -30,6 +30,7 @@ static void *host_symbol(void *handle, const char *name) {
 }
 
 static bp_host host;
+static bp_machine_info machine = {.struct_size = sizeof machine};
 static atomic_bool host_ready;
 pthread_mutex_t bp__host_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -52,12 +53,12 @@ const bp_host *bp__host(void) {
             .open_library = bp__library_open,
             .symbol = host_symbol,
             .copy_matrix = bp__copy_matrix,
+            .machine = &machine,
             .hardware = bp__cpu_hardware(),
             .fork_count = bp__fork_count(),
             .fail_numeric = bp__fail_numeric,
         };
-        host.machine.struct_size = sizeof host.machine;
-        bp_machine(&host.machine);
+        bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);
     }
     pthread_mutex_unlock(&bp__host_mutex);

@@ -101,7 +101,7 @@ void bp__hot_describe(bp_plan *plan) {
 
 /* Where plans are not kept, the last one still is, for bp_last_plan. */
 static bool is_uncached(const bp_plan *plan) {
-    return bp__thread.uncached & (plan->problem.op == BP_OP_FFT ? BP__UNCACHED_FFT : BP__UNCACHED_GENERAL);
+    return bp__thread.uncached >> bp__family_of(&plan->problem)->cache & 1;
 }
 
 /* While the host program's executor runs the tasks of a call, it may begin further calls in this thread. The outer call

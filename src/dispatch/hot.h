@@ -49,7 +49,11 @@ static inline uint64_t bp__type_word(const DLTensor *t) {
 /* The device, and whether shape and strides are there. */
 static inline uint64_t bp__place_word(const DLTensor *t) {
     return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 |
-           (uint64_t)(t->strides != NULL) << 33;
+           (uint64_t)(t->strides != NULL) << 33 | (uint64_t)(uint32_t)t->device.device_id << 34;
+}
+
+static inline bp_operand bp__operand_of(const DLTensor *t) {
+    return (bp_operand){t->data, t->byte_offset};
 }
 
 static inline uint64_t *bp__key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {

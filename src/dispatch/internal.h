@@ -35,52 +35,109 @@ void bp__candidates_reset(void);
 const bp_host *bp__host(void);                                                     /* host.c */
 bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* numeric.c: see bp_host */
 
+/* ---- Adapters: what is done to operands before and after the provider's part ---- */
+typedef struct bp__adapter {
+    /* What happens, in words that follow "; "; NULL where the provider works on the caller's memory as it is. */
+    const char *(*applies)(const bp_problem *problem);
+    /* Makes of the problem what the provider is asked about. */
+    void (*layout)(bp_problem *problem);
+    /* Puts the adapter around `inner`, a plan for what layout() made; takes it over on success. */
+    bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
+} bp__adapter;
+
+/* ---- Operations (operations.c) ----
+ *
+ * Operations of one family share a struct of parameters and are chosen, kept and described in the same way. All that
+ * dispatch knows of a family is this description, which lies in the family's folder in ops/. */
+
+typedef enum bp__cache_kind { BP__CACHE_GENERAL, BP__CACHE_TRANSFORMS, BP__CACHES } bp__cache_kind;
+
+#define BP__NO_SETTING (-1)
+
+/* How an operand lies in memory. */
+typedef struct bp__layout {
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_BATCH_NDIM + 2], strides[BP_MAX_BATCH_NDIM + 2];
+} bp__layout;
+
+typedef struct bp__family {
+    size_t size;    /* of its parameters, a member of bp_problem.of */
+    int preference; /* the bp_setting_id that names the preferred library; BP__NO_SETTING: none does */
+    int precision;  /* the node of fp32_precision that says what f32 inputs may be rounded to; BP__NO_SETTING: they
+                     * are not rounded */
+    bp__cache_kind cache; /* which keeps its plans */
+    bool products;        /* the words of its problems say which operation it is; settings about products apply */
+    /* Checks a request and puts it into canonical form: fills a zeroed problem but for the policy. NULL for operations
+     * that are only parts of others. */
+    bp_status (*make)(bp_problem *problem, const void *request);
+    void (*describe)(const bp_problem *problem, char *buffer, size_t size);
+    /* Problems that are no library's work, so that a preference is not passed over; NULL: none. */
+    bool (*is_trivial)(const bp_problem *problem);
+    bool (*needs_scalars)(const bp_problem *problem); /* NULL: never */
+    /* Type, shape and strides of an input; false where there is no such input. NULL: inputs cannot be packed. */
+    bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
+    const bp__adapter *adapter; /* NULL: none */
+} bp__family;
+
+/* The families, in the spelling of BP_OP_MAP. */
+#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum)
+enum {
+#define X(name) BP__FAMILY_##name,
+    BP__FAMILY_MAP(X)
+#undef X
+        BP__FAMILIES
+};
+#define X(name) extern const bp__family bp__family_##name;
+BP__FAMILY_MAP(X)
+#undef X
+
+const bp__family *bp__family_at(int index);
+const bp__family *bp__family_of(const bp_problem *problem);
+size_t bp__problem_size(const bp_problem *problem); /* bytes that say something: the union has room for others too */
+void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
+const char *bp__adapted(const bp_problem *problem); /* what an adapter does, as above, or NULL */
+
 /* ---- Policy (policy.c) ---- */
-void bp__policy_resolve(bp_policy *policy, bp_op op); /* from the calling thread's settings */
-bp_setting_id bp__preference_of(uint32_t op); /* the setting that names the library preferred for an operation */
-const char *bp__policy_text(uint32_t handle); /* the text behind preferred and exclude */
+void bp__policy_resolve(bp_policy *policy, const bp__family *family); /* from the calling thread's settings */
+const char *bp__policy_text(uint32_t handle);                         /* the text behind preferred and exclude */
 void bp__policy_reset(void);
 
-/* ---- Problems (problem.c) ---- */
-void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
-
 /* ---- Choice (choose.c) ---- */
+
+/* A candidate's algorithm, and what its provider says of it. */
+typedef struct bp__offer {
+    bp__candidate *candidate;
+    bp_verdict verdict;
+    double order;          /* what the accepted ones are put in order by: the cost, but where that must not depend on
+                            * the number of threads */
+    size_t found_at, size; /* what the provider worked out, in bp__choice.found */
+    bool failed;           /* it was chosen and failed */
+} bp__offer;
+
 typedef struct bp__choice {
-    int chosen; /* index into verdicts, -1: none */
-    int count;
-    bp__candidate **candidates;
-    bp_verdict *verdicts; /* count of them */
-    double *order;        /* what the accepting ones are put in order by */
-    bp_status status;     /* BP_OK, or why there is none */
-    bp__text decision;    /* the sentence for it */
-    bp__text warning;     /* empty, or the sentence of a fallback */
-    bp_problem asked;     /* what the candidates were asked about: simulation and warn_only change it */
+    int chosen; /* index into offers, -1: none */
+    int count, capacity;
+    bp__offer *offers;
+    bp__text found;
+    bp_status status;  /* BP_OK, or why there is none */
+    bp__text decision; /* the sentence for it */
+    bp__text warning;  /* empty, or the sentence of a fallback */
+    bp_problem asked;  /* what the candidates were asked about: simulation and warn_only change it */
 } bp__choice;
 
 /* ---- Names of libraries in settings (names.c) ---- */
-/* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. */
-int bp__candidate_matches(const bp__candidate *candidate, const char *name);
-bool bp__name_listed(const bp__candidate *candidate, const char *list);
+/* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. A
+ * name may end with ":" and an algorithm, by its whole text or its first word ("native:packed"); one that begins with
+ * ":" means that algorithm of any library. `algorithm` NULL: whichever. */
+int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm);
+bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm);
 /* Adds to the warning what dispatch.exclude names and nobody answers to: a constraint must not fail in silence. */
 void bp__name_warn_of_unknown(bp__choice *choice, const char *list);
+/* Fails with the status and the sentence for a name that means no candidate. */
+bp_status bp__name_absent(const char *name);
 /* Why the name means no candidate, in one sentence. */
 void bp__name_why_absent(const char *name, char *buffer, size_t size);
-
-/* ---- Adapters: what is done to operands before and after the provider's part (adapt.c) ---- */
-/* What happens, in words that follow "; "; NULL where the provider works on the caller's memory as it is. */
-const char *bp__adapted(const bp_problem *problem);
-void bp__adapt_layout(bp_problem *problem); /* what the provider is asked about */
-/* Puts the adapter around `inner`, a plan for what bp__adapt_layout makes of `problem`; takes it on success. */
-bp_status bp__adapt_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
-
-/* One adapter; the list of all is in adapt.c. */
-typedef struct bp__adapter {
-    const char *(*applies)(const bp_problem *problem); /* NULL or the words */
-    void (*layout)(bp_problem *problem);
-    bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
-} bp__adapter;
-extern const bp__adapter bp__adapter_simulate; /* simulate.c: f32 inputs of products rounded to less */
-extern const bp__adapter bp__adapter_fft;      /* fft_adapt.c: padding, conjugation, whole spectra of real input */
 
 /* Whether a library's threads, as its row tells them, are those of an OpenMP runtime (backends.c). */
 bool bp__on_openmp(const bp_library_info *library);
@@ -88,9 +145,27 @@ bool bp__on_openmp(const bp_library_info *library);
 /* Bits of bp_policy.avoid. */
 enum { BP__AVOID_MKL = 1, BP__AVOID_OPENMP = 2, BP__AVOID_ONEDNN = 4 };
 
-/* Fills a choice for the problem; candidates whose bit is set in `skip` have failed already and are passed over. Fails
- * only for lack of memory or when the library list cannot be made. */
-bp_status bp__choose(bp__choice *choice, const bp_problem *problem, uint64_t skip, bool all);
+/* What has failed already: algorithms of candidates, or with NULL all that a candidate has. */
+typedef struct bp__failed {
+    const bp__candidate *candidate;
+    const char *algorithm;
+} bp__failed;
+
+typedef struct bp__failures {
+    bp__failed *list;
+    int count;
+} bp__failures;
+
+bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
+                           bp_status status);
+void bp__failures_free(bp__failures *failures);
+
+/* Fills a choice for the problem, passing over what has failed (which may be NULL). With `all` every candidate is
+ * asked, also where a preference settles the choice. Fails only for lack of memory or when the library list cannot be
+ * made. */
+bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all);
+/* Whether the candidate has the operation at all, whatever settings in force may refuse at the moment. */
+bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample);
 void bp__choice_free(bp__choice *choice);
 
 /* ---- Plans (plan.c) ---- */
@@ -102,25 +177,26 @@ typedef struct bp__plan_key {
 } bp__plan_key;
 
 struct bp_plan {
-    bp_prepared *prepared; /* the hot path reads this and the next two */
+    bp_prepared *prepared; /* the warm path reads this and the next three */
     uint64_t serial;
+    bool plain;         /* it needs neither scalars nor a workspace */
     bool needs_scalars; /* alpha or beta is neither 0 nor 1 */
+    bool composed;
     atomic_int references;
     atomic_uint_least64_t runs;
     const bp__candidate *candidate;
-    int candidate_index;
     bp_verdict verdict;
     bp_problem problem;
     char reason[512];
     char text[256];
     bp__plan_key key;
-    size_t workspace;              /* bytes; see bp_plan_info */
     struct bp_plan *older, *newer; /* the list of all plans */
     unsigned char own_key[];       /* of a composed plan */
 };
 
-/* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. */
-bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip);
+/* Chooses and prepares: tries candidates in turn as dispatch.fallback allows, passing over what has failed before
+ * (which may be NULL). The new plan has one reference. */
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures *failures);
 void bp__plan_retain(bp_plan *plan);
 void bp__plan_release(bp_plan *plan); /* NULL is fine */
 
@@ -140,22 +216,30 @@ typedef struct bp__composition {
     double cost_ns;
     const char *algorithm; /* static */
     const char *reason, *text;
-    size_t workspace;
     bp__plan_key key;
 } bp__composition;
 bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__composition *composition);
 
-/* Runs a part of such a plan, and shows it to who observes. */
-bp_status bp__plan_run_part(const bp_plan *part, void *const *operands);
+/* Runs a part of such a plan, with the workspace that the whole has for it, and shows it to who observes. */
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, void *workspace);
 
-enum { BP__UNCACHED_GENERAL = 1, BP__UNCACHED_FFT = 2 };
+/* For bp_exec of a run without factors. */
+extern const bp_scalar bp__plain_scalars[2];
+
+/* Runs a plan whose workspace is the library's own. */
+bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
+static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    const bp_prepared *prepared = plan->prepared;
+    return BP__LIKELY(prepared->workspace == 0) ? prepared->enqueue(prepared, operands, exec)
+                                                : bp__plan_run_with_workspace(plan, operands, exec);
+}
 
 /* What the calling thread keeps between calls; small, so that it fits the static TLS of a process that opens us late.
  */
 typedef struct bp__thread_state {
     uint64_t epoch;    /* of the settings that follow */
     uint32_t policy;   /* number of the policy in force, for hot keys */
-    uint32_t uncached; /* plan caches that are off, of BP__UNCACHED_: their plans are not remembered */
+    uint32_t uncached; /* a bit for each bp__cache_kind that is off: its plans are not remembered */
     bool observed;     /* verbose or trace wants to see calls */
     uint32_t resets;   /* that had happened when `hot` was made; with another number it is gone */
     uint64_t last_serial;
@@ -164,8 +248,13 @@ typedef struct bp__thread_state {
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
 
+/* ---- Packed operands (pack.c) ---- */
+/* BP_OK where each packed operand was packed for this plan, as the operand that it stands for. */
+bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed);
+/* Runs a plan with packed operands; `exec` is whole but perhaps for a workspace. */
+bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
+
 /* ---- The process-wide cache (cache.c) ---- */
-size_t bp__problem_size(const bp_problem *problem); /* the bytes of a problem that say something */
 /* The plan for the problem with a new reference, made when there is none. *fresh tells which. */
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
@@ -207,8 +296,11 @@ bp_status bp__call_plan_and_run(bp__call *call, const bp_problem *problem, const
 /* Runs a found plan on the call's tensors. */
 bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars);
 
-/* The first numbers of tags, so that no two operations have the same: the byte BP__TAG_SHIFT of a tag. */
-enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4, BP__TAG_EINSUM = 5 };
+/* The first words of tags: the operation, then bits of its own, BP__TAG_BITS of them. */
+#define BP__TAG_BITS 23
+static inline uint64_t bp__tag(bp_op op, uint64_t bits) {
+    return (uint64_t)op | bits << 8;
+}
 
 #define BP__PARAMETERS 8
 #define BP__PARAMETERS_LONG                                                                                            \
@@ -216,7 +308,7 @@ enum { BP__TAG_MATMUL = 1, BP__TAG_GEMM = 2, BP__TAG_FFT = 3, BP__TAG_LINALG = 4
 
 /* One call of any other operation, filled by the operation but for `key`. */
 typedef struct bp__operation {
-    uint64_t tag; /* a BP__TAG_ in the lowest byte, then 23 bits of the operation's own */
+    uint64_t tag; /* made by bp__tag() */
     int parameter_count;
     int count, inputs;                          /* operands, and how many of them are inputs */
     bool in_place;                              /* the input and the output are one, so they need not be apart */
@@ -235,13 +327,14 @@ bp_status bp__operation_plan_and_run(bp__operation *operation, const bp_problem 
 void bp__operation_remember(const bp__operation *operation, bp_plan *plan);
 
 /* Runs a composed plan, and keeps it in the short list where `operation` was looked up there (else it is NULL). */
-bp_status bp__composed_run(bp__operation *operation, bp_plan *plan, bool fresh, void *const *operands);
+bp_status bp__composed_run(bp__operation *operation, bp_plan *plan, bool fresh, const bp_operand *operands);
 
-/* Plans and explains for an operation's request: `make` checks it and fills the problem, under the options' settings.
- */
-typedef bp_status (*bp__problem_maker)(bp_problem *problem, const void *request);
-bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_maker make, const void *request);
-bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, bp__problem_maker make,
+/* The problem of a request, under the calling thread's settings. */
+bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const void *request);
+
+/* Plans and explains for a request, under the options' settings. */
+bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request);
+bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, const bp__family *family,
                           const void *request);
 
 /* Plans, runs by `run`, and where the library fails for want of memory and the like runs another in its place, as

@@ -21,10 +21,13 @@ static bp_status run_observed(bp__runner run, const void *call, const bp_plan *p
 static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed,
                              bp_status status) {
     bp_plan *second;
-    uint64_t skip = UINT64_C(1) << failed->candidate_index;
+    bp__failures failures = {0};
     char failure[512];
     bp__copy_text(failure, sizeof failure, bp_last_error());
-    if (bp__plan_make(&second, problem, skip) != BP_OK) {
+    bp_status made = bp__failures_add(&failures, failed->candidate, failed->verdict.algorithm, status);
+    made = made == BP_OK ? bp__plan_make(&second, problem, &failures) : made;
+    bp__failures_free(&failures);
+    if (made != BP_OK) {
         return bp__fail(status, "%s", failure);
     }
     if (problem->policy.fallback == 1) {
@@ -43,7 +46,7 @@ bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void
     BP__TRY(bp__cache_get(&plan, problem, &fresh));
     bp_status status = run_observed(run, call, plan, fresh);
     bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the copies may be what failed */
-    if (library_failed && problem->policy.fallback != 0 && plan->candidate_index < 64) {
+    if (library_failed && problem->policy.fallback != 0) {
         status = run_another(problem, run, call, plan, status);
         bp__plan_release(plan);
         return status;

@@ -23,7 +23,7 @@ static bool names_path(const bp_library_info *library, const char *name) {
     return realpath(name, real) && bp__text_equal(library->path, real);
 }
 
-int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
+static int library_matches(const char *name, const bp__candidate *candidate) {
     if (bp__text_equal(bp__candidate_id(candidate), name)) {
         return 2;
     }
@@ -36,6 +36,25 @@ int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
     }
     return bp__text_equal(library->family, name) || bp__text_equal(library->soname, name) ||
            bp__text_equal(candidate->provider->name, name);
+}
+
+static bool algorithm_matches(const char *name, const char *algorithm) {
+    size_t length = strlen(name);
+    return !algorithm || (length > 0 && strncmp(algorithm, name, length) == 0 &&
+                          (algorithm[length] == '\0' || algorithm[length] == ' '));
+}
+
+int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
+    char library[256];
+    const char *colon = strrchr(name, ':');
+    size_t length = colon ? (size_t)(colon - name) : 0;
+    int whole = library_matches(name, candidate); /* a file's path may have a colon */
+    if (whole > 0 || !colon || length >= sizeof library || !algorithm_matches(colon + 1, algorithm)) {
+        return whole;
+    }
+    memcpy(library, name, length);
+    library[length] = '\0';
+    return length > 0 ? library_matches(library, candidate) : 1;
 }
 
 /* The next name of a list without the blanks around it; names that do not fit are cut, and then mean nothing. Returns
@@ -58,10 +77,19 @@ static const char *next_name(const char *list, char *name, size_t size) {
     return rest;
 }
 
-bool bp__name_listed(const bp__candidate *candidate, const char *list) {
+/* The name without an algorithm. */
+static void cut_algorithm(char *name) {
+    char *colon = strrchr(name, ':');
+    if (colon && name[0] != '/') {
+        *colon = '\0';
+    }
+}
+
+bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm) {
     char name[256];
     while ((list = next_name(list, name, sizeof name))) {
-        if (bp__candidate_matches(candidate, name)) {
+        bool whole = library_matches(name, candidate) > 0;
+        if (whole || (algorithm && bp__name_matches(name, candidate, algorithm) > 0)) {
             return true;
         }
     }
@@ -70,7 +98,7 @@ bool bp__name_listed(const bp__candidate *candidate, const char *list) {
 
 static const char *candidate_at(void *user, int index) {
     const bp__choice *choice = user;
-    return index < choice->count ? bp__candidate_id(choice->candidates[index]) : NULL;
+    return index < choice->count ? bp__candidate_id(choice->offers[index].candidate) : NULL;
 }
 
 void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
@@ -78,7 +106,7 @@ void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
     while ((list = next_name(list, name, sizeof name))) {
         bool known = bp__library_lookup(name) != NULL;
         for (int i = 0; i < choice->count && !known; i++) {
-            known = bp__candidate_matches(choice->candidates[i], name) > 0;
+            known = bp__name_matches(name, choice->offers[i].candidate, NULL) > 0;
         }
         if (!known) {
             bp__suggest(name, candidate_at, choice, question, sizeof question);
@@ -88,10 +116,17 @@ void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
     }
 }
 
+bp_status bp__name_absent(const char *name) {
+    char library[256];
+    bp__copy_text(library, sizeof library, name);
+    cut_algorithm(library);
+    return bp__library_absent(library);
+}
+
 void bp__name_why_absent(const char *name, char *buffer, size_t size) {
     bp__held_error held;
     bp__error_hold(&held);
-    bp__library_absent(name);
+    bp__name_absent(name);
     bp__copy_text(buffer, size, bp_last_error());
     bp__error_return(&held);
     char *places = strstr(buffer, "; looked in "); /* where is for whoever is refused */

@@ -163,10 +163,10 @@ void bp__observe_plan(const bp__choice *choice, const bp_problem *problem) {
     char words[256];
     bp__problem_text(problem, words, sizeof words);
     for (int i = 0; i < choice->count; i++) {
-        const bp_verdict *v = &choice->verdicts[i];
+        const bp_verdict *v = &choice->offers[i].verdict;
         bool accepted = v->reason == BP_REASON_ACCEPTED;
         bp__text_addf(&text, "backplane,candidate,%s,%s,%s,%s,%s,%.3f us\n", words,
-                      bp__candidate_id(choice->candidates[i]),
+                      bp__candidate_id(choice->offers[i].candidate),
                       i == choice->chosen ? "chosen" : (accepted ? "accepted" : "refused"), v->algorithm,
                       accepted || v->text[0] ? v->text : bp_reason_text(v->reason), v->cost_ns / 1000.0);
     }

@@ -82,12 +82,13 @@ const bp_plan *bp__operation_find(bp__operation *o) {
 }
 
 static bp_status execute(const void *context, const bp_plan *plan) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     const bp__operation *o = context;
-    void *operands[BP__MOST_OPERANDS];
+    bp_operand operands[BP__MOST_OPERANDS];
     for (int i = 0; i < o->count; i++) {
-        operands[i] = o->tensors[i] ? bp__tensor_data(o->tensors[i]) : NULL;
+        operands[i] = o->tensors[i] ? bp__operand_of(o->tensors[i]) : (bp_operand){0};
     }
-    return plan->prepared->execute(plan->prepared, operands);
+    return bp__plan_run(plan, operands, &exec);
 }
 
 bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
@@ -119,10 +120,11 @@ bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem
     return status;
 }
 
-bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, void *const *operands) {
+bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp_operand *operands) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
-    bp_status status = plan->prepared->execute(plan->prepared, operands);
+    bp_status status = bp__plan_run(plan, operands, &exec);
     if (bp__thread.observed) {
         bp__observe_call(plan, fresh, start, bp__now_ns(), status);
     }
@@ -132,7 +134,15 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, void *co
     return status;
 }
 
-bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_maker make, const void *request) {
+bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const void *request) {
+    memset(problem, 0, sizeof *problem);
+    problem->struct_size = sizeof *problem;
+    BP__TRY(family->make(problem, request));
+    bp__policy_resolve(&problem->policy, family);
+    return BP_OK;
+}
+
+bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request) {
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "plan must not be NULL");
     }
@@ -141,7 +151,7 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_ma
     bp__call_enter(&scope, options);
     bp_problem problem;
     bool fresh;
-    bp_status status = make(&problem, request);
+    bp_status status = bp__problem_make(&problem, family, request);
     if (status == BP_OK) {
         status = bp__cache_get(plan, &problem, &fresh);
     }
@@ -152,7 +162,7 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, bp__problem_ma
     return status;
 }
 
-bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, bp__problem_maker make,
+bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, const bp__family *family,
                           const void *request) {
     if (!explanation) {
         return bp__fail(BP_E_ARGUMENT, "explanation must not be NULL");
@@ -161,7 +171,7 @@ bp_status bp__explain_for(bp_explanation **explanation, const bp_options *option
     bp__call_scope scope;
     bp__call_enter(&scope, options);
     bp_problem problem;
-    bp_status status = make(&problem, request);
+    bp_status status = bp__problem_make(&problem, family, request);
     if (status == BP_OK) {
         status = bp__explain(explanation, &problem);
     }

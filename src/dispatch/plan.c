@@ -100,31 +100,33 @@ static bool worth_another(bp_status status) {
 }
 
 static bool needs_scalars(const bp_problem *problem) {
-    const bp_gemm_problem *gemm = &problem->of.gemm;
-    return problem->op == BP_OP_GEMM && (gemm->alpha == BP_FACTOR_ANY || gemm->beta == BP_FACTOR_ANY);
+    const bp__family *family = bp__family_of(problem);
+    return family->needs_scalars && family->needs_scalars(problem);
 }
 
-/* Stands where a plan of another operation has no run(), so that bp_plan_run() need not look. */
-static bp_status refuse_run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    (void)self;
-    (void)a;
-    (void)b;
-    (void)c;
-    (void)scalars;
-    return bp__fail(BP_E_ARGUMENT, "the plan is of no product: run it by bp_plan_execute()");
-}
-
-static bp_status prepare_call(bp_prepared **prepared, const bp__candidate *candidate, const bp__choice *choice,
-                              const bp_problem *problem) {
+static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem) {
+    const bp__offer *offer = &choice->offers[choice->chosen];
+    const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
     bp_prepared *inner;
-    BP__TRY(candidate->provider->plan(candidate->instance, &choice->asked, &choice->verdicts[choice->chosen], &inner));
-    bp_status status = bp__adapt_wrap(problem, inner, prepared);
+    BP__TRY(
+        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, &inner));
+    if (!bp__adapted(problem)) {
+        *prepared = inner;
+        return BP_OK;
+    }
+    bp_status status = bp__family_of(problem)->adapter->wrap(problem, inner, prepared);
     if (status != BP_OK) {
         inner->destroy(inner);
-    } else if (problem->op != BP_OP_GEMM) {
-        (*prepared)->run = refuse_run;
     }
     return status;
+}
+
+/* What is read on the warm path. */
+static void finish(bp_plan *plan, bp_prepared *prepared) {
+    plan->prepared = prepared;
+    plan->plain = !plan->needs_scalars && prepared->workspace == 0;
+    plan->verdict.workspace = prepared->workspace;
+    link_plan(plan);
 }
 
 static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_problem *problem) {
@@ -132,22 +134,22 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     if (!plan) {
         return bp__fail_memory(sizeof *plan, "a plan");
     }
-    const bp__candidate *candidate = choice->candidates[choice->chosen];
-    plan->candidate = candidate;
-    plan->candidate_index = choice->chosen;
-    plan->verdict = choice->verdicts[choice->chosen];
+    const bp__offer *offer = &choice->offers[choice->chosen];
+    plan->candidate = offer->candidate;
+    plan->verdict = offer->verdict;
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
     atomic_init(&plan->references, 1);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
-    bp_status status = prepare_call(&plan->prepared, candidate, choice, problem);
+    bp_prepared *prepared;
+    bp_status status = prepare_call(&prepared, choice, problem);
     if (status != BP_OK) {
         bp__free(plan);
         return status;
     }
-    link_plan(plan);
+    finish(plan, prepared);
     *made = plan;
     return BP_OK;
 }
@@ -161,7 +163,6 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     memcpy(made->own_key, c->key.bytes, c->key.size);
     made->key = (bp__plan_key){made->own_key, c->key.size};
     made->candidate = c->longest->candidate;
-    made->candidate_index = c->longest->candidate_index;
     made->verdict = (bp_verdict){.struct_size = sizeof(bp_verdict),
                                  .algorithm = c->algorithm,
                                  .notes = c->notes,
@@ -171,110 +172,61 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     made->problem.op = (uint32_t)c->op;
     made->problem.dtype = (uint32_t)c->dtype;
     made->problem.policy = *c->policy;
-    made->workspace = c->workspace;
+    made->composed = true;
     atomic_init(&made->references, 1);
     bp__copy_text(made->reason, sizeof made->reason, c->reason);
     bp__copy_text(made->text, sizeof made->text, c->text);
-    prepared->run = refuse_run;
-    made->prepared = prepared;
-    link_plan(made);
+    finish(made, prepared);
     *plan = made;
     return BP_OK;
 }
 
-/* A candidate failed although it had accepted: allowed to go on, and said to the user once? */
-static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, uint64_t *skip) {
-    if (!worth_another(status) || choice->chosen >= 64 || problem->policy.fallback == 0) {
+/* The chosen candidate failed: whether dispatch.fallback permits another one, which the user is told of once. */
+static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status) {
+    if (!worth_another(status) || problem->policy.fallback == 0) {
         return false;
     }
-    *skip |= UINT64_C(1) << choice->chosen;
     if (problem->policy.fallback == 1) {
         bp__warn("'%s' was chosen but failed (%s); another library runs instead",
-                 bp__candidate_id(choice->candidates[choice->chosen]), bp_last_error());
+                 bp__candidate_id(choice->offers[choice->chosen].candidate), bp_last_error());
     }
     return true;
 }
 
-bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip) {
-    for (;;) {
-        bp__choice choice;
-        BP__TRY(bp__choose(&choice, problem, skip, false));
-        bp_status status = choice.status;
-        if (status != BP_OK) {
-            bp__fail(status, "%s", bp__text_get(&choice.decision));
-            bp__choice_free(&choice);
-            return status;
-        }
-        if (choice.warning.length > 0) {
-            bp__warn("%s", bp__text_get(&choice.warning));
-        }
-        bp__observe_plan(&choice, problem);
-        status = prepare(plan, &choice, problem);
-        bool again = status != BP_OK && may_go_on(&choice, problem, status, &skip);
+/* One choice and one attempt. *again: the attempt failed, has been added to the failures, and another may follow. */
+static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {
+    bp__choice choice;
+    *again = false;
+    BP__TRY(bp__choose(&choice, problem, failures, false));
+    bp_status status = choice.status;
+    if (status != BP_OK) {
+        bp__fail(status, "%s", bp__text_get(&choice.decision));
         bp__choice_free(&choice);
-        if (!again) {
-            return status;
-        }
+        return status;
     }
-}
-
-static const bp_scalar plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
-
-bp_status bp_plan_run(const bp_plan *plan, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    if (!scalars) {
-        if (BP__UNLIKELY(plan->needs_scalars)) {
-            return bp__fail(BP_E_ARGUMENT, "scalars is NULL, but the plan was made for an alpha or beta of its own");
-        }
-        scalars = plain_scalars;
+    if (choice.warning.length > 0) {
+        bp__warn("%s", bp__text_get(&choice.warning));
     }
-    uint64_t epoch = bp__settings_epoch();
-    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
-        bp__thread_refresh(epoch);
+    bp__observe_plan(&choice, problem);
+    status = prepare(plan, &choice, problem);
+    if (status != BP_OK && may_go_on(&choice, problem, status)) {
+        const bp__offer *offer = &choice.offers[choice.chosen];
+        bp_status added = bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status);
+        *again = added == BP_OK;
+        status = added == BP_OK ? status : added;
     }
-    bp__thread.last_serial = plan->serial;
-    if (BP__LIKELY(!bp__thread.observed)) {
-        return plan->prepared->run(plan->prepared, a, b, c, scalars);
-    }
-    int64_t start = bp__now_ns();
-    bp_status status = plan->prepared->run(plan->prepared, a, b, c, scalars);
-    bp__observe_call(plan, false, start, bp__now_ns(), status);
+    bp__choice_free(&choice);
     return status;
 }
 
-static bp_status execute(const bp_plan *plan, void *const *operands) {
-    if (plan->problem.op == BP_OP_GEMM) {
-        return bp_plan_run(plan, operands[0], operands[1], operands[2], NULL);
-    }
-    return plan->prepared->execute(plan->prepared, operands);
-}
-
-bp_status bp__plan_run_part(const bp_plan *part, void *const *operands) {
-    const bp_prepared *prepared = part->prepared;
-    int64_t start = BP__UNLIKELY(bp__thread.observed) ? bp__now_ns() : 0;
-    bp_status status = part->problem.op == BP_OP_GEMM
-                           ? prepared->run(prepared, operands[0], operands[1], operands[2], plain_scalars)
-                           : prepared->execute(prepared, operands);
-    if (BP__UNLIKELY(bp__thread.observed)) {
-        bp__observe_call(part, false, start, bp__now_ns(), status);
-    }
-    return status;
-}
-
-bp_status bp_plan_execute(const bp_plan *plan, void *const *operands) {
-    if (BP__UNLIKELY(!operands)) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_execute: operands must not be NULL");
-    }
-    uint64_t epoch = bp__settings_epoch();
-    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
-        bp__thread_refresh(epoch);
-    }
-    bp__thread.last_serial = plan->serial;
-    if (BP__LIKELY(!bp__thread.observed || plan->problem.op == BP_OP_GEMM)) {
-        return execute(plan, operands);
-    }
-    int64_t start = bp__now_ns();
-    bp_status status = execute(plan, operands);
-    bp__observe_call(plan, false, start, bp__now_ns(), status);
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures *failures) {
+    bp__failures own = {0};
+    bp_status status;
+    bool again;
+    do {
+        status = try_once(plan, problem, failures ? failures : &own, &again);
+    } while (again);
+    bp__failures_free(&own);
     return status;
 }
 
@@ -295,7 +247,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     info->threads = plan->verdict.threads;
     info->cost_ns = plan->verdict.cost_ns;
     bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* aligned as its parts are */
-    info->workspace = plan->workspace;
+    info->workspace = plan->prepared->workspace;
+    info->packs = plan->verdict.packs;
     info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
     info->runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(info->problem, sizeof info->problem, plan->text);

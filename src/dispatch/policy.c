@@ -14,15 +14,14 @@ _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec
 
 pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* What one number stands for: the policy, the preferences of the families of operations beside that of products, how
- * einsum looks for paths, and which plan caches are off, since a thread's short list is then not used either. */
+/* What one number stands for: the policy of each family of operations, how einsum looks for paths, and which plan
+ * caches are off, since a thread's own cache is then not used either. */
 typedef struct numbered {
-    bp_policy policy;
-    uint32_t linalg, fft;
+    bp_policy family[BP__FAMILIES];
     uint32_t einsum;
     uint32_t uncached; /* see bp__thread_state */
 } numbered;
-_Static_assert(sizeof(numbered) == sizeof(bp_policy) + 4 * sizeof(uint32_t), "compared by its bytes");
+_Static_assert(sizeof(numbered) == BP__FAMILIES * sizeof(bp_policy) + 2 * sizeof(uint32_t), "compared by its bytes");
 
 /* Texts that policies name, and policies themselves; both only grow, and are few. */
 static struct {
@@ -61,10 +60,10 @@ const char *bp__policy_text(uint32_t handle) {
     return text;
 }
 
-/* The CPU's node of the precision tree: every provider of today computes there. */
-static uint8_t matmul_precision(void) {
-    const char *word = bp_get_mkldnn_matmul_fp32_precision();
-    return bp__text_equal(word, "bf16") ? 2 : bp__text_equal(word, "tf32") ? 1 : 0;
+/* What the family's node of the precision tree, resolved, allows. */
+static uint8_t precision_of(const bp__family *family) {
+    static const uint8_t levels[] = {0, 0, 1, 2}; /* none, ieee, tf32, bf16: the words of the table in their order */
+    return family->precision == BP__NO_SETTING ? 0 : levels[bp__setting_resolved((bp_setting_id)family->precision)];
 }
 
 static uint8_t avoided(void) {
@@ -73,12 +72,8 @@ static uint8_t avoided(void) {
                      (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__AVOID_ONEDNN));
 }
 
-bp_setting_id bp__preference_of(uint32_t op) {
-    return op == BP_OP_GEMM ? BP_SET_blas_preferred : op == BP_OP_FFT ? BP_SET_fft_preferred : BP_SET_linalg_preferred;
-}
-
-/* The settings but for the texts. */
-static void resolve_numbers(bp_policy *policy) {
+/* What is the same for all families. */
+static void resolve_common(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
     int64_t threads = bp__setting_int(BP_SET_num_threads);
     policy->threads = threads > 0 ? (int32_t)threads : bp__usable_cpus();
@@ -88,20 +83,34 @@ static void resolve_numbers(bp_policy *policy) {
     bool wish = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
     policy->deterministic = wish ? 1 : policy->deterministic;
     policy->warn_only = wish && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
-    policy->precision = matmul_precision();
     policy->avoid = avoided();
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
-    policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
-}
-
-void bp__policy_resolve(bp_policy *policy, bp_op op) {
-    resolve_numbers(policy);
-    const char *preferred = bp__setting_text(bp__preference_of(op));
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
-    policy->preferred = text_handle(preferred);
     policy->exclude = text_handle(exclude);
     pthread_mutex_unlock(&bp__policy_mutex);
+}
+
+/* What settings about the family say. */
+static void resolve_family(bp_policy *policy, const bp__family *family) {
+    bool simulates = family->adapter && family->products;
+    policy->precision = precision_of(family);
+    policy->simulate = !simulates                              ? 0
+                       : bp__setting_int(BP_SET_simulate_bf16) ? 2
+                       : bp__setting_int(BP_SET_simulate_tf32) ? 1
+                                                               : 0;
+    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0; /* words as a mask */
+    if (family->preference != BP__NO_SETTING) {
+        const char *preferred = bp__setting_text((bp_setting_id)family->preference);
+        pthread_mutex_lock(&bp__policy_mutex);
+        policy->preferred = text_handle(preferred);
+        pthread_mutex_unlock(&bp__policy_mutex);
+    }
+}
+
+void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
+    resolve_common(policy);
+    resolve_family(policy, family);
 }
 
 /* Numbers start at 1; 0 means that memory was short, and keeps the call out of the short list. */
@@ -121,24 +130,25 @@ static uint32_t policy_number(const numbered *policy) {
 }
 
 static uint32_t uncached(void) {
-    return (bp__setting_int(BP_SET_plan_cache_max_size) ? 0 : BP__UNCACHED_GENERAL) |
-           (bp__setting_int(BP_SET_fft_plan_cache_max_size) ? 0 : BP__UNCACHED_FFT);
+    return (uint32_t)!bp__setting_int(BP_SET_plan_cache_max_size) << BP__CACHE_GENERAL |
+           (uint32_t)!bp__setting_int(BP_SET_fft_plan_cache_max_size) << BP__CACHE_TRANSFORMS;
 }
 
 void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
+    bp_policy common;
     bp__hot_check();
-    bp__policy_resolve(&policy.policy, BP_OP_GEMM);
-    const char *linalg = bp__setting_text(BP_SET_linalg_preferred), *fft = bp__setting_text(BP_SET_fft_preferred);
-    uint32_t einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
-                      (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
+    resolve_common(&common);
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        policy.family[i] = common;
+        resolve_family(&policy.family[i], bp__family_at(i));
+    }
+    policy.einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
+                    (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
     pthread_mutex_lock(&bp__policy_mutex);
-    policy.einsum = einsum;
-    policy.linalg = text_handle(linalg);
-    policy.fft = text_handle(fft);
     bp__thread.policy = policy_number(&policy);
-    bp__thread.uncached = policy.uncached;
     pthread_mutex_unlock(&bp__policy_mutex);
+    bp__thread.uncached = policy.uncached;
     bp__thread.observed = bp__observe_wanted();
     bp__thread.epoch = epoch;
 }

@@ -230,7 +230,6 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
                          .dtype = type_of(r),
                          .policy = policy,
                          .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
-                         .workspace = (size_t)program->workspace,
                          .key = *key};
     bp__text words = {0}, reason = {0};
     sum_up(&c, program);
@@ -265,7 +264,7 @@ static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *
 static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     unsigned char near[1024];
     bp_policy policy;
-    bp__policy_resolve(&policy, BP_OP_GEMM);
+    bp__policy_resolve(&policy, &bp__family_gemm);
     making m = {r, &policy};
     key_writer k = {NULL, 0};
     if (r->call->count > MOST_KEPT_OPERANDS) {
@@ -313,7 +312,7 @@ static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTenso
     }
     memset(o->parameters, 0, most);
     memcpy(o->parameters, call->expression, length);
-    o->tag = BP__TAG_EINSUM | (uint64_t)call->count << 8;
+    o->tag = bp__tag(BP_OP_EINSUM, (uint64_t)call->count);
     o->parameter_count = (int)(length / sizeof o->parameters[0]) + 1;
     o->count = call->count + 1;
     o->inputs = call->count;
@@ -329,16 +328,16 @@ static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTenso
 }
 
 static bp_status run_prepared(bp__operation *o, bp_plan *plan, bool fresh, const bp_einsum_call *call, DLTensor *out) {
-    void *near[NEAR_OPERANDS + 1];
+    bp_operand near[NEAR_OPERANDS + 1];
     size_t size = ((size_t)call->count + 1) * sizeof *near;
-    void **operands = call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
+    bp_operand *operands = call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
     if (!operands) {
         return bp__fail_memory(size, "einsum's operands");
     }
     for (int i = 0; i < call->count; i++) {
-        operands[i] = bp__tensor_data(call->operands[i]);
+        operands[i] = (bp_operand){call->operands[i]->data, call->operands[i]->byte_offset};
     }
-    operands[call->count] = bp__tensor_data(out);
+    operands[call->count] = (bp_operand){out->data, out->byte_offset};
     bp_status status = bp__composed_run(o, plan, fresh, operands);
     if (operands != near) {
         bp__free(operands);

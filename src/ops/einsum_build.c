@@ -89,10 +89,8 @@ static bp_status begin(bp__builder *b, const bp__einsum *e, int steps, const DLT
     b->free = !out;
     b->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
     b->element = bp_dtype_size(b->dtype);
-    bp__policy_resolve(&b->products, BP_OP_GEMM);
-    b->contractions = b->products;
-    b->contractions.preferred = 0; /* which is about products, as are the next two */
-    b->contractions.precision = b->contractions.simulate = 0;
+    bp__policy_resolve(&b->products, &bp__family_gemm);
+    bp__policy_resolve(&b->contractions, &bp__family_contract);
     return BP_OK;
 }
 

@@ -8,7 +8,7 @@ static void add_text(bp__text *text, const void *context) {
     const bp_contraction_path_info *info = &program->path->info;
     bp__text_addf(text, "path      %d step%s, %.4g operations (at once: %.4g), largest result %.4g elements\n",
                   info->steps, info->steps == 1 ? "" : "s", info->flops, info->naive_flops, info->largest);
-    bp__text_addf(text, "workspace %" PRId64 " bytes\n", program->workspace);
+    bp__text_addf(text, "workspace %zu bytes\n", program->base.workspace);
     bp__text_add(text, "parts\n");
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];
@@ -28,7 +28,7 @@ static void add_text(bp__text *text, const void *context) {
 static void add_json(bp__json *json, const void *context) {
     const bp__program *program = context;
     bp__json_raw(json, "path", bp_contraction_path_json(program->path));
-    bp__json_int(json, "workspace", program->workspace);
+    bp__json_int(json, "workspace", (int64_t)program->base.workspace);
     bp__json_open(json, "schedule", '[');
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];

@@ -1,42 +1,43 @@
 /* einsum_program.c - a contraction ready to run: plans one after the other, and where the operands of each lie. */
 #include "ops/einsum.h"
 
-#include "machine/internal.h"
-
 #include <string.h>
 
-/* One run: the base addresses. */
+/* One run. */
 typedef struct run {
-    void *const *operands; /* the caller's, the output last */
+    const bp_operand *operands; /* the caller's, the output last */
     int count;
-    char *work;
+    char *work;       /* intermediate results and copies */
+    char *part_space; /* behind them: the workspace of the part that runs */
 } run;
 
-/* As numbers, since tensors without elements may have no address. */
-static void *address(const run *r, const bp__place *place, int64_t turn) {
-    void *base = NULL;
+/* Where an operand of a part lies. Tensors without elements may have no address. */
+static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn) {
+    bp_operand at = {NULL, (uint64_t)(turn * place->advance)};
     switch (place->home) {
     case BP__NOWHERE:
-        return NULL;
+        return (bp_operand){NULL, 0};
     case BP__AT_OPERAND:
-        base = r->operands[place->operand];
+        at.base = r->operands[place->operand].base;
+        at.offset += r->operands[place->operand].offset;
         break;
     case BP__AT_WORK:
-        base = r->work + place->offset;
+        at.base = r->work + place->offset;
         break;
     case BP__AT_OUT:
-        base = r->operands[r->count];
+        at.base = r->operands[r->count].base;
+        at.offset += r->operands[r->count].offset;
         break;
     }
-    return (void *)((uintptr_t)base + (uintptr_t)(turn * place->advance));
+    return at;
 }
 
 static bp_status run_part(const run *r, const bp__part *part, int64_t turn) {
-    void *operands[BP__OPERANDS];
+    bp_operand operands[BP__OPERANDS];
     for (int i = 0; i < BP__OPERANDS; i++) {
-        operands[i] = address(r, &part->place[i], turn);
+        operands[i] = operand_at(r, &part->place[i], turn);
     }
-    return bp__plan_run_part(part->plan, operands);
+    return bp__plan_run_part(part->plan, operands, r->part_space);
 }
 
 static bp_status run_loop(const run *r, const bp__part *parts) {
@@ -48,28 +49,19 @@ static bp_status run_loop(const run *r, const bp__part *parts) {
     return BP_OK;
 }
 
-static bp_status run_parts(const bp__program *program, const run *r) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const bp__program *program = (const bp__program *)self;
+    run r = {operands, program->operands, NULL, NULL};
+    if (self->workspace > 0) {
+        r.work = bp_operand_address(&exec->workspace);
+        r.part_space = r.work + program->workspace;
+    }
     for (int i = 0; i < program->count;) {
         const bp__part *part = &program->parts[i];
-        BP__TRY(part->loop ? run_loop(r, part) : run_part(r, part, 0));
+        BP__TRY(part->loop ? run_loop(&r, part) : run_part(&r, part, 0));
         i += part->loop ? part->loop : 1;
     }
     return BP_OK;
-}
-
-static bp_status execute(const bp_prepared *self, void *const *operands) {
-    const bp__program *program = (const bp__program *)self;
-    run r = {operands, program->operands, NULL};
-    if (program->workspace == 0) {
-        return run_parts(program, &r);
-    }
-    r.work = bp__workspace_take((size_t)program->workspace);
-    if (!r.work) {
-        return bp__fail_memory((size_t)program->workspace, "the intermediate results of a contraction");
-    }
-    bp_status status = run_parts(program, &r);
-    bp__workspace_give(r.work);
-    return status;
 }
 
 static void release_parts(const bp__part *parts, int count) {
@@ -94,12 +86,17 @@ bp_status bp__program_make(bp__program **program, bp_contraction_path *path, con
         bp__path_drop(path);
         return bp__fail_memory(size, "a contraction");
     }
-    (*program)->base.execute = execute;
-    (*program)->base.destroy = destroy;
+    (*program)->base = (bp_prepared){.struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy};
     (*program)->path = path;
     (*program)->operands = path->einsum.count;
     (*program)->count = count;
     (*program)->workspace = workspace;
+    size_t most = 0;
+    for (int i = 0; i < count; i++) {
+        size_t needed = parts[i].plan->prepared->workspace;
+        most = needed > most ? needed : most;
+    }
+    (*program)->base.workspace = (size_t)workspace + most;
     memcpy((*program)->parts, parts, (size_t)count * sizeof *parts);
     return BP_OK;
 }

@@ -60,22 +60,19 @@ static bp_status check_memory(const bp__fft *fft, const request *r, bool *in_pla
     return BP_OK;
 }
 
-static bp_status make_problem(bp_problem *problem, const void *asked) {
+bp_status bp__fft_make(bp_problem *problem, const void *asked) {
     const request *r = asked;
     bp__fft fft;
     bool in_place;
-    memset(problem, 0, sizeof *problem);
     BP__TRY(bp__tensor_check(r->in, "input", r->data_optional));
     BP__TRY(bp__fft_resolve(&fft, r->call, r->in));
     BP__TRY(bp__tensor_check(r->out, "out", r->data_optional));
     BP__TRY(check_output(&fft, r));
     BP__TRY(check_memory(&fft, r, &in_place));
-    problem->struct_size = sizeof *problem;
     problem->op = BP_OP_FFT;
     problem->dtype = (uint32_t)fft.complex;
     BP__TRY(bp__fft_lower(&problem->of.fft, &fft, r->in, r->out));
     problem->of.fft.in_place = in_place;
-    bp__policy_resolve(&problem->policy, BP_OP_FFT);
     return BP_OK;
 }
 
@@ -92,9 +89,9 @@ static void describe(bp__operation *o, const bp_fft_call *call, const DLTensor *
     int listed = call->ndim < 0 ? 0 : call->ndim;
     int count = (call->dims ? listed : 0) + (call->s ? listed : 0);
     bool fits = listed <= BP__PARAMETERS && count <= BP__PARAMETERS && !(call->s && call->ndim < 0);
-    o->tag = BP__TAG_FFT | field((unsigned)call->transform, 4, 8) | field((unsigned)call->norm, 2, 12) |
-             field((unsigned)call->ndim + 1, 6, 14) | (uint64_t)(call->dims != NULL) << 20 |
-             (uint64_t)(call->s != NULL) << 21;
+    o->tag = bp__tag(BP_OP_FFT, field((unsigned)call->transform, 4, 0) | field((unsigned)call->norm, 2, 4) |
+                                    field((unsigned)call->ndim + 1, 6, 6) | (uint64_t)(call->dims != NULL) << 12 |
+                                    (uint64_t)(call->s != NULL) << 13);
     o->count = 2;
     o->inputs = 1;
     o->tensors[0] = in;
@@ -114,7 +111,7 @@ __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_f
                                                     const DLTensor *out) {
     request r = {call, in, out, false};
     bp_problem problem;
-    BP__TRY(make_problem(&problem, &r));
+    BP__TRY(bp__problem_make(&problem, &bp__family_fft, &r));
     return problem.of.fft.batch == 0 ? BP_OK : bp__operation_plan_and_run(o, &problem);
 }
 
@@ -140,13 +137,13 @@ bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const D
 bp_status bp_fft_plan(bp_plan **plan, const bp_options *options, const bp_fft_call *call, const DLTensor *in,
                       const DLTensor *out) {
     request r = {call, in, out, true};
-    return bp__plan_for(plan, options, make_problem, &r);
+    return bp__plan_for(plan, options, &bp__family_fft, &r);
 }
 
 bp_status bp_fft_explain(bp_explanation **explanation, const bp_options *options, const bp_fft_call *call,
                          const DLTensor *in, const DLTensor *out) {
     request r = {call, in, out, true};
-    return bp__explain_for(explanation, options, make_problem, &r);
+    return bp__explain_for(explanation, options, &bp__family_fft, &r);
 }
 
 /* ---- By name ---- */

@@ -28,6 +28,11 @@ void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape
 /* "dimension %d is outside ...", or the dimension from the front. */
 bp_status bp__fft_dimension(int dim, int rank, int *from_front);
 
+/* From a call and its tensors to a problem: see bp__family. */
+bp_status bp__fft_make(bp_problem *problem, const void *request);
+
+extern const bp__adapter bp__fft_adapter; /* fft_adapt.c: padding, conjugation, whole spectra of real input */
+
 /* Fills the member fft of a zeroed problem; output shape and type have been checked. BP_E_LAYOUT. */
 bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTensor *in, const DLTensor *out);
 

@@ -20,7 +20,8 @@ static uint64_t factor_word(const bp_scalar *factor, double when_null, bool comp
     return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
 }
 
-static bp_status check_request(const bp__request *r, const DLTensor *const tensors[BP__OPERANDS]) {
+static bp_status check_request(const bp__product_request *r) {
+    const DLTensor *const *tensors = r->tensors;
     if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
         return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
                         (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
@@ -62,13 +63,12 @@ static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp_
     return BP_OK;
 }
 
-static bp_status gemm_problem(bp_problem *problem, const bp__request *r, const DLTensor *const tensors[BP__OPERANDS],
-                              bool data_optional) {
-    const DLTensor *a = tensors[0];
-    const DLTensor *b = tensors[1];
-    const DLTensor *c = tensors[2];
-    BP__TRY(bp__gemm_check(a, b, c, "c", data_optional));
-    BP__TRY(check_request(r, tensors));
+bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *r) {
+    const DLTensor *a = r->tensors[0];
+    const DLTensor *b = r->tensors[1];
+    const DLTensor *c = r->tensors[2];
+    BP__TRY(bp__gemm_check(a, b, c, "c", r->data_optional));
+    BP__TRY(check_request(r));
     bp__matrix left, right, result;
     transformed(&left, a, r->transform_a);
     transformed(&right, b, r->transform_b);
@@ -82,9 +82,15 @@ static bp_status gemm_problem(bp_problem *problem, const bp__request *r, const D
     return bp__gemm_lower(problem, &left, &right, &result);
 }
 
-static bp__request gemm_request(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha,
-                                const bp_scalar *beta) {
-    return (bp__request){gemm_problem, transform_a, transform_b, alpha, beta};
+static bp__product_request product(const DLTensor *a, const DLTensor *b, const DLTensor *c, bp_transform transform_a,
+                                   bp_transform transform_b, const bp_scalar *alpha, const bp_scalar *beta) {
+    return (bp__product_request){.tensors = {a, b, c},
+                                 .data_optional = true,
+                                 .gemm = true,
+                                 .transform_a = transform_a,
+                                 .transform_b = transform_b,
+                                 .alpha = alpha,
+                                 .beta = beta};
 }
 
 bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
@@ -98,14 +104,15 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
     uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
     uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
-    uint64_t tag = BP__TAG_GEMM | first << 8 | second << 12 | factor_word(alpha, 1.0, complex) << 16 |
-                   factor_word(beta, 0.0, complex) << 20;
-    const bp_plan *plan = bp__call_find(&call, tag);
+    uint64_t bits = 1 | first << 1 | second << 5 | factor_word(alpha, 1.0, complex) << 9 |
+                    factor_word(beta, 0.0, complex) << 13; /* bp_matmul has none of them */
+    const bp_plan *plan = bp__call_find(&call, bp__tag(BP_OP_GEMM, bits));
     if (BP__LIKELY(plan != NULL)) {
         return bp__call_run(&call, plan, scalars);
     }
-    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
-    return bp__request_run(&request, &call, scalars);
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    request.data_optional = false;
+    return bp__product_run(&request, &call, scalars);
 }
 
 bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
@@ -121,13 +128,13 @@ bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_t
 bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
                        const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
                        const DLTensor *c) {
-    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
-    return bp__request_plan(plan, options, &request, a, b, c);
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    return bp__plan_for(plan, options, &bp__family_gemm, &request);
 }
 
 bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
                           bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                           const bp_scalar *beta, const DLTensor *c) {
-    bp__request request = gemm_request(transform_a, transform_b, alpha, beta);
-    return bp__request_explain(explanation, options, &request, a, b, c);
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
 }

@@ -34,20 +34,23 @@ bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTe
 
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 
-/* What an operation was asked for, besides its tensors, and how it becomes a problem. */
-typedef struct bp__request bp__request;
-struct bp__request {
-    bp_status (*problem)(bp_problem *problem, const bp__request *request, const DLTensor *const tensors[BP__OPERANDS],
-                         bool data_optional);
-    bp_transform transform_a, transform_b; /* gemm only */
+/* A product as it was asked for. */
+typedef struct bp__product_request {
+    const DLTensor *tensors[BP__OPERANDS]; /* a, b, and the output */
+    bool data_optional;
+    bool gemm; /* bp_gemm; else bp_matmul, which takes no part of what follows */
+    bp_transform transform_a, transform_b;
     const bp_scalar *alpha, *beta;
-};
+} bp__product_request;
 
-/* The long way of running, planning and explaining, the same for both operations. */
-bp_status bp__request_run(const bp__request *request, bp__call *call, const bp_scalar *scalars);
-bp_status bp__request_plan(bp_plan **plan, const bp_options *options, const bp__request *request, const DLTensor *a,
-                           const DLTensor *b, const DLTensor *c);
-bp_status bp__request_explain(bp_explanation **explanation, const bp_options *options, const bp__request *request,
-                              const DLTensor *a, const DLTensor *b, const DLTensor *c);
+/* From a bp__product_request to a problem: see bp__family. */
+bp_status bp__gemm_make(bp_problem *problem, const void *request);
+bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request); /* the two kinds, checked */
+bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request);
+
+/* A call that the thread's cache does not know. */
+bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
+
+extern const bp__adapter bp__gemm_simulate; /* gemm_simulate.c: f32 inputs rounded to less */
 
 #endif

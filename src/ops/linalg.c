@@ -18,17 +18,14 @@ static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool f
     return call->check || (!told && !forgiving);
 }
 
-static bp_status make_problem(bp_problem *problem, const void *context) {
+bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     const request *r = context;
     bp__linalg_facts facts = {0};
-    memset(problem, 0, sizeof *problem);
-    problem->struct_size = sizeof *problem;
     BP__TRY(bp__linalg_parameters(&facts, r->call));
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
     problem->of.linalg.check = checks(facts.row, r->call, r->forgiving);
-    bp__policy_resolve(&problem->policy, facts.row->op);
     return BP_OK;
 }
 
@@ -46,7 +43,7 @@ static uint64_t tag_of(const bp_linalg_call *call, bool check) {
                      (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
                      (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->check != 0) << 5 | (uint64_t)check << 6 |
                      (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8;
-    return BP__TAG_LINALG | (uint64_t)call->op << 8 | (uint64_t)call->mode << 13 | flags << 17;
+    return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
 }
 
 /* False for a call so wrong that it has no key; the long way will say why. */
@@ -95,7 +92,7 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
     }
     request r = {call, forgiving, false};
     bp_problem problem;
-    BP__TRY(make_problem(&problem, &r));
+    BP__TRY(bp__problem_make(&problem, &bp__family_linalg, &r));
     return writes_nothing(call) ? BP_OK : bp__operation_plan_and_run(&o, &problem);
 }
 
@@ -109,17 +106,17 @@ bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {
 
 bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call) {
     request r = {call, false, true};
-    return make_problem(problem, &r);
+    return bp__problem_make(problem, &bp__family_linalg, &r);
 }
 
 bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call) {
     request r = {call, false, true};
-    return bp__plan_for(plan, options, make_problem, &r);
+    return bp__plan_for(plan, options, &bp__family_linalg, &r);
 }
 
 bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call) {
     request r = {call, false, true};
-    return bp__explain_for(explanation, options, make_problem, &r);
+    return bp__explain_for(explanation, options, &bp__family_linalg, &r);
 }
 
 bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape) {

@@ -79,6 +79,9 @@ bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional);
 /* Fills sizes, strides and the batch of a zeroed problem. */
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
+/* From a call to a problem: see bp__family. */
+bp_status bp__linalg_make(bp_problem *problem, const void *request);
+
 /* The problem that a call is; its tensors may have no data. */
 bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
 

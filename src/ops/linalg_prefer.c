@@ -17,16 +17,6 @@ static bp_status sample_problem(bp_problem *problem) {
     return bp__linalg_problem(problem, &call);
 }
 
-/* Whatever is in force at the moment may refuse the sample; only what a library lacks speaks against it. */
-static bool offers(const bp__candidate *candidate, const bp_problem *sample) {
-    bp_verdict verdict = {.struct_size = sizeof verdict, .algorithm = ""};
-    if (!candidate->instance) {
-        return false;
-    }
-    candidate->provider->accept(candidate->instance, sample, &verdict);
-    return verdict.reason != BP_REASON_OP && verdict.reason != BP_REASON_SYMBOL;
-}
-
 typedef struct found {
     bp__candidate **list;
     int count;
@@ -38,12 +28,12 @@ static void look(found *f, const char *name, const bp_problem *sample) {
     int best = 1;
     f->able = f->named = NULL;
     for (int i = 0; i < f->count; i++) {
-        int match = bp__candidate_matches(f->list[i], name);
+        int match = bp__name_matches(name, f->list[i], NULL);
         best = match > best ? match : best;
     }
     for (int i = 0; i < f->count; i++) {
-        if (bp__candidate_matches(f->list[i], name) >= best) {
-            f->able = f->able || !offers(f->list[i], sample) ? f->able : f->list[i];
+        if (bp__name_matches(name, f->list[i], NULL) >= best) {
+            f->able = f->able || !bp__candidate_offers(f->list[i], sample) ? f->able : f->list[i];
             f->named = f->named && f->named->instance ? f->named : f->list[i];
         }
     }
@@ -55,9 +45,10 @@ static void add_choices(bp__text *text, const found *f, const bp_problem *sample
     for (int i = 0; i < f->count; i++) {
         bool again = false;
         for (int j = 0; j < i; j++) {
-            again |= f->list[j]->library && f->list[j]->library == f->list[i]->library && offers(f->list[j], sample);
+            again |= f->list[j]->library && f->list[j]->library == f->list[i]->library &&
+                     bp__candidate_offers(f->list[j], sample);
         }
-        if (!again && offers(f->list[i], sample)) {
+        if (!again && bp__candidate_offers(f->list[i], sample)) {
             bp__text_addf(text, "%s%s", said++ ? ", " : "", bp__candidate_id(f->list[i]));
         }
     }

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const bp_scalar plain[2] = {{1.0, 0.0}, {0.0, 0.0}};
-
 /* A vector is a matrix with one row (a) or one column (b). */
 static void matrix_of(bp__matrix *matrix, const DLTensor *tensor, bool vector_is_row) {
     if (tensor->ndim >= 2) {
@@ -106,13 +104,11 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     return BP_OK;
 }
 
-static bp_status matmul_problem(bp_problem *problem, const bp__request *request,
-                                const DLTensor *const tensors[BP__OPERANDS], bool data_optional) {
-    (void)request; /* matmul has nothing to ask for */
-    const DLTensor *a = tensors[0];
-    const DLTensor *b = tensors[1];
-    const DLTensor *out = tensors[2];
-    BP__TRY(bp__gemm_check(a, b, out, "out", data_optional));
+bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request) {
+    const DLTensor *a = request->tensors[0];
+    const DLTensor *b = request->tensors[1];
+    const DLTensor *out = request->tensors[2];
+    BP__TRY(bp__gemm_check(a, b, out, "out", request->data_optional));
     BP__TRY(check_output_shape(a, b, out));
     BP__TRY(bp__gemm_check_memory(a, b, out, "out"));
     bp__matrix left, right, result;
@@ -124,15 +120,18 @@ static bp_status matmul_problem(bp_problem *problem, const bp__request *request,
     return bp__gemm_lower(problem, &left, &right, &result);
 }
 
-static const bp__request matmul_request = {.problem = matmul_problem};
+static bp_status run_long(bp__call *call) {
+    bp__product_request request = {.tensors = {call->tensors[0], call->tensors[1], call->tensors[2]}};
+    return bp__product_run(&request, call, bp__plain_scalars);
+}
 
 bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {
     bp__call call;
     call.tensors[0] = a;
     call.tensors[1] = b;
     call.tensors[2] = out;
-    const bp_plan *plan = bp__call_find(&call, BP__TAG_MATMUL);
-    return BP__LIKELY(plan != NULL) ? bp__call_run(&call, plan, plain) : bp__request_run(&matmul_request, &call, plain);
+    const bp_plan *plan = bp__call_find(&call, bp__tag(BP_OP_GEMM, 0));
+    return BP__LIKELY(plan != NULL) ? bp__call_run(&call, plan, bp__plain_scalars) : run_long(&call);
 }
 
 bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out) {
@@ -145,10 +144,12 @@ bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLT
 
 bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
                          const DLTensor *out) {
-    return bp__request_plan(plan, options, &matmul_request, a, b, out);
+    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    return bp__plan_for(plan, options, &bp__family_gemm, &request);
 }
 
 bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
                             const DLTensor *b, const DLTensor *out) {
-    return bp__request_explain(explanation, options, &matmul_request, a, b, out);
+    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
 }

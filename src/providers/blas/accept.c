@@ -101,14 +101,10 @@ static const char *algorithm_of(const bp__blas_route *route) {
     return route->batch > 1 ? "gemm per product" : route->folded ? "gemm over the batch" : "gemm";
 }
 
-void bp__blas_judge(bp__driver *driver, const bp_problem *problem, bp__blas_judgement *judgement, bp_verdict *verdict) {
-    *judgement = (bp__blas_judgement){.settling.threads = 1};
-    if (!can_run(driver, problem, verdict)) {
-        return;
-    }
+static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, bp__blas_judgement *judgement,
+                  bp_verdict *verdict) {
     bp__blas_route *route = &judgement->route;
-    bool fold = problem->policy.deterministic < 2;
-    if (!bp__blas_route_of(route, problem, driver->int_max, fold, verdict->text, sizeof verdict->text)) {
+    if (!bp__blas_route_of(route, problem, driver->int_max, ways, verdict->text, sizeof verdict->text)) {
         verdict->reason = BP_REASON_SIZE;
         return;
     }
@@ -126,7 +122,34 @@ void bp__blas_judge(bp__driver *driver, const bp_problem *problem, bp__blas_judg
     bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
 }
 
-void bp__blas_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
-    bp__blas_judgement judgement;
-    bp__blas_judge(instance, problem, &judgement, verdict);
+/* Offers one way; of those after the first the estimates do not know that they gain, so that none is taken unasked.
+ * Returns the route. */
+static bp__blas_route offer(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, double least,
+                            double *cost_ns, bp_offers *offers) {
+    bp__blas_judgement judgement = {.settling.threads = 1};
+    bp_verdict verdict = BP_VERDICT_INIT;
+    judge(driver, problem, ways, &judgement, &verdict);
+    verdict.cost_ns = verdict.cost_ns < least ? least : verdict.cost_ns;
+    *cost_ns = verdict.cost_ns;
+    offers->add(offers, &verdict, &judgement, sizeof judgement);
+    return judgement.route;
+}
+
+/* A product with a vector is gemv's, but gemm can do it as well, and has the bits of a larger product's rows. A batch
+ * is one large call where strides allow it, but can also be done product by product. */
+void bp__blas_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    bp__driver *driver = instance;
+    bp_verdict refusal = BP_VERDICT_INIT;
+    double cost, other;
+    if (!can_run(driver, problem, &refusal)) {
+        offers->add(offers, &refusal, NULL, 0);
+        return;
+    }
+    bp__blas_ways ways = {.fold = problem->policy.deterministic < 2};
+    bp__blas_route route = offer(driver, problem, ways, 0, &cost, offers);
+    if (route.kind == BP__BLAS_GEMV) {
+        offer(driver, problem, (bp__blas_ways){.fold = ways.fold, .gemm = true}, 1.01 * cost, &other, offers);
+    } else if (route.folded) {
+        offer(driver, problem, (bp__blas_ways){.fold = false}, 1.01 * cost, &other, offers);
+    }
 }

@@ -49,23 +49,25 @@ typedef struct bp__blas_route {
     int64_t step_first[BP_MAX_BATCH_NDIM], step_second[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
 } bp__blas_route;
 
-/* Sizes over int_max cannot be handed to the library: false, with a sentence part in `text`. With `fold` false every
- * product of the batch is computed on its own. */
-bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t int_max, bool fold, char *text,
-                       size_t size);
+/* How a route may differ from the first choice. */
+typedef struct bp__blas_ways {
+    bool fold; /* a batch may become rows or columns of one product; else each product is computed on its own */
+    bool gemm; /* products with a vector go to gemm too */
+} bp__blas_ways;
+
+/* Sizes over int_max cannot be handed to the library: false, with a sentence part in `text`. */
+bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t int_max, bp__blas_ways ways,
+                       char *text, size_t size);
 
 /* ---- Judgement (accept.c, cost.c) ---- */
 
-void bp__blas_accept(void *instance, const bp_problem *problem, bp_verdict *verdict);
+void bp__blas_accept(void *instance, const bp_problem *problem, bp_offers *offers);
 
 /* What accept decided beyond the verdict, for plan. */
 typedef struct bp__blas_judgement {
     bp__blas_route route;
     bp__driver_settling settling;
 } bp__blas_judgement;
-
-/* Fills both; verdict->reason tells whether it was accepted. */
-void bp__blas_judge(bp__driver *driver, const bp_problem *problem, bp__blas_judgement *judgement, bp_verdict *verdict);
 
 double bp__blas_cost(const bp__driver *driver, const bp__blas_route *route, int threads);
 
@@ -102,16 +104,14 @@ struct bp__blas_plan {
 
 /* The thunk for a routine in the Fortran (c false) or C interface, and the run function that does nothing but call it.
  */
-typedef bp_status (*bp__blas_run)(const bp_prepared *, const void *, const void *, void *, const bp_scalar *);
+typedef bp_status (*bp__blas_run)(const bp_prepared *, const bp_operand *, const bp_exec *);
 void bp__blas_thunk(bp__blas_kind kind, bp_dtype dtype, int int_bits, bool c, bp__blas_call *call, bp__blas_run *run);
 
 /* One product with fixed factors and no copies, with a thread count to be settled. */
-bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const void *b, void *c,
-                               const bp_scalar *scalars);
+bp_status bp__blas_run_settled(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 /* Everything. */
-bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
-                               const bp_scalar *scalars);
-bp_status bp__blas_run_scale(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars);
+bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
+bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 
 /* Writes zeros to a vector of m elements. */
 void bp__blas_clear(bp_dtype dtype, int64_t m, int64_t increment, void *c);

@@ -82,15 +82,15 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
 
 /* The run functions of plans with one product, fixed factors, no copies and no say in threads. */
 #define DEFINE_RUN(CALL)                                                                                               \
-    static bp_status run_##CALL(const bp_prepared *self, const void *a, const void *b, void *c,                        \
-                                const bp_scalar *scalars) {                                                            \
+    static bp_status run_##CALL(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {            \
         const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
-        (void)scalars;                                                                                                 \
+        (void)exec;                                                                                                    \
         if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {                              \
             return bp__driver_fail_forked(p->driver);                                                                  \
         }                                                                                                              \
         bp__driver_seat *seat = bp__driver_enter(p->trace);                                                            \
-        CALL(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);                                               \
+        CALL(p, p->alpha, bp_operand_address(&operands[p->swap]), bp_operand_address(&operands[!p->swap]), p->beta,    \
+             bp_operand_address(&operands[2]));                                                                        \
         bp__driver_leave(p->trace, seat);                                                                              \
         return BP_OK;                                                                                                  \
     }

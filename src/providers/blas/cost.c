@@ -47,7 +47,7 @@ static double gemm_work(const bp__driver *driver, const bp__blas_route *route, d
 
 static double gemv_work(const bp__driver *driver, const bp__blas_route *route, double wide) {
     const bp__driver_speed *speed = &driver->family->speed;
-    int64_t cache = driver->host->machine.l3_bytes;
+    int64_t cache = driver->host->machine->l3_bytes;
     double elements = count(&route->first);
     double bytes = elements * (double)route->element;
     int64_t columns = route->first.transform == 'N' ? route->k : route->m;

@@ -97,7 +97,7 @@ static void fix_arguments(bp__blas_plan *plan, int bits) {
     plan->c_transform_second = c_transform(route->second.transform);
 }
 
-static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
+static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgement) {
     bp__driver *driver = plan->driver;
     const bp__blas_route *route = &plan->route;
     bp_status status = bp__driver_ready(driver);
@@ -115,40 +115,37 @@ static bp_status prepare(bp__blas_plan *plan, bp__blas_judgement *judgement) {
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
     bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settling.locks;
     bool plain = single && !plan->settling.settles && !plan->settling.marks;
-    plan->prepared.run = plain ? run : single && plan->settling.settles ? bp__blas_run_settled : bp__blas_run_general;
+    plan->prepared.enqueue = plain                              ? run
+                             : single && plan->settling.settles ? bp__blas_run_settled
+                                                                : bp__blas_run_general;
     return BP_OK;
 }
 
-static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
+static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                           bp_prepared **prepared) {
     bp__driver *driver = opaque;
     const bp_host *host = driver->host;
-    bp_verdict again = {.struct_size = sizeof again};
-    bp__blas_judgement judgement;
+    const bp__blas_judgement *judgement = found;
     (void)verdict;
-    bp__blas_judge(driver, problem, &judgement, &again);
-    if (again.reason == BP_REASON_FORKED) {
-        return bp__driver_fail_forked(driver);
-    }
-    if (again.reason != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this product: %s", driver->library->id,
-                          again.text);
-    }
     bp__blas_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the blas provider");
     }
     const bp_gemm_problem *g = &problem->of.gemm;
     bp_dtype dtype = (bp_dtype)problem->dtype;
-    *plan = (bp__blas_plan){.prepared = {.run = bp__blas_run_scale, .destroy = destroy_plan},
+    *plan = (bp__blas_plan){.prepared = {.struct_size = sizeof plan->prepared,
+                                         .enqueue = bp__blas_run_scale,
+                                         .destroy = destroy_plan,
+                                         .workspace = judgement->route.scratch},
                             .trace = driver->trace,
                             .driver = driver,
-                            .route = judgement.route};
+                            .route = judgement->route};
     plan->swap = plan->route.swap;
     plan->alpha = constant(dtype, g->alpha);
     plan->beta = constant(dtype, g->beta);
     plan->reads_c = g->beta != BP_FACTOR_ZERO;
     plan->clears = plan->route.kind == BP__BLAS_GEMV && !plan->reads_c;
-    bp_status status = plan->route.kind > BP__BLAS_SCALE ? prepare(plan, &judgement) : BP_OK;
+    bp_status status = plan->route.kind > BP__BLAS_SCALE ? prepare(plan, judgement) : BP_OK;
     if (status != BP_OK) {
         host->release(plan);
         return status;

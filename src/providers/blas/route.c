@@ -215,21 +215,21 @@ static size_t element_size(bp_dtype dtype) {
 
 /* ---- The whole ---- */
 
-static bp__blas_kind kind_of(const bp_gemm_problem *g) {
+static bp__blas_kind kind_of(const bp_gemm_problem *g, bool gemm) {
     if (g->m == 0 || g->n == 0 || g->batch == 0) {
         return BP__BLAS_NOTHING;
     }
     if (g->k == 0 || g->alpha == BP_FACTOR_ZERO) {
         return g->beta == BP_FACTOR_ONE ? BP__BLAS_NOTHING : BP__BLAS_SCALE;
     }
-    return g->m == 1 || g->n == 1 ? BP__BLAS_GEMV : BP__BLAS_GEMM;
+    return !gemm && (g->m == 1 || g->n == 1) ? BP__BLAS_GEMV : BP__BLAS_GEMM;
 }
 
-bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t int_max, bool fold, char *text,
-                       size_t size) {
+bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t int_max, bp__blas_ways ways,
+                       char *text, size_t size) {
     bp_gemm_problem g = problem->of.gemm;
     *route = (bp__blas_route){.dtype = (bp_dtype)problem->dtype, .element = element_size((bp_dtype)problem->dtype)};
-    route->kind = kind_of(&g);
+    route->kind = kind_of(&g, ways.gemm);
     if (route->kind <= BP__BLAS_SCALE) {
         route->m = g.m;
         route->n = g.n;
@@ -242,8 +242,8 @@ bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t
                  (long long)g.n, (long long)g.k, int_max > INT32_MAX ? 64 : 32);
         return false;
     }
-    route->folded = fold && fold_batch(&g, int_max);
-    route->kind = kind_of(&g);
+    route->folded = ways.fold && fold_batch(&g, int_max);
+    route->kind = kind_of(&g, ways.gemm);
     choose_orientation(route, &g, int_max);
     take_batch(route, &g);
     size_t first_at;

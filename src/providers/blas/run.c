@@ -87,46 +87,41 @@ static void run_batch(const bp__blas_plan *p, const void *alpha, const char *fir
     }
 }
 
-bp_status bp__blas_run_settled(const bp_prepared *self, const void *a, const void *b, void *c,
-                               const bp_scalar *scalars) {
+static const void *first_of(const bp__blas_plan *p, const bp_operand *operands) {
+    return bp_operand_address(&operands[p->swap]);
+}
+
+static const void *second_of(const bp__blas_plan *p, const bp_operand *operands) {
+    return bp_operand_address(&operands[!p->swap]);
+}
+
+bp_status bp__blas_run_settled(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
-    (void)scalars;
+    (void)exec;
     if (bp__driver_forked(p->driver)) {
         return bp__driver_fail_forked(p->driver);
     }
     bp__driver_enter_threads(p->driver->trace);
     bp__driver_note_threads(p->driver, &p->settling);
     int before = bp__driver_threads_begin_unlocked(p->driver, p->settling.threads);
-    p->call(p, p->alpha, p->swap ? b : a, p->swap ? a : b, p->beta, c);
+    p->call(p, p->alpha, first_of(p, operands), second_of(p, operands), p->beta, bp_operand_address(&operands[2]));
     bp__driver_threads_end(p->driver, p->settling.threads, before);
     bp__driver_leave_threads(p->driver->trace);
     return BP_OK;
 }
 
-bp_status bp__blas_run_general(const bp_prepared *self, const void *a, const void *b, void *c,
-                               const bp_scalar *scalars) {
+bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
     bp__driver *driver = p->driver;
-    const bp_host *host = driver->host;
     if (bp__driver_forked(driver)) {
         return bp__driver_fail_forked(driver);
     }
-    if (!scalars && (!p->alpha || !p->beta)) {
-        return host->fail(BP_E_ARGUMENT, "scalars: alpha and beta are needed, since the plan was made for any value");
-    }
-    char *scratch = NULL;
-    if (p->route.scratch > 0) {
-        scratch = host->scratch(p->route.scratch);
-        if (!scratch) {
-            return host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory for copies of operands",
-                              p->route.scratch);
-        }
-    }
     factor storage[2];
-    const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &scalars[0], &storage[0]);
-    const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &scalars[1], &storage[1]);
+    const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &exec->scalars[0], &storage[0]);
+    const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &exec->scalars[1], &storage[1]);
     int before = bp__driver_begin(driver, &p->settling);
-    run_batch(p, alpha, p->swap ? b : a, p->swap ? a : b, beta, c, scratch);
+    run_batch(p, alpha, first_of(p, operands), second_of(p, operands), beta, bp_operand_address(&operands[2]),
+              bp_operand_address(&exec->workspace));
     bp__driver_end(driver, &p->settling, before);
     return BP_OK;
 }
@@ -164,19 +159,15 @@ static void scale_matrix(const bp__blas_route *route, char *c, const bp_scalar *
     }
 }
 
-bp_status bp__blas_run_scale(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
-    (void)a;
-    (void)b;
     if (p->route.kind == BP__BLAS_NOTHING) {
         return BP_OK;
     }
-    if (!p->beta && !scalars) {
-        return p->driver->host->fail(BP_E_ARGUMENT, "scalars: beta is needed, since the plan was made for any value");
-    }
+    char *c = bp_operand_address(&operands[2]);
     walk at = {0};
     for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
-        scale_matrix(&p->route, (char *)c + at.c * (int64_t)p->route.element, p->beta ? NULL : &scalars[1]);
+        scale_matrix(&p->route, c + at.c * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
     }
     return BP_OK;
 }

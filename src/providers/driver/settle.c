@@ -72,7 +72,7 @@ uint32_t bp__driver_promises(const bp__driver *driver, const bp_policy *policy, 
 
 void bp__driver_insist(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling,
                        bp_verdict *verdict) {
-    int wanted = policy->deterministic, cpus = driver->host->machine.usable_cpus;
+    int wanted = policy->deterministic, cpus = driver->host->machine->usable_cpus;
     uint32_t needed = wanted == 2 ? BP_NOTE_SAME_THREADS : wanted == 1 ? BP_NOTE_SAME_RUN : 0;
     if ((verdict->notes & needed) != needed) {
         bp__driver_refuse(verdict, BP_REASON_DETERMINISM, "%s",

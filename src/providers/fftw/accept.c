@@ -108,3 +108,10 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
              judgement->route.copies && judgement->repeats ? "; " : "",
              judgement->repeats ? "measured plans would differ between runs" : "");
 }
+
+void bp__fftw_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    bp__fftw_judgement judgement = {.threads = 1};
+    bp_verdict verdict = BP_VERDICT_INIT;
+    bp__fftw_judge(instance, problem, &judgement, &verdict);
+    offers->add(offers, &verdict, &judgement, sizeof judgement);
+}

@@ -98,6 +98,8 @@ typedef struct bp__fftw_judgement {
 void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement,
                     bp_verdict *verdict);
 
+void bp__fftw_accept(void *instance, const bp_problem *problem, bp_offers *offers);
+
 /* Nanoseconds on so many threads. */
 double bp__fftw_cost(const bp_fft_problem *problem, const bp__fftw_route *route, bool single, bp__fftw_effort effort,
                      int threads);
@@ -119,11 +121,11 @@ typedef struct bp__fftw_plan {
 /* Destroys the plan, now or, while another thread is inside the planner, when that one leaves it. */
 void bp__fftw_discard(bp__fftw_plan *plan);
 
-bp_status bp__fftw_plan_make(void *instance, const bp_problem *problem, const bp_verdict *verdict,
+bp_status bp__fftw_plan_make(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                              bp_prepared **prepared);
 
 /* Where nothing but an odd address can come between the operands and the library. */
-bp_status bp__fftw_run_plain(const bp_prepared *self, void *const *operands);
-bp_status bp__fftw_run_general(const bp_prepared *self, void *const *operands);
+bp_status bp__fftw_run_plain(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
+bp_status bp__fftw_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 
 #endif

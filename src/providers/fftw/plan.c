@@ -154,30 +154,49 @@ static void choose_run(bp__fftw_plan *plan) {
                 : route->kind == BP_FFT_C2R ? api->execute_dft_c2r
                                             : api->execute_dft;
     bool plain = route->calls == 1 && route->walked == 0 && !route->copies && plan->aligned && plan->scale == 1;
-    plan->prepared.execute = plain ? bp__fftw_run_plain : bp__fftw_run_general;
+    plan->prepared.enqueue = plain ? bp__fftw_run_plain : bp__fftw_run_general;
 }
 
-bp_status bp__fftw_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
-                             bp_prepared **prepared) {
-    bp__fftw_instance *instance = opaque;
-    const bp_host *host = instance->host;
-    bp_verdict again = {.struct_size = sizeof again};
-    bp__fftw_judgement judgement;
+static size_t workspace_of(const bp__fftw_route *route) {
+    size_t in = route->copies || route->bounces ? bp__fftw_side_bytes(&route->in) : 0;
+    return in + (route->bounces ? bp__fftw_side_bytes(&route->out) : 0);
+}
+
+/* What accept() found holds, but that loading the library may have told more of its threads. */
+static bp_status judge_loaded(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement) {
+    bp_verdict again = BP_VERDICT_INIT;
     bp_status status = bp__fftw_load(instance);
-    (void)verdict;
     if (status != BP_OK) {
         return status;
     }
-    bp__fftw_judge(instance, problem, &judgement, &again);
-    if (again.reason != BP_REASON_ACCEPTED) {
-        return host->fail(again.reason == BP_REASON_FORKED ? BP_E_FORKED : BP_E_UNSUPPORTED,
-                          "library '%s' does not take this transform: %s", instance->library->id, again.text);
+    bp__fftw_judge(instance, problem, judgement, &again);
+    return again.reason == BP_REASON_ACCEPTED
+               ? BP_OK
+               : instance->host->fail(again.reason == BP_REASON_FORKED ? BP_E_FORKED : BP_E_UNSUPPORTED,
+                                      "library '%s' does not take this transform: %s", instance->library->id,
+                                      again.text);
+}
+
+bp_status bp__fftw_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                             bp_prepared **prepared) {
+    bp__fftw_instance *instance = opaque;
+    const bp_host *host = instance->host;
+    bp__fftw_judgement judgement = *(const bp__fftw_judgement *)found;
+    bp_status status = BP_OK;
+    (void)verdict;
+    if (!atomic_load_explicit(&instance->loaded, memory_order_acquire)) {
+        status = judge_loaded(instance, problem, &judgement);
+    }
+    if (status != BP_OK) {
+        return status;
     }
     bp__fftw_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the fftw provider");
     }
-    *plan = (bp__fftw_plan){.prepared = {.destroy = destroy_plan},
+    *plan = (bp__fftw_plan){.prepared = {.struct_size = sizeof plan->prepared,
+                                         .destroy = destroy_plan,
+                                         .workspace = workspace_of(&judgement.route)},
                             .misaligned = instance->misaligned,
                             .scale = problem->of.fft.scale,
                             .instance = instance,

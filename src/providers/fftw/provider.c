@@ -1,11 +1,6 @@
 /* provider.c - the fftw provider: Fourier transforms on FFTW, which is only ever opened at run time. */
 #include "providers/fftw/fftw.h"
 
-static void accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
-    bp__fftw_judgement judgement;
-    bp__fftw_judge(instance, problem, &judgement, verdict);
-}
-
 BP_PROVIDER_DEFINE(fftw) = {
     .abi = BP_PROVIDER_ABI,
     .struct_size = sizeof(bp_provider),
@@ -15,7 +10,7 @@ BP_PROVIDER_DEFINE(fftw) = {
     .library_kinds = BP_LIB_FFT,
     .open = bp__fftw_open,
     .close = bp__fftw_close,
-    .accept = accept,
+    .accept = bp__fftw_accept,
     .plan = bp__fftw_plan_make,
     .families = "fftw",
 };

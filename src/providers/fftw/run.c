@@ -6,35 +6,28 @@ static bool is_odd(const bp__fftw_plan *p, const void *address) {
     return ((uintptr_t)address & p->misaligned) != 0;
 }
 
-/* Scratch memory of one execute(), taken when a copy is first needed: not while the library runs on our pool. */
+/* Where copies of the operands go, in the workspace. */
 typedef struct copies {
     char *in, *out;
 } copies;
 
-static bool take(const bp__fftw_plan *p, copies *c) {
-    if (c->in) {
-        return true;
-    }
+static copies copies_in(const bp__fftw_plan *p, const bp_exec *exec) {
     const bp__fftw_route *route = &p->route;
-    size_t in_bytes = bp__fftw_side_bytes(&route->in);
-    char *block = p->instance->host->scratch(in_bytes + (route->bounces ? bp__fftw_side_bytes(&route->out) : 0));
-    if (!block) {
-        return false;
+    char *block = bp_operand_address(&exec->workspace);
+    copies c = {NULL, NULL};
+    if (p->prepared.workspace > 0) {
+        c.in = block + bp__fftw_side_first(&route->in);
+        c.out = route->in_place ? c.in : block + bp__fftw_side_bytes(&route->in) + bp__fftw_side_first(&route->out);
     }
-    c->in = block + bp__fftw_side_first(&route->in);
-    c->out = route->in_place ? c->in : block + in_bytes + bp__fftw_side_first(&route->out);
-    return true;
+    return c;
 }
 
-static bool run_one(const bp__fftw_plan *p, copies *c, void *in, void *out) {
+static void run_one(const bp__fftw_plan *p, const copies *c, void *in, void *out) {
     const bp__fftw_route *route = &p->route;
     const bp_host *host = p->instance->host;
     bool odd = is_odd(p, in) || is_odd(p, out);
     bool takes_any = p->any && (odd || !p->aligned);
     bool copy_in = route->copies || (is_odd(p, in) && !takes_any), copy_out = is_odd(p, out) && !takes_any;
-    if ((copy_in || copy_out) && !take(p, c)) {
-        return false;
-    }
     void *from = copy_in ? c->in : in, *to = copy_out ? c->out : out;
     if (copy_in) {
         bp__fftw_walk_copy(host, &route->in.walk, route->in.dtype, in, from);
@@ -46,18 +39,16 @@ static bool run_one(const bp__fftw_plan *p, copies *c, void *in, void *out) {
     if (p->scale != 1) {
         bp__fftw_walk_scale(&route->out.walk, route->out.dtype, out, p->scale);
     }
-    return true;
 }
 
-bp_status bp__fftw_run_general(const bp_prepared *self, void *const *operands) {
+bp_status bp__fftw_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__fftw_plan *p = (const bp__fftw_plan *)self;
     const bp__fftw_route *route = &p->route;
-    copies c = {0};
+    char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
+    copies c = copies_in(p, exec);
     int64_t index[BP_MAX_BATCH_NDIM] = {0}, in = 0, out = 0;
     for (int64_t call = 0; call < route->calls; call++) {
-        if (!run_one(p, &c, (char *)operands[0] + in * route->in.size, (char *)operands[1] + out * route->out.size)) {
-            return p->instance->host->fail(BP_E_NO_MEMORY, "no scratch memory for copies of operands");
-        }
+        run_one(p, &c, first_in + in * route->in.size, first_out + out * route->out.size);
         for (int d = route->walked - 1; d >= 0; d--) {
             in += route->step_in[d];
             out += route->step_out[d];
@@ -72,11 +63,12 @@ bp_status bp__fftw_run_general(const bp_prepared *self, void *const *operands) {
     return BP_OK;
 }
 
-bp_status bp__fftw_run_plain(const bp_prepared *self, void *const *operands) {
+bp_status bp__fftw_run_plain(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__fftw_plan *p = (const bp__fftw_plan *)self;
-    if (is_odd(p, operands[0]) || is_odd(p, operands[1])) {
-        return bp__fftw_run_general(self, operands);
+    void *in = bp_operand_address(&operands[0]), *out = bp_operand_address(&operands[1]);
+    if (is_odd(p, in) || is_odd(p, out)) {
+        return bp__fftw_run_general(self, operands, exec);
     }
-    p->run(p->aligned, operands[0], operands[1]);
+    p->run(p->aligned, in, out);
     return BP_OK;
 }

@@ -48,8 +48,7 @@ static uint32_t notes_of(const bp__driver *driver, const bp_problem *problem, co
     return notes | BP_NOTE_PROPAGATES_NAN | bp__driver_promises(driver, &problem->policy, settling);
 }
 
-void bp__lapack_judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement,
-                      bp_verdict *verdict) {
+static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
     const bp__lapack_recipe *recipe = bp__lapack_recipe_of(problem);
     *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1};
     if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
@@ -71,7 +70,9 @@ void bp__lapack_judge(bp__driver *driver, const bp_problem *problem, bp__lapack_
     bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
 }
 
-void bp__lapack_accept(void *driver, const bp_problem *problem, bp_verdict *verdict) {
+void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers) {
     bp__lapack_judgement judgement;
-    bp__lapack_judge(driver, problem, &judgement, verdict);
+    bp_verdict verdict = BP_VERDICT_INIT;
+    judge(driver, problem, &judgement, &verdict);
+    offers->add(offers, &verdict, &judgement, sizeof judgement);
 }

@@ -63,10 +63,7 @@ typedef struct bp__lapack_judgement {
     bp__driver_settling settling;
 } bp__lapack_judgement;
 
-void bp__lapack_accept(void *driver, const bp_problem *problem, bp_verdict *verdict);
-/* Fills both; verdict->reason tells whether it was accepted. */
-void bp__lapack_judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement,
-                      bp_verdict *verdict);
+void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers);
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                        int threads);
 
@@ -108,7 +105,7 @@ struct bp__lapack_plan {
     char letter[4];                      /* character arguments */
 };
 
-bp_status bp__lapack_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict,
+bp_status bp__lapack_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **prepared);
 /* Reserves `count` times `size` bytes of scratch memory, aligned to 64, and tells where they start in it. */
 size_t bp__lapack_reserve(bp__lapack_plan *plan, int64_t count, size_t size);
@@ -141,7 +138,7 @@ struct bp__lapack_item {
     bool turned; /* the recipe's own, kept with what is in scratch: the factors there are those of the transpose */
 };
 
-bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands);
+bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- Matrices (matrix.c) ---- */
 

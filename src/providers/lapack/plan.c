@@ -117,33 +117,27 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__driver_settling *settl
     return status;
 }
 
-bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
+bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **prepared) {
     bp__driver *driver = opaque;
     const bp_host *host = driver->host;
-    bp_verdict again = {.struct_size = sizeof again};
-    bp__lapack_judgement judgement;
+    const bp__lapack_judgement *judgement = found;
     (void)verdict;
-    bp__lapack_judge(driver, problem, &judgement, &again);
-    if (again.reason == BP_REASON_FORKED) {
-        return bp__driver_fail_forked(driver);
-    }
-    if (again.reason != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this problem: %s", driver->library->id,
-                          again.text);
-    }
     bp__lapack_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the lapack provider");
     }
     *plan = (bp__lapack_plan){
-        .prepared = {.destroy = destroy, .execute = bp__lapack_execute}, .driver = driver, .recipe = judgement.recipe};
+        .prepared = {.struct_size = sizeof plan->prepared, .enqueue = bp__lapack_enqueue, .destroy = destroy},
+        .driver = driver,
+        .recipe = judgement->recipe};
     describe(plan, problem);
-    bp_status status = prepare(plan, &judgement.settling);
+    bp_status status = prepare(plan, &judgement->settling);
     if (status != BP_OK) {
         host->release(plan);
         return status;
     }
+    plan->prepared.workspace = plan->scratch;
     *prepared = &plan->prepared;
     return BP_OK;
 }

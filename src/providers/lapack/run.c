@@ -80,24 +80,20 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
     return BP_OK;
 }
 
-bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands) {
+bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__lapack_plan *plan = (const bp__lapack_plan *)self;
     bp__driver *driver = plan->driver;
+    void *at[BP_LINALG_OPERANDS];
     if (bp__driver_forked(driver)) {
         return bp__driver_fail_forked(driver);
     }
-    char *scratch = NULL;
-    if (plan->scratch > 0) {
-        scratch = driver->host->scratch(plan->scratch);
-        if (!scratch) {
-            return driver->host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory for copies and workspace",
-                                      plan->scratch);
-        }
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        at[i] = bp_operand_address(&operands[i]);
     }
     int before = bp__driver_begin(driver, &plan->settling);
     bp__driver_illegal heard = {0};
     bp__driver_listen(&heard);
-    bp_status status = run_items(plan, operands, scratch, &heard);
+    bp_status status = run_items(plan, at, bp_operand_address(&exec->workspace), &heard);
     bp__driver_listen(NULL);
     bp__driver_end(driver, &plan->settling, before);
     return status;

@@ -15,7 +15,7 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *ver
     return false;
 }
 
-void bp__mkl_judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgement *judgement, bp_verdict *verdict) {
+static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgement *judgement, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
     const bp_fft_problem *fft = &problem->of.fft;
     const char *why;
@@ -37,4 +37,11 @@ void bp__mkl_judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgem
     verdict->notes = BP_NOTE_PROPAGATES_NAN | (route->single ? BP_NOTE_ACCUMULATES_F32 : BP_NOTE_ACCUMULATES_F64) |
                      bp__driver_promises(driver, policy, &judgement->settling);
     bp__driver_insist(driver, policy, &judgement->settling, verdict);
+}
+
+void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers) {
+    bp__mkl_judgement judgement = {.settling.threads = 1};
+    bp_verdict verdict = BP_VERDICT_INIT;
+    judge(driver, problem, &judgement, &verdict);
+    offers->add(offers, &verdict, &judgement, sizeof judgement);
 }

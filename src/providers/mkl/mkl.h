@@ -53,7 +53,7 @@ typedef struct bp__mkl_judgement {
     bp__driver_settling settling;
 } bp__mkl_judgement;
 
-void bp__mkl_judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgement *judgement, bp_verdict *verdict);
+void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers);
 
 /* Nanoseconds on so many threads (cost.c). */
 double bp__mkl_cost(const bp__driver *driver, const bp_fft_problem *fft, const bp__mkl_route *route, int threads);
@@ -71,12 +71,14 @@ typedef struct bp__mkl_plan {
     bp__mkl_route route;
 } bp__mkl_plan;
 
-bp_status bp__mkl_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared);
+bp_status bp__mkl_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                            bp_prepared **prepared);
 
 /* BP_OK for 0, else a failure with MKL's own words. */
 bp_status bp__mkl_status(const bp__mkl_plan *plan, long error);
 
-bp_status bp__mkl_run_single(const bp_prepared *self, void *const *operands); /* one call, on one thread */
-bp_status bp__mkl_run_general(const bp_prepared *self, void *const *operands);
+/* One call, on one thread. */
+bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
+bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 
 #endif

@@ -94,28 +94,23 @@ static void destroy_plan(bp_prepared *prepared) {
     plan->driver->host->release(plan);
 }
 
-bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict,
+bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                             bp_prepared **prepared) {
     bp__driver *driver = opaque;
     const bp_host *host = driver->host;
-    bp_verdict again = {.struct_size = sizeof again};
-    bp__mkl_judgement judgement;
-    (void)verdict;
-    bp__mkl_judge(driver, problem, &judgement, &again);
-    if (again.reason == BP_REASON_FORKED) {
-        return bp__driver_fail_forked(driver);
-    }
-    if (again.reason != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' does not take this transform: %s", driver->library->id,
-                          again.text);
-    }
+    const bp__mkl_judgement *judgement = found;
+    (void)problem, (void)verdict;
     bp__mkl_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the mkl provider");
     }
-    *plan = (bp__mkl_plan){
-        .prepared = {.destroy = destroy_plan}, .driver = driver, .trace = driver->trace, .route = judgement.route};
-    bp_status status = prepare(plan, &judgement.settling);
+    *plan = (bp__mkl_plan){.prepared = {.struct_size = sizeof plan->prepared,
+                                        .destroy = destroy_plan,
+                                        .workspace = (judgement->route.between + 63) / 64 * 64},
+                           .driver = driver,
+                           .trace = driver->trace,
+                           .route = judgement->route};
+    bp_status status = prepare(plan, &judgement->settling);
     if (status != BP_OK) {
         destroy_plan(&plan->prepared);
         return status;
@@ -123,7 +118,7 @@ bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_ve
     const bp__mkl_route *route = &plan->route;
     bool single = route->stages == 1 && route->items.calls == 1 && route->stage[0].walk.calls == 1 &&
                   !plan->settling.settles && !plan->settling.marks && !route->stage[0].in_place;
-    plan->prepared.execute = single ? bp__mkl_run_single : bp__mkl_run_general;
+    plan->prepared.enqueue = single ? bp__mkl_run_single : bp__mkl_run_general;
     *prepared = &plan->prepared;
     return BP_OK;
 }

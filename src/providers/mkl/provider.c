@@ -1,11 +1,6 @@
 /* provider.c - the mkl provider: Fourier transforms on Intel's MKL, whose matrix products are the blas provider's. */
 #include "providers/mkl/mkl.h"
 
-static void accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
-    bp__mkl_judgement judgement;
-    bp__mkl_judge(instance, problem, &judgement, verdict);
-}
-
 BP_PROVIDER_DEFINE(mkl) = {
     .abi = BP_PROVIDER_ABI,
     .struct_size = sizeof(bp_provider),
@@ -15,7 +10,7 @@ BP_PROVIDER_DEFINE(mkl) = {
     .library_kinds = BP_LIB_FFT,
     .open = bp__driver_open,
     .close = bp__driver_close,
-    .accept = accept,
+    .accept = bp__mkl_accept,
     .plan = bp__mkl_plan_make,
     .threads = bp__driver_threads,
     .families = "mkl",

@@ -30,22 +30,15 @@ static long run_stage(const bp__mkl_plan *p, int number, char *in, char *out) {
     return error;
 }
 
-bp_status bp__mkl_run_general(const bp_prepared *self, void *const *operands) {
+bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__mkl_plan *p = (const bp__mkl_plan *)self;
-    const bp_host *host = p->driver->host;
     const bp__mkl_route *route = &p->route;
     if (bp__driver_forked(p->driver)) {
         return bp__driver_fail_forked(p->driver);
     }
-    char *between = NULL;
-    if (route->between > 0) {
-        between = host->scratch(route->between);
-        if (!between) {
-            return host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory between dimensions", route->between);
-        }
-    }
+    char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
     long error = 0;
-    place at = {.in = operands[0], .out = operands[1]};
+    place at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
     int before = bp__driver_begin(p->driver, &p->settling);
     for (int64_t item = 0; item < route->items.calls && error == 0; item++, next(&route->items, &at)) {
         error = run_stage(p, 0, at.in, between ? between : at.out);
@@ -57,13 +50,14 @@ bp_status bp__mkl_run_general(const bp_prepared *self, void *const *operands) {
     return bp__mkl_status(p, error);
 }
 
-bp_status bp__mkl_run_single(const bp_prepared *self, void *const *operands) {
+bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__mkl_plan *p = (const bp__mkl_plan *)self;
+    (void)exec;
     if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {
         return bp__driver_fail_forked(p->driver);
     }
     bp__driver_seat *seat = bp__driver_enter(p->trace);
-    long error = p->compute[0](p->descriptor[0], operands[0], operands[1]);
+    long error = p->compute[0](p->descriptor[0], bp_operand_address(&operands[0]), bp_operand_address(&operands[1]));
     bp__driver_leave(p->trace, seat);
     return error == 0 ? BP_OK : bp__mkl_status(p, error);
 }

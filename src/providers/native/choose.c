@@ -35,6 +35,7 @@ static const char *algorithm_text(bp__native_path path, int set) {
     case BP__PATH_SMALL:
         return small[set];
     case BP__PATH_PACKED:
+    case BP__NATIVE_PATHS:
         break;
     }
     return packed[set];
@@ -66,6 +67,11 @@ static void orient(const bp_gemm_problem *g, bp__native_choice *choice) {
         v->s_q = g->b_column, v->s_k = g->b_row, v->s_conjugate = g->conjugate_b;
         v->c_p = g->c_row, v->c_q = g->c_column;
     }
+    choice->shares_v = choice->shares_s = true;
+    for (int i = 0; i < g->batch_ndim; i++) {
+        choice->shares_v &= (choice->transposed ? g->batch_b[i] : g->batch_a[i]) == 0;
+        choice->shares_s &= (choice->transposed ? g->batch_a[i] : g->batch_b[i]) == 0;
+    }
     /* A vector of one row, and panels of one column, may be read as contiguous. */
     if (v->p == 1) {
         v->v_p = v->c_p = 1;
@@ -87,6 +93,7 @@ static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *
     return v->p <= kernels->p_panel && v->v_p == 1 && v->k <= NARROW_BYTES / (v->p * (int64_t)kernels->element);
 }
 
+/* The path that measurements favour. */
 static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
@@ -151,20 +158,52 @@ static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
     choice->threads = units < choice->threads ? (int)units : choice->threads;
 }
 
-bp_reason bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice *choice) {
-    memset(choice, 0, sizeof *choice);
-    if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
-        return BP_REASON_DTYPE;
-    }
+/* Whether a path that is not the favoured one can take the product all the same. */
+static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, bp__native_path path) {
+    const bp__native_kernels *kernels = choice->kernels;
+    const bp__native_view *v = &choice->view;
+    const bool conjugates = kernels->complex && v->s_conjugate;
+    const bool product = v->p > 0 && v->q > 0 && g->batch > 0 && v->k > 0 && g->alpha != BP_FACTOR_ZERO;
+    return product && (path == BP__PATH_PACKED ||
+                       (path == BP__PATH_SMALL && !kernels->widen && !conjugates && work_of(v) > TINY_WORK));
+}
+
+/* Threads, parts and cost of the path. */
+static void complete(const bp_host *host, const bp_problem *problem, int set, bp__native_choice *choice) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    const int set = bp__native_level(host, problem);
-    choice->kernels = &sets[set]->of[problem->dtype - BP_F16];
-    orient(g, choice);
-    choice->path = path_for(g, choice);
     choice->algorithm = algorithm_text(choice->path, set);
+    choice->packed_v = (problem->policy.packed & bp__native_packs(choice) & (choice->transposed ? 2u : 1u)) != 0;
     const double alone = bp__native_cost(host, set, (bp_dtype)problem->dtype, choice, g->batch);
     choice->threads = bp__native_worth(alone, problem->policy.threads);
     split(g, choice);
     choice->cost_ns = bp__native_cost_threads(choice, alone, choice->threads);
-    return BP_REASON_ACCEPTED;
+}
+
+int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
+    if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
+        return 0;
+    }
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const int set = bp__native_level(host, problem);
+    bp__native_choice *best = &choices[0];
+    int count = 1;
+    memset(best, 0, sizeof *best);
+    best->kernels = &sets[set]->of[problem->dtype - BP_F16];
+    orient(g, best);
+    bp__native_choice shape = *best;
+    best->path = path_for(g, best);
+    complete(host, problem, set, best);
+    for (bp__native_path path = BP__PATH_SMALL; path <= BP__PATH_PACKED; path++) {
+        if (path != best->path && can_take(g, &shape, path)) {
+            bp__native_choice *other = &choices[count++];
+            *other = shape;
+            other->path = path;
+            complete(host, problem, set, other);
+            /* The estimates are coarser than the rules of path_for(), except where packing was done before. */
+            const bool prepacked = (problem->policy.packed & bp__native_packs(other)) != 0;
+            const double least = best->cost_ns * 1.01;
+            other->cost_ns = !prepacked && other->cost_ns < least ? least : other->cost_ns;
+        }
+    }
+    return count;
 }

@@ -21,7 +21,7 @@ static double whole(double x, double unit) {
 
 /* Bytes per nanosecond from where the operands probably are. */
 static double bandwidth(const bp_host *host, double bytes, double in_cache) {
-    const double cache = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8e6;
+    const double cache = host->machine->l3_bytes > 0 ? (double)host->machine->l3_bytes : 8e6;
     return bytes < cache / 2 ? in_cache : 15;
 }
 
@@ -58,9 +58,11 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
         return larger(compute * chains + (v->v_p != 1 ? p * k * pack : 0) + 2.5 * tiles,
                       bytes / bandwidth(host, bytes, 24));
     case BP__PATH_PACKED:
+    case BP__NATIVE_PATHS:
         break;
     }
-    return 100 + larger(compute * chains * 1.02 + (p * k + q * k) * pack, bytes / bandwidth(host, bytes, 24));
+    const double packing = ((choice->packed_v ? 0 : p * k) + q * k) * pack;
+    return 100 + larger(compute * chains * 1.02 + packing, bytes / bandwidth(host, bytes, 24));
 }
 
 double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {

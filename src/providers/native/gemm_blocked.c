@@ -1,4 +1,5 @@
-/* gemm_blocked.c - one large product through packed panels, for one thread or several.
+/* gemm_blocked.c - one large product through packed panels, for one thread or several; blocks are whole panels, so that
+ * panels that were packed before, all at once, serve any of them.
  *
  * A block of S, [k_block x q_block], is packed once and shared; then threads draw tiles of C, pack the strip of V that
  * a tile needs into memory of their own, and multiply. Sizes of tiles follow from the number of threads, sums do not.
@@ -18,9 +19,11 @@ typedef struct pass {
     int64_t p0, q0, k0, p, q, k;
     int64_t p_tile, q_tile, p_tiles, q_tiles;
     int threads;
+    const bp__native_prepacked *prepacked;
     char *s_panels, *v_panels;
-    size_t v_bytes; /* of one thread's strip */
-    float *wide;    /* C of 16-bit types: [q][p] of this block */
+    const char *s_from; /* the panels of S in use: s_panels, or what was packed before */
+    size_t v_bytes;     /* of one thread's strip */
+    float *wide;        /* C of 16-bit types: [q][p] of this block */
     bool first, last;
     atomic_int next;
 } pass;
@@ -35,7 +38,7 @@ static int64_t round_up(int64_t x, int64_t unit) {
 
 static int64_t q_block(const bp__native_kernels *kernels) {
     int64_t columns = S_BYTES / (kernels->k_block * (int64_t)kernels->packed) / kernels->q_panel * kernels->q_panel;
-    return kernels->widen ? least(columns, WIDE_BLOCK) : columns;
+    return kernels->widen ? least(columns, WIDE_BLOCK / kernels->q_panel * kernels->q_panel) : columns;
 }
 
 static int64_t p_most(const bp__native_kernels *kernels) {
@@ -49,7 +52,7 @@ static int64_t p_tile(const bp__native_kernels *kernels, int64_t p, int threads)
 }
 
 static int64_t p_block(const bp__native_kernels *kernels, int64_t p) {
-    return kernels->widen ? least(p, WIDE_BLOCK) : p;
+    return kernels->widen ? least(p, WIDE_BLOCK / kernels->p_panel * kernels->p_panel) : p;
 }
 
 static size_t cache_lines(int64_t bytes) {
@@ -100,7 +103,7 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
     tile.q = least(w->q_tile, w->q - q);
     tile.k = w->k;
     tile.v = v_panels;
-    tile.s = w->s_panels + q * w->k * (int64_t)kernels->packed;
+    tile.s = w->s_from + q * w->k * (int64_t)kernels->packed;
     if (!w->first) {
         tile.beta[0] = 1;
         tile.beta[1] = 0;
@@ -125,6 +128,17 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
     }
 }
 
+/* Where the panels of V from row p of the pass on lie, in what was packed before. */
+static const char *prepacked_v(const pass *w, int64_t p) {
+    return w->prepacked->v +
+           (w->k0 * round_up(w->view->p, w->kernels->p_panel) + (w->p0 + p) * w->k) * (int64_t)w->kernels->packed;
+}
+
+static const char *prepacked_s(const pass *w) {
+    return w->prepacked->s +
+           (w->k0 * round_up(w->view->q, w->kernels->q_panel) + w->q0 * w->k) * (int64_t)w->kernels->packed;
+}
+
 static void tile_task(void *context, int task) {
     pass *w = context;
     const bp__native_view *view = w->view;
@@ -136,6 +150,10 @@ static void tile_task(void *context, int task) {
             return;
         }
         int64_t p = tile / w->q_tiles * w->p_tile, q = tile % w->q_tiles * w->q_tile;
+        if (w->prepacked->v) {
+            multiply(w, prepacked_v(w, p), p, q);
+            continue;
+        }
         if (p != packed) {
             w->kernels->pack_v(v_panels, at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels),
                                view->v_p, view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
@@ -153,9 +171,19 @@ static void cut_into_tiles(pass *w) {
     w->q_tiles = (w->q + w->q_tile - 1) / w->q_tile;
 }
 
-void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view, int threads, void *scratch,
+/* Tasks of one step of a pass. */
+static void share(const pass *w, void (*parallel)(int threads, int count, bp_task task, void *context), bp_task task) {
+    if (w->threads > 1) {
+        parallel(w->threads, w->threads, task, (void *)(uintptr_t)w);
+    } else {
+        task((void *)(uintptr_t)w, 0);
+    }
+}
+
+void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view,
+                        const bp__native_prepacked *prepacked, int threads, void *scratch,
                         void (*parallel)(int threads, int count, bp_task task, void *context)) {
-    pass w = {.kernels = kernels, .view = view, .threads = threads};
+    pass w = {.kernels = kernels, .view = view, .threads = threads, .prepacked = prepacked};
     w.s_panels = scratch;
     w.v_panels = w.s_panels + s_bytes(kernels, view);
     w.v_bytes = v_bytes(kernels, view);
@@ -170,14 +198,33 @@ void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view
                 w.first = w.k0 == 0;
                 w.last = w.k0 + w.k == view->k;
                 atomic_store_explicit(&w.next, 0, memory_order_relaxed);
-                if (threads > 1) {
-                    parallel(threads, threads, pack_s_task, &w);
-                    parallel(threads, threads, tile_task, &w);
-                } else {
-                    pack_s_task(&w, 0);
-                    tile_task(&w, 0);
+                w.s_from = prepacked->s ? prepacked_s(&w) : w.s_panels;
+                if (!prepacked->s) {
+                    share(&w, parallel, pack_s_task);
                 }
+                share(&w, parallel, tile_task);
             }
+        }
+    }
+}
+
+size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v) {
+    int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
+    return cache_lines(length * view->k * (int64_t)kernels->packed);
+}
+
+/* All of the summation block, then the next one. */
+void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, void *to) {
+    int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
+    for (int64_t k0 = 0; k0 < view->k; k0 += kernels->k_block) {
+        int64_t k = least(view->k - k0, kernels->k_block);
+        char *panels = (char *)to + k0 * length * (int64_t)kernels->packed;
+        if (v) {
+            kernels->pack_v(panels, at(view->v, k0 * view->v_k, kernels), view->v_p, view->v_k, view->p, k,
+                            view->v_conjugate);
+        } else {
+            kernels->pack_s(panels, at(view->s, k0 * view->s_k, kernels), view->s_q, view->s_k, view->q, k,
+                            view->s_conjugate);
         }
     }
 }

@@ -29,6 +29,7 @@ typedef struct call {
     bp__native_run kernel;
     bp__native_view view; /* of the first product */
     char *scratch;
+    bp__native_prepacked prepacked;
     int64_t units;
     _Atomic int64_t next;
 } call;
@@ -39,14 +40,13 @@ static inline void set_factor(double to[2], uint8_t class, const bp_scalar *scal
     to[1] = class == BP_FACTOR_ANY ? scalars[which].im : 0;
 }
 
-static inline void begin(const prepared *plan, bp__native_view *view, const void *a, const void *b, void *c,
-                         const bp_scalar *scalars) {
+static inline void begin(const prepared *plan, bp__native_view *view, const bp_operand *operands, const bp_exec *exec) {
     *view = plan->view;
-    view->v = plan->transposed ? b : a;
-    view->s = plan->transposed ? a : b;
-    view->c = c;
-    set_factor(view->alpha, plan->alpha, scalars, 0);
-    set_factor(view->beta, plan->beta, scalars, 1);
+    view->v = bp_operand_address(&operands[plan->transposed]);
+    view->s = bp_operand_address(&operands[!plan->transposed]);
+    view->c = bp_operand_address(&operands[2]);
+    set_factor(view->alpha, plan->alpha, exec->scalars, 0);
+    set_factor(view->beta, plan->beta, exec->scalars, 1);
     if (!plan->kernels->complex) {
         view->alpha[1] = view->beta[1] = 0; /* means nothing to a real type */
     }
@@ -113,30 +113,70 @@ static void draw_units(void *context, int task) {
             if (work->kernel) {
                 work->kernel(&view, scratch);
             } else {
-                bp__native_blocked(plan->kernels, &view, 1, scratch, NULL);
+                bp__native_blocked(plan->kernels, &view, &work->prepacked, 1, scratch, NULL);
             }
         }
     }
 }
 
-static bp_status no_scratch(const prepared *plan, size_t size) {
-    return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of scratch that a product packs into", size);
+/* ---- Packed operands ---- */
+
+typedef struct packed {
+    bp_packed base; /* first: what the dispatcher sees */
+    const bp_host *host;
+    char *panels;
+} packed;
+
+static void destroy_packed(bp_packed *self) {
+    packed *p = (packed *)self;
+    p->host->release(p->panels);
+    p->host->release(p);
 }
 
-/* Products through their kernel, and products through panels with one thread each. */
-static bp_status run_units(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
-    call work = {.plan = plan};
-    begin(plan, &work.view, a, b, c, scalars);
+    const bool is_v = operand == (int)plan->transposed;
+    bp__native_view view = plan->view;
+    *(is_v ? &view.v : &view.s) = bp_operand_address(source);
+    const size_t bytes = bp__native_prepack_bytes(plan->kernels, &view, is_v);
+    packed *p = plan->host->allocate(sizeof *p);
+    char *panels = plan->host->allocate(bytes);
+    if (!p || !panels) {
+        plan->host->release(p);
+        plan->host->release(panels);
+        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed operand", bytes);
+    }
+    bp__native_prepack(plan->kernels, &view, is_v, panels);
+    *p = (packed){.base = {.struct_size = sizeof p->base, .size = bytes, .destroy = destroy_packed},
+                  .host = plan->host,
+                  .panels = panels};
+    *result = &p->base;
+    return BP_OK;
+}
+
+static inline bp__native_prepacked prepacked_of(const prepared *plan, const bp_exec *exec) {
+    const bp_packed *const *given = exec->packed;
+    const packed *v = given ? (const packed *)given[plan->transposed] : NULL;
+    const packed *s = given ? (const packed *)given[!plan->transposed] : NULL;
+    return (bp__native_prepacked){v ? v->panels : NULL, s ? s->panels : NULL};
+}
+
+/* Of an operand that the whole batch shares, on the path through panels. */
+uint32_t bp__native_packs(const bp__native_choice *choice) {
+    const uint32_t v = choice->transposed ? 2 : 1, s = 3 - v;
+    return choice->path != BP__PATH_PACKED ? 0 : (choice->shares_v ? v : 0) | (choice->shares_s ? s : 0);
+}
+
+/* ---- Runs ---- */
+
+/* Products through their kernel, and products through panels with one thread each. */
+static bp_status run_units(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    call work = {.plan = plan, .scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL};
+    begin(plan, &work.view, operands, exec);
+    work.prepacked = prepacked_of(plan, exec);
     work.kernel = kernel_of(plan, &work.view);
     work.units = plan->batch * plan->p_parts * plan->q_parts;
-    if (plan->scratch > 0) {
-        size_t size = plan->scratch * (size_t)plan->threads;
-        work.scratch = plan->host->scratch(size);
-        if (!work.scratch) {
-            return no_scratch(plan, size);
-        }
-    }
     if (plan->threads > 1) {
         plan->host->parallel(plan->threads, plan->threads, draw_units, &work);
     } else {
@@ -146,45 +186,35 @@ static bp_status run_units(const bp_prepared *self, const void *a, const void *b
 }
 
 /* Products through panels, one after the other, with all threads on each. */
-static bp_status run_blocked(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+static bp_status run_blocked(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
-    call work = {.plan = plan};
-    begin(plan, &work.view, a, b, c, scalars);
+    call work = {.plan = plan, .prepacked = prepacked_of(plan, exec)};
+    begin(plan, &work.view, operands, exec);
     bp__native_run scale = kernel_of(plan, &work.view);
-    char *scratch = plan->host->scratch(plan->scratch);
-    if (!scratch) {
-        return no_scratch(plan, plan->scratch);
-    }
+    char *scratch = bp_operand_address(&exec->workspace);
     for (int64_t item = 0; item < plan->batch; item++) {
         bp__native_view view;
         select_item(&work, item, &view);
         if (scale) {
             scale(&view, scratch);
         } else {
-            bp__native_blocked(plan->kernels, &view, plan->threads, scratch, plan->host->parallel);
+            bp__native_blocked(plan->kernels, &view, &work.prepacked, plan->threads, scratch, plan->host->parallel);
         }
     }
     return BP_OK;
 }
 
 /* One product on one thread, straight to its kernel. */
-static bp_status run_single(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+static bp_status run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     bp__native_view view;
-    begin(plan, &view, a, b, c, scalars);
-    void *scratch = NULL;
-    if (plan->scratch > 0) {
-        scratch = plan->host->scratch(plan->scratch);
-        if (!scratch) {
-            return no_scratch(plan, plan->scratch);
-        }
-    }
-    kernel_of(plan, &view)(&view, scratch);
+    begin(plan, &view, operands, exec);
+    kernel_of(plan, &view)(&view, bp_operand_address(&exec->workspace));
     return BP_OK;
 }
 
-static bp_status run_nothing(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    (void)self, (void)a, (void)b, (void)c, (void)scalars;
+static bp_status run_nothing(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)self, (void)operands, (void)exec;
     return BP_OK;
 }
 
@@ -208,6 +238,7 @@ static bp__native_run kernel_for(const bp__native_kernels *kernels, bp__native_p
         return kernels->small;
     case BP__PATH_NONE:
     case BP__PATH_PACKED:
+    case BP__NATIVE_PATHS:
         break;
     }
     return NULL;
@@ -238,7 +269,9 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
     }
     memset(plan, 0, sizeof *plan);
     const bool t = choice->transposed;
+    plan->base.struct_size = sizeof plan->base;
     plan->base.destroy = destroy;
+    plan->base.pack = pack;
     plan->host = host;
     plan->kernels = choice->kernels;
     plan->kernel = kernel_for(choice->kernels, choice->path);
@@ -260,14 +293,16 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
         plan->step_c[i] = problem->batch_c[i];
     }
     if (choice->path == BP__PATH_NONE) {
-        plan->base.run = run_nothing;
+        plan->base.enqueue = run_nothing;
     } else if (choice->path == BP__PATH_PACKED && !choice->split_items) {
-        plan->base.run = run_blocked;
+        plan->base.enqueue = run_blocked;
     } else if (choice->path != BP__PATH_PACKED && plan->batch == 1 && plan->threads == 1) {
-        plan->base.run = run_single;
+        plan->base.enqueue = run_single;
     } else {
-        plan->base.run = run_units;
+        plan->base.enqueue = run_units;
     }
+    const bool all_share = plan->base.enqueue == run_blocked; /* its scratch is for all threads */
+    plan->base.workspace = plan->scratch * (size_t)(all_share ? 1 : plan->threads);
     *result = &plan->base;
     return BP_OK;
 }

@@ -7,8 +7,6 @@
 #include "providers/native/level.h"
 #include "providers/native/part.h"
 
-#include <stdio.h>
-
 static const bp__contract_kernels *const sets[] =
     BP__NATIVE_LEVELS(bp__contract_default, bp__contract_avx2, bp__contract_avx512);
 
@@ -55,31 +53,34 @@ static int threads_for(const bp_problem *problem, const bp__contract_form *form)
     return shares < threads ? (int)shares : threads;
 }
 
-static void accept(const bp_host *host, const bp_problem *problem, bp_verdict *verdict) {
+/* What accept() worked out for plan(). */
+typedef struct found {
+    bp__contract_form form;
+    const bp__contract_kernels *kernels;
+    int threads;
+} found;
+
+static void accept(const bp_host *host, const bp_problem *problem, bp_offers *to) {
     if (!offers(problem)) {
-        verdict->reason = BP_REASON_DTYPE;
-        snprintf(verdict->text, sizeof verdict->text, "only f16, bf16, f32, f64, c64 and c128 are offered");
+        bp__native_refuse(to, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64 and c128 are offered");
         return;
     }
     const int level = bp__native_level(host, problem);
-    bp__contract_form form;
-    bp__contract_see(host, problem, level, &form);
-    verdict->reason = BP_REASON_ACCEPTED;
-    verdict->algorithm = algorithm(&form, level);
-    verdict->notes = notes_of(problem, &form);
-    verdict->threads = threads_for(problem, &form);
-    verdict->cost_ns = shared_cost(form.cost_ns, verdict->threads);
+    found f = {.kernels = &sets[level][problem->dtype - BP_F16]};
+    bp__contract_see(host, problem, level, &f.form);
+    f.threads = threads_for(problem, &f.form);
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = algorithm(&f.form, level);
+    verdict.notes = notes_of(problem, &f.form);
+    verdict.threads = f.threads;
+    verdict.cost_ns = shared_cost(f.form.cost_ns, f.threads);
+    to->add(to, &verdict, &f, sizeof f);
 }
 
-static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepared **prepared) {
-    if (!offers(problem)) {
-        return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
-    }
-    const int level = bp__native_level(host, problem);
-    bp__contract_form form;
-    bp__contract_see(host, problem, level, &form);
-    return bp__contract_prepare(host, &sets[level][problem->dtype - BP_F16], &form, threads_for(problem, &form),
-                                prepared);
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *bytes, bp_prepared **prepared) {
+    const found *f = bytes;
+    (void)problem;
+    return bp__contract_prepare(host, f->kernels, &f->form, f->threads, prepared);
 }
 
 const bp__native_part bp__native_contract = {accept, plan};

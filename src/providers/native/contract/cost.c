@@ -135,8 +135,8 @@ static bool is_across(const bp__contract_form *f, int side) {
 /* What moving all operands through the caches takes. */
 static double memory_cost(const bp_host *host, const bp__contract_form *f) {
     enum { LINE = 64 };
-    const double l2 = host->machine.l2_bytes > 0 ? (double)host->machine.l2_bytes : 512 << 10;
-    const double l3 = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8e6;
+    const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
+    const double l3 = host->machine->l3_bytes > 0 ? (double)host->machine->l3_bytes : 8e6;
     double bytes = 0, far = 0;
     bool across = false;
     for (int side = 0; side < BP__OPERANDS; side++) {

@@ -345,20 +345,16 @@ static void share(const call *c, bp_task task) {
     }
 }
 
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const contract_plan *plan = (const contract_plan *)self;
     const bp__contract_form *f = &plan->form;
     if (f->mode == BP__CONTRACT_NOTHING) {
         return BP_OK;
     }
-    const size_t partials = f->pieces > 1 ? (size_t)(f->outer.count * f->pieces) * plan->partial : 0;
-    const size_t bytes = (size_t)plan->threads * plan->scratch + partials * sizeof(double);
-    call c = {.plan = plan};
+    call c = {.plan = plan, .scratch = bp_operand_address(&exec->workspace)};
     for (int side = 0; side < BP__OPERANDS; side++) {
-        c.at[side] = operands[side] ? (char *)operands[side] + f->first[side] : NULL;
-    }
-    if (bytes > 0 && !(c.scratch = plan->host->scratch(bytes))) {
-        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a contraction's tiles", bytes);
+        char *at = bp_operand_address(&operands[side]);
+        c.at[side] = at ? at + f->first[side] : NULL;
     }
     if (f->pieces == 1) {
         share(&c, run_tiles);
@@ -368,6 +364,13 @@ static bp_status execute(const bp_prepared *self, void *const *operands) {
     share(&c, run_pieces);
     join_pieces(&c);
     return BP_OK;
+}
+
+static size_t workspace_of(const contract_plan *plan) {
+    const bp__contract_form *f = &plan->form;
+    const size_t partials = f->pieces > 1 ? (size_t)(f->outer.count * f->pieces) * plan->partial : 0;
+    const size_t bytes = (size_t)plan->threads * plan->scratch + partials * sizeof(double);
+    return f->mode == BP__CONTRACT_NOTHING ? 0 : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static void destroy(bp_prepared *self) {
@@ -469,13 +472,14 @@ bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", bytes);
     }
-    *plan = (contract_plan){.base = {.execute = execute, .destroy = destroy},
+    *plan = (contract_plan){.base = {.struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy},
                             .host = host,
                             .kernels = kernels,
                             .threads = threads,
                             .parts = form->pairs ? 2 : 1,
                             .form = *form};
     lay_out_scratch(plan);
+    plan->base.workspace = workspace_of(plan);
     make_tables(plan, (int64_t *)(void *)(plan + 1));
     *prepared = &plan->base;
     return BP_OK;

@@ -38,8 +38,8 @@ static double levels_of(const bp__fft_recipe *recipe) {
 
 /* Bytes that pass through the memory, contiguous or in strides, for a working set of so many. */
 static double memory_ns(const bp_host *host, double bytes, double set, bool strided) {
-    const double l2 = host->machine.l2_bytes > 0 ? (double)host->machine.l2_bytes : 512 << 10;
-    const double l3 = host->machine.l3_bytes > 0 ? (double)host->machine.l3_bytes : 8 << 20;
+    const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
+    const double l3 = host->machine->l3_bytes > 0 ? (double)host->machine->l3_bytes : 8 << 20;
     return set <= l2 ? 0 : bytes * (set > l3 / 2 ? 0.12 : strided ? 0.12 : 0.02);
 }
 

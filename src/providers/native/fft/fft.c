@@ -1,29 +1,26 @@
-/* fft.c - Fourier transforms of the native provider: verdicts and plans. */
+/* fft.c - Fourier transforms of the native provider: candidates and plans. */
 #include "choose.h"
 #include "providers/native/part.h"
 
-#include <stdio.h>
-
-static void accept(const bp_host *host, const bp_problem *problem, bp_verdict *verdict) {
+static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     bp__fft_choice choice;
-    verdict->reason = bp__fft_choose(host, problem, &choice);
-    if (verdict->reason != BP_REASON_ACCEPTED) {
-        snprintf(verdict->text, sizeof verdict->text, "only plain transforms of c64 and c128 are offered");
+    bp_reason reason = bp__fft_choose(host, problem, &choice);
+    if (reason != BP_REASON_ACCEPTED) {
+        bp__native_refuse(offers, reason, "only plain transforms of c64 and c128 are offered");
         return;
     }
-    verdict->algorithm = choice.algorithm;
-    verdict->notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN |
-                     (choice.f64 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32);
-    verdict->threads = choice.threads;
-    verdict->cost_ns = choice.cost_ns;
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = choice.algorithm;
+    verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN |
+                    (choice.f64 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32);
+    verdict.threads = choice.threads;
+    verdict.cost_ns = choice.cost_ns;
+    offers->add(offers, &verdict, &choice, sizeof choice);
 }
 
-static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepared **prepared) {
-    bp__fft_choice choice;
-    if (bp__fft_choose(host, problem, &choice) != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
-    }
-    return bp__fft_prepare(host, &choice, prepared);
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *found, bp_prepared **prepared) {
+    (void)problem;
+    return bp__fft_prepare(host, found, prepared);
 }
 
 const bp__native_part bp__native_fft = {accept, plan};

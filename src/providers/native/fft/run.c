@@ -87,18 +87,12 @@ static size_t scratch_of(const plan *p) {
                                : p->between + (choice->split_lines ? tasks : 1) * p->each;
 }
 
-static bp_status no_scratch(const plan *p, size_t size) {
-    return p->host->fail(BP_E_NO_MEMORY, "no memory for %zu bytes of scratch of a transform", size);
-}
-
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
-    call c = {.plan = p, .in = operands[0], .out = operands[1]};
-    const size_t size = scratch_of(p);
-    c.scratch = p->host->scratch(size);
-    if (!c.scratch) {
-        return no_scratch(p, size);
-    }
+    call c = {.plan = p,
+              .in = bp_operand_address(&operands[0]),
+              .out = bp_operand_address(&operands[1]),
+              .scratch = bp_operand_address(&exec->workspace)};
     if (p->choice.split_items && p->choice.threads > 1) {
         p->host->parallel(p->choice.threads, p->choice.threads, items_task, &c);
     } else if (p->choice.split_items) {
@@ -113,20 +107,16 @@ static bp_status execute(const bp_prepared *self, void *const *operands) {
 }
 
 /* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
-static bp_status execute_line(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue_line(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
     const bp__fft_stage *stage = p->choice.stage;
-    char *scratch = p->host->scratch(p->each);
-    if (!scratch) {
-        return no_scratch(p, p->each);
-    }
-    bp__fft_line_run(stage->line, operands[0], operands[1], stage->swapped, stage->scale, scratch, 1);
+    bp__fft_line_run(stage->line, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), stage->swapped,
+                     stage->scale, bp_operand_address(&exec->workspace), 1);
     return BP_OK;
 }
 
-static bp_status execute_nothing(const bp_prepared *self, void *const *operands) {
-    (void)self;
-    (void)operands;
+static bp_status enqueue_nothing(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)self, (void)operands, (void)exec;
     return BP_OK;
 }
 
@@ -150,7 +140,8 @@ bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_
         return host->fail(BP_E_NO_MEMORY, "no memory for the plan of a transform");
     }
     memset(p, 0, sizeof *p);
-    p->prepared.execute = choice->empty ? execute_nothing : is_line(choice) ? execute_line : execute;
+    p->prepared.struct_size = sizeof p->prepared;
+    p->prepared.enqueue = choice->empty ? enqueue_nothing : is_line(choice) ? enqueue_line : enqueue;
     p->prepared.destroy = destroy;
     p->host = host;
     p->choice = *choice;
@@ -167,6 +158,7 @@ bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_
         p->each = size > p->each ? size : p->each;
     }
     p->each = (p->each + 63) / 64 * 64;
+    p->prepared.workspace = choice->empty ? 0 : is_line(choice) ? p->each : scratch_of(p);
     *prepared = &p->prepared;
     return BP_OK;
 }

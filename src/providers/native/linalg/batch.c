@@ -136,20 +136,17 @@ static bp_status outcome(const call *work) {
     return BP_OK;
 }
 
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__small_plan *plan = (const bp__small_plan *)self;
     const int lanes = plan->kernels->lanes;
+    void *at[BP_LINALG_OPERANDS];
+    bp__item_addresses(operands, at);
     call work = {.plan = plan,
-                 .operands = operands,
+                 .operands = at,
+                 .scratch = bp_operand_address(&exec->workspace),
                  .groups = (plan->problem.of.linalg.batch + lanes - 1) / lanes,
                  .failing = INT64_MAX,
                  .astray = INT64_MAX};
-    const size_t size = plan->scratch * (size_t)plan->threads;
-    work.scratch = plan->host->scratch(size);
-    if (!work.scratch) {
-        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of scratch that small matrices need",
-                                size);
-    }
     if (plan->threads > 1) {
         plan->host->parallel(plan->threads, plan->threads, draw_groups, &work);
     } else {
@@ -176,8 +173,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     const bp_linalg_problem *l = &problem->of.linalg;
     const size_t rows = (size_t)l->m, columns = (size_t)l->n;
     memset(plan, 0, sizeof *plan);
-    plan->base.execute = execute;
-    plan->base.destroy = destroy;
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
     plan->kernels = kernels;
     plan->threads = threads;
@@ -188,6 +184,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->right = rows * (size_t)plan->right_row * kernels->cell;
     /* Threads stay off each other's cache lines. */
     plan->scratch = (plan->factor + plan->right + columns * kernels->inverse + 63) / 64 * 64;
+    plan->base.workspace = plan->scratch * (size_t)threads;
     plan->problem = *problem;
     const int info = bp__small_info((bp_op)problem->op);
     plan->info = info >= 0 && l->operand[info].dtype ? info : -1;

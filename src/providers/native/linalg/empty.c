@@ -68,12 +68,15 @@ static int inputs_of(bp_op op) {
     }
 }
 
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    void *addresses[BP_LINALG_OPERANDS];
+    (void)exec;
+    bp__item_addresses(operands, addresses);
     const bp_problem *problem = &((const prepared *)self)->problem;
     const bp_linalg_problem *l = &problem->of.linalg;
     for (int64_t item = 0; item < l->batch; item++) {
         char *at[BP_LINALG_OPERANDS];
-        bp__item_locate(l, operands, item, at);
+        bp__item_locate(l, addresses, item, at);
         for (int i = inputs_of((bp_op)problem->op); i < BP_LINALG_OPERANDS; i++) {
             bp__item_fill(&l->operand[i], at[i], is_identity(problem, i), 0);
         }
@@ -94,8 +97,7 @@ bp_status bp__empty_prepare(const bp_host *host, const bp_problem *problem, bp_p
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base.execute = execute;
-    plan->base.destroy = destroy;
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     *result = &plan->base;

@@ -9,8 +9,6 @@
 #include "norm.h"
 #include "small.h"
 
-#include <stdio.h>
-
 /* Everything that follows from the problem. */
 typedef struct choice {
     const bp__lanes_kernels *lanes; /* one of these; neither where there is nothing to compute */
@@ -82,31 +80,30 @@ static const char *refusal(bp_reason reason) {
     }
 }
 
-static void accept(const bp_host *host, const bp_problem *problem, bp_verdict *verdict) {
+static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     choice chosen;
-    verdict->reason = choose(host, problem, &chosen);
-    if (verdict->reason != BP_REASON_ACCEPTED) {
-        snprintf(verdict->text, sizeof verdict->text, "%s", refusal(verdict->reason));
+    bp_reason reason = choose(host, problem, &chosen);
+    if (reason != BP_REASON_ACCEPTED) {
+        bp__native_refuse(offers, reason, refusal(reason));
         return;
     }
+    bp_verdict verdict = BP_VERDICT_INIT;
     const bool doubles = chosen.norm || problem->dtype == BP_F64 || problem->dtype == BP_C128;
-    verdict->algorithm = chosen.algorithm;
-    verdict->notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | (chosen.norm ? BP_NOTE_PROPAGATES_NAN : 0u);
-    verdict->notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
-    verdict->threads = chosen.threads;
-    verdict->cost_ns = chosen.cost_ns;
+    verdict.algorithm = chosen.algorithm;
+    verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | (chosen.norm ? BP_NOTE_PROPAGATES_NAN : 0u);
+    verdict.notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
+    verdict.threads = chosen.threads;
+    verdict.cost_ns = chosen.cost_ns;
+    offers->add(offers, &verdict, &chosen, sizeof chosen);
 }
 
-static bp_status plan(const bp_host *host, const bp_problem *problem, bp_prepared **prepared) {
-    choice chosen;
-    if (choose(host, problem, &chosen) != BP_REASON_ACCEPTED) {
-        return host->fail(BP_E_UNSUPPORTED, "the native provider was asked to plan a problem that it refused");
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *found, bp_prepared **prepared) {
+    const choice *chosen = found;
+    if (chosen->norm) {
+        return bp__norm_prepare(host, problem, chosen->norm, chosen->threads, prepared);
     }
-    if (chosen.norm) {
-        return bp__norm_prepare(host, problem, chosen.norm, chosen.threads, prepared);
-    }
-    return chosen.lanes ? bp__small_prepare(host, problem, chosen.lanes, chosen.threads, prepared)
-                        : bp__empty_prepare(host, problem, prepared);
+    return chosen->lanes ? bp__small_prepare(host, problem, chosen->lanes, chosen->threads, prepared)
+                         : bp__empty_prepare(host, problem, prepared);
 }
 
 const bp__native_part bp__native_linalg = {accept, plan};

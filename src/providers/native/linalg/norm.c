@@ -279,19 +279,17 @@ static void run_items(void *context, int task) {
     }
 }
 
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const norm_plan *plan = (const norm_plan *)self;
-    const size_t bytes = plan->sums * (plan->by_items ? (size_t)plan->threads : 1);
-    call work = {plan, operands, plan->host->scratch(bytes)};
-    if (!work.scratch) {
-        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a norm's sums", bytes);
-    }
+    void *at[BP_LINALG_OPERANDS];
+    bp__item_addresses(operands, at);
+    call work = {plan, at, bp_operand_address(&exec->workspace)};
     if (plan->by_items) {
         plan->host->parallel(plan->threads, plan->threads, run_items, &work);
         return BP_OK;
     }
     for (int64_t item = 0; item < plan->problem.of.linalg.batch; item++) {
-        run_item(plan, operands, item, (void *)work.scratch, plan->threads);
+        run_item(plan, at, item, (void *)work.scratch, plan->threads);
     }
     return BP_OK;
 }
@@ -307,8 +305,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base.execute = execute;
-    plan->base.destroy = destroy;
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
     plan->kernels = kernels;
     plan->element = bp_dtype_size((bp_dtype)problem->dtype);
@@ -317,6 +314,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
     cut(plan);
     plan->threads = threads;
     plan->by_items = threads > 1 && (problem->of.linalg.batch >= threads || problem->of.linalg.batch >= plan->units);
+    plan->base.workspace = (plan->sums * (plan->by_items ? (size_t)threads : 1) + 63) / 64 * 64;
     *prepared = &plan->base;
     return BP_OK;
 }
@@ -337,7 +335,7 @@ double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     const bool fro = is_frobenius(&plan), contiguous = (plan.across ? plan.next : plan.step) <= 1;
     const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;
     const double bytes = elements * (double)bp_dtype_size((bp_dtype)problem->dtype);
-    const double l2 = host->machine.l2_bytes > 0 ? (double)host->machine.l2_bytes : 512 << 10;
+    const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
     /* Nanoseconds for each element: roots of complex ones, or loads, which scattered ones do one by one. */
     const double root = is_complex(problem) && !fro ? 0.9 : 0;
     const double compute = (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);

@@ -47,6 +47,9 @@ int bp__small_inputs(bp_op op);                 /* how many operands are inputs 
 int bp__small_info(bp_op op);                   /* which operand is info, or -1 */
 int bp__small_width(const bp_problem *problem); /* columns of the cells that the step needs beside A's */
 
+/* The addresses of all operands of a call. */
+void bp__item_addresses(const bp_operand *operands, void **addresses);
+
 /* items.c: addresses of an item's operands, and values for whole operands of an item. */
 void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at);
 /* Every element of an operand that is there: `diagonal` where the row is the column, elsewhere `other`. */

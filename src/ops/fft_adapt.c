@@ -2,10 +2,9 @@
  * input, and nothing at all for an empty batch.
  *
  * Candidates are asked about the plain transform of what they will get, so that the choice, the plan and the
- * explanation are about what really runs. Input that is not as the transform needs it is copied; such a call takes
- * memory each time, since several threads may run one plan. What follows the transform works in the output's own
- * memory. */
-#include "dispatch/internal.h"
+ * explanation are about what really runs. Input that is not as the transform needs it is copied to the workspace. What
+ * follows the transform works in the output's own memory. */
+#include "ops/fft.h"
 
 #include "tensor/internal.h"
 
@@ -26,7 +25,7 @@ typedef struct adapted {
     bp_prepared *inner;
     bp_fft_problem fft; /* as the caller asked */
     bp_dtype complex, input;
-    size_t bytes; /* of the copy; 0: the input goes to the provider as it is */
+    size_t bytes; /* of the copy, whole cache lines; 0: the input goes to the provider as it is */
     int count;
     copied dims[MOST_DIMS]; /* of the copy: at least two, the last two as a matrix */
 } adapted;
@@ -54,9 +53,6 @@ static const char *applies(const bp_problem *problem) {
           "conjugated"}},
     };
     const bp_fft_problem *f = &problem->of.fft;
-    if (problem->op != BP_OP_FFT) {
-        return NULL;
-    }
     if (f->batch == 0) {
         return "nothing is done, since the batch is empty";
     }
@@ -226,25 +222,23 @@ static void finish(const adapted *a, int dim, char *out) {
 
 /* ---- The wrapped plan ---- */
 
-static bp_status execute(const bp_prepared *self, void *const *operands) {
+/* The workspace begins with the copy; the provider's follows. */
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const adapted *a = (const adapted *)self;
-    void *ready[2] = {operands[0], operands[1]};
-    char *copy = NULL;
+    bp_operand ready[2] = {operands[0], operands[1]};
+    bp_exec inner = *exec;
     if (a->fft.batch == 0) {
         return BP_OK;
     }
     if (a->bytes > 0) {
-        copy = bp__alloc_aligned(a->bytes);
-        if (!copy) {
-            return bp__fail_memory(a->bytes, "a copy of a transform's input");
-        }
-        copy_input(a, 0, copy, operands[0]);
-        ready[0] = copy;
+        copy_input(a, 0, bp_operand_address(&exec->workspace), bp_operand_address(&operands[0]));
+        ready[0] = exec->workspace;
+        inner.workspace.offset += a->bytes;
+        inner.workspace_size = a->inner->workspace;
     }
-    bp_status status = a->inner->execute(a->inner, ready);
-    bp__free_aligned(copy);
+    bp_status status = a->inner->enqueue(a->inner, ready, &inner);
     if (status == BP_OK && a->fft.kind == BP_FFT_R2C && (a->fft.conjugate || a->fft.fill)) {
-        finish(a, 0, operands[1]);
+        finish(a, 0, bp_operand_address(&operands[1]));
     }
     return status;
 }
@@ -261,16 +255,19 @@ static bp_status wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared
         return bp__fail_memory(sizeof *a, "a plan");
     }
     bp_fft_problem plain = problem->of.fft;
-    a->base = (bp_prepared){.destroy = destroy, .execute = execute};
+    a->base = (bp_prepared){.struct_size = sizeof a->base, .enqueue = enqueue, .destroy = destroy};
     a->inner = inner;
     a->fft = problem->of.fft;
     a->complex = (bp_dtype)problem->dtype;
     a->input = a->fft.kind != BP_FFT_R2C ? a->complex : a->complex == BP_C64 ? BP_F32 : BP_F64;
     if (copies(&plain)) {
-        a->bytes = (size_t)take_copy(&plain, a->dims, &a->count) * bp_dtype_size(a->input);
+        const size_t line = 64;
+        size_t bytes = (size_t)take_copy(&plain, a->dims, &a->count) * bp_dtype_size(a->input);
+        a->bytes = (bytes + line - 1) / line * line;
     }
+    a->base.workspace = a->fft.batch == 0 ? 0 : a->bytes + inner->workspace;
     *wrapped = &a->base;
     return BP_OK;
 }
 
-const bp__adapter bp__adapter_fft = {applies, layout, wrap};
+const bp__adapter bp__fft_adapter = {applies, layout, wrap};

@@ -1,10 +1,9 @@
-/* simulate.c - what tensor cores would do to f32 inputs, on any library: simulate.tf32 and simulate.bf16.
+/* gemm_simulate.c - what tensor cores would do to f32 inputs, on any library: simulate.tf32 and simulate.bf16.
  *
  * A and B are copied with every element rounded, and the library multiplies the copies. Candidates are asked about the
  * copies' layout, which is plain rows, so that the choice, the plan and the explanation are about what really runs.
- * This serves experiments: unlike all other calls, such a call takes memory each time.
  */
-#include "dispatch/internal.h"
+#include "ops/gemm.h"
 
 #include "tensor/internal.h"
 
@@ -25,6 +24,7 @@ typedef struct rounded {
     bp_prepared base; /* first: what the dispatcher sees */
     bp_prepared *inner;
     uint32_t (*round)(uint32_t bits);
+    size_t bytes; /* of the copies, whole cache lines */
     source a, b;
 } rounded;
 
@@ -54,6 +54,10 @@ static uint32_t round_bf16(uint32_t bits) {
     return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x7FFF + (bits >> 16 & 1)) & ~dropped;
 }
 
+static size_t bytes_of(const source *from) {
+    return (size_t)from->parts * sizeof(uint32_t);
+}
+
 static void copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out) {
     for (int64_t i = 0; i < from->shape[dim]; i++, in += from->strides[dim] * from->parts) {
         if (dim + 1 < from->ndim) {
@@ -66,19 +70,18 @@ static void copy_rounded(const rounded *s, const source *from, int dim, const ui
     }
 }
 
-static bp_status run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
+/* The workspace begins with the copies; the provider's follows. */
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const rounded *s = (const rounded *)self;
-    size_t part = (size_t)s->a.parts * sizeof(uint32_t);
-    size_t size = (size_t)(s->a.elements + s->b.elements) * part;
-    uint32_t *copies = bp__alloc(size), *end = copies;
-    if (!copies) {
-        return bp__fail_memory(size, "the rounded copies of simulate.tf32 or simulate.bf16");
-    }
-    copy_rounded(s, &s->a, 0, a, &end);
-    copy_rounded(s, &s->b, 0, b, &end);
-    bp_status status = s->inner->run(s->inner, copies, (const char *)copies + (size_t)s->a.elements * part, c, scalars);
-    bp__free(copies);
-    return status;
+    bp_operand ready[] = {exec->workspace, exec->workspace, operands[2]};
+    uint32_t *end = bp_operand_address(&exec->workspace);
+    ready[1].offset += (size_t)s->a.elements * bytes_of(&s->a);
+    copy_rounded(s, &s->a, 0, bp_operand_address(&operands[0]), &end);
+    copy_rounded(s, &s->b, 0, bp_operand_address(&operands[1]), &end);
+    bp_exec inner = *exec;
+    inner.workspace.offset += s->bytes;
+    inner.workspace_size = s->inner->workspace;
+    return s->inner->enqueue(s->inner, ready, &inner);
 }
 
 static void destroy(bp_prepared *self) {
@@ -120,7 +123,7 @@ static void take_both(bp_problem *problem, source *a, source *b) {
 }
 
 static const char *simulated(const bp_problem *problem) {
-    bool f32 = problem->op == BP_OP_GEMM && (problem->dtype == BP_F32 || problem->dtype == BP_C64);
+    bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
     return !f32 || problem->policy.simulate == 0       ? NULL
            : problem->policy.simulate == SIMULATE_TF32 ? "inputs are rounded to TF32 (simulate.tf32) first"
                                                        : "inputs are rounded to bfloat16 (simulate.bf16) first";
@@ -138,11 +141,17 @@ static bp_status simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp
     }
     bp_problem copy = *problem;
     take_both(&copy, &s->a, &s->b);
-    s->base = (bp_prepared){.run = run, .destroy = destroy};
+    const size_t line = 64;
+    s->bytes = (size_t)(s->a.elements + s->b.elements) * bytes_of(&s->a);
+    s->bytes = (s->bytes + line - 1) / line * line;
+    s->base = (bp_prepared){.struct_size = sizeof s->base,
+                            .enqueue = enqueue,
+                            .destroy = destroy,
+                            .workspace = s->bytes + inner->workspace};
     s->inner = inner;
     s->round = problem->policy.simulate == SIMULATE_TF32 ? round_tf32 : round_bf16;
     *wrapped = &s->base;
     return BP_OK;
 }
 
-const bp__adapter bp__adapter_simulate = {simulated, simulate_layout, simulate_wrap};
+const bp__adapter bp__gemm_simulate = {simulated, simulate_layout, simulate_wrap};

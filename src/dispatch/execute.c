@@ -1,0 +1,116 @@
+/* execute.c - runs plans: held ones, for the program, and those of which other plans are made. */
+#include "dispatch/internal.h"
+
+#include "machine/internal.h"
+
+#include <string.h>
+
+#define ALIGNMENT 64 /* of workspaces */
+
+const bp_scalar bp__plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
+static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_scalars};
+
+/* A composed plan may need more than is kept for a thread. */
+bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    const bp_prepared *prepared = plan->prepared;
+    bp_exec whole = *exec;
+    if (whole.workspace.base) {
+        return prepared->enqueue(prepared, operands, exec);
+    }
+    whole.workspace_size = prepared->workspace;
+    whole.workspace.base = plan->composed ? bp__workspace_take(prepared->workspace) : bp__scratch(prepared->workspace);
+    if (!whole.workspace.base) {
+        return bp__fail_memory(prepared->workspace, "the workspace of a plan");
+    }
+    bp_status status = prepared->enqueue(prepared, operands, &whole);
+    if (plan->composed) {
+        bp__workspace_give(whole.workspace.base);
+    }
+    return status;
+}
+
+/* ---- Held plans ---- */
+
+static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
+    const void *address = bp_operand_address(&exec->workspace);
+    size_t needed = plan->prepared->workspace;
+    if (exec->workspace_size < needed) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace has %zu bytes; this plan needs %zu",
+                        exec->workspace_size, needed);
+    }
+    if ((uintptr_t)address % ALIGNMENT != 0) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace at %p is not aligned to %d bytes", address,
+                        ALIGNMENT);
+    }
+    return BP_OK;
+}
+
+/* The caller's exec, which may be of an earlier version and leave things out, made whole. */
+static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *exec) {
+    *whole = plain;
+    if (exec) {
+        if (exec->struct_size < sizeof exec->struct_size) {
+            return bp__fail(BP_E_ARGUMENT, "bp_execute: exec->struct_size is %zu; set it to sizeof(bp_exec)",
+                            exec->struct_size);
+        }
+        memcpy(whole, exec, exec->struct_size < sizeof *whole ? exec->struct_size : sizeof *whole);
+        whole->struct_size = sizeof *whole;
+    }
+    if (whole->queue) {
+        return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: queue must be "
+                                          "NULL");
+    }
+    if (whole->scalars == NULL || !exec) {
+        if (plan->needs_scalars) {
+            return bp__fail(BP_E_ARGUMENT,
+                            "bp_execute: scalars are missing, but the plan was made for an alpha or beta of its own");
+        }
+        whole->scalars = bp__plain_scalars;
+    }
+    if (whole->packed) {
+        BP__TRY(bp__packed_check(plan, whole->packed));
+    }
+    return whole->workspace.base ? check_workspace(plan, whole) : BP_OK;
+}
+
+__attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp_operand *operands,
+                                                   const bp_exec *exec) {
+    bp_exec whole;
+    BP__TRY(complete(&whole, plan, exec));
+    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
+    if (bp__thread.observed) {
+        bp__observe_call(plan, false, start, bp__now_ns(), status);
+    }
+    return status;
+}
+
+bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    if (BP__UNLIKELY(!plan || !operands)) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: %s must not be NULL", plan ? "operands" : "plan");
+    }
+    uint64_t epoch = bp__settings_epoch();
+    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
+        bp__thread_refresh(epoch);
+    }
+    bp__thread.last_serial = plan->serial;
+    if (BP__LIKELY(!exec && plan->plain && !bp__thread.observed)) {
+        return plan->prepared->enqueue(plan->prepared, operands, &plain);
+    }
+    return execute(plan, operands, exec);
+}
+
+/* ---- Parts of composed plans ---- */
+
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, void *workspace) {
+    const bp_prepared *prepared = part->prepared;
+    bp_exec exec = plain;
+    exec.workspace.base = workspace;
+    exec.workspace_size = prepared->workspace;
+    int64_t start = BP__UNLIKELY(bp__thread.observed) ? bp__now_ns() : 0;
+    bp_status status = prepared->enqueue(prepared, operands, &exec);
+    if (BP__UNLIKELY(bp__thread.observed)) {
+        bp__observe_call(part, false, start, bp__now_ns(), status);
+    }
+    return status;
+}

@@ -1,0 +1,125 @@
+/* operations.c - the table of operations, and the words for reasons and notes: what explanations, verbose lines and the
+ * listing of the plan cache say. */
+#include "dispatch/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const bp__family *const families[] = {
+#define X(name) [BP__FAMILY_##name] = &bp__family_##name,
+    BP__FAMILY_MAP(X)
+#undef X
+};
+
+static const struct {
+    const char *name, *inputs, *outputs;
+    const bp__family *family;
+} ops[] = {
+#define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = {text, inputs, outputs, &bp__family_##family},
+    BP_OP_MAP(X)
+#undef X
+};
+
+/* A tag has a byte for the operation. */
+_Static_assert(sizeof ops / sizeof *ops <= 256, "an operation's number does not fit a tag");
+
+/* Problems are hashed and compared by their bytes, so that none may be padding, which nothing keeps zero. */
+_Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
+_Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
+
+static bool is_known(uint32_t op) {
+    return (size_t)op < sizeof ops / sizeof *ops && ops[op].name;
+}
+
+const char *bp_op_name(bp_op op) {
+    return is_known(op) ? ops[op].name : "?";
+}
+
+const char *bp_op_inputs(bp_op op) {
+    return is_known(op) ? ops[op].inputs : "";
+}
+
+const char *bp_op_outputs(bp_op op) {
+    return is_known(op) ? ops[op].outputs : "";
+}
+
+const bp__family *bp__family_at(int index) {
+    return families[index];
+}
+
+const bp__family *bp__family_of(const bp_problem *problem) {
+    return ops[problem->op].family;
+}
+
+size_t bp__problem_size(const bp_problem *problem) {
+    return offsetof(bp_problem, of) + bp__family_of(problem)->size;
+}
+
+void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
+    bp__family_of(problem)->describe(problem, buffer, size);
+}
+
+const char *bp__adapted(const bp_problem *problem) {
+    const bp__adapter *adapter = bp__family_of(problem)->adapter;
+    return adapter ? adapter->applies(problem) : NULL;
+}
+
+const char *bp_reason_name(bp_reason reason) {
+    switch (reason) {
+#define X(number, name, text)                                                                                          \
+    case BP_REASON_##name:                                                                                             \
+        return #name;
+        BP_REASON_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *bp_reason_text(bp_reason reason) {
+    switch (reason) {
+#define X(number, name, text)                                                                                          \
+    case BP_REASON_##name:                                                                                             \
+        return text;
+        BP_REASON_MAP(X)
+#undef X
+    }
+    return "unknown reason";
+}
+
+static const struct {
+    uint32_t note;
+    const char *text;
+} note_texts[] = {
+    {BP_NOTE_ACCUMULATES_F32, "accumulates in f32"},
+    {BP_NOTE_ACCUMULATES_F64, "accumulates in f64"},
+    {BP_NOTE_SAME_THREADS, "same bits with any number of threads"},
+    {BP_NOTE_SAME_RUN, "same bits again with the same number of threads"},
+    {BP_NOTE_DOWN_CONVERTS, "rounds inputs to a shorter type"},
+    {BP_NOTE_INPUTS_TF32, "rounds inputs to TF32"},
+    {BP_NOTE_PROPAGATES_NAN, "propagates NaN"},
+    {BP_NOTE_PACKS_A, "copies A first"},
+    {BP_NOTE_PACKS_B, "copies B first"},
+    {BP_NOTE_PACKS_C, "copies C"},
+};
+
+const char *bp_notes_text(uint32_t notes, char *buffer, size_t size) {
+    size_t used = 0;
+    if (!buffer || size == 0) {
+        return "";
+    }
+    buffer[0] = '\0';
+    if (notes & BP_NOTE_SAME_THREADS) {
+        notes &= ~BP_NOTE_SAME_RUN; /* said by the stronger promise */
+    }
+    for (int i = 0; i < BP__COUNT(note_texts); i++) {
+        if (!(notes & note_texts[i].note)) {
+            continue;
+        }
+        int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", note_texts[i].text);
+        if (n < 0 || (size_t)n >= size - used) {
+            break;
+        }
+        used += (size_t)n;
+    }
+    return buffer;
+}

@@ -1,0 +1,140 @@
+/* pack.c - constant operands in the layout that a plan's library works on.
+ *
+ * A provider that has such a layout makes the packed operand itself, and reads it when the plan runs. For all others
+ * the operand is copied as it lies, and the copy is handed to the provider in the operand's place, so that programs
+ * need not know which library was chosen. */
+#include "dispatch/internal.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+/* A plain copy. */
+typedef struct copied {
+    bp_packed base; /* first: what the program holds */
+    char *block;
+    bp_operand operand; /* in it */
+} copied;
+
+static void destroy_copy(bp_packed *packed) {
+    bp__free_aligned(((copied *)packed)->block);
+    bp__free(packed);
+}
+
+static DLTensor tensor_of(bp__layout *layout, const bp_operand *operand) {
+    return (DLTensor){.data = operand->base,
+                      .byte_offset = operand->offset,
+                      .device = {kDLCPU, 0},
+                      .ndim = layout->ndim,
+                      .dtype = bp_dtype_to_dlpack(layout->dtype),
+                      .shape = layout->shape,
+                      .strides = layout->strides};
+}
+
+/* The copy has the strides of the operand, since the plan was made for those; what lies between elements is not read,
+ * since it is not the operand's. */
+static bp_status copy_plainly(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
+    bp__layout layout;
+    int64_t low, high;
+    bp__family_of(&plan->problem)->input_layout(&plan->problem, operand, &layout);
+    DLTensor from = tensor_of(&layout, source), to = from;
+    BP__TRY(bp__tensor_extent(&from, "source", &low, &high));
+    size_t size = (size_t)(high - low);
+    copied *made = bp__alloc_zero(1, sizeof *made);
+    char *block = bp__alloc_aligned(size > 0 ? size : 1);
+    if (!made || !block) {
+        bp__free(made);
+        bp__free_aligned(block);
+        return bp__fail_memory(size, "a packed operand");
+    }
+    made->base = (bp_packed){.struct_size = sizeof made->base, .size = size, .destroy = destroy_copy};
+    made->block = block;
+    made->operand = (bp_operand){block, (uint64_t)-low};
+    to.data = block;
+    to.byte_offset = (uint64_t)-low;
+    *packed = &made->base;
+    if (bp__tensor_self_overlaps(&from)) {
+        memcpy(block, (const char *)bp_operand_address(source) + low, size); /* it leaves no gaps */
+        return BP_OK;
+    }
+    return bp_tensor_copy(&to, &from);
+}
+
+static bool can_pack(const bp_plan *plan, int operand) {
+    bp__layout layout;
+    const bp__family *family = bp__family_of(&plan->problem);
+    return !plan->composed && family->input_layout && operand >= 0 &&
+           family->input_layout(&plan->problem, operand, &layout);
+}
+
+bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
+    if (!plan || !source || !packed) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: plan, source and packed must not be NULL");
+    }
+    *packed = NULL;
+    if (plan->composed || !bp__family_of(&plan->problem)->input_layout) {
+        return bp__fail(BP_E_UNSUPPORTED, "bp_plan_pack: operands of %s cannot be packed",
+                        bp_op_name((bp_op)plan->problem.op));
+    }
+    if (!can_pack(plan, operand)) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: operand %d of %s is no input (%s)", operand,
+                        bp_op_name((bp_op)plan->problem.op), bp_op_inputs((bp_op)plan->problem.op));
+    }
+    if (!source->base) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: source->base must not be NULL");
+    }
+    bool own_layout = operand < 32 && plan->verdict.packs >> operand & 1;
+    bp_status status = own_layout ? plan->prepared->pack(plan->prepared, operand, source, packed)
+                                  : copy_plainly(plan, operand, source, packed);
+    if (status != BP_OK) {
+        if (*packed) {
+            (*packed)->destroy(*packed);
+            *packed = NULL;
+        }
+        return status;
+    }
+    bp__plan_retain((bp_plan *)plan); /* its count is no part of what a plan is */
+    bp__plan_handed_out();
+    (*packed)->plan = plan;
+    (*packed)->operand = operand;
+    return BP_OK;
+}
+
+void bp_packed_release(bp_packed *packed) {
+    if (packed) {
+        const bp_plan *plan = packed->plan;
+        packed->destroy(packed);
+        bp_plan_release((bp_plan *)plan);
+    }
+}
+
+bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed) {
+    for (int i = 0; can_pack(plan, i); i++) {
+        if (packed[i] && (packed[i]->plan != plan || packed[i]->operand != i)) {
+            return bp__fail(BP_E_ARGUMENT, "bp_execute: what stands for operand %d was packed %s", i,
+                            packed[i]->plan != plan ? "for another plan" : "as another operand of this plan");
+        }
+    }
+    return can_pack(plan, 0) ? BP_OK
+                             : bp__fail(BP_E_UNSUPPORTED, "bp_execute: operands of %s cannot be packed",
+                                        bp_op_name((bp_op)plan->problem.op));
+}
+
+bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    const bp_packed *packed[BP__MOST_OPERANDS] = {NULL};
+    bp_operand given[BP__MOST_OPERANDS];
+    bp_exec own = *exec;
+    bool any = false;
+    memcpy(given, operands, BP__OPERANDS * sizeof *given);
+    for (int i = 0; can_pack(plan, i); i++) {
+        const bp_packed *p = exec->packed[i];
+        if (p && p->destroy == destroy_copy) {
+            given[i] = ((const copied *)p)->operand;
+        } else {
+            packed[i] = p;
+            any |= p != NULL;
+        }
+    }
+    own.packed = any ? packed : NULL;
+    return bp__plan_run(plan, given, &own);
+}
