@@ -90,6 +90,15 @@ const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, in
 const char *bp__intern(const char *text);
 void bp__intern_reset(void);
 
+/* ---- Structs that grow (struct.c): `size` is what this version has; `name` is the argument, for failures ---- */
+bool bp__struct_usable(const void *given); /* not NULL, and its struct_size can be right */
+bp_status bp__struct_check(const void *given, size_t size, const char *name);
+/* Fills a usable struct of the caller's, as far as it goes, but for its struct_size. */
+void bp__struct_write(void *given, const void *own, size_t size);
+/* A struct of the caller's as this version knows it: the struct itself where the sizes are equal, else a copy in `own`;
+ * NULL, with a failure (BP_E_ARGUMENT), where it cannot be read. */
+const void *bp__struct_read(void *own, size_t size, const void *given, const char *name);
+
 /* ---- JSON out (json.c): commas and escapes are kept right; invalid UTF-8 becomes U+FFFD. ---- */
 typedef struct bp__json {
     bp__text *out;

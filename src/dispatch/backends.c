@@ -168,8 +168,13 @@ static bp_status describe(const backend *b, bp_backend_info *info) {
 }
 
 int bp_backend_at(int index, bp_backend_info *info) {
-    bool inside = info && info->struct_size == sizeof *info && index >= 0 && index < BP__COUNT(backends);
-    return inside && describe(&backends[index], info) == BP_OK;
+    bp_backend_info own = {.struct_size = sizeof own};
+    if (!bp__struct_usable(info) || index < 0 || index >= BP__COUNT(backends) ||
+        describe(&backends[index], &own) != BP_OK) {
+        return 0;
+    }
+    bp__struct_write(info, &own, sizeof own);
+    return 1;
 }
 
 static const char *name_at(void *user, int index) {
@@ -178,15 +183,16 @@ static const char *name_at(void *user, int index) {
 }
 
 bp_status bp_backend_status(const char *name, bp_backend_info *info) {
-    if (!name || !info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "%s",
-                        !name   ? "name: NULL given; it takes the name of a backend"
-                        : !info ? "info: NULL given; it takes the address of a bp_backend_info"
-                                : "info: struct_size is not sizeof(bp_backend_info)");
+    if (!name) {
+        return bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a backend");
     }
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     for (int i = 0; i < BP__COUNT(backends); i++) {
         if (bp__text_equal(backends[i].name, name)) {
-            return describe(&backends[i], info);
+            bp_backend_info own = {.struct_size = sizeof own};
+            BP__TRY(describe(&backends[i], &own));
+            bp__struct_write(info, &own, sizeof own);
+            return BP_OK;
         }
     }
     char question[256];

@@ -232,20 +232,19 @@ bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__pl
 }
 
 /* What is more than the bound, which may have changed since, is thrown away first. */
-static bp_status stats(plan_cache *cache, const char *function, bp_plan_cache_info *info) {
-    if (!info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "%s: info->struct_size must be %zu", function, sizeof *info);
-    }
+static bp_status stats(plan_cache *cache, bp_plan_cache_info *info) {
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     entry *dropped = NULL;
-    info->max_size = bp__setting_int(cache->limit);
+    bp_plan_cache_info own = {.max_size = bp__setting_int(cache->limit)};
     pthread_mutex_lock(&bp__cache_mutex);
-    trim(cache, info->max_size, &dropped);
-    info->size = cache->size;
-    info->hits = cache->hits;
-    info->misses = cache->misses;
-    info->evictions = cache->evictions;
+    trim(cache, own.max_size, &dropped);
+    own.size = cache->size;
+    own.hits = cache->hits;
+    own.misses = cache->misses;
+    own.evictions = cache->evictions;
     pthread_mutex_unlock(&bp__cache_mutex);
     destroy_dropped(dropped);
+    bp__struct_write(info, &own, sizeof own);
     return BP_OK;
 }
 
@@ -287,7 +286,7 @@ static bp_status plan_at(const plan_cache *cache, const char *function, int inde
 }
 
 bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {
-    return stats(&caches[BP__CACHE_GENERAL], "bp_plan_cache_stats", info);
+    return stats(&caches[BP__CACHE_GENERAL], info);
 }
 
 bp_status bp_plan_cache_clear(void) {
@@ -299,7 +298,7 @@ bp_status bp_plan_cache_at(int index, bp_plan **plan) {
 }
 
 bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info) {
-    return stats(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_stats", info);
+    return stats(&caches[BP__CACHE_TRANSFORMS], info);
 }
 
 bp_status bp_fft_plan_cache_clear(void) {

@@ -18,22 +18,25 @@ static const char *said(const bp_verdict *v) {
 }
 
 int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate_info *info) {
-    if (!explanation || !info || info->struct_size != sizeof *info || index < 0 || index >= explanation->choice.count) {
+    if (!explanation || !bp__struct_usable(info) || index < 0 || index >= explanation->choice.count) {
         return 0;
     }
     const bp__candidate *candidate = explanation->choice.offers[index].candidate;
     const bp_verdict *v = &explanation->choice.offers[index].verdict;
-    info->library = bp__candidate_id(candidate);
-    info->provider = candidate->provider->name;
-    info->version = bp__candidate_version(candidate);
-    info->accepted = v->reason == BP_REASON_ACCEPTED;
-    info->reason = v->reason;
-    info->text = said(v);
-    info->algorithm = v->algorithm;
-    info->notes = v->notes;
-    info->threads = v->threads;
-    info->cost_ns = v->cost_ns;
-    info->chosen = index == explanation->choice.chosen;
+    bp_candidate_info own = {
+        .library = bp__candidate_id(candidate),
+        .provider = candidate->provider->name,
+        .version = bp__candidate_version(candidate),
+        .accepted = v->reason == BP_REASON_ACCEPTED,
+        .reason = v->reason,
+        .text = said(v),
+        .algorithm = v->algorithm,
+        .notes = v->notes,
+        .threads = v->threads,
+        .cost_ns = v->cost_ns,
+        .chosen = index == explanation->choice.chosen,
+    };
+    bp__struct_write(info, &own, sizeof own);
     return 1;
 }
 

@@ -231,34 +231,35 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
 }
 
 bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
-    if (!plan || !info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL and info->struct_size must be %zu",
-                        sizeof *info);
+    if (!plan) {
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL");
     }
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     const bp_library_info *library = plan->candidate->library;
-    info->operation = bp_op_name((bp_op)plan->problem.op);
-    info->provider = plan->candidate->provider->name;
-    info->library = bp__candidate_id(plan->candidate);
-    info->library_path = library ? library->path : "";
-    info->library_version = bp__candidate_version(plan->candidate);
-    info->algorithm = plan->verdict.algorithm;
-    info->reason = plan->reason;
-    info->notes = plan->verdict.notes;
-    info->threads = plan->verdict.threads;
-    info->cost_ns = plan->verdict.cost_ns;
     bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* aligned as its parts are */
-    info->workspace = plan->prepared->workspace;
-    info->packs = plan->verdict.packs;
-    info->alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
-    info->runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
-    bp__copy_text(info->problem, sizeof info->problem, plan->text);
+    bp_plan_info own = {
+        .operation = bp_op_name((bp_op)plan->problem.op),
+        .provider = plan->candidate->provider->name,
+        .library = bp__candidate_id(plan->candidate),
+        .library_path = library ? library->path : "",
+        .library_version = bp__candidate_version(plan->candidate),
+        .algorithm = plan->verdict.algorithm,
+        .reason = plan->reason,
+        .notes = plan->verdict.notes,
+        .threads = plan->verdict.threads,
+        .cost_ns = plan->verdict.cost_ns,
+        .workspace = plan->prepared->workspace,
+        .packs = plan->verdict.packs,
+        .alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1),
+        .runs = atomic_load_explicit(&plan->runs, memory_order_relaxed),
+    };
+    bp__copy_text(own.problem, sizeof own.problem, plan->text);
+    bp__struct_write(info, &own, sizeof own);
     return BP_OK;
 }
 
 bp_status bp_last_plan(bp_plan_info *info) {
-    if (!info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "bp_last_plan: info->struct_size must be %zu", sizeof *info);
-    }
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     if (bp__thread.last_serial == 0) {
         return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
     }

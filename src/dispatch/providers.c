@@ -44,27 +44,32 @@ static void describe_builtin(const bp_provider *provider, bp_provider_info *info
     info->reason = "";
 }
 
-int bp_provider_at(int index, bp_provider_info *info) {
-    if (!info || index < 0 || info->struct_size != sizeof *info) {
-        return 0;
-    }
+static bool find(int index, bp_provider_info *info) {
     int builtin = 0;
     for (; bp__builtin_providers[builtin]; builtin++) {
         if (builtin == index) {
             describe_builtin(bp__builtin_providers[builtin], info);
-            return 1;
+            return true;
         }
     }
     const bp__module *modules;
     int count;
-    if (bp__modules(&modules, &count) != BP_OK || index - builtin >= count) {
-        return 0;
+    if (index < 0 || bp__modules(&modules, &count) != BP_OK || index - builtin >= count) {
+        return false;
     }
     *info = modules[index - builtin].info;
-    info->struct_size = sizeof *info;
     if (modules[index - builtin].provider && bp__provider_is_builtin(info->name)) {
         info->status = BP_E_ABI;
         info->reason = "a built-in provider has this name already";
     }
+    return true;
+}
+
+int bp_provider_at(int index, bp_provider_info *info) {
+    bp_provider_info own;
+    if (!bp__struct_usable(info) || !find(index, &own)) {
+        return 0;
+    }
+    bp__struct_write(info, &own, sizeof own);
     return 1;
 }

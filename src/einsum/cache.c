@@ -107,16 +107,15 @@ void bp__path_cache_keep(const void *key, size_t size, bp_contraction_path *path
 }
 
 bp_status bp_einsum_path_cache_stats(bp_plan_cache_info *info) {
-    if (!info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT, "bp_einsum_path_cache_stats: info->struct_size must be %zu", sizeof *info);
-    }
-    info->max_size = bp__setting_int(BP_SET_einsum_path_cache_max_size);
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
+    bp_plan_cache_info own = {.max_size = bp__setting_int(BP_SET_einsum_path_cache_max_size)};
     pthread_mutex_lock(&mutex);
-    info->size = count;
-    info->hits = hits;
-    info->misses = misses;
-    info->evictions = evictions;
+    own.size = count;
+    own.hits = hits;
+    own.misses = misses;
+    own.evictions = evictions;
     pthread_mutex_unlock(&mutex);
+    bp__struct_write(info, &own, sizeof own);
     return BP_OK;
 }
 

@@ -103,10 +103,12 @@ static bp_path_strategy strategy_of_settings(void) {
 }
 
 bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given) {
-    *s = given ? *given : (bp_einsum_search){.struct_size = sizeof *s};
-    if (s->struct_size != sizeof *s) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: search->struct_size must be %zu", sizeof *s);
+    bp_einsum_search own = {.struct_size = sizeof own};
+    const bp_einsum_search *whole = given ? bp__struct_read(&own, sizeof own, given, "einsum: search") : &own;
+    if (!whole) {
+        return BP_E_ARGUMENT;
     }
+    *s = *whole;
     if ((int)s->strategy < 0 || (int)s->strategy >= BP__COUNT(strategies) || (int)s->objective < 0 ||
         (int)s->objective >= BP__COUNT(objectives)) {
         return bp__fail(BP_E_ARGUMENT, "einsum: strategy %d or objective %d is not in the list", (int)s->strategy,

@@ -167,24 +167,21 @@ void bp__path_drop(bp_contraction_path *path) {
 }
 
 bp_status bp_contraction_path_describe(const bp_contraction_path *path, bp_contraction_path_info *info) {
-    if (!path || !info || info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "bp_contraction_path_describe: path must not be NULL, and info->struct_size must be %zu",
-                        sizeof *info);
+    if (!path) {
+        return bp__fail(BP_E_ARGUMENT, "bp_contraction_path_describe: path must not be NULL");
     }
-    *info = path->info;
-    info->struct_size = sizeof *info;
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
+    bp__struct_write(info, &path->info, sizeof path->info);
     return BP_OK;
 }
 
 int bp_contraction_path_at(const bp_contraction_path *path, int index, bp_contraction_step *step) {
-    if (!path || !step || step->struct_size != sizeof *step || index < 0 || index >= path->steps.count) {
+    if (!path || !bp__struct_usable(step) || index < 0 || index >= path->steps.count) {
         return 0;
     }
     const bp__step *s = &path->steps.step[index];
     const bp__expressions *texts = bp__path_expressions(path);
-    *step = (bp_contraction_step){
-        .struct_size = sizeof *step,
+    bp_contraction_step own = {
         .count = s->id.b < 0 ? 1 : 2,
         .position = {s->position.a, s->position.b},
         .operand = {s->id.a, s->id.b},
@@ -195,5 +192,6 @@ int bp_contraction_path_at(const bp_contraction_path *path, int index, bp_contra
         .flops = bp__step_flops(s),
         .size = bp__wide_double(s->size),
     };
+    bp__struct_write(step, &own, sizeof own);
     return 1;
 }

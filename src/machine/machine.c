@@ -68,17 +68,10 @@ void bp__machine_fork_unlock(void) {
 }
 
 bp_status bp_machine(bp_machine_info *info) {
-    if (!info) {
-        return bp__fail(BP_E_ARGUMENT, "argument 'info' is NULL; give the struct to fill");
-    }
-    if (info->struct_size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "argument 'info' has struct_size %zu; set it to sizeof(bp_machine_info), which is %zu",
-                        info->struct_size, sizeof *info);
-    }
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     if (!atomic_load_explicit(&gathered, memory_order_acquire)) {
         gather_once();
     }
-    *info = facts;
+    bp__struct_write(info, &facts, sizeof facts);
     return BP_OK;
 }

@@ -23,10 +23,14 @@ typedef struct request {
 
 /* ---- Checks ---- */
 
+/* The call as this version knows it; NULL with a failure. */
+static const bp_einsum_call *whole(bp_einsum_call *own, const bp_einsum_call *call) {
+    return bp__struct_read(own, sizeof *own, call, "einsum: call");
+}
+
 static bp_status check_call(const bp_einsum_call *call) {
-    if (!call || call->struct_size != sizeof *call) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: call must not be NULL, and call->struct_size must be %zu",
-                        sizeof *call);
+    if (!call) {
+        return BP_E_ARGUMENT; /* whole() has said why */
     }
     if (call->count < 1 || !call->operands) {
         return bp__fail(BP_E_ARGUMENT, "einsum: there must be an operand, and the list of them must not be NULL");
@@ -373,6 +377,8 @@ bp_status bp_einsum(const char *expression, int count, const DLTensor *const *op
 }
 
 bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *out) {
+    bp_einsum_call own;
+    call = whole(&own, call);
     BP__TRY(check_call(call));
     bp__call_scope scope;
     bp__call_enter(&scope, options);
@@ -403,6 +409,8 @@ bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_ein
         return bp__fail(BP_E_ARGUMENT, "einsum: plan must not be NULL");
     }
     *plan = NULL;
+    bp_einsum_call own;
+    call = whole(&own, call);
     BP__TRY(check_call(call));
     request r = {.call = call, .out = out, .data_optional = true, .free = true};
     bp__call_scope scope;
@@ -423,7 +431,8 @@ bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *opti
     }
     *explanation = NULL;
     bp_problem refused;
-    request r = {.call = call, .out = out, .data_optional = true, .free = true, .refused = &refused};
+    bp_einsum_call own;
+    request r = {.call = whole(&own, call), .out = out, .data_optional = true, .free = true, .refused = &refused};
     bp__call_scope scope;
     bp_plan *plan;
     bool fresh;
@@ -443,12 +452,13 @@ bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim
     if (!dtype || !ndim || !shape) {
         return bp__fail(BP_E_ARGUMENT, "einsum: dtype, ndim and shape must not be NULL");
     }
-    request r = {.call = call, .data_optional = true, .free = true};
+    bp_einsum_call own;
+    request r = {.call = whole(&own, call), .data_optional = true, .free = true};
     BP__TRY(find_path(&r));
     const bp_contraction_path_info *info = &r.path->info;
     bp_status status = check_output(&r);
     if (status == BP_OK) {
-        *dtype = bp_dtype_from_dlpack(call->operands[0]->dtype);
+        *dtype = type_of(&r);
         *ndim = info->output_ndim;
         memcpy(shape, info->output_shape, (size_t)*ndim * sizeof *shape);
     }

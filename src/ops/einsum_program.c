@@ -112,10 +112,11 @@ const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan) {
 
 int bp_einsum_part_at(const bp_plan *plan, int index, bp_einsum_part *part) {
     const bp__program *program = bp__program_of(plan);
-    if (!program || !part || part->struct_size != sizeof *part || index < 0 || index >= program->count) {
+    if (!program || !bp__struct_usable(part) || index < 0 || index >= program->count) {
         return 0;
     }
     const bp__part *p = &program->parts[index];
-    *part = (bp_einsum_part){sizeof *part, p->step, p->action, p->runs, p->plan};
+    bp_einsum_part own = {sizeof own, p->step, p->action, p->runs, p->plan};
+    bp__struct_write(part, &own, sizeof own);
     return 1;
 }

@@ -63,9 +63,14 @@ static bp_status check_memory(const bp__fft *fft, const request *r, bool *in_pla
 bp_status bp__fft_make(bp_problem *problem, const void *asked) {
     const request *r = asked;
     bp__fft fft;
+    bp_fft_call own;
     bool in_place;
+    const bp_fft_call *call = bp__struct_read(&own, sizeof own, r->call, "call");
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
     BP__TRY(bp__tensor_check(r->in, "input", r->data_optional));
-    BP__TRY(bp__fft_resolve(&fft, r->call, r->in));
+    BP__TRY(bp__fft_resolve(&fft, call, r->in));
     BP__TRY(bp__tensor_check(r->out, "out", r->data_optional));
     BP__TRY(check_output(&fft, r));
     BP__TRY(check_memory(&fft, r, &in_place));
@@ -123,9 +128,10 @@ static inline bp_status run(const bp_fft_call *call, const DLTensor *in, DLTenso
 }
 
 bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const DLTensor *in, DLTensor *out) {
-    if (!call || call->struct_size != sizeof *call) {
-        return bp__fail(BP_E_ARGUMENT, "bp_fft_run: call must not be NULL, and call->struct_size must be %zu",
-                        sizeof *call);
+    bp_fft_call own;
+    call = bp__struct_read(&own, sizeof own, call, "call");
+    if (!call) {
+        return BP_E_ARGUMENT;
     }
     bp__call_scope scope;
     bp__call_enter(&scope, options);

@@ -28,9 +28,6 @@ bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm) {
 }
 
 static bp_status check_call(const bp_fft_call *call) {
-    if (!call || call->struct_size != sizeof *call) {
-        return bp__fail(BP_E_ARGUMENT, "call must not be NULL, and call->struct_size must be %zu", sizeof *call);
-    }
     if ((unsigned)call->transform >= (unsigned)BP__COUNT(names)) {
         return bp__fail(BP_E_ARGUMENT, "transform %d is not a bp_fft_transform", (int)call->transform);
     }
@@ -139,6 +136,11 @@ bp_status bp_fft_shape(const bp_fft_call *call, const DLTensor *in, bp_dtype *dt
         return bp__fail(BP_E_ARGUMENT, "bp_fft_shape: dtype, ndim and shape must not be NULL");
     }
     bp__fft fft;
+    bp_fft_call own;
+    call = bp__struct_read(&own, sizeof own, call, "call");
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
     BP__TRY(bp__tensor_check(in, "input", true));
     BP__TRY(bp__fft_resolve(&fft, call, in));
     bp__fft_output_shape(&fft, in, shape);

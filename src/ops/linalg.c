@@ -18,14 +18,24 @@ static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool f
     return call->check || (!told && !forgiving);
 }
 
+/* The call as this version knows it; NULL with a failure. */
+static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *call) {
+    return bp__struct_read(own, sizeof *own, call, "call");
+}
+
 bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     const request *r = context;
     bp__linalg_facts facts = {0};
-    BP__TRY(bp__linalg_parameters(&facts, r->call));
+    bp_linalg_call own;
+    const bp_linalg_call *call = whole(&own, r->call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
+    BP__TRY(bp__linalg_parameters(&facts, call));
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
-    problem->of.linalg.check = checks(facts.row, r->call, r->forgiving);
+    problem->of.linalg.check = checks(facts.row, call, r->forgiving);
     return BP_OK;
 }
 
@@ -48,7 +58,7 @@ static uint64_t tag_of(const bp_linalg_call *call, bool check) {
 
 /* False for a call so wrong that it has no key; the long way will say why. */
 static bool fill(bp__operation *o, const bp_linalg_call *call, bool forgiving) {
-    const bp__linalg_row *row = call && call->struct_size == sizeof *call ? bp__linalg_row_of(call->op) : NULL;
+    const bp__linalg_row *row = bp__linalg_row_of(call->op);
     o->key.count = 0;
     if (!row || (unsigned)call->mode > BP_NORM_P) {
         return false;
@@ -97,7 +107,12 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
 }
 
 bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {
+    bp_linalg_call own;
     bp__call_scope scope;
+    call = whole(&own, call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
     bp__call_enter(&scope, options);
     bp_status status = bp__linalg_run(call, false);
     bp__call_leave(&scope);
@@ -124,6 +139,11 @@ bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype
         return bp__fail(BP_E_ARGUMENT, "bp_linalg_shape: dtype, ndim and shape must not be NULL");
     }
     bp__linalg_facts facts = {0};
+    bp_linalg_call own;
+    call = whole(&own, call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
     BP__TRY(bp__linalg_parameters(&facts, call));
     BP__TRY(bp__linalg_inputs(&facts, true));
     BP__TRY(bp__linalg_has_output(&facts, index));

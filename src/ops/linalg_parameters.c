@@ -73,9 +73,6 @@ static bp_status read_mode(bp__linalg_facts *facts) {
 }
 
 bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call) {
-    if (!call || call->struct_size != sizeof *call) {
-        return bp__fail(BP_E_ARGUMENT, "call must not be NULL, and its struct_size must be %zu", sizeof *call);
-    }
     const bp__linalg_row *row = bp__linalg_row_of(call->op);
     if (!row) {
         return bp__fail(BP_E_ARGUMENT, "operation %d ('%s') is none of linear algebra", (int)call->op,

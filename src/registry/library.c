@@ -71,18 +71,9 @@ void bp__registry_reset(void) {
     bp__registry_unlock();
 }
 
-/* Fills as much of a caller's struct as it has room for; the first version of the struct is the least. */
 static bp_status copy_info(const bp_library_info *row, bp_library_info *info) {
-    if (!info) {
-        return bp__fail(BP_E_ARGUMENT, "info is NULL; it must point to a bp_library_info");
-    }
-    size_t size = info->struct_size;
-    if (size != sizeof *info) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "info->struct_size is %zu; this version knows %zu (set it to sizeof before the call)", size,
-                        sizeof *info);
-    }
-    *info = *row;
+    BP__TRY(bp__struct_check(info, sizeof *info, "info"));
+    bp__struct_write(info, row, sizeof *row);
     return BP_OK;
 }
 

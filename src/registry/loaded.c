@@ -100,7 +100,8 @@ static void refresh(void) {
 }
 
 int bp_loaded_at(int index, bp_loaded_object *object) {
-    if (index < 0 || !object || object->struct_size != sizeof *object) {
+    bp_loaded_object own;
+    if (index < 0 || !bp__struct_usable(object)) {
         return 0;
     }
     bp__held_error held;
@@ -109,9 +110,10 @@ int bp_loaded_at(int index, bp_loaded_object *object) {
     refresh();
     bool found = index < object_count;
     if (found) {
-        bp__copy_text(object->path, sizeof object->path, objects[index].path);
-        bp__copy_text(object->kind, sizeof object->kind, objects[index].kind);
-        bp__copy_text(object->family, sizeof object->family, objects[index].family);
+        bp__copy_text(own.path, sizeof own.path, objects[index].path);
+        bp__copy_text(own.kind, sizeof own.kind, objects[index].kind);
+        bp__copy_text(own.family, sizeof own.family, objects[index].family);
+        bp__struct_write(object, &own, sizeof own);
     }
     pthread_mutex_unlock(&bp__loaded_mutex);
     bp__error_return(&held);

@@ -1,0 +1,61 @@
+/* struct.c - structs of the interface that a program may have been compiled with in another version.
+ *
+ * They begin with their size, as the program knows it, and grow at their end only. A smaller one leaves out what has
+ * been added since, and means its default. A larger one is of a later version: what this one does not know must be
+ * zero, which is the default there. */
+#include "base/base.h"
+
+#include <string.h>
+
+/* No struct of the interface is larger; what says that it is has not been set. */
+#define LARGEST 16384
+
+static size_t size_of(const void *given) {
+    size_t size;
+    memcpy(&size, given, sizeof size);
+    return size;
+}
+
+bool bp__struct_usable(const void *given) {
+    size_t size = given ? size_of(given) : 0;
+    return size > sizeof size && size <= LARGEST && size % 4 == 0;
+}
+
+bp_status bp__struct_check(const void *given, size_t size, const char *name) {
+    if (!given) {
+        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", name);
+    }
+    if (!bp__struct_usable(given)) {
+        return bp__fail(BP_E_ARGUMENT, "%s->struct_size is %zu; it must be the size of the struct (here: %zu)", name,
+                        size_of(given), size);
+    }
+    return BP_OK;
+}
+
+void bp__struct_write(void *given, const void *own, size_t size) {
+    size_t known = size_of(given) < size ? size_of(given) : size;
+    memcpy((char *)given + sizeof known, (const char *)own + sizeof known, known - sizeof known);
+}
+
+const void *bp__struct_read(void *own, size_t size, const void *given, const char *name) {
+    if (bp__struct_check(given, size, name) != BP_OK) {
+        return NULL;
+    }
+    size_t there = size_of(given);
+    if (there == size) {
+        return given;
+    }
+    for (size_t i = size; i < there; i++) {
+        if (((const char *)given)[i] != 0) {
+            bp__fail(BP_E_ARGUMENT,
+                     "%s is of a later version, with %zu bytes, and sets what this version, with %zu, "
+                     "does not know",
+                     name, there, size);
+            return NULL;
+        }
+    }
+    memset(own, 0, size);
+    memcpy(own, given, there < size ? there : size);
+    memcpy(own, &size, sizeof size);
+    return own;
+}
