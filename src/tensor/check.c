@@ -121,7 +121,7 @@ bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_o
 void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high) {
     int64_t below;
     int64_t above;
-    uintptr_t address = (uintptr_t)bp__tensor_data(tensor);
+    uintptr_t address = bp__tensor_position(tensor);
     if (bp__tensor_extent(tensor, "", &below, &above) != BP_OK) {
         below = above = 0; /* only a tensor that was never checked comes here */
     }

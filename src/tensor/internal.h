@@ -27,6 +27,17 @@ static inline char *bp__tensor_data(const DLTensor *tensor) {
     return tensor->data ? (char *)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) : (char *)0;
 }
 
+/* Whether base and offset make an address. Elsewhere a base is a handle, and only offsets into the same one compare. */
+static inline bool bp__tensor_has_address(const DLTensor *tensor) {
+    DLDeviceType type = tensor->device.device_type;
+    return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU;
+}
+
+/* Where the first element lies: its address, or its offset into the handle. */
+static inline uintptr_t bp__tensor_position(const DLTensor *tensor) {
+    return bp__tensor_has_address(tensor) ? (uintptr_t)bp__tensor_data(tensor) : (uintptr_t)tensor->byte_offset;
+}
+
 /* Stride of a dimension in elements, also where strides is NULL. Sizes of 0 count as 1 in compact strides. */
 void bp__tensor_strides(const DLTensor *tensor, int64_t *strides);
 

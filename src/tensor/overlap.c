@@ -84,6 +84,10 @@ static bool reachable(search *s, int at, int64_t distance) {
 
 bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b) {
     uintptr_t a_low, a_high, b_low, b_high;
+    bool addresses = bp__tensor_has_address(a) && bp__tensor_has_address(b);
+    if (!addresses && (a->data != b->data || a->device.device_type != b->device.device_type)) {
+        return false;
+    }
     bp__tensor_span(a, &a_low, &a_high);
     bp__tensor_span(b, &b_low, &b_high);
     if (a_low == a_high || b_low == b_high || a_high <= b_low || b_high <= a_low) {
@@ -101,5 +105,5 @@ bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b) {
         s.reach_low[i] = s.reach_low[i + 1] + s.steps[i].low * s.steps[i].stride;
         s.reach_high[i] = s.reach_high[i + 1] + s.steps[i].high * s.steps[i].stride;
     }
-    return reachable(&s, 0, (int64_t)((uintptr_t)bp__tensor_data(a) - (uintptr_t)bp__tensor_data(b)));
+    return reachable(&s, 0, (int64_t)(bp__tensor_position(a) - bp__tensor_position(b)));
 }

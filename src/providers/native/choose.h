@@ -58,9 +58,9 @@ void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view
                         const bp__native_prepacked *prepacked, int threads, void *scratch,
                         void (*parallel)(int threads, int count, bp_task task, void *context));
 
-/* Packs V, or S, as a whole. */
+/* Packs V, or S, as a whole, for runs on so many threads. */
 size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v);
-void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, void *to);
+void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to);
 
 /* ---- run.c ---- */
 bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,

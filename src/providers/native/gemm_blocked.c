@@ -213,17 +213,32 @@ size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__nat
     return cache_lines(length * view->k * (int64_t)kernels->packed);
 }
 
-/* All of the summation block, then the next one. */
-void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, void *to) {
+/* The strips of V as tile_task() packs them, each followed by the next: how the panels at the end of a strip are cut
+ * depends on where it ends. */
+static void prepack_v(pass *w, char *panels) {
+    const bp__native_view *view = w->view;
+    for (w->p0 = 0; w->p0 < view->p; w->p0 += p_block(w->kernels, view->p)) {
+        w->p = least(view->p - w->p0, p_block(w->kernels, view->p));
+        cut_into_tiles(w);
+        for (int64_t p = 0; p < w->p; p += w->p_tile) {
+            w->kernels->pack_v(panels + (w->p0 + p) * w->k * (int64_t)w->kernels->packed,
+                               at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels), view->v_p,
+                               view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
+        }
+    }
+}
+
+/* One summation block after the other, all panels of each. */
+void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to) {
+    pass w = {.kernels = kernels, .view = view, .threads = threads, .q = least(view->q, q_block(kernels))};
     int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
-    for (int64_t k0 = 0; k0 < view->k; k0 += kernels->k_block) {
-        int64_t k = least(view->k - k0, kernels->k_block);
-        char *panels = (char *)to + k0 * length * (int64_t)kernels->packed;
+    for (w.k0 = 0; w.k0 < view->k; w.k0 += kernels->k_block) {
+        char *panels = (char *)to + w.k0 * length * (int64_t)kernels->packed;
+        w.k = least(view->k - w.k0, kernels->k_block);
         if (v) {
-            kernels->pack_v(panels, at(view->v, k0 * view->v_k, kernels), view->v_p, view->v_k, view->p, k,
-                            view->v_conjugate);
+            prepack_v(&w, panels);
         } else {
-            kernels->pack_s(panels, at(view->s, k0 * view->s_k, kernels), view->s_q, view->s_k, view->q, k,
+            kernels->pack_s(panels, at(view->s, w.k0 * view->s_k, kernels), view->s_q, view->s_k, view->q, w.k,
                             view->s_conjugate);
         }
     }

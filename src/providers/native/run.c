@@ -146,7 +146,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
         plan->host->release(panels);
         return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed operand", bytes);
     }
-    bp__native_prepack(plan->kernels, &view, is_v, panels);
+    bp__native_prepack(plan->kernels, &view, is_v, plan->split_items ? 1 : plan->threads, panels);
     *p = (packed){.base = {.struct_size = sizeof p->base, .size = bytes, .destroy = destroy_packed},
                   .host = plan->host,
                   .panels = panels};

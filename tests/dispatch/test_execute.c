@@ -1,0 +1,261 @@
+/* test_execute.c - bp_execute: factors, workspaces of the caller's, offsets, refusals; and what a plan says that it
+ * needs. The reference of each run is the same operation through its one-shot call. */
+#include "backplane.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SIDE = 70, ELEMENTS = SIDE * SIDE, GUARD = 64 };
+static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
+
+static void fill(void) {
+    for (int i = 0; i < ELEMENTS; i++) {
+        a[i] = (i * 37 % 101) / 16.0 - 3;
+        b[i] = (i * 53 % 97) / 8.0 - 6;
+        c[i] = expected[i] = i % 13;
+    }
+}
+
+static void views(bp_view v[3]) {
+    bp_view_matrix(&v[0], a, BP_F64, SIDE, SIDE);
+    bp_view_matrix(&v[1], b, BP_F64, SIDE, SIDE);
+    bp_view_matrix(&v[2], c, BP_F64, SIDE, SIDE);
+}
+
+static bp_plan *product_plan(const char *settings, const bp_scalar *alpha, const bp_scalar *beta) {
+    bp_view v[3];
+    bp_options *options;
+    bp_plan *plan;
+    views(v);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(
+        bp_gemm_plan(&plan, options, BP_AS_IS, BP_AS_IS, alpha, &v[0].tensor, &v[1].tensor, beta, &v[2].tensor), BP_OK);
+    bp_options_free(options);
+    return plan;
+}
+
+static size_t workspace_of(const bp_plan *plan) {
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    return info.workspace;
+}
+
+/* A workspace of exactly so many bytes, between guards. */
+static char *guarded(size_t size) {
+    char *block = aligned_alloc(64, (size + 2 * GUARD + 63) / 64 * 64);
+    assert_non_null(block);
+    memset(block, 0x5A, size + 2 * GUARD);
+    return block;
+}
+
+static void check_guards(char *block, size_t size) {
+    for (int i = 0; i < GUARD; i++) {
+        assert_int_equal(block[i], 0x5A);
+        assert_int_equal(block[GUARD + size + (size_t)i], 0x5A);
+    }
+    free(block);
+}
+
+static void factors_are_those_of_the_call(void **state) {
+    (void)state;
+    const bp_scalar factors[2] = {{2, 0}, {-1, 0}};
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    bp_view v[3];
+    bp_plan *plan = product_plan("blas.preferred=native", &factors[0], &factors[1]);
+    fill();
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "scalars"));
+    assert_memory_equal(c, expected, sizeof c);
+    bp_exec exec = {.struct_size = sizeof exec, .scalars = factors};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    views(v);
+    v[2].tensor.data = expected;
+    assert_int_equal(
+        bp_gemm_with(NULL, BP_AS_IS, BP_AS_IS, &factors[0], &v[0].tensor, &v[1].tensor, &factors[1], &v[2].tensor),
+        BP_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        assert_true(fabs(c[i] - expected[i]) < 1e-9);
+    }
+    bp_plan_release(plan);
+}
+
+/* Base and offset are one address. */
+static void offsets_count(void **state) {
+    (void)state;
+    static double memory[3 * ELEMENTS];
+    bp_plan *plan = product_plan("blas.preferred=native", NULL, NULL);
+    fill();
+    memcpy(memory, a, sizeof a);
+    memcpy(memory + ELEMENTS, b, sizeof b);
+    const bp_operand apart[] = {{a, 0}, {b, 0}, {c, 0}};
+    const bp_operand together[] = {{memory, 0}, {memory, sizeof a}, {memory, 2 * sizeof a}};
+    assert_int_equal(bp_execute(plan, apart, NULL), BP_OK);
+    assert_int_equal(bp_execute(plan, together, NULL), BP_OK);
+    assert_memory_equal(memory + 2 * ELEMENTS, c, sizeof c);
+    bp_plan_release(plan);
+}
+
+/* With a workspace of exactly the bytes that the plan tells, the same bits, and nothing written beside it. */
+static void run_both_ways(const bp_plan *plan, const bp_operand *operands, void *result, size_t bytes) {
+    size_t size = workspace_of(plan);
+    char *block = guarded(size);
+    void *first = malloc(bytes);
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    memcpy(first, result, bytes);
+    memset(result, 0, bytes);
+    bp_exec exec = {.struct_size = sizeof exec, .workspace = {block, GUARD}, .workspace_size = size};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    assert_memory_equal(result, first, bytes);
+    check_guards(block, size);
+    if (size > 0) {
+        block = guarded(size);
+        exec = (bp_exec){.struct_size = sizeof exec, .workspace = {block, GUARD}, .workspace_size = size - 1};
+        assert_int_equal(bp_execute(plan, operands, &exec), BP_E_ARGUMENT);
+        assert_non_null(strstr(bp_last_error(), "workspace"));
+        exec = (bp_exec){.struct_size = sizeof exec, .workspace = {block, GUARD + 8}, .workspace_size = size};
+        assert_int_equal(bp_execute(plan, operands, &exec), BP_E_ARGUMENT);
+        assert_non_null(strstr(bp_last_error(), "aligned"));
+        free(block);
+    }
+    free(first);
+}
+
+static void products_run_in_a_given_workspace(void **state) {
+    (void)state;
+    static const char *const ways[] = {"blas.preferred=native:packed, num_threads=1",
+                                       "blas.preferred=native:packed, num_threads=2", "blas.preferred=native:small"};
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    fill();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        bp_plan *plan = product_plan(ways[i], NULL, NULL);
+        assert_true(i == 2 || workspace_of(plan) > 0);
+        run_both_ways(plan, operands, c, sizeof c);
+        bp_plan_release(plan);
+    }
+}
+
+static void simulated_products_run_in_a_given_workspace(void **state) {
+    (void)state;
+    static float x[ELEMENTS], y[ELEMENTS], z[ELEMENTS];
+    const bp_operand operands[] = {{x, 0}, {y, 0}, {z, 0}};
+    bp_view v[3];
+    bp_options *options;
+    bp_plan *plan;
+    for (int i = 0; i < ELEMENTS; i++) {
+        x[i] = (float)(i % 31) / 7;
+        y[i] = (float)(i % 29) / 3;
+    }
+    bp_view_matrix(&v[0], x, BP_F32, SIDE, SIDE);
+    bp_view_matrix(&v[1], y, BP_F32, SIDE, SIDE);
+    bp_view_matrix(&v[2], z, BP_F32, SIDE, SIDE);
+    assert_int_equal(bp_options_new(&options, "simulate.bf16=true, blas.preferred=native:packed"), BP_OK);
+    assert_int_equal(bp_matmul_plan(&plan, options, &v[0].tensor, &v[1].tensor, &v[2].tensor), BP_OK);
+    assert_true(workspace_of(plan) >= 2 * sizeof x);
+    run_both_ways(plan, operands, z, sizeof z);
+    bp_plan_release(plan);
+    bp_options_free(options);
+}
+
+/* Transforms of input that is padded first, whole spectra, and plain ones. */
+static void transforms_run_in_a_given_workspace(void **state) {
+    (void)state;
+    static double in[40 * 50], out[2 * 64 * 60];
+    const int64_t shape[] = {40, 50}, sizes[] = {64, 60}, whole[] = {64, 60};
+    bp_view v, w;
+    bp_plan *plan;
+    for (int i = 0; i < 40 * 50; i++) {
+        in[i] = i % 17 - 8;
+    }
+    bp_view_init(&v, in, BP_F64, 2, shape, NULL);
+    bp_view_init(&w, out, BP_C128, 2, whole, NULL);
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = 2, .s = sizes};
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, "fft.preferred=native"), BP_OK);
+    assert_int_equal(bp_fft_plan(&plan, options, &call, &v.tensor, &w.tensor), BP_OK);
+    assert_true(workspace_of(plan) >= 64 * 60 * sizeof(double));
+    const bp_operand operands[] = {{in, 0}, {out, 0}};
+    run_both_ways(plan, operands, out, sizeof out);
+    bp_plan_release(plan);
+    bp_options_free(options);
+}
+
+static void contractions_run_in_a_given_workspace(void **state) {
+    (void)state;
+    bp_view v[3];
+    views(v);
+    const DLTensor *tensors[] = {&v[0].tensor, &v[1].tensor, &v[0].tensor};
+    bp_einsum_call call = {.struct_size = sizeof call, .expression = "ij,jk,kl->il", .count = 3, .operands = tensors};
+    bp_plan *plan;
+    fill();
+    assert_int_equal(bp_einsum_plan(&plan, NULL, &call, &v[2].tensor), BP_OK);
+    assert_true(workspace_of(plan) >= sizeof c);
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {a, 0}, {c, 0}};
+    run_both_ways(plan, operands, c, sizeof c);
+    bp_plan_release(plan);
+}
+
+static void linear_algebra_runs_in_a_given_workspace(void **state) {
+    (void)state;
+    enum { ITEMS = 50, N = 6 };
+    static double matrices[ITEMS * N * N], inverses[ITEMS * N * N];
+    const int64_t shape[] = {ITEMS, N, N};
+    bp_view v, w;
+    bp_plan *plan;
+    for (int i = 0; i < ITEMS * N * N; i++) {
+        matrices[i] = (i % (N * N)) % (N + 1) == 0 ? 9 + i % 5 : (i * 7 % 11) / 11.0;
+    }
+    bp_view_init(&v, matrices, BP_F64, 3, shape, NULL);
+    bp_view_init(&w, inverses, BP_F64, 3, shape, NULL);
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&v.tensor, &w.tensor}};
+    assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
+    assert_true(workspace_of(plan) > 0);
+    const bp_operand operands[BP_LINALG_OPERANDS] = {{matrices, 0}, {inverses, 0}};
+    run_both_ways(plan, operands, inverses, sizeof inverses);
+    bp_plan_release(plan);
+}
+
+static void wrong_arguments_are_refused(void **state) {
+    (void)state;
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    bp_plan *plan = product_plan("blas.preferred=native", NULL, NULL);
+    fill();
+    assert_int_equal(bp_execute(NULL, operands, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_execute(plan, NULL, NULL), BP_E_ARGUMENT);
+    bp_exec exec = {.struct_size = 4};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "struct_size"));
+    exec = (bp_exec){.struct_size = sizeof exec, .queue = (bp_queue *)(void *)&exec};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_E_UNSUPPORTED);
+    assert_non_null(strstr(bp_last_error(), "queue"));
+    assert_memory_equal(c, expected, sizeof c);                    /* nothing has run */
+    exec = (bp_exec){.struct_size = offsetof(bp_exec, workspace)}; /* an earlier version's, that had no more */
+    exec.workspace_size = 1;
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    bp_plan_release(plan);
+}
+
+static int reset(void **state) {
+    (void)state;
+    return bp_reset() == BP_OK ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_are_those_of_the_call),
+        cmocka_unit_test(offsets_count),
+        cmocka_unit_test(products_run_in_a_given_workspace),
+        cmocka_unit_test(simulated_products_run_in_a_given_workspace),
+        cmocka_unit_test(transforms_run_in_a_given_workspace),
+        cmocka_unit_test(contractions_run_in_a_given_workspace),
+        cmocka_unit_test(linear_algebra_runs_in_a_given_workspace),
+        cmocka_unit_test(wrong_arguments_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, reset);
+}
