@@ -47,20 +47,16 @@ static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
 
 /* The caller's exec, which may be of an earlier version and leave things out, made whole. */
 static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *exec) {
-    *whole = plain;
-    if (exec) {
-        if (exec->struct_size < sizeof exec->struct_size) {
-            return bp__fail(BP_E_ARGUMENT, "bp_execute: exec->struct_size is %zu; set it to sizeof(bp_exec)",
-                            exec->struct_size);
-        }
-        memcpy(whole, exec, exec->struct_size < sizeof *whole ? exec->struct_size : sizeof *whole);
-        whole->struct_size = sizeof *whole;
+    const bp_exec *given = exec ? bp__struct_read(whole, sizeof *whole, exec, "exec") : &plain;
+    if (!given) {
+        return BP_E_ARGUMENT;
     }
+    *whole = *given;
     if (whole->queue) {
         return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: queue must be "
                                           "NULL");
     }
-    if (whole->scalars == NULL || !exec) {
+    if (!whole->scalars || !exec) {
         if (plan->needs_scalars) {
             return bp__fail(BP_E_ARGUMENT,
                             "bp_execute: scalars are missing, but the plan was made for an alpha or beta of its own");
