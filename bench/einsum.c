@@ -31,10 +31,10 @@ typedef struct job {
     int count;
     bp_view operands[MOST_OPERANDS], out;
     const DLTensor *tensors[MOST_OPERANDS];
-    void *addresses[MOST_OPERANDS + 1];
+    bp_operand addresses[MOST_OPERANDS + 1];
     bp_einsum_call call;
     bp_plan *plan, *product;
-    void *matrices[3];
+    bp_operand matrices[3];
 } job;
 
 typedef struct totals {
@@ -93,11 +93,11 @@ static void make_operands(job *j, const char *expression) {
         int length = (int)strcspn(at, ",-");
         make_view(j, &j->operands[j->count], at, length);
         j->tensors[j->count] = &j->operands[j->count].tensor;
-        j->addresses[j->count] = j->operands[j->count].tensor.data;
+        j->addresses[j->count].base = j->operands[j->count].tensor.data;
         at += length + (at[length] == ',');
     }
     make_view(j, &j->out, arrow + 2, (int)strlen(arrow + 2));
-    j->addresses[j->count] = j->out.tensor.data;
+    j->addresses[j->count].base = j->out.tensor.data;
 }
 
 /* How often a label stands between two places. */
@@ -123,8 +123,8 @@ static void make_product(job *j, const char *expression) {
     const int64_t shapes[3][3] = {
         {shape[0], shape[1], shape[3]}, {shape[0], shape[3], shape[2]}, {shape[0], shape[1], shape[2]}};
     for (int i = 0; i < 3; i++) {
-        j->matrices[i] = memory(j->dtype, shapes[i][0] * shapes[i][1] * shapes[i][2]);
-        if (bp_view_init(&views[i], j->matrices[i], j->dtype, 3, shapes[i], NULL) != BP_OK) {
+        j->matrices[i].base = memory(j->dtype, shapes[i][0] * shapes[i][1] * shapes[i][2]);
+        if (bp_view_init(&views[i], j->matrices[i].base, j->dtype, 3, shapes[i], NULL) != BP_OK) {
             die("bp_view_init");
         }
     }
@@ -135,8 +135,8 @@ static void make_product(job *j, const char *expression) {
 
 static void run_plan(void *context) {
     const job *j = context;
-    if (bp_plan_execute(j->plan, j->addresses) != BP_OK) {
-        die("bp_plan_execute");
+    if (bp_execute(j->plan, j->addresses, NULL) != BP_OK) {
+        die("bp_execute");
     }
 }
 
@@ -149,8 +149,8 @@ static void run_call(void *context) {
 
 static void run_product(void *context) {
     const job *j = context;
-    if (bp_plan_run(j->product, j->matrices[0], j->matrices[1], j->matrices[2], NULL) != BP_OK) {
-        die("bp_plan_run");
+    if (bp_execute(j->product, j->matrices, NULL) != BP_OK) {
+        die("bp_execute");
     }
 }
 
@@ -176,10 +176,10 @@ static void show_parts(const bp_plan *plan) {
 
 static void release(job *j) {
     for (int i = 0; i <= j->count; i++) {
-        free(j->addresses[i]);
+        free(j->addresses[i].base);
     }
     for (int i = 0; i < 3; i++) {
-        free(j->matrices[i]);
+        free(j->matrices[i].base);
     }
     bp_plan_release(j->plan);
     bp_plan_release(j->product);

@@ -74,9 +74,9 @@ static void run_fftw(void *context) {
 
 static void run_plan(void *context) {
     const job *j = context;
-    void *operands[] = {j->in->data, j->out->data};
-    if (bp_plan_execute(j->plan, operands) != BP_OK) {
-        die("bp_plan_execute");
+    const bp_operand operands[] = {{j->in->data, 0}, {j->out->data, 0}};
+    if (bp_execute(j->plan, operands, NULL) != BP_OK) {
+        die("bp_execute");
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct job {
 
 static void run(void *context) {
     job *j = context;
-    bp_plan_run(j->plan, j->a, j->b, j->c, NULL);
+    bp_execute(j->plan, (bp_operand[]){{j->a, 0}, {j->b, 0}, {j->c, 0}}, NULL);
 }
 
 static const int64_t shapes[][3] = {

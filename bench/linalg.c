@@ -31,7 +31,7 @@ typedef struct job {
     void (*routine[2])(void);
     bp_plan *plan;
     bp_linalg_call call;
-    void *operands[BP_LINALG_OPERANDS];
+    bp_operand operands[BP_LINALG_OPERANDS];
     const struct operation *operation;
 } job;
 
@@ -145,8 +145,8 @@ static void run_direct(void *context) {
 
 static void run_plan(void *context) {
     const job *j = context;
-    if (bp_plan_execute(j->plan, j->operands) != BP_OK) {
-        die("bp_plan_execute");
+    if (bp_execute(j->plan, j->operands, NULL) != BP_OK) {
+        die("bp_execute");
     }
 }
 
@@ -217,7 +217,7 @@ static void set_operand(job *j, int index, void *data) {
         die("bp_view_init");
     }
     j->call.operand[index] = &views[index].tensor;
-    j->operands[index] = data;
+    j->operands[index].base = data;
 }
 
 static void describe(const bp_plan *plan, char *text, size_t size) {

@@ -52,7 +52,7 @@ static void run_library(void *context) {
 
 static void run_native(void *context) {
     const job *j = context;
-    bp_plan_run(j->plan, j->a, j->b, j->c, NULL);
+    bp_execute(j->plan, (bp_operand[]){{j->a, 0}, {j->b, 0}, {j->c, 0}}, NULL);
 }
 
 static void open_library(const char *name) {

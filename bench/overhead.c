@@ -28,7 +28,7 @@ static void direct(void *context) {
 }
 
 static void held(void *context) {
-    bp_plan_run(((job *)context)->plan, memory[0], memory[1], memory[2], NULL);
+    bp_execute(((job *)context)->plan, (bp_operand[]){{memory[0], 0}, {memory[1], 0}, {memory[2], 0}}, NULL);
 }
 
 static void one_shot(void *context) {

@@ -79,7 +79,7 @@ static int chain(void) {
         return failed("planning");
     }
     show(plan);
-    bp_status status = bp_plan_execute(plan, (void *[]){a, b, v, out});
+    bp_status status = bp_execute(plan, (bp_operand[]){{a, 0}, {b, 0}, {v, 0}, {out, 0}}, NULL);
     bp_plan_release(plan);
     if (status != BP_OK) {
         return failed("running the plan");

@@ -44,7 +44,7 @@ int main(void) {
     double largest = 0;
     for (int round = 0; round < ROUNDS; round++) {
         scale_to_unit_length(vector);
-        if (bp_plan_run(plan, matrix, vector, image, NULL) != BP_OK) {
+        if (bp_execute(plan, (bp_operand[]){{matrix, 0}, {vector, 0}, {image, 0}}, NULL) != BP_OK) {
             fprintf(stderr, "running: %s\n", bp_last_error());
             bp_plan_release(plan);
             return 1;

@@ -75,10 +75,14 @@ static void one_slice(void *context, int slice) {
 }
 
 /* Called through the plan, often and by several threads at once: so nothing in the plan changes. */
-static bp_status kahan_run_plan(const bp_prepared *self, const void *a, const void *b, void *c,
-                                const bp_scalar *scalars) {
+static bp_status kahan_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const kahan_plan *plan = (const kahan_plan *)self;
-    kahan_run run = {plan, a, b, c, scalars ? scalars[0].re : 1, scalars ? scalars[1].re : 0};
+    kahan_run run = {.plan = plan,
+                     .a = bp_operand_address(&operands[0]),
+                     .b = bp_operand_address(&operands[1]),
+                     .c = bp_operand_address(&operands[2]),
+                     .alpha = exec->scalars[0].re,
+                     .beta = exec->scalars[1].re};
     if (plan->slices > 0) {
         plan->host->parallel(plan->threads, plan->slices, one_slice, &run);
     }
@@ -89,9 +93,10 @@ static void kahan_destroy(bp_prepared *self) {
     ((kahan_plan *)self)->host->release(self);
 }
 
-/* Prepares a problem that accept() took. Memory comes from the host, as do all services that a provider needs. */
+/* Prepares an offer that accept() made. Memory comes from the host, as do all services that a provider needs. */
 static bp_status kahan_plan_problem(void *instance, const bp_problem *problem, const bp_verdict *verdict,
-                                    bp_prepared **prepared) {
+                                    const void *found, bp_prepared **prepared) {
+    (void)found; /* we gave nothing along with the offer: the verdict tells all that we need */
     const bp_host *host = instance;
     kahan_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
@@ -100,27 +105,33 @@ static bp_status kahan_plan_problem(void *instance, const bp_problem *problem, c
     const bp_gemm_problem *g = &problem->of.gemm;
     int64_t rows = g->m * g->batch;
     int64_t slices = rows < 4 * (int64_t)verdict->threads ? rows : 4 * (int64_t)verdict->threads;
-    *plan = (kahan_plan){{kahan_run_plan, kahan_destroy}, host, *g, verdict->threads, g->n > 0 ? (int)slices : 0};
+    *plan = (kahan_plan){
+        .prepared = {.struct_size = sizeof plan->prepared, .enqueue = kahan_enqueue, .destroy = kahan_destroy},
+        .host = host,
+        .gemm = *g,
+        .threads = verdict->threads,
+        .slices = g->n > 0 ? (int)slices : 0};
     *prepared = &plan->prepared;
     return BP_OK;
 }
 
 /* Says whether we can run a problem, what we promise about the result, and about how long it takes. Looks at no data.
  */
-static void kahan_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+static void kahan_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
+    bp_verdict verdict = BP_VERDICT_INIT; /* accepted, unless we say otherwise */
     if (problem->op != BP_OP_GEMM) {
-        verdict->reason = BP_REASON_OP;
+        verdict.reason = BP_REASON_OP;
     } else if (problem->dtype != BP_F64) {
-        verdict->reason = BP_REASON_DTYPE; /* Backplane has a sentence for each reason; `text` could add to it */
+        verdict.reason = BP_REASON_DTYPE; /* Backplane has a sentence for each reason; `text` could add to it */
     } else {
         const bp_gemm_problem *g = &problem->of.gemm;
-        verdict->reason = BP_REASON_ACCEPTED;
-        verdict->algorithm = "compensated dot";
-        verdict->notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_ACCUMULATES_F64 | BP_NOTE_PROPAGATES_NAN;
-        verdict->threads = problem->policy.threads;
-        verdict->cost_ns = 5.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch / verdict->threads;
+        verdict.algorithm = "compensated dot";
+        verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_ACCUMULATES_F64 | BP_NOTE_PROPAGATES_NAN;
+        verdict.threads = problem->policy.threads;
+        verdict.cost_ns = 5.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch / verdict.threads;
     }
+    offers->add(offers, &verdict, NULL, 0); /* one algorithm, one offer */
 }
 
 /* Makes an instance. We drive no library and keep nothing, so the host's table itself serves as ours. */

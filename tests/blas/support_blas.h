@@ -4,6 +4,7 @@
 #define BP_TESTS_BLAS_SUPPORT_H
 
 #include "providers/blas/blas.h"
+#include "support/offers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,11 +63,16 @@ typedef struct test_product {
     size_t shift; /* bytes that every operand's address is off 64; a multiple of the element's real part */
 } test_product;
 
-/* Makes the plan, runs it on fresh random data, checks every element within its error bound and that nothing else was
- * written; fails the test with a description otherwise. Returns false where the library refused, with its verdict. */
+/* Plans every accepted offer, runs it on random data, checks every element within its error bound and that nothing else
+ * was written; fails the test with a description otherwise. Returns false where the library refused. The verdict is
+ * that of the first accepted offer, else of the first refusal. */
 bool test_run_product(void *instance, const test_product *product, bp_verdict *verdict);
 
-/* As above, giving the bits of C instead of checking them: `size` bytes at most. The same seed gives the same data. */
+/* The same for the offer of one algorithm; fails the test where there is none. */
+void test_run_algorithm(void *instance, const test_product *product, const char *algorithm);
+
+/* Gives the bits of C instead of checking them, of every accepted offer: the same room for each, `size` bytes at most.
+ * Returns how many of `bits` are used. The same seed gives the same data. */
 size_t test_bits_of_product(void *instance, const test_product *product, unsigned seed, void *bits, size_t size);
 
 bp_problem test_problem(const test_product *product);

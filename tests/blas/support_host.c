@@ -92,24 +92,25 @@ static void count_fork(void) {
 }
 
 static bp_host host;
+static const bp_machine_info machine = {
+    .struct_size = sizeof machine, .l3_bytes = 32 << 20, .usable_cpus = TEST_PROCESSORS};
 
 static void make_host(void) {
     pthread_key_create(&scratch_key, free);
     pthread_atfork(NULL, NULL, count_fork);
-    host =
-        (bp_host){.abi = BP_PROVIDER_ABI,
-                  .struct_size = sizeof host,
-                  .allocate = allocate,
-                  .release = release,
-                  .scratch = scratch,
-                  .fail = keep_failure,
-                  .warn = warn,
-                  .open_library = open_library,
-                  .symbol = symbol,
-                  .copy_matrix = bp__copy_matrix,
-                  .machine = {.struct_size = sizeof host.machine, .l3_bytes = 32 << 20, .usable_cpus = TEST_PROCESSORS},
-                  .hardware = BP_CAPABILITY_AVX2,
-                  .fork_count = &forks};
+    host = (bp_host){.abi = BP_PROVIDER_ABI,
+                     .struct_size = sizeof host,
+                     .allocate = allocate,
+                     .release = release,
+                     .scratch = scratch,
+                     .fail = keep_failure,
+                     .warn = warn,
+                     .open_library = open_library,
+                     .symbol = symbol,
+                     .copy_matrix = bp__copy_matrix,
+                     .machine = &machine,
+                     .hardware = BP_CAPABILITY_AVX2,
+                     .fork_count = &forks};
 }
 
 const bp_host *test_host(void) {

@@ -147,57 +147,67 @@ bp_problem test_problem(const test_product *p) {
 
 typedef struct trial {
     operand a, b, c;
-    char *before; /* the block of C as it was */
+    char *fresh;  /* the block of C as it is before a run */
+    char *before; /* the same, less what has been checked */
     bp_scalar scalars[2];
+    bp_problem problem;
 } trial;
 
-static bool run(void *instance, const test_product *p, unsigned seed, trial *t, bp_verdict *verdict) {
+static int64_t items_of(const test_product *p) {
+    return (p->batch[0] > 0 ? p->batch[0] : 1) * (p->batch[1] > 0 ? p->batch[1] : 1);
+}
+
+/* What must not be read is NaN. */
+static void poison(operand *c, const test_product *p) {
+    int64_t inner = p->batch[1] > 0 ? p->batch[1] : 1, size = size_of(p->dtype);
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            for (int64_t q = 0; q < items_of(p); q++) {
+                memset((char *)(uintptr_t)address(c, size, i, j, q / inner, q % inner), 0xff, (size_t)size);
+            }
+        }
+    }
+}
+
+static void make_trial(trial *t, const test_product *p, unsigned seed) {
     memset(t, 0, sizeof *t);
     make_operand(&t->a, p, p->a, p->m, p->k, p->broadcast_a, &seed);
     make_operand(&t->b, p, p->b, p->k, p->n, p->broadcast_b, &seed);
     make_operand(&t->c, p, p->c, p->m, p->n, false, &seed);
-    t->before = malloc(t->c.size);
-    assert_non_null(t->before);
-    if (p->beta == 0) { /* what must not be read is poison */
-        for (int64_t i = 0; i < p->m; i++) {
-            for (int64_t j = 0; j < p->n; j++) {
-                for (int64_t q = 0; q < (p->batch[0] > 0 ? p->batch[0] : 1) * (p->batch[1] > 0 ? p->batch[1] : 1);
-                     q++) {
-                    int64_t inner = p->batch[1] > 0 ? p->batch[1] : 1, size = size_of(p->dtype);
-                    char *at = (char *)(uintptr_t)address(&t->c, size, i, j, q / inner, q % inner);
-                    memset(at, 0xff, (size_t)size);
-                }
-            }
-        }
+    if (p->beta == 0) {
+        poison(&t->c, p);
     }
-    memcpy(t->before, t->c.block, t->c.size);
+    t->fresh = malloc(t->c.size);
+    t->before = malloc(t->c.size);
+    assert_non_null(t->fresh);
+    assert_non_null(t->before);
+    memcpy(t->fresh, t->c.block, t->c.size);
     t->scalars[0] = scalar_of(p->dtype, p->alpha);
     t->scalars[1] = scalar_of(p->dtype, p->beta);
-    bp_problem problem;
-    describe(&problem, p, &t->a, &t->b, &t->c);
-    *verdict = (bp_verdict){.struct_size = sizeof *verdict};
-    bp_provider_blas.accept(instance, &problem, verdict);
-    if (verdict->reason != BP_REASON_ACCEPTED) {
-        return false;
-    }
+    describe(&t->problem, p, &t->a, &t->b, &t->c);
+}
+
+static void run_offer(trial *t, const test_offers *offers, int index) {
+    const char *algorithm = offers->of[index].verdict.algorithm;
     bp_prepared *prepared = NULL;
-    bp_status status = bp_provider_blas.plan(instance, &problem, verdict, &prepared);
+    memcpy(t->c.block, t->fresh, t->c.size);
+    memcpy(t->before, t->fresh, t->c.size);
+    bp_status status = test_offers_plan(offers, index, &t->problem, &prepared);
     if (status != BP_OK) {
-        fail_msg("plan: %s: %s", bp_status_name(status), test_error);
+        fail_msg("plan of '%s': %s: %s", algorithm, bp_status_name(status), test_error);
     }
-    bool plain = p->alpha == 1 && p->beta == 0;
-    status = prepared->run(prepared, t->a.origin, t->b.origin, t->c.origin, plain ? NULL : t->scalars);
+    status = test_enqueue(prepared, (void *[]){t->a.origin, t->b.origin, t->c.origin}, 3, t->scalars);
     prepared->destroy(prepared);
     if (status != BP_OK) {
-        fail_msg("run: %s: %s", bp_status_name(status), test_error);
+        fail_msg("run of '%s': %s: %s", algorithm, bp_status_name(status), test_error);
     }
-    return true;
 }
 
 static void discard(trial *t) {
     free(t->a.block);
     free(t->b.block);
     free(t->c.block);
+    free(t->fresh);
     free(t->before);
 }
 
@@ -211,7 +221,8 @@ static wide conjugated(wide value, bool conjugate) {
 }
 
 /* Checks one element and marks it in the old block as seen, so that what is left must be unchanged. */
-static void check_element(const test_product *p, trial *t, int64_t i, int64_t j, int64_t x, int64_t y) {
+static void check_element(const test_product *p, trial *t, const char *algorithm, int64_t i, int64_t j, int64_t x,
+                          int64_t y) {
     int64_t size = size_of(p->dtype);
     const char *at = address(&t->c, size, i, j, x, y);
     char *old = t->before + (at - t->c.block);
@@ -239,51 +250,92 @@ static void check_element(const test_product *p, trial *t, int64_t i, int64_t j,
     long double bound = (long double)(p->k + 4) * unit * magnitude * (is_complex(p->dtype) ? 2 : 1);
     wide got = load(p->dtype, at);
     if (!(cabsl(got - expected) <= bound)) {
-        fail_msg("%s %ldx%ldx%ld layouts %d %d %d conjugates %d %d alpha %g beta %g batch %ldx%ld, element (%ld,%ld) "
-                 "of item "
-                 "(%ld,%ld): got %Lg%+Lgi, not %Lg%+Lgi, bound %Lg",
-                 bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k, (int)p->a, (int)p->b, (int)p->c,
-                 p->conjugate_a, p->conjugate_b, p->alpha, p->beta, (long)p->batch[0], (long)p->batch[1], (long)i,
-                 (long)j, (long)x, (long)y, creall(got), cimagl(got), creall(expected), cimagl(expected), bound);
+        fail_msg(
+            "'%s': %s %ldx%ldx%ld layouts %d %d %d conjugates %d %d alpha %g beta %g batch %ldx%ld, element (%ld,%ld) "
+            "of item "
+            "(%ld,%ld): got %Lg%+Lgi, not %Lg%+Lgi, bound %Lg",
+            algorithm, bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k, (int)p->a, (int)p->b, (int)p->c,
+            p->conjugate_a, p->conjugate_b, p->alpha, p->beta, (long)p->batch[0], (long)p->batch[1], (long)i, (long)j,
+            (long)x, (long)y, creall(got), cimagl(got), creall(expected), cimagl(expected), bound);
     }
     memcpy(old, at, (size_t)size);
 }
 
-bool test_run_product(void *instance, const test_product *p, bp_verdict *verdict) {
-    trial t;
-    if (!run(instance, p, 7, &t, verdict)) {
-        discard(&t);
-        return false;
-    }
-    for (int64_t x = 0; x < (p->batch[0] > 0 ? p->batch[0] : 1); x++) {
-        for (int64_t y = 0; y < (p->batch[1] > 0 ? p->batch[1] : 1); y++) {
-            for (int64_t i = 0; i < p->m; i++) {
-                for (int64_t j = 0; j < p->n; j++) {
-                    check_element(p, &t, i, j, x, y);
-                }
+static void check_trial(const test_product *p, trial *t, const char *algorithm) {
+    int64_t inner = p->batch[1] > 0 ? p->batch[1] : 1;
+    for (int64_t q = 0; q < items_of(p); q++) {
+        for (int64_t i = 0; i < p->m; i++) {
+            for (int64_t j = 0; j < p->n; j++) {
+                check_element(p, t, algorithm, i, j, q / inner, q % inner);
             }
         }
     }
-    if (memcmp(t.before, t.c.block, t.c.size) != 0) {
-        fail_msg("%s %ldx%ldx%ld layouts %d %d %d: memory around C was written", bp_dtype_name(p->dtype), (long)p->m,
-                 (long)p->n, (long)p->k, (int)p->a, (int)p->b, (int)p->c);
+    if (memcmp(t->before, t->c.block, t->c.size) != 0) {
+        fail_msg("'%s': %s %ldx%ldx%ld layouts %d %d %d: memory around C was written", algorithm,
+                 bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k, (int)p->a, (int)p->b, (int)p->c);
     }
+}
+
+/* Every accepted offer, or that of one algorithm; returns how many were run. */
+static int run_offers(void *instance, const test_product *p, const char *algorithm, bp_verdict *verdict) {
+    trial t;
+    test_offers offers;
+    int count = 0;
+    make_trial(&t, p, 7);
+    test_offers_ask(&offers, &bp_provider_blas, instance, &t.problem);
+    *verdict = *test_offers_verdict(&offers);
+    for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
+        const char *own = offers.of[i].verdict.algorithm;
+        if (!algorithm || strcmp(own, algorithm) == 0) {
+            run_offer(&t, &offers, i);
+            check_trial(p, &t, own);
+            count++;
+        }
+    }
+    test_offers_free(&offers);
     discard(&t);
-    return true;
+    return count;
+}
+
+bool test_run_product(void *instance, const test_product *p, bp_verdict *verdict) {
+    return run_offers(instance, p, NULL, verdict) > 0;
+}
+
+void test_run_algorithm(void *instance, const test_product *p, const char *algorithm) {
+    bp_verdict verdict;
+    if (run_offers(instance, p, algorithm, &verdict) != 1) {
+        fail_msg("'%s' is not offered, but '%s': %s", algorithm, verdict.algorithm, verdict.text);
+    }
+}
+
+static size_t copy_bits(const test_product *p, const trial *t, char *bits, size_t size) {
+    size_t element = (size_t)size_of(p->dtype), used = 0;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n && used + element <= size; j++, used += element) {
+            memcpy(bits + used, address(&t->c, (int64_t)element, i, j, 0, 0), element);
+        }
+    }
+    return used;
 }
 
 size_t test_bits_of_product(void *instance, const test_product *p, unsigned seed, void *bits, size_t size) {
     trial t;
-    bp_verdict verdict;
-    if (!run(instance, p, seed, &t, &verdict)) {
-        fail_msg("refused: %s", verdict.text);
+    test_offers offers;
+    size_t used = 0;
+    int accepted = 0;
+    make_trial(&t, p, seed);
+    test_offers_ask(&offers, &bp_provider_blas, instance, &t.problem);
+    for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
+        accepted++;
     }
-    size_t element = (size_t)size_of(p->dtype), used = 0;
-    for (int64_t i = 0; i < p->m; i++) {
-        for (int64_t j = 0; j < p->n && used + element <= size; j++, used += element) {
-            memcpy((char *)bits + used, address(&t.c, (int64_t)element, i, j, 0, 0), element);
-        }
+    if (accepted == 0) {
+        fail_msg("refused: %s", test_offers_verdict(&offers)->text);
     }
+    for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
+        run_offer(&t, &offers, i);
+        used += copy_bits(p, &t, (char *)bits + used, size / (size_t)accepted);
+    }
+    test_offers_free(&offers);
     discard(&t);
     return used;
 }

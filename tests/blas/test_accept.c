@@ -7,8 +7,7 @@
 static bp_verdict judge_row(const bp_library_info *row, const bp_problem *problem) {
     void *instance;
     assert_int_equal(bp_provider_blas.open(test_host(), row, &instance), BP_OK);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_blas.accept(instance, problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_blas, instance, problem);
     bp_provider_blas.close(instance);
     return verdict;
 }

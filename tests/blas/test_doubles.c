@@ -227,8 +227,9 @@ static void test_interfaces(void **state) {
             p.beta = i % 2 ? 0 : 1;
             p.conjugate_a = i % 4 > 1;
             p.conjugate_b = i % 8 > 5;
+            const bool vector = p.m == 1 || p.n == 1;
             expect(instance, &p);
-            assert_int_equal(calls, 1);
+            assert_int_equal(calls, vector ? 2 : 1); /* gemv, and then gemm */
         }
         bp_provider_blas.close(instance);
     }
@@ -255,9 +256,13 @@ static void test_batches_fold(void **state) {
         p.a = cases[i].layout_a;
         p.b = cases[i].layout_b;
         p.c = cases[i].layout_c;
+        const bool folds = cases[i].calls < 12;
         calls = 0;
         expect(instance, &p);
-        assert_int_equal(calls, cases[i].calls);
+        assert_int_equal(calls, cases[i].calls + (folds ? 12 : 0)); /* a folded one is offered product by product too */
+        calls = 0;
+        test_run_algorithm(instance, &p, "gemm per product");
+        assert_int_equal(calls, 12);
     }
     bp_provider_blas.close(instance);
     test_double = NULL;
@@ -271,18 +276,23 @@ static void test_routines(void **state) {
     static const struct {
         int64_t m, n, k;
         double alpha;
-        const char *algorithm;
+        const char *algorithm, *other;
         int calls;
-    } cases[] = {{3, 4, 5, 1, "gemm", 1},  {1, 4, 5, 1, "gemv", 1},          {3, 1, 5, 1, "gemv", 1},
-                 {1, 1, 5, 1, "gemv", 1},  {3, 4, 0, 1, "scale", 0},         {3, 4, 5, 0, "scale", 0},
-                 {1, 1, 0, 1, "scale", 0}, {0, 4, 5, 1, "nothing to do", 0}, {3, 0, 5, 1, "nothing to do", 0}};
+    } cases[] = {{3, 4, 5, 1, "gemm", NULL, 1},         {1, 4, 5, 1, "gemv", "gemm", 1},
+                 {3, 1, 5, 1, "gemv", "gemm", 1},       {1, 1, 5, 1, "gemv", "gemm", 1},
+                 {3, 4, 0, 1, "scale", NULL, 0},        {3, 4, 5, 0, "scale", NULL, 0},
+                 {1, 1, 0, 1, "scale", NULL, 0},        {0, 4, 5, 1, "nothing to do", NULL, 0},
+                 {3, 0, 5, 1, "nothing to do", NULL, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bp_verdict verdict;
         test_product p = {.dtype = BP_C128, .m = cases[i].m, .n = cases[i].n, .k = cases[i].k, .alpha = cases[i].alpha};
-        calls = 0;
         assert_true(test_run_product(instance, &p, &verdict));
         assert_string_equal(verdict.algorithm, cases[i].algorithm);
-        assert_int_equal(calls, cases[i].calls);
+        for (int other = 0; other < (cases[i].other ? 2 : 1); other++) {
+            calls = 0;
+            test_run_algorithm(instance, &p, other ? cases[i].other : cases[i].algorithm);
+            assert_int_equal(calls, cases[i].calls);
+        }
     }
     bp_provider_blas.close(instance);
     test_double = NULL;
@@ -295,17 +305,21 @@ static void test_missing_symbols(void **state) {
     void *instance = open_double(&nothing, &row);
     test_product p = {.dtype = BP_F64, .m = 3, .n = 1, .k = 5, .alpha = 1};
     bp_problem problem = test_problem(&p);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_blas.accept(instance, &problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_blas, instance, &problem);
     assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
     bp_prepared *prepared;
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
+    test_offers offers; /* the later offer of gemm has no routine either */
+    test_offers_ask(&offers, &bp_provider_blas, instance, &problem);
+    assert_int_equal(test_offers_plan(&offers, test_offers_find(&offers, "gemm"), &problem, &prepared), BP_E_SYMBOL);
+    assert_non_null(strstr(test_error, "p_dgemm_64_ and p_cblas_dgemm64_"));
+    test_offers_free(&offers);
+    assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_E_SYMBOL);
     assert_non_null(strstr(test_error, "p_dgemv_64_ and p_cblas_dgemv64_"));
     bp_provider_blas.close(instance);
 
     row = test_row("openblas", "pthread"); /* its thread functions are missing too */
     assert_int_equal(bp_provider_blas.open(test_host(), &row, &instance), BP_OK);
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
+    assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_E_SYMBOL);
     assert_non_null(strstr(test_error, "thread count"));
     bp_provider_blas.close(instance);
     assert_int_equal(test_blocks, 0);
@@ -318,21 +332,21 @@ static void test_no_memory(void **state) {
     void *instance = open_double(&spellings[0], &row);
     test_product p = {.dtype = BP_F64, .m = 3, .n = 2, .k = 5, .a = TEST_GENERAL, .alpha = 1};
     bp_problem problem = test_problem(&p);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_blas.accept(instance, &problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_blas, instance, &problem);
     assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), BP_NOTE_PACKS_A);
     assert_non_null(strstr(verdict.text, "copies A: no stride is 1"));
     bp_prepared *prepared;
     test_fail_allocation = 1;
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_E_NO_MEMORY);
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
-    double a[64] = {0}, b[64] = {0}, c[6] = {1, 2, 3, 4, 5, 6}, old[6];
-    memcpy(old, c, sizeof c);
-    test_fail_scratch = true;
-    assert_int_equal(prepared->run(prepared, a, b, c, NULL), BP_E_NO_MEMORY);
-    assert_memory_equal(c, old, sizeof c);
+    assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_E_NO_MEMORY);
+    assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_OK);
+    double a[64] = {0}, b[64] = {0}, c[6] = {1, 2, 3, 4, 5, 6};
+    assert_int_equal(prepared->workspace, (3 * 5 * sizeof(double) + 63) / 64 * 64); /* A's copy */
+    test_fail_scratch = true; /* a run has its workspace, and takes nothing more */
+    test_fail_allocation = 1;
+    assert_int_equal(test_enqueue(prepared, (void *[]){a, b, c}, 3, NULL), BP_OK);
+    assert_int_equal(test_fail_allocation, 1);
     test_fail_scratch = false;
-    assert_int_equal(prepared->run(prepared, a, b, c, NULL), BP_OK);
+    test_fail_allocation = 0;
     prepared->destroy(prepared);
     bp_provider_blas.close(instance);
 
@@ -343,30 +357,10 @@ static void test_no_memory(void **state) {
     test_double = NULL;
 }
 
-/* A plan for any factor cannot run without factors. */
-static void test_factors_needed(void **state) {
-    (void)state;
-    bp_library_info row;
-    void *instance = open_double(&spellings[0], &row);
-    for (int k = 0; k < 2; k++) {
-        test_product p = {.dtype = BP_F32, .m = 3, .n = 2, .k = k, .alpha = 1, .beta = 3};
-        bp_problem problem = test_problem(&p);
-        bp_verdict verdict = {.struct_size = sizeof verdict};
-        bp_prepared *prepared;
-        assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
-        float a[6] = {0}, b[6] = {0}, c[6] = {0};
-        assert_int_equal(prepared->run(prepared, a, b, c, NULL), BP_E_ARGUMENT);
-        prepared->destroy(prepared);
-    }
-    bp_provider_blas.close(instance);
-    test_double = NULL;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interfaces), cmocka_unit_test(test_batches_fold),
-        cmocka_unit_test(test_routines),   cmocka_unit_test(test_missing_symbols),
-        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_factors_needed),
+        cmocka_unit_test(test_interfaces),      cmocka_unit_test(test_batches_fold), cmocka_unit_test(test_routines),
+        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("doubles", tests, NULL, NULL);
 }

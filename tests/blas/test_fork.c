@@ -17,7 +17,7 @@ enum { WORKED, REFUSED, WRONG };
 typedef struct held {
     void *instance;
     bp_problem problem;
-    bp_verdict verdict;
+    test_offers offers; /* made before any fork */
     bp_prepared *prepared;
 } held;
 
@@ -26,18 +26,17 @@ static double a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
 static bool hold(held *h, const bp_library_info *row, int threads) {
     test_product p = {.dtype = BP_F64, .m = SIZE, .n = SIZE, .k = SIZE, .alpha = 1, .threads = threads};
     h->problem = test_problem(&p);
-    h->verdict = (bp_verdict){.struct_size = sizeof h->verdict};
     if (test_open(row, &h->instance) != BP_OK) {
         return false;
     }
-    bp_provider_blas.accept(h->instance, &h->problem, &h->verdict);
-    return h->verdict.reason == BP_REASON_ACCEPTED &&
-           bp_provider_blas.plan(h->instance, &h->problem, &h->verdict, &h->prepared) == BP_OK;
+    test_offers_ask(&h->offers, &bp_provider_blas, h->instance, &h->problem);
+    int first = test_offers_next(&h->offers, -1);
+    return first >= 0 && test_offers_plan(&h->offers, first, &h->problem, &h->prepared) == BP_OK;
 }
 
 static bp_status multiply(const held *h) {
     memset(c, 0, sizeof c);
-    return h->prepared->run(h->prepared, a, b, c, NULL);
+    return test_enqueue(h->prepared, (void *[]){a, b, c}, 3, NULL);
 }
 
 static bool is_right(void) {
@@ -54,19 +53,18 @@ static int try_in_child(held *h) {
     alarm(SECONDS);
     bp_status status = multiply(h);
     if (status == BP_E_FORKED) {
-        bp_verdict verdict = {.struct_size = sizeof verdict};
-        bp_provider_blas.accept(h->instance, &h->problem, &verdict);
+        bp_verdict verdict = test_verdict(&bp_provider_blas, h->instance, &h->problem);
         bp_prepared *prepared;
         bool refused = verdict.reason == BP_REASON_FORKED && strstr(test_error, "forked") &&
-                       bp_provider_blas.plan(h->instance, &h->problem, &h->verdict, &prepared) == BP_E_FORKED;
+                       test_offers_plan(&h->offers, 0, &h->problem, &prepared) == BP_E_FORKED;
         return refused ? REFUSED : WRONG;
     }
     if (status != BP_OK || !is_right()) {
         return WRONG;
     }
     held fresh = *h;
-    return bp_provider_blas.plan(h->instance, &h->problem, &h->verdict, &fresh.prepared) == BP_OK &&
-                   multiply(&fresh) == BP_OK && is_right()
+    return test_offers_plan(&h->offers, 0, &h->problem, &fresh.prepared) == BP_OK && multiply(&fresh) == BP_OK &&
+                   is_right()
                ? WORKED
                : WRONG;
 }
@@ -99,7 +97,7 @@ static void test_library(const bp_library_info *row, bool must_survive, bool mus
         fail_msg("%s: outcome %d in a child after a product on 2 threads: %s", row->id, outcome, test_error);
     }
     print_message("%s: %s in a child after %d threads\n", row->id, outcome == WORKED ? "works" : "is refused",
-                  h.verdict.threads);
+                  test_offers_verdict(&h.offers)->threads);
     assert_int_equal(multiply(&h), BP_OK); /* the parent goes on as before */
     assert_true(is_right());
     h.prepared->destroy(h.prepared);
@@ -130,7 +128,7 @@ static void reopened(const bp_library_info *row) {
         alarm(SECONDS);
         held again = {0};
         bool taken = hold(&again, row, 2);
-        bool good = before == REFUSED ? !taken && again.verdict.reason == BP_REASON_FORKED
+        bool good = before == REFUSED ? !taken && test_offers_verdict(&again.offers)->reason == BP_REASON_FORKED
                                       : taken && multiply(&again) == BP_OK && is_right();
         _exit(!good);
     }
@@ -156,7 +154,7 @@ static void *work(void *opaque) {
     worker *w = opaque;
     while (!atomic_load(&w->stop)) {
         bp_prepared *prepared = w->held->prepared;
-        atomic_fetch_add(&w->failures, prepared->run(prepared, a, b, mine, NULL) != BP_OK);
+        atomic_fetch_add(&w->failures, test_enqueue(prepared, (void *[]){a, b, mine}, 3, NULL) != BP_OK);
         atomic_fetch_add(&w->calls, 1);
     }
     return NULL;
@@ -192,7 +190,7 @@ static void while_at_work(const bp_library_info *row) {
         alarm(6 * SECONDS); /* the parent must not hang, either */
         int refused = refused_during_calls(&h, row->id);
         print_message("%s: %d of %d children were refused while a thread was in a product on %d\n", row->id, refused,
-                      FORKS, h.verdict.threads);
+                      FORKS, test_offers_verdict(&h.offers)->threads);
         if (strcmp(row->family, "netlib") == 0) {
             assert_int_equal(refused, 0); /* it has nothing to lose */
         }

@@ -143,40 +143,54 @@ static void test_sizes_and_threads(void **state) {
     for_each_library(visit_sizes);
 }
 
-/* Where a verdict promises it, one NaN or infinity beside nothing but zeros reaches every element that it is part of.
- */
-static void check_poison(void *instance, test_product p, bool in_b, double poison) {
+typedef struct poisoned {
+    test_product p;
+    bool in_b;
+    double value;
+} poisoned;
+
+/* One value that is not finite beside nothing but zeros reaches every element that it is part of. */
+static void check_poisoned(const test_offers *offers, int index, const bp_problem *problem, const poisoned *x) {
     static double a[64 * 64 * 2], b[64 * 64 * 2], c[64 * 64 * 2];
-    bp_problem problem = test_problem(&p);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
+    const test_product *p = &x->p;
+    const bp_gemm_problem *g = &problem->of.gemm;
     bp_prepared *prepared;
-    bp_provider_blas.accept(instance, &problem, &verdict);
-    if (!(verdict.notes & BP_NOTE_PROPAGATES_NAN)) {
-        return;
-    }
-    const bp_gemm_problem *g = &problem.of.gemm;
-    bool is_wide = p.dtype == BP_F64 || p.dtype == BP_C128;
-    int64_t parts = p.dtype == BP_C64 || p.dtype == BP_C128 ? 2 : 1, l = p.k / 2, i = p.m / 2, j = p.n / 2;
-    int64_t at = (in_b ? l * g->b_row + j * g->b_column : i * g->a_row + l * g->a_column) * parts;
+    bool is_wide = p->dtype == BP_F64 || p->dtype == BP_C128;
+    int64_t parts = p->dtype == BP_C64 || p->dtype == BP_C128 ? 2 : 1, l = p->k / 2, i = p->m / 2, j = p->n / 2;
+    int64_t at = (x->in_b ? l * g->b_row + j * g->b_column : i * g->a_row + l * g->a_column) * parts;
     memset(a, 0, sizeof a);
     memset(b, 0, sizeof b);
     memset(c, 0, sizeof c);
     if (is_wide) {
-        (in_b ? b : a)[at] = poison;
+        (x->in_b ? b : a)[at] = x->value;
     } else {
-        ((float *)(in_b ? b : a))[at] = (float)poison;
+        ((float *)(x->in_b ? b : a))[at] = (float)x->value;
     }
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
-    assert_int_equal(prepared->run(prepared, a, b, c, NULL), BP_OK);
+    assert_int_equal(test_offers_plan(offers, index, problem, &prepared), BP_OK);
+    assert_int_equal(test_enqueue(prepared, (void *[]){a, b, c}, 3, NULL), BP_OK);
     prepared->destroy(prepared);
-    for (int64_t x = 0; x < (in_b ? p.m : p.n); x++) {
-        int64_t element = (in_b ? x * g->c_row + j * g->c_column : i * g->c_row + x * g->c_column) * parts;
+    for (int64_t y = 0; y < (x->in_b ? p->m : p->n); y++) {
+        int64_t element = (x->in_b ? y * g->c_row + j * g->c_column : i * g->c_row + y * g->c_column) * parts;
         if (!isnan(is_wide ? c[element] : (double)((float *)c)[element])) {
-            fail_msg("%s: %s %ldx%ldx%ld layouts %d %d %d: %g in %s was lost", library_of_the_moment->id,
-                     bp_dtype_name(p.dtype), (long)p.m, (long)p.n, (long)p.k, (int)p.a, (int)p.b, (int)p.c, poison,
-                     in_b ? "B" : "A");
+            fail_msg("%s: '%s': %s %ldx%ldx%ld layouts %d %d %d: %g in %s was lost", library_of_the_moment->id,
+                     offers->of[index].verdict.algorithm, bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k,
+                     (int)p->a, (int)p->b, (int)p->c, x->value, x->in_b ? "B" : "A");
         }
     }
+}
+
+/* Every offer that promises it. */
+static void check_poison(void *instance, test_product p, bool in_b, double value) {
+    const poisoned x = {p, in_b, value};
+    bp_problem problem = test_problem(&p);
+    test_offers offers;
+    test_offers_ask(&offers, &bp_provider_blas, instance, &problem);
+    for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
+        if (offers.of[i].verdict.notes & BP_NOTE_PROPAGATES_NAN) {
+            check_poisoned(&offers, i, &problem, &x);
+        }
+    }
+    test_offers_free(&offers);
 }
 
 static void visit_poison(void *instance, const bp_library_info *library) {

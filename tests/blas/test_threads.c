@@ -104,17 +104,16 @@ static void check_too_many(void *instance, const bp_library_info *row) {
     if (strcmp(row->family, "openblas") != 0 || strcmp(row->threading, "pthread") != 0) {
         return; /* the others grant any count, and would try to start so many */
     }
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_blas.accept(instance, &problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_blas, instance, &problem);
     assert_int_equal(verdict.threads, 4000);
     for (int i = 0; i < 2; i++) {
         bp_prepared *prepared;
-        assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
+        assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_OK);
         prepared->destroy(prepared);
         assert_int_equal(test_warnings, 1);
         assert_non_null(strstr(test_warning, row->id));
     }
-    bp_provider_blas.accept(instance, &problem, &verdict);
+    verdict = test_verdict(&bp_provider_blas, instance, &problem);
     assert_in_range(verdict.threads, 2, 3999);
 }
 
@@ -211,8 +210,7 @@ static void check_bits(void *instance, const bp_library_info *row) {
         p.deterministic = 1 + i / 24;
         p.threads = 2;
         bp_problem problem = test_problem(&p);
-        bp_verdict verdict = {.struct_size = sizeof verdict};
-        bp_provider_blas.accept(instance, &problem, &verdict);
+        bp_verdict verdict = test_verdict(&bp_provider_blas, instance, &problem);
         if (verdict.reason == BP_REASON_DETERMINISM) {
             assert_string_equal(row->family, "mkl");
             continue;
@@ -260,8 +258,7 @@ static void check_mkl_layer(void *instance, const bp_library_info *row) {
     pid_t child = fork();
     if (child == 0) {
         bp_problem problem = test_problem(&p);
-        verdict = (bp_verdict){.struct_size = sizeof verdict};
-        bp_provider_blas.accept(instance, &problem, &verdict);
+        verdict = test_verdict(&bp_provider_blas, instance, &problem);
         _exit(verdict.reason == BP_REASON_FORKED ? 0 : 1);
     }
     int status;

@@ -39,12 +39,12 @@ static bp_plan_info described(const bp_plan *plan) {
 }
 
 static bp_status execute(const bp_plan *plan, const sample *s) {
-    void *operands[SAMPLE_OPERANDS + 1];
+    bp_operand operands[SAMPLE_OPERANDS + 1] = {{0}};
     for (int i = 0; i < s->count; i++) {
-        operands[i] = s->list[i]->data;
+        operands[i].base = s->list[i]->data;
     }
-    operands[s->count] = s->out.view.tensor.data;
-    return bp_plan_execute(plan, operands);
+    operands[s->count].base = s->out.view.tensor.data;
+    return bp_execute(plan, operands, NULL);
 }
 
 static void runs_again_on_other_memory(void **state) {
@@ -57,7 +57,7 @@ static void runs_again_on_other_memory(void **state) {
     assert_true(sample_error(&second) <= 1);
     assert_int_equal(execute(plan, &first), BP_OK);
     assert_true(sample_error(&first) <= 1);
-    assert_int_equal(bp_plan_run(plan, NULL, NULL, NULL, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_execute(plan, NULL, NULL), BP_E_ARGUMENT);
     bp_plan_release(plan);
     sample_free(&first);
     sample_free(&second);

@@ -52,24 +52,25 @@ static void double_close(void *instance) {
     (void)instance;
 }
 
-static void double_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+static void double_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
-    verdict->reason = problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON : BP_REASON_DTYPE;
-    verdict->algorithm = "double";
-    verdict->notes = DOUBLE_NOTES;
-    verdict->threads = DOUBLE_SCALES ? problem->policy.threads : 1;
-    verdict->cost_ns = DOUBLE_COST / verdict->threads;
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.reason = problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON : BP_REASON_DTYPE;
+    verdict.algorithm = "double";
+    verdict.notes = DOUBLE_NOTES;
+    verdict.threads = DOUBLE_SCALES ? problem->policy.threads : 1;
+    verdict.cost_ns = DOUBLE_COST / verdict.threads;
+    offers->add(offers, &verdict, NULL, 0);
 }
 
-static bp_status double_run(const bp_prepared *self, const void *a, const void *b, void *c, const bp_scalar *scalars) {
-    (void)a;
-    (void)b;
-    (void)scalars;
+static bp_status double_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)exec;
+    double *c = bp_operand_address(&operands[2]);
     if (DOUBLE_RUN != BP_OK) {
         return host->fail(DOUBLE_RUN, "%s was told to fail", DOUBLE_NAME);
     }
     for (int64_t i = 0; i < ((const prepared *)self)->elements; i++) {
-        ((double *)c)[i] = DOUBLE_COST;
+        c[i] = DOUBLE_COST;
     }
     return BP_OK;
 }
@@ -81,9 +82,9 @@ static void double_destroy(bp_prepared *self) {
     host->release(self);
 }
 
-static bp_status double_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **made) {
-    (void)instance;
-    (void)verdict;
+static bp_status double_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                             bp_prepared **made) {
+    (void)instance, (void)verdict, (void)found;
     if (DOUBLE_PLAN != BP_OK) {
         return host->fail(DOUBLE_PLAN, "%s was told to fail", DOUBLE_NAME);
     }
@@ -91,7 +92,7 @@ static bp_status double_plan(void *instance, const bp_problem *problem, const bp
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
-    *p = (prepared){{.run = double_run, .destroy = double_destroy},
+    *p = (prepared){{.struct_size = sizeof p->base, .enqueue = double_enqueue, .destroy = double_destroy},
                     DOUBLE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
     *made = &p->base;
     return BP_OK;

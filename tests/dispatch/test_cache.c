@@ -111,7 +111,7 @@ static void clearing_leaves_held_plans_alone(void **state) {
     for (int i = 0; i < 49; i++) {
         memory[0][i] = memory[1][i] = i % 8 == 0;
     }
-    assert_int_equal(bp_plan_run(plan, memory[0], memory[1], memory[2], NULL), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{memory[0], 0}, {memory[1], 0}, {memory[2], 0}}, NULL), BP_OK);
     assert_true(memory[2][0] == 1 && memory[2][8] == 1 && memory[2][1] == 0);
     assert_int_equal(bp_reset(), BP_E_BUSY);
     assert_non_null(strstr(bp_last_error(), "1 plan"));

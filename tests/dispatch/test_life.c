@@ -66,7 +66,7 @@ static void last_plan_while_it_is_dropped(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, drop_plans, NULL), 0);
     for (int i = 0; i < ROUNDS; i++) {
         bp_plan_info info = {.struct_size = sizeof info};
-        assert_int_equal(bp_plan_run(plans[i], own[0], own[1], own[2], NULL), BP_OK);
+        assert_int_equal(bp_execute(plans[i], (bp_operand[]){{own[0], 0}, {own[1], 0}, {own[2], 0}}, NULL), BP_OK);
         atomic_store(&dropped, false);
         atomic_store(&passed, plans[i]);
         while (!atomic_load(&dropped)) {
@@ -156,10 +156,15 @@ static void plans_for_other_factors_need_them(void **state) {
     bp_plan *plan = plan_of(2, factors);
     x[0] = y[0] = 3;
     z[0] = -1;
-    assert_int_equal(bp_plan_run(plan, x, y, z, NULL), BP_E_ARGUMENT);
+    const bp_operand operands[] = {{x, 0}, {y, 0}, {z, 0}};
+    bp_exec exec = {.struct_size = sizeof exec};
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "scalars"));
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "scalars"));
     assert_true(z[0] == -1);
-    assert_int_equal(bp_plan_run(plan, x, y, z, factors), BP_OK);
+    exec.scalars = factors;
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
     assert_true(z[0] == 18);
     bp_plan_release(plan);
 }

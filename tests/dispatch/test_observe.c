@@ -26,7 +26,7 @@ static void run_three_calls(void) {
     bp_matmul(&a.tensor, &a.tensor, &c.tensor);
     bp_plan *plan;
     if (bp_matmul_plan(&plan, NULL, &a.tensor, &a.tensor, &c.tensor) == BP_OK) {
-        bp_plan_run(plan, x, x, z, NULL);
+        bp_execute(plan, (bp_operand[]){{x, 0}, {x, 0}, {z, 0}}, NULL);
         bp_plan_release(plan);
     }
 }

@@ -326,19 +326,9 @@ void test_check(const test_operands *o, const test_transform *t) {
 
 /* ---- Providers ---- */
 
-bp_verdict test_judge(const bp_provider *provider, void *instance, const bp_problem *problem) {
-    bp_verdict verdict = {.struct_size = sizeof verdict, .algorithm = ""};
-    provider->accept(instance, problem, &verdict);
-    return verdict;
-}
-
 bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_problem *problem) {
-    bp_verdict verdict = test_judge(provider, instance, problem);
     bp_prepared *prepared = NULL;
-    if (verdict.reason != BP_REASON_ACCEPTED) {
-        fail_msg("refused: %s", verdict.text);
-    }
-    if (provider->plan(instance, problem, &verdict, &prepared) != BP_OK) {
+    if (test_plan_first(provider, instance, problem, &prepared) != BP_OK) {
         fail_msg("not planned: %s", bp_last_error());
     }
     return prepared;
@@ -346,7 +336,7 @@ bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_pro
 
 void test_execute(const bp_prepared *prepared, const test_operands *o) {
     void *operands[] = {o->in.first, o->out.first};
-    if (prepared->execute(prepared, operands) != BP_OK) {
+    if (test_enqueue(prepared, operands, 2, NULL) != BP_OK) {
         fail_msg("not run: %s", bp_last_error());
     }
 }

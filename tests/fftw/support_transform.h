@@ -4,6 +4,7 @@
 #define BP_TESTS_FFTW_SUPPORT_TRANSFORM_H
 
 #include "backplane/provider.h"
+#include "support/offers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +63,6 @@ void test_check(const test_operands *o, const test_transform *t);
 /* Judges, plans, runs twice, checks. Fails where the problem is refused. */
 void test_run(const bp_provider *provider, void *instance, const test_transform *t);
 
-bp_verdict test_judge(const bp_provider *provider, void *instance, const bp_problem *problem);
 bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_problem *problem);
 void test_execute(const bp_prepared *prepared, const test_operands *o);
 

@@ -190,9 +190,8 @@ static void test_missing_symbols(void **state) {
         open_doubles(&d);
         lacks = functions[i].name;
         bp_problem problem = large();
-        bp_verdict verdict = {.struct_size = sizeof verdict};
         bp_prepared *prepared;
-        assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
+        assert_int_equal(test_plan_first(&bp_provider_fftw, d.instance, &problem, &prepared), BP_E_SYMBOL);
         assert_non_null(strstr(bp_last_error(), functions[i].name));
         close_doubles(&d);
     }
@@ -204,11 +203,11 @@ static void test_no_library(void **state) {
     open_doubles(&d);
     refuses_opening = true;
     bp_problem problem = large();
-    bp_verdict verdict = test_judge(&bp_provider_fftw, d.instance, &problem);
+    bp_verdict verdict = test_verdict(&bp_provider_fftw, d.instance, &problem);
     bp_prepared *prepared;
     assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
     assert_int_equal(opened, 0); /* judging opens nothing */
-    assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_LOAD);
+    assert_int_equal(test_plan_first(&bp_provider_fftw, d.instance, &problem, &prepared), BP_E_LOAD);
     refuses_opening = false; /* a later plan tries again */
     prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
     prepared->destroy(prepared);
@@ -221,10 +220,9 @@ static void test_no_plan(void **state) {
     open_doubles(&d);
     no_plan = true;
     bp_problem problem = large();
-    bp_verdict verdict = {.struct_size = sizeof verdict};
     bp_prepared *prepared;
     int before = test_blocks;
-    assert_int_equal(bp_provider_fftw.plan(d.instance, &problem, &verdict, &prepared), BP_E_UNSUPPORTED);
+    assert_int_equal(test_plan_first(&bp_provider_fftw, d.instance, &problem, &prepared), BP_E_UNSUPPORTED);
     assert_int_equal(test_blocks, before);
     assert_int_equal(threads_of_planner, 1); /* also then the library is left as it was */
     assert_true(limits[limit_count - 1] < 0);
@@ -238,11 +236,11 @@ static int planned_threads(const char *without, bool of_another) {
     lacks = without;
     foreign = of_another;
     bp_problem problem = large();
-    assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, 3);
+    assert_int_equal(test_verdict(&bp_provider_fftw, d.instance, &problem).threads, 3);
     bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
     int told = planned_with;
     assert_int_equal(callbacks, told == 3);
-    assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, told); /* known from now on */
+    assert_int_equal(test_verdict(&bp_provider_fftw, d.instance, &problem).threads, told); /* known from now on */
     prepared->destroy(prepared);
     assert_int_equal(destroyed, 1);
     close_doubles(&d);
@@ -335,7 +333,7 @@ static void test_time_runs_out(void **state) {
         assert_int_equal(planned_with, 1);
         assert_int_equal(destroyed, 1);
         assert_ptr_equal(last_destroyed, from == 1 ? &other_plan : &a_plan);
-        assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+        assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
         assert_ptr_equal(executed_with, from == 1 ? &a_plan : &other_plan);
         prepared->destroy(prepared);
         assert_int_equal(destroyed, 2);
@@ -377,7 +375,7 @@ static void test_places(void **state) {
             bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
             assert_int_equal(planned_in == planned_out, in_place);
             assert_int_equal((flags_seen[0] & BP__FFTW_PRESERVE_INPUT) != 0, !in_place);
-            assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+            assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
             assert_ptr_equal(executed_in, operands[0]);
             assert_ptr_equal(executed_out, operands[1]);
             prepared->destroy(prepared);
@@ -396,13 +394,13 @@ static void test_items_alone(void **state) {
         open_doubles(&d);
         bp_problem problem = large();
         problem.policy.deterministic = deterministic;
-        assert_int_equal(test_judge(&bp_provider_fftw, d.instance, &problem).threads, deterministic == 2 ? 1 : 3);
+        assert_int_equal(test_verdict(&bp_provider_fftw, d.instance, &problem).threads, deterministic == 2 ? 1 : 3);
         problem.of.fft.n[0] = 64;
         problem.of.fft.batch_ndim = 1;
         problem.of.fft.batch = problem.of.fft.batch_shape[0] = 5;
         problem.of.fft.batch_in[0] = problem.of.fft.batch_out[0] = 64;
         bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
-        assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+        assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
         assert_int_equal(executed, deterministic == 2 ? 5 : 1);
         assert_ptr_equal(executed_in, memory[0] + (executed - 1) * 64 * 16);
         prepared->destroy(prepared);
@@ -424,9 +422,9 @@ static void test_large(void **state) {
         bp_prepared *prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
         assert_int_equal(plans, deterministic ? 1 : 2);
         assert_true((flags_seen[plans - 1] & BP__FFTW_UNALIGNED) != 0);
-        assert_int_equal(prepared->execute(prepared, aligned), BP_OK);
+        assert_int_equal(test_enqueue(prepared, aligned, 2, NULL), BP_OK);
         assert_ptr_equal(executed_with, &a_plan);
-        assert_int_equal(prepared->execute(prepared, odd), BP_OK);
+        assert_int_equal(test_enqueue(prepared, odd, 2, NULL), BP_OK);
         assert_ptr_equal(executed_with, deterministic ? &a_plan : &other_plan);
         assert_ptr_equal(executed_in, odd[0]); /* no copy is made for it */
         assert_ptr_equal(executed_out, odd[1]);

@@ -1,4 +1,4 @@
-/* test_judge.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
+/* test_verdict.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
  * opened. */
 #include "fftw/support_fftw.h"
 
@@ -32,13 +32,13 @@ static void close_rows(rows *r) {
 static bp_verdict judge(void *instance, const test_transform *t) {
     test_operands o;
     test_make(&o, t);
-    bp_verdict verdict = test_judge(&bp_provider_fftw, instance, &o.problem);
+    bp_verdict verdict = test_verdict(&bp_provider_fftw, instance, &o.problem);
     test_give_back(&o);
     return verdict;
 }
 
 static void refused(void *instance, const bp_problem *problem, bp_reason reason, const char *words) {
-    bp_verdict verdict = test_judge(&bp_provider_fftw, instance, problem);
+    bp_verdict verdict = test_verdict(&bp_provider_fftw, instance, problem);
     assert_int_equal(verdict.reason, reason);
     if (!strstr(verdict.text, words)) {
         fail_msg("'%s' lacks '%s'", verdict.text, words);
@@ -52,7 +52,7 @@ static void test_refusals(void **state) {
     test_transform t = {.n = {16}};
     test_operands o;
     test_make(&o, &t);
-    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
     refused(r.beside, &o.problem, BP_REASON_OP, "holds the threads");
     bp_problem other = o.problem;
     other.dtype = BP_C64;
@@ -66,9 +66,6 @@ static void test_refusals(void **state) {
         *around[i] = 1;
         refused(r.instance, &other, BP_REASON_OTHER, "plain");
     }
-    bp_prepared *prepared = NULL;
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    assert_int_not_equal(bp_provider_fftw.plan(r.beside, &o.problem, &verdict, &prepared), BP_OK);
     test_give_back(&o);
     close_rows(&r);
 }
@@ -80,7 +77,7 @@ static void test_other_precisions(void **state) {
     test_operands o;
     test_make(&o, &t);
     open_rows(&r, "fftwf", "fftwl", "/lib/one/libfftw3l.so", "serial");
-    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
     refused(r.beside, &o.problem, BP_REASON_DTYPE, "wider");
     o.problem.dtype = BP_C128;
     refused(r.instance, &o.problem, BP_REASON_DTYPE, "f32 and c64 only");
@@ -141,7 +138,7 @@ static void test_both_ways(void **state) {
     test_transform t = {.n = {4, 4, 4}, .in = TEST_BACKWARDS, .out = TEST_COMPACT};
     test_operands o;
     test_make(&o, &t);
-    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
     o.problem.of.fft.out[0] *= -1;
     refused(r.instance, &o.problem, BP_REASON_LAYOUT, "negative");
     o.problem.of.fft.out[0] *= -1;
@@ -149,13 +146,13 @@ static void test_both_ways(void **state) {
     refused(r.instance, &o.problem, BP_REASON_LAYOUT, "negative");
     o.problem.of.fft.n[2] = 1;
     o.problem.of.fft.out[2] = o.problem.of.fft.in[2] = 0;
-    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
     test_give_back(&o);
     t = (test_transform){.n = {16}, .batch = {3, 2}};
     test_make(&o, &t);
-    double together = test_judge(&bp_provider_fftw, r.instance, &o.problem).cost_ns;
+    double together = test_verdict(&bp_provider_fftw, r.instance, &o.problem).cost_ns;
     o.problem.of.fft.batch_in[0] *= -1;
-    bp_verdict alone = test_judge(&bp_provider_fftw, r.instance, &o.problem);
+    bp_verdict alone = test_verdict(&bp_provider_fftw, r.instance, &o.problem);
     assert_int_equal(alone.reason, BP_REASON_ACCEPTED);
     assert_true(alone.cost_ns > together);
     test_give_back(&o);
@@ -179,7 +176,7 @@ static void test_efforts(void **state) {
     /* Operands of half a gigabyte are not measured. */
     bp_problem large = {.op = BP_OP_FFT, .dtype = BP_C128, .policy = {.threads = 1}};
     large.of.fft = (bp_fft_problem){.ndim = 1, .scale = 1, .batch = 1, .n = {1 << 24}, .in = {1}, .out = {1}};
-    assert_string_equal(test_judge(&bp_provider_fftw, r.instance, &large).algorithm, "plan by estimate");
+    assert_string_equal(test_verdict(&bp_provider_fftw, r.instance, &large).algorithm, "plan by estimate");
     t = (test_transform){.kind = BP_FFT_C2R, .inverse = true, .n = {8, 8}};
     assert_non_null(strstr(judge(r.instance, &t).text, "copies the input"));
     close_rows(&r);

@@ -134,14 +134,16 @@ static void test_child(void **state) {
     test_give_back(&o);
 }
 
+static test_offers before_fork;
+
 static int find_planner_lost(void *context) {
     bp_prepared *held = context, *fresh = NULL;
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
-    bp_verdict verdict = test_judge(&bp_provider_fftw, f.transforms[0], &o.problem);
+    bp_verdict verdict = test_verdict(&bp_provider_fftw, f.transforms[0], &o.problem);
     bool refused = verdict.reason == BP_REASON_FORKED && strstr(verdict.text, "forked") &&
-                   bp_provider_fftw.plan(f.transforms[0], &o.problem, &verdict, &fresh) == BP_E_FORKED;
+                   test_offers_plan(&before_fork, 0, &o.problem, &fresh) == BP_E_FORKED;
     test_execute(held, &o);
     test_check(&o, &t);
     held->destroy(held);
@@ -156,8 +158,10 @@ static void test_lost_planner(void **state) {
     test_operands o;
     test_make(&o, &t);
     bp_prepared *held = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    test_offers_ask(&before_fork, &bp_provider_fftw, f.transforms[0], &o.problem);
     assert_true(bp__fftw_lock(test_host()));
     int outcome = in_child(find_planner_lost, held);
+    test_offers_free(&before_fork);
     bp__fftw_unlock(test_host());
     assert_int_equal(outcome, 0);
     held->destroy(held);
@@ -270,20 +274,21 @@ static void test_memory(void **state) {
     test_transform t = {.n = {48}, .odd_in = 1, .planner = MEASURE};
     test_operands o;
     test_make(&o, &t);
-    bp_verdict verdict = test_judge(&bp_provider_fftw, f.transforms[0], &o.problem);
     bp_prepared *prepared;
     int before = test_blocks;
     for (int n = 1; n <= 2; n++) {
         test_fail_allocation = n;
-        assert_int_equal(bp_provider_fftw.plan(f.transforms[0], &o.problem, &verdict, &prepared), BP_E_NO_MEMORY);
+        assert_int_equal(test_plan_first(&bp_provider_fftw, f.transforms[0], &o.problem, &prepared), BP_E_NO_MEMORY);
         assert_int_equal(test_blocks, before);
     }
     prepared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
-    void *operands[] = {o.in.first, o.out.first};
-    test_fail_scratch = true;
-    assert_int_equal(prepared->execute(prepared, operands), BP_E_NO_MEMORY);
-    test_fail_scratch = false;
+    assert_true(prepared->workspace > 0); /* odd addresses are copied */
+    test_fail_scratch = true;             /* a run has its workspace, and takes nothing more */
+    test_fail_allocation = 1;
     test_execute(prepared, &o);
+    assert_int_equal(test_fail_allocation, 1);
+    test_fail_scratch = false;
+    test_fail_allocation = 0;
     test_check(&o, &t);
     prepared->destroy(prepared);
     assert_int_equal(test_blocks, before);

@@ -171,7 +171,7 @@ static void test_threads(void **state) {
         }
         test_operands o;
         test_make(&o, &t);
-        bp_verdict verdict = test_judge(&bp_provider_fftw, f.transforms[t.single], &o.problem);
+        bp_verdict verdict = test_verdict(&bp_provider_fftw, f.transforms[t.single], &o.problem);
         test_give_back(&o);
         if (verdict.threads != 3) {
             fail_msg("%d threads for a transform that takes %.0f ns on one", verdict.threads, verdict.cost_ns);

@@ -91,7 +91,7 @@ bp_problem test_problem(const test_call *call) {
         l->left = 1;
     }
     sizes_of(call->op, l->operand, l);
-    problem.policy.threads = call->threads > 0 ? call->threads : bp__host()->machine.usable_cpus;
+    problem.policy.threads = call->threads > 0 ? call->threads : bp__host()->machine->usable_cpus;
     problem.policy.deterministic = (uint8_t)call->deterministic;
     return problem;
 }
@@ -130,13 +130,12 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     bp_verdict own = {0};
     bp_verdict *v = verdict ? verdict : &own;
     bp_problem problem = test_problem(call);
-    *v = (bp_verdict){.struct_size = sizeof *v};
-    bp_provider_lapack.accept(instance, &problem, v);
+    *v = test_verdict(&bp_provider_lapack, instance, &problem);
     if (v->reason != BP_REASON_ACCEPTED) {
         return BP_E_UNSUPPORTED;
     }
     bp_prepared *prepared = NULL;
-    bp_status status = bp_provider_lapack.plan(instance, &problem, v, &prepared);
+    bp_status status = test_plan_first(&bp_provider_lapack, instance, &problem, &prepared);
     if (status != BP_OK) {
         return status;
     }
@@ -147,7 +146,7 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
             memcpy(call->operand[i]->copy, call->operand[i]->block, call->operand[i]->bytes);
         }
     }
-    status = prepared->execute(prepared, address);
+    status = test_enqueue(prepared, address, BP_LINALG_OPERANDS, NULL);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
             check_surroundings(call->operand[i], i >= inputs_of(call->op));

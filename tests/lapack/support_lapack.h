@@ -6,6 +6,7 @@
 
 #include "backplane/provider.h"
 #include "providers/driver/driver.h"
+#include "support/offers.h"
 
 #include <complex.h>
 #include <setjmp.h>

@@ -300,8 +300,7 @@ static bp_library_info fake_row(const char *family_name, int bits) {
 
 static bp_reason judge(const bp_library_info *row, const bp_problem *problem, bp_verdict *verdict) {
     void *instance = test_open(row);
-    *verdict = (bp_verdict){.struct_size = sizeof *verdict};
-    bp_provider_lapack.accept(instance, problem, verdict);
+    *verdict = test_verdict(&bp_provider_lapack, instance, problem);
     bp_provider_lapack.close(instance);
     return verdict->reason;
 }

@@ -22,8 +22,7 @@ static void run_sum(const test_case *c, test_operand *a, int which, test_operand
     call.fields.mode = (uint8_t)(which < 0 ? BP_NORM_FRO : BP_NORM_P);
     call.fields.order = which < 0 ? 0 : sum_orders[which];
     const bp_problem problem = test_problem(&call);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_lapack.accept(c->instance, &problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_lapack, c->instance, &problem);
     assert_int_equal(verdict.reason, BP_REASON_OP);
     double *sums = malloc((size_t)(a->rows + a->columns) * sizeof *sums);
     for (int64_t item = 0; item < a->items; item++) {

@@ -153,14 +153,12 @@ static void check_sizes(void *instance, const bp_library_info *row) {
         test_operand s = {.dtype = BP_F64, .rows = n, .columns = 1, .row = 1, .items = 1};
         test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .operand = {&x, &x, &s, &x}};
         bp_problem problem = test_problem(&call);
-        bp_verdict verdict = {.struct_size = sizeof verdict};
-        bp_provider_lapack.accept(instance, &problem, &verdict);
+        bp_verdict verdict = test_verdict(&bp_provider_lapack, instance, &problem);
         bool fits = n == 23000 || row->int_bits == 64;
         assert_int_equal(verdict.reason, fits ? BP_REASON_ACCEPTED : BP_REASON_SIZE);
         call.operand[1] = call.operand[3] = NULL; /* values alone need little */
         problem = test_problem(&call);
-        verdict = (bp_verdict){.struct_size = sizeof verdict};
-        bp_provider_lapack.accept(instance, &problem, &verdict);
+        verdict = test_verdict(&bp_provider_lapack, instance, &problem);
         assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
     }
 }

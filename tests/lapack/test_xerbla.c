@@ -17,17 +17,15 @@ static void check_illegal(void *instance, const bp_library_info *row) {
     test_fill_definite(&a, 1);
     test_call call = {.op = BP_OP_CHOLESKY, .operand = {&a, &l, &info}};
     bp_problem problem = test_problem(&call);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
     bp_prepared *prepared = NULL;
-    bp_provider_lapack.accept(instance, &problem, &verdict);
-    assert_int_equal(bp_provider_lapack.plan(instance, &problem, &verdict, &prepared), BP_OK);
+    assert_int_equal(test_plan_first(&bp_provider_lapack, instance, &problem, &prepared), BP_OK);
+    void *const operands[BP_LINALG_OPERANDS] = {a.base, l.base, info.base};
     ((bp__lapack_plan *)prepared)->letter[0] = 'Q';
-    assert_int_equal(prepared->execute(prepared, (void *[BP_LINALG_OPERANDS]){a.base, l.base, info.base}),
-                     BP_E_INTERNAL);
+    assert_int_equal(test_enqueue(prepared, operands, BP_LINALG_OPERANDS, NULL), BP_E_INTERNAL);
     assert_non_null(strstr(bp_last_error(), "argument 1"));
     assert_non_null(strstr(bp_last_error(), row->id));
     ((bp__lapack_plan *)prepared)->letter[0] = 'L';
-    assert_int_equal(prepared->execute(prepared, (void *[BP_LINALG_OPERANDS]){a.base, l.base, info.base}), BP_OK);
+    assert_int_equal(test_enqueue(prepared, operands, BP_LINALG_OPERANDS, NULL), BP_OK);
     prepared->destroy(prepared);
     test_drop(&a), test_drop(&l), test_drop(&info);
 }

@@ -7,7 +7,7 @@
 static void plan_and_run(void *instance, const test_transform *t, bp_verdict *verdict, test_operands *o) {
     test_make(o, t);
     dfti.described = dfti.freed = dfti.calls = 0;
-    *verdict = test_judge(&bp_provider_mkl, instance, &o->problem);
+    *verdict = test_verdict(&bp_provider_mkl, instance, &o->problem);
     bp_prepared *prepared = test_plan(&bp_provider_mkl, instance, &o->problem);
     test_execute(prepared, o);
     prepared->destroy(prepared);
@@ -220,10 +220,9 @@ static void test_refused_values(void **state) {
     t.kind = BP_FFT_R2C;
     test_make(&o, &t);
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
-        bp_verdict verdict = test_judge(&bp_provider_mkl, instance, &o.problem);
         bp_prepared *prepared;
         dfti.fails_at = parameters[i];
-        assert_int_equal(bp_provider_mkl.plan(instance, &o.problem, &verdict, &prepared), BP_E_UNSUPPORTED);
+        assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &o.problem, &prepared), BP_E_UNSUPPORTED);
         assert_non_null(strstr(bp_last_error(), test_dfti_words(3)));
         assert_int_equal(dfti.freed, dfti.described);
     }

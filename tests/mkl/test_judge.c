@@ -11,20 +11,18 @@ static bp_problem plain(void) {
 }
 
 static void refused(void *instance, const bp_problem *problem, bp_reason reason, const char *part) {
-    bp_verdict verdict = test_judge(&bp_provider_mkl, instance, problem);
-    bp_prepared *prepared;
+    bp_verdict verdict = test_verdict(&bp_provider_mkl, instance, problem);
     assert_int_equal(verdict.reason, reason);
     if (!strstr(verdict.text, part)) {
         fail_msg("'%s' lacks '%s'", verdict.text, part);
     }
-    assert_int_not_equal(bp_provider_mkl.plan(instance, problem, &verdict, &prepared), BP_OK);
 }
 
 static void test_refusals(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     bp_problem problem = plain();
-    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem.op = BP_OP_GEMM;
     refused(instance, &problem, BP_REASON_OP, "Fourier");
     problem = plain();
@@ -47,7 +45,7 @@ static void test_refusals(void **state) {
     }
     refused(instance, &problem, BP_REASON_LAYOUT, "7 dimensions");
     problem.of.fft.n[3] = 1; /* one that does not count */
-    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem = plain();
     problem.policy.deterministic = 1;
     refused(instance, &problem, BP_REASON_DETERMINISM, "repeat");
@@ -58,12 +56,12 @@ static void test_notes(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     bp_problem problem = plain();
-    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).notes,
+    assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).notes,
                      BP_NOTE_ACCUMULATES_F64 | BP_NOTE_PROPAGATES_NAN);
     problem.dtype = BP_C64;
-    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).notes,
+    assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).notes,
                      BP_NOTE_ACCUMULATES_F32 | BP_NOTE_PROPAGATES_NAN);
-    assert_true(test_judge(&bp_provider_mkl, instance, &problem).cost_ns > 0);
+    assert_true(test_verdict(&bp_provider_mkl, instance, &problem).cost_ns > 0);
     bp_provider_mkl.close(instance);
 }
 
@@ -72,10 +70,9 @@ static void test_missing_symbols(void **state) {
     for (int i = 0; test_dfti_name(i); i++) {
         void *instance = test_open_dfti();
         bp_problem problem = plain();
-        bp_verdict verdict = {.struct_size = sizeof verdict};
         bp_prepared *prepared;
         dfti.lacks = test_dfti_name(i);
-        assert_int_equal(bp_provider_mkl.plan(instance, &problem, &verdict, &prepared), BP_E_SYMBOL);
+        assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &problem, &prepared), BP_E_SYMBOL);
         assert_non_null(strstr(bp_last_error(), dfti.lacks));
         bp_provider_mkl.close(instance);
     }
@@ -88,11 +85,10 @@ static void test_errors(void **state) {
     void *operands[] = {memory[0], memory[1]};
     void *instance = test_open_dfti();
     bp_problem problem = plain();
-    bp_verdict verdict = {.struct_size = sizeof verdict};
     bp_prepared *prepared;
     for (dfti.fails = 1; dfti.fails < 3; dfti.fails++) {
         bp_status wanted = dfti.fails == 1 ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED;
-        assert_int_equal(bp_provider_mkl.plan(instance, &problem, &verdict, &prepared), wanted);
+        assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &problem, &prepared), wanted);
         assert_non_null(strstr(bp_last_error(), test_dfti_words(dfti.fails)));
         assert_int_equal(dfti.freed, dfti.described);
     }
@@ -101,9 +97,9 @@ static void test_errors(void **state) {
         problem.of.fft.batch_ndim = walked;
         problem.of.fft.batch = problem.of.fft.batch_shape[0] = 2; /* broadcast: not left to MKL */
         prepared = test_plan(&bp_provider_mkl, instance, &problem);
-        assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+        assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
         dfti.fails = 3;
-        assert_int_equal(prepared->execute(prepared, operands), BP_E_UNSUPPORTED);
+        assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_E_UNSUPPORTED);
         prepared->destroy(prepared);
         assert_int_equal(dfti.freed, dfti.described);
     }

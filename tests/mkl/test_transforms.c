@@ -97,7 +97,7 @@ static void test_threads(void **state) {
         }
         test_operands o;
         test_make(&o, &t);
-        assert_int_equal(test_judge(&bp_provider_mkl, mkl, &o.problem).threads, 2);
+        assert_int_equal(test_verdict(&bp_provider_mkl, mkl, &o.problem).threads, 2);
         test_give_back(&o);
         run(&t);
     }

@@ -44,18 +44,14 @@ static void double_close(void *instance) {
     (void)instance;
 }
 
-static void double_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
-    (void)instance;
-    (void)problem;
-    verdict->reason = BP_REASON_OP;
+static void double_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance, (void)problem, (void)offers;
 }
 
 #ifndef DOUBLE_NO_PLAN
-static bp_status double_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict,
+static bp_status double_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                              bp_prepared **prepared) {
-    (void)problem;
-    (void)verdict;
-    (void)prepared;
+    (void)problem, (void)verdict, (void)found, (void)prepared;
     return ((const bp_host *)instance)->fail(BP_E_UNSUPPORTED, "a double plans nothing");
 }
 #else

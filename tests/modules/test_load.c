@@ -141,18 +141,13 @@ static void some_close(void *instance) {
     (void)instance;
 }
 
-static void some_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
-    (void)instance;
-    (void)problem;
-    (void)verdict;
+static void some_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance, (void)problem, (void)offers;
 }
 
-static bp_status some_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict,
+static bp_status some_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                            bp_prepared **prepared) {
-    (void)instance;
-    (void)problem;
-    (void)verdict;
-    (void)prepared;
+    (void)instance, (void)problem, (void)verdict, (void)found, (void)prepared;
     return BP_OK;
 }
 

@@ -3,6 +3,7 @@
 #define TESTS_NATIVE_H
 
 #include "backplane/provider.h"
+#include "support/offers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,11 +59,15 @@ void *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j
 /* Fills A, B and C with numbers from `seed`; C and what lies between its elements too. */
 void make_operands(operands *o, const product *p);
 void free_operands(operands *o);
-/* Runs on memory of the operands; `c` NULL means their own C. */
+/* Runs the best offer on memory of the operands; `c` NULL means their own C. */
 bp_status run_product(const operands *o, const product *p, void *c);
+/* The same for any of the provider's offers. */
+int count_offers(const operands *o, const product *p);
+bp_status run_offer(const operands *o, const product *p, int index, void *c);
 /* What the verdict says. */
 int threads_planned(const operands *o, const product *p);
-/* Runs and compares with a sum in long double, within the bound of the type; checks the bytes around C. */
+/* Runs every offer, with and without operands packed beforehand, and compares with a sum in long double, within the
+ * bound of the type; checks the bytes around C. */
 void check_product(const product *p);
 
 #endif

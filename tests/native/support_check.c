@@ -47,43 +47,64 @@ const char *kernels_name(kernels set) {
     return name[set];
 }
 
-static bp_status prepare(const operands *o, const product *p, bp_prepared **prepared) {
-    void *instance;
-    const bp_host *host = test_host();
-    bp_status status = bp_provider_native.open(host, NULL, &instance);
-    assert_int_equal(status, BP_OK);
-    if (p->set == KERNELS_WIDE) {
-        bp__native_choice choice;
-        assert_int_equal(bp__native_choose(host, &o->problem, &choice), BP_REASON_ACCEPTED);
-        choice.kernels = &bp__native_wide.of[p->dtype - BP_F16];
-        return bp__native_prepare(host, &choice, &o->problem.of.gemm, prepared);
+/* What the provider offers for a product; for the tile that stands in for AVX-512's, what it would. */
+typedef struct offered {
+    test_offers asked;
+    bp__native_choice lowered[BP__NATIVE_PATHS];
+    int count;
+} offered;
+
+static void ask(offered *all, const operands *o, const product *p) {
+    test_offers_ask(&all->asked, &bp_provider_native, (void *)(uintptr_t)test_host(), &o->problem);
+    all->count = all->asked.count;
+    for (int i = 0; i < all->count; i++) {
+        const bp_verdict *verdict = &all->asked.of[i].verdict;
+        assert_int_equal(verdict->reason, BP_REASON_ACCEPTED);
+        assert_true(verdict->threads >= 1 && verdict->threads <= p->threads);
+        assert_true(verdict->cost_ns > 0 && verdict->cost_ns >= all->asked.of[0].verdict.cost_ns);
     }
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_native.accept(instance, &o->problem, &verdict);
-    assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
-    assert_true(verdict.threads >= 1 && verdict.threads <= p->threads);
-    assert_true(verdict.cost_ns > 0 && isfinite(verdict.cost_ns));
-    return bp_provider_native.plan(instance, &o->problem, &verdict, prepared);
+    if (p->set == KERNELS_WIDE) {
+        assert_int_equal(bp__native_choose(test_host(), &o->problem, all->lowered), all->count);
+    }
+}
+
+static bp_status prepare(offered *all, int index, const operands *o, const product *p, bp_prepared **prepared) {
+    if (p->set == KERNELS_WIDE) {
+        all->lowered[index].kernels = &bp__native_wide.of[p->dtype - BP_F16];
+        return bp__native_prepare(test_host(), &all->lowered[index], &o->problem.of.gemm, prepared);
+    }
+    return test_offers_plan(&all->asked, index, &o->problem, prepared);
+}
+
+int count_offers(const operands *o, const product *p) {
+    offered all;
+    ask(&all, o, p);
+    test_offers_free(&all.asked);
+    return all.count;
 }
 
 int threads_planned(const operands *o, const product *p) {
     bp_problem problem = o->problem;
     problem.policy.threads = p->threads;
-    bp_verdict verdict = {.struct_size = sizeof verdict};
-    bp_provider_native.accept((void *)(uintptr_t)test_host(), &problem, &verdict);
-    return verdict.threads;
+    return test_verdict(&bp_provider_native, (void *)(uintptr_t)test_host(), &problem).threads;
+}
+
+bp_status run_offer(const operands *o, const product *p, int index, void *c) {
+    offered all;
+    bp_prepared *prepared;
+    ask(&all, o, p);
+    bp_status status = prepare(&all, index, o, p, &prepared);
+    if (status == BP_OK) {
+        const bp_scalar scalars[2] = {p->alpha, p->beta};
+        status = test_enqueue(prepared, (void *[]){o->first[0], o->first[1], c ? c : o->first[2]}, 3, scalars);
+        prepared->destroy(prepared);
+    }
+    test_offers_free(&all.asked);
+    return status;
 }
 
 bp_status run_product(const operands *o, const product *p, void *c) {
-    bp_prepared *prepared;
-    bp_status status = prepare(o, p, &prepared);
-    if (status != BP_OK) {
-        return status;
-    }
-    const bp_scalar scalars[2] = {p->alpha, p->beta};
-    status = prepared->run(prepared, o->first[0], o->first[1], c ? c : o->first[2], scalars);
-    prepared->destroy(prepared);
-    return status;
+    return run_offer(o, p, 0, c);
 }
 
 typedef long double complex wide;
@@ -152,8 +173,8 @@ static long double roundoff(bp_dtype dtype, bool result) {
 /* |error| <= gamma(k + 3) * (|alpha| |A| |B| + |beta| |C|), with gamma(n) = n u / (1 - n u) and u doubled where
  * products are not fused or complex (three roundings to a product rather than one), and one more rounding of the
  * result. */
-static void compare(const product *p, const operands *o, const operands *before, int64_t item, int64_t i, int64_t j,
-                    const line *a, const line *b) {
+static void compare(const product *p, const char *algorithm, const operands *o, const operands *before, int64_t item,
+                    int64_t i, int64_t j, const line *a, const line *b) {
     const wide alpha = factor_of(p->alpha, p->dtype), beta = factor_of(p->beta, p->dtype);
     double size;
     const wide sum = sum_of(p, a, b, &size);
@@ -166,9 +187,9 @@ static void compare(const product *p, const operands *o, const operands *before,
     const bool equal = p->whole_numbers ? got == expected : cabsl(got - expected) <= bound;
     if (!equal) {
         print_message(
-            "%s %s, %lldx%lldx%lld item %lld, layouts %d %d %d, conj %d %d, alpha %g%+gi beta %g%+gi, threads "
+            "%s '%s' %s, %lldx%lldx%lld item %lld, layouts %d %d %d, conj %d %d, alpha %g%+gi beta %g%+gi, threads "
             "%d: (%lld, %lld) is %.17Lg%+.17Lgi, not %.17Lg%+.17Lgi\n",
-            kernels_name(p->set),
+            kernels_name(p->set), algorithm,
             p->dtype == BP_F16    ? "f16"
             : p->dtype == BP_BF16 ? "bf16"
             : p->dtype == BP_F32  ? "f32"
@@ -209,28 +230,82 @@ static bool left_out(void) {
     return sanitizer && sanitizer[0] && count++ % 4 != 0;
 }
 
-void check_product(const product *p) {
-    if (left_out()) {
-        return;
-    }
-    operands o, before;
-    make_operands(&o, p);
-    make_operands(&before, p);
-    assert_int_equal(run_product(&o, p, NULL), BP_OK);
-    /* Of a large C, a sample: its corners, edges and some of the rest. */
+/* Of a large C, a sample: its corners, edges and some of the rest. */
+static void check_elements(const product *p, const char *algorithm, const operands *o, const operands *before) {
     const int64_t step_i = p->m > 24 ? p->m / 12 : 1, step_j = p->n > 24 ? p->n / 12 : 1;
     for (int64_t item = 0; item < p->batch; item++) {
         for (int64_t j = 0; j < p->n; j = next_of(j, step_j, p->n)) {
-            line b = read_line(&o, p, 1, item, j);
+            line b = read_line(before, p, 1, item, j);
             for (int64_t i = 0; i < p->m; i = next_of(i, step_i, p->m)) {
-                line a = read_line(&o, p, 0, item, i);
-                compare(p, &o, &before, item, i, j, &a, &b);
+                line a = read_line(before, p, 0, item, i);
+                compare(p, algorithm, o, before, item, i, j, &a, &b);
                 free(a.part[0]);
             }
             free(b.part[0]);
         }
     }
-    check_surroundings(p, &o, &before);
+}
+
+/* With operands packed beforehand, and NaN where they lay: the same bits. */
+static void check_packed(const product *p, const bp_prepared *prepared, uint32_t which, operands *o,
+                         const operands *before) {
+    const bp_scalar scalars[2] = {p->alpha, p->beta};
+    const bp_packed *packed[3] = {NULL};
+    bp_packed *own[2] = {NULL};
+    char *expected = malloc(o->bytes[2]);
+    assert_non_null(expected);
+    memcpy(expected, o->memory[2], o->bytes[2]);
+    memcpy(o->memory[2], before->memory[2], o->bytes[2]);
+    for (int i = 0; i < 2; i++) {
+        if (which >> i & 1) {
+            const bp_operand source = {o->first[i], 0};
+            assert_int_equal(prepared->pack(prepared, i, &source, &own[i]), BP_OK);
+            assert_true(own[i]->struct_size >= sizeof *own[i] && own[i]->size > 0);
+            memset(o->memory[i], 0xff, o->bytes[i]);
+            packed[i] = own[i];
+        }
+    }
+    assert_int_equal(
+        test_enqueue_packed(prepared, (void *[]){o->first[0], o->first[1], o->first[2]}, 3, scalars, packed), BP_OK);
+    assert_memory_equal(o->memory[2], expected, o->bytes[2]);
+    for (int i = 0; i < 2; i++) {
+        if (own[i]) {
+            own[i]->destroy(own[i]);
+            memcpy(o->memory[i], before->memory[i], o->bytes[i]);
+        }
+    }
+    free(expected);
+}
+
+static void check_offer(const product *p, offered *all, int index, operands *o, const operands *before) {
+    const bp_verdict *verdict = &all->asked.of[index].verdict;
+    const bp_scalar scalars[2] = {p->alpha, p->beta};
+    bp_prepared *prepared;
+    assert_int_equal(prepare(all, index, o, p, &prepared), BP_OK);
+    assert_int_equal(test_enqueue(prepared, (void *[]){o->first[0], o->first[1], o->first[2]}, 3, scalars), BP_OK);
+    check_elements(p, verdict->algorithm, o, before);
+    for (uint32_t which = 1; which < 4; which++) {
+        if ((verdict->packs & which) == which) {
+            check_packed(p, prepared, which, o, before);
+        }
+    }
+    prepared->destroy(prepared);
+    check_surroundings(p, o, before); /* and C is as before */
+}
+
+void check_product(const product *p) {
+    if (left_out()) {
+        return;
+    }
+    operands o, before;
+    offered all;
+    make_operands(&o, p);
+    make_operands(&before, p);
+    ask(&all, &o, p);
+    for (int i = 0; i < all.count; i++) {
+        check_offer(p, &all, i, &o, &before);
+    }
+    test_offers_free(&all.asked);
     free_operands(&o);
     free_operands(&before);
 }

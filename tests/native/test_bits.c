@@ -33,30 +33,42 @@ static product make(bp_dtype dtype, const int64_t *shape, kernels set) {
                      .seed = 77};
 }
 
+/* Every offer with each of the counts. */
+static void check_threads(product p, int used[8]) {
+    static const int threads[] = {2, 3, 7};
+    operands one, many;
+    make_operands(&one, &p);
+    const int offers = count_offers(&one, &p);
+    for (int offer = 0; offer < offers; offer++) {
+        p.threads = 1;
+        free_operands(&one);
+        make_operands(&one, &p);
+        assert_int_equal(run_offer(&one, &p, offer, NULL), BP_OK);
+        for (int t = 0; t < COUNT(threads); t++) {
+            p.threads = threads[t];
+            make_operands(&many, &p);
+            assert_int_equal(count_offers(&many, &p), offers);
+            assert_int_equal(run_offer(&many, &p, offer, NULL), BP_OK);
+            assert_memory_equal(many.memory[2], one.memory[2], one.bytes[2]);
+            used[threads_planned(&many, &p)]++;
+            free_operands(&many);
+        }
+    }
+    free_operands(&one);
+}
+
 /* The library gives threads to large products only; these are large enough for seven, on every path. */
 static void test_threads(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{181, 173, 391}, {97, 801, 260}, {3, 4001, 150}, {1, 5003, 397}, {5003, 1, 397},
                                         {1501, 1301, 1}, {700, 3, 900},  {64, 64, 5003}, {1, 1, 200001}};
-    static const int threads[] = {2, 3, 7};
     int used[8] = {0};
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
                 product p = make(dtypes[d], shapes[i], set);
                 p.b = i % 2 ? COLUMNS : ROWS;
-                operands one, many;
-                make_operands(&one, &p);
-                assert_int_equal(run_product(&one, &p, NULL), BP_OK);
-                for (int t = 0; t < COUNT(threads); t++) {
-                    p.threads = threads[t];
-                    make_operands(&many, &p);
-                    assert_int_equal(run_product(&many, &p, NULL), BP_OK);
-                    assert_memory_equal(many.memory[2], one.memory[2], one.bytes[2]);
-                    used[threads_planned(&many, &p)]++;
-                    free_operands(&many);
-                }
-                free_operands(&one);
+                check_threads(p, used);
             }
         }
     }

@@ -209,18 +209,14 @@ static void test_refusals(void **state) {
     operands o;
     make_operands(&o, &p);
     void *instance = (void *)(uintptr_t)test_host();
-    bp_verdict verdict = {.struct_size = sizeof verdict};
     o.problem.dtype = BP_I32;
-    bp_provider_native.accept(instance, &o.problem, &verdict);
+    bp_verdict verdict = test_verdict(&bp_provider_native, instance, &o.problem);
     assert_int_equal(verdict.reason, BP_REASON_DTYPE);
     assert_true(strlen(verdict.text) > 0);
     o.problem.dtype = BP_F64;
     o.problem.op = 999;
-    bp_provider_native.accept(instance, &o.problem, &verdict);
+    verdict = test_verdict(&bp_provider_native, instance, &o.problem);
     assert_int_equal(verdict.reason, BP_REASON_OP);
-    bp_prepared *prepared = NULL;
-    assert_int_equal(bp_provider_native.plan(instance, &o.problem, &verdict, &prepared), BP_E_UNSUPPORTED);
-    assert_null(prepared);
     free_operands(&o);
 }
 
@@ -230,8 +226,7 @@ static void test_notes(void **state) {
         product p = make(dtypes[d], shapes[6], KERNELS_DEFAULT);
         operands o;
         make_operands(&o, &p);
-        bp_verdict verdict = {.struct_size = sizeof verdict};
-        bp_provider_native.accept((void *)(uintptr_t)test_host(), &o.problem, &verdict);
+        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_host(), &o.problem);
         const uint32_t always = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
         const uint32_t sums =
             p.dtype == BP_F64 || p.dtype == BP_C128 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
@@ -252,8 +247,7 @@ static void test_capability(void **state) {
         for (int wanted = 0; wanted <= BP_CAPABILITY_SVE256; wanted++) {
             host.hardware = (bp_capability)hardware;
             o.problem.policy.capability = (uint8_t)wanted;
-            bp_verdict verdict = {.struct_size = sizeof verdict};
-            bp_provider_native.accept(&host, &o.problem, &verdict);
+            bp_verdict verdict = test_verdict(&bp_provider_native, &host, &o.problem);
             const char *expected = "packed default";
 #if defined(__x86_64__)
             int lower = hardware < wanted ? hardware : wanted;
@@ -277,36 +271,30 @@ static bp_status status_only(bp_status status, const char *format, ...) {
     return status;
 }
 
-/* Without memory a call fails before it writes. */
+/* Without memory no plan is made; a run has its workspace, and takes nothing more. */
 static void test_no_memory(void **state) {
     (void)state;
     for (int at = 0; at < COUNT(dtypes) * COUNT(shapes) * 2; at++) {
         product p = make(dtypes[at % COUNT(dtypes)], shapes[at / 2 / COUNT(dtypes)], KERNELS_DEFAULT);
         p.batch = at / COUNT(dtypes) % 2 == 1 ? 3 : 1;
         p.a = p.b = COLUMNS;
-        operands o, before;
+        operands o;
         make_operands(&o, &p);
-        make_operands(&before, &p);
         bp_host host = *test_host();
         host.fail = status_only;
-        bp_verdict verdict = {.struct_size = sizeof verdict};
         bp_prepared *prepared = NULL;
-        bp_provider_native.accept(&host, &o.problem, &verdict);
         host.allocate = no_memory;
-        assert_int_equal(bp_provider_native.plan(&host, &o.problem, &verdict, &prepared), BP_E_NO_MEMORY);
+        assert_int_equal(test_plan_first(&bp_provider_native, &host, &o.problem, &prepared), BP_E_NO_MEMORY);
         assert_null(prepared);
         host.allocate = test_host()->allocate;
-        assert_int_equal(bp_provider_native.plan(&host, &o.problem, &verdict, &prepared), BP_OK);
+        assert_int_equal(test_plan_first(&bp_provider_native, &host, &o.problem, &prepared), BP_OK);
         host.scratch = no_memory;
-        bp_status status = prepared->run(prepared, o.first[0], o.first[1], o.first[2], NULL);
-        if (status != BP_OK) { /* paths that pack nothing need no scratch */
-            assert_int_equal(status, BP_E_NO_MEMORY);
-            assert_memory_equal(o.memory[2], before.memory[2], o.bytes[2]);
-        }
-        assert_true(status != BP_OK || strncmp(verdict.algorithm, "packed", 6) != 0);
+        host.allocate = no_memory;
+        const bp_scalar factors[2] = {p.alpha, p.beta};
+        assert_int_equal(test_enqueue(prepared, (void *[]){o.first[0], o.first[1], o.first[2]}, 3, factors), BP_OK);
+        host.allocate = test_host()->allocate;
         prepared->destroy(prepared);
         free_operands(&o);
-        free_operands(&before);
     }
 }
 

@@ -4,6 +4,7 @@
 #define TESTS_NATIVE_CONTRACT_H
 
 #include "backplane/provider.h"
+#include "support/offers.h"
 
 #include <complex.h>
 #include <setjmp.h>

@@ -294,14 +294,13 @@ static void remember(operands *o) {
 static bp_status plan_for(operands *o, bp_prepared **plan) {
     void *instance;
     assert_int_equal(bp_provider_native.open(test_host(), NULL, &instance), BP_OK);
-    o->verdict = (bp_verdict){.struct_size = sizeof o->verdict};
-    bp_provider_native.accept(instance, &o->problem, &o->verdict);
+    o->verdict = test_verdict(&bp_provider_native, instance, &o->problem);
     assert_int_equal(o->verdict.reason, BP_REASON_ACCEPTED);
     assert_non_null(o->verdict.algorithm);
     assert_true(o->verdict.threads >= 1 && o->verdict.threads <= o->problem.policy.threads);
     assert_true(o->verdict.cost_ns > 0 && isfinite(o->verdict.cost_ns));
     if (o->t.set != KERNELS_WIDE) {
-        return bp_provider_native.plan(instance, &o->problem, &o->verdict, plan);
+        return test_plan_first(&bp_provider_native, instance, &o->problem, plan);
     }
     bp__contract_form form;
     bp__contract_see(test_host(), &o->problem, 2, &form);
@@ -314,9 +313,8 @@ bp_status run_task(operands *o) {
     if (status != BP_OK) {
         return status;
     }
-    assert_null(plan->run);
     remember(o);
-    status = plan->execute(plan, (void *const *)o->first);
+    status = test_enqueue(plan, (void *const *)o->first, 3, NULL);
     plan->destroy(plan);
     return status;
 }

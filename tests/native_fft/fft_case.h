@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "backplane/provider.h"
+#include "support/offers.h"
 
 #include <complex.h>
 #include <stdbool.h>

@@ -212,15 +212,14 @@ void fft_execute(test_run *run) {
     void *instance;
     bp_prepared *prepared = NULL;
     assert_int_equal(bp_provider_native.open(fft_host(), NULL, &instance), BP_OK);
-    run->verdict = (bp_verdict){.struct_size = sizeof run->verdict};
-    bp_provider_native.accept(instance, &run->problem, &run->verdict);
+    run->verdict = test_verdict(&bp_provider_native, instance, &run->problem);
     assert_int_equal(run->verdict.reason, BP_REASON_ACCEPTED);
     assert_true(run->verdict.threads >= 1 && run->verdict.threads <= run->problem.policy.threads);
     assert_true(run->verdict.cost_ns > 0 && isfinite(run->verdict.cost_ns));
     assert_non_null(run->verdict.algorithm);
-    assert_int_equal(bp_provider_native.plan(instance, &run->problem, &run->verdict, &prepared), BP_OK);
+    assert_int_equal(test_plan_first(&bp_provider_native, instance, &run->problem, &prepared), BP_OK);
     void *operands[] = {run->in.first, run->out.first};
-    assert_int_equal(prepared->execute(prepared, operands), BP_OK);
+    assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
     prepared->destroy(prepared);
     if (!run->what.in_place) {
         assert_memory_equal(run->in.memory, run->in.before, run->in.bytes);

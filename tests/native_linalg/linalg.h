@@ -3,6 +3,7 @@
 #define TESTS_NATIVE_LINALG_H
 
 #include "backplane/provider.h"
+#include "support/offers.h"
 
 #include <complex.h>
 #include <setjmp.h>

@@ -325,8 +325,7 @@ bp_status run_task(operands *o) {
     void *instance;
     bp_prepared *prepared;
     assert_int_equal(bp_provider_native.open(host, NULL, &instance), BP_OK);
-    o->verdict = (bp_verdict){.struct_size = sizeof o->verdict};
-    bp_provider_native.accept(instance, &o->problem, &o->verdict);
+    o->verdict = test_verdict(&bp_provider_native, instance, &o->problem);
     if (o->verdict.reason != BP_REASON_ACCEPTED) {
         return BP_E_UNSUPPORTED;
     }
@@ -342,10 +341,10 @@ bp_status run_task(operands *o) {
             bp__small_prepare(host, &o->problem, &bp__lanes_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
             BP_OK);
     } else {
-        assert_int_equal(bp_provider_native.plan(instance, &o->problem, &o->verdict, &prepared), BP_OK);
+        assert_int_equal(test_plan_first(&bp_provider_native, instance, &o->problem, &prepared), BP_OK);
     }
     last = (told){0};
-    const bp_status status = prepared->execute(prepared, (void *const *)o->first);
+    const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
 }

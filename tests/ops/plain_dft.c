@@ -70,21 +70,22 @@ static const char *broken_promise(const bp_problem *problem) {
     return f->batch != batch ? "batch is not the product of its dimensions" : NULL;
 }
 
-static void accept_plain(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+static void accept_plain(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
+    bp_verdict verdict = BP_VERDICT_INIT;
     if (problem->op != BP_OP_FFT) {
-        verdict->reason = BP_REASON_OP;
-        return;
+        return; /* offers nothing: as good as a refusal */
     }
     const char *why = broken_promise(problem);
-    verdict->reason = why ? BP_REASON_OTHER : BP_REASON_ACCEPTED;
-    for (int i = 0; why && why[i] && i < (int)sizeof verdict->text - 1; i++) {
-        verdict->text[i] = why[i];
+    verdict.reason = why ? BP_REASON_OTHER : BP_REASON_ACCEPTED;
+    for (int i = 0; why && why[i] && i < (int)sizeof verdict.text - 1; i++) {
+        verdict.text[i] = why[i];
     }
-    verdict->algorithm = "sums";
-    verdict->notes = BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
-    verdict->threads = 1;
-    verdict->cost_ns = 1e9;
+    verdict.algorithm = "sums";
+    verdict.notes = BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
+    verdict.threads = 1;
+    verdict.cost_ns = 1e9;
+    offers->add(offers, &verdict, NULL, 0);
 }
 
 static double complex load(const prepared *p, const char *at) {
@@ -198,14 +199,10 @@ static void each_item(const prepared *p, int dim, const char *in, char *out, dou
     }
 }
 
-static bp_status execute_plain(const bp_prepared *self, void *const *operands) {
+static bp_status enqueue_plain(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *p = (const prepared *)self;
-    /* Scratch on purpose: what stands around a provider must not count on it. */
-    double complex *work = host->scratch(2 * (size_t)p->elements * sizeof *work);
-    if (!work) {
-        return host->fail(BP_E_NO_MEMORY, "no memory for a transform");
-    }
-    each_item(p, 0, operands[0], operands[1], work);
+    each_item(p, 0, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
+              bp_operand_address(&exec->workspace));
     return BP_OK;
 }
 
@@ -213,17 +210,22 @@ static void destroy_plain(bp_prepared *self) {
     host->release(self);
 }
 
-static bp_status plan_plain(void *instance, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **made) {
-    (void)instance;
-    (void)verdict;
+static bp_status plan_plain(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                            bp_prepared **made) {
+    (void)instance, (void)verdict, (void)found;
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
-    *p = (prepared){{.execute = execute_plain, .destroy = destroy_plain}, (bp_dtype)problem->dtype, problem->of.fft, 1};
+    *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue_plain, .destroy = destroy_plain},
+                    (bp_dtype)problem->dtype,
+                    problem->of.fft,
+                    1};
     for (int i = 0; i < p->fft.ndim; i++) {
         p->elements *= p->fft.n[i];
     }
+    /* What stands around a provider has a workspace of its own beside this one. */
+    p->base.workspace = 2 * (size_t)p->elements * sizeof(double complex);
     *made = &p->base;
     return BP_OK;
 }

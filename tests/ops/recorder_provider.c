@@ -24,13 +24,15 @@ static void recorder_close(void *instance) {
     (void)instance;
 }
 
-static void recorder_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
+static void recorder_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
+    bp_verdict verdict = BP_VERDICT_INIT;
     state.asked = *problem;
-    verdict->reason = problem->op == BP_OP_GEMM || problem->op == BP_OP_FFT ? BP_REASON_OP : BP_REASON_ACCEPTED;
-    verdict->algorithm = "none";
-    verdict->threads = 1;
-    verdict->cost_ns = 1e-6;
+    verdict.reason = problem->op == BP_OP_GEMM || problem->op == BP_OP_FFT ? BP_REASON_OP : BP_REASON_ACCEPTED;
+    verdict.algorithm = "none";
+    verdict.threads = 1;
+    verdict.cost_ns = 1e-6;
+    offers->add(offers, &verdict, NULL, 0);
 }
 
 typedef struct prepared {
@@ -38,11 +40,12 @@ typedef struct prepared {
     bp_problem problem;
 } prepared;
 
-static bp_status recorder_execute(const bp_prepared *self, void *const *operands) {
+static bp_status recorder_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)exec;
     const prepared *p = (const prepared *)self;
     state.runs++;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        state.operands[i] = p->problem.of.linalg.operand[i].dtype ? operands[i] : NULL;
+        state.operands[i] = p->problem.of.linalg.operand[i].dtype ? bp_operand_address(&operands[i]) : NULL;
     }
     if (state.info != 0 && p->problem.of.linalg.check) {
         return host->fail_numeric(&p->problem, state.item, state.info);
@@ -54,17 +57,17 @@ static void recorder_destroy(bp_prepared *self) {
     host->release(self);
 }
 
-static bp_status recorder_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict,
+static bp_status recorder_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **made) {
-    (void)instance;
-    (void)verdict;
+    (void)instance, (void)verdict, (void)found;
     state.plans++;
     state.planned = *problem;
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
-    *p = (prepared){{.execute = recorder_execute, .destroy = recorder_destroy}, *problem};
+    *p =
+        (prepared){{.struct_size = sizeof p->base, .enqueue = recorder_enqueue, .destroy = recorder_destroy}, *problem};
     *made = &p->base;
     return BP_OK;
 }

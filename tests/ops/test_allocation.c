@@ -101,7 +101,7 @@ static bp_status held_plan(void) {
     bp_plan *plan;
     bp_status status = bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor);
     if (status == BP_OK) {
-        status = bp_plan_run(plan, x, y, z, NULL);
+        status = bp_execute(plan, (bp_operand[]){{x, 0}, {y, 0}, {z, 0}}, NULL);
         bp_plan_info info = {.struct_size = sizeof info};
         bp_last_plan(&info);
         bp_plan_release(plan);
@@ -252,7 +252,7 @@ static bp_status simulated(void) {
         bp_options_free(options);
     }
     if (status == BP_OK) {
-        status = bp_plan_run(plan, f[0], f[1], f[2], NULL);
+        status = bp_execute(plan, (bp_operand[]){{f[0], 0}, {f[1], 0}, {f[2], 0}}, NULL);
         bp_plan_release(plan);
     }
     return status;
@@ -267,7 +267,7 @@ static bp_status linalg_plan(void) {
     bp_plan *plan;
     bp_status status = bp_linalg_plan(&plan, NULL, &call);
     if (status == BP_OK) {
-        status = bp_plan_execute(plan, (void *[]){x, z, NULL});
+        status = bp_execute(plan, (bp_operand[]){{x, 0}, {z, 0}, {NULL, 0}}, NULL);
         bp_plan_release(plan);
     }
     return status;
@@ -317,7 +317,7 @@ static bp_status transforms(void) {
     status = status == BP_OK ? bp_view_init(&out, spectrum, BP_F64, 1, (const int64_t[]){16}, NULL) : status;
     status = status == BP_OK ? bp_fft_plan(&plan, NULL, &call, &half.tensor, &out.tensor) : status;
     if (status == BP_OK) {
-        status = bp_plan_execute(plan, (void *[]){signal, spectrum});
+        status = bp_execute(plan, (bp_operand[]){{signal, 0}, {spectrum, 0}}, NULL);
         bp_plan_release(plan);
     }
     status = status == BP_OK ? bp_fft_explain(&e, NULL, &call, &half.tensor, &out.tensor) : status;
@@ -351,7 +351,7 @@ static bp_status contraction(void) {
     status = status == BP_OK ? bp_einsum(call.expression, 3, operands, &result.tensor) : status;
     status = status == BP_OK ? bp_einsum_plan(&plan, NULL, &call, &result.tensor) : status;
     if (status == BP_OK) {
-        status = bp_plan_execute(plan, (void *[]){cube, cube, x, out});
+        status = bp_execute(plan, (bp_operand[]){{cube, 0}, {cube, 0}, {x, 0}, {out, 0}}, NULL);
         bp_plan_release(plan);
     }
     status = status == BP_OK ? bp_einsum_explain(&e, NULL, &call, &result.tensor) : status;

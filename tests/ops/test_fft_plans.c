@@ -61,13 +61,13 @@ static void plans_run_on_other_memory(void **state) {
         in.data = out.data = NULL; /* planning needs no data */
         in.byte_offset = out.byte_offset = 0;
         assert_int_equal(bp_fft_plan(&plan, NULL, &call, &in, &out), BP_OK);
-        void *operands[] = {(char *)second.in.view.tensor.data + second.in.view.tensor.byte_offset,
-                            (char *)second.out.view.tensor.data + second.out.view.tensor.byte_offset};
+        const bp_operand operands[] = {{second.in.view.tensor.data, second.in.view.tensor.byte_offset},
+                                       {second.out.view.tensor.data, second.out.view.tensor.byte_offset}};
         for (int again = 0; again < 2; again++) {
-            assert_int_equal(bp_plan_execute(plan, operands), BP_OK);
+            assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
             assert_true(test_transform_error(&call, &second.in.view.tensor, &second.out.view.tensor) <= 1);
         }
-        assert_int_equal(bp_plan_run(plan, operands[0], operands[0], operands[1], NULL), BP_E_ARGUMENT);
+        assert_int_equal(bp_execute(plan, NULL, NULL), BP_E_ARGUMENT);
         bp_plan_release(plan);
         pair_free(&first);
         pair_free(&second);
@@ -82,7 +82,7 @@ static void a_plan_of_an_empty_batch_does_nothing(void **state) {
     bp_view_init(&in, NULL, BP_F64, 2, I64(0, 4), NULL);
     bp_view_init(&out, NULL, BP_C128, 2, I64(0, 5), NULL);
     assert_int_equal(bp_fft_plan(&plan, NULL, &call, &in.tensor, &out.tensor), BP_OK);
-    assert_int_equal(bp_plan_execute(plan, (void *[]){NULL, NULL}), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{NULL, 0}, {NULL, 0}}, NULL), BP_OK);
     bp_plan_release(plan);
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_OK);
 }

@@ -164,9 +164,9 @@ static void held_plans_take_other_factors_and_memory(void **state) {
         test_tensor_new(&before, BP_C128, 2, I64(4, 3), ROW_MAJOR, &copy);
         bp_scalar scalars[2] = {{i + 2.0, -1}, {0.5, i + 1.0}};
         const DLTensor *A = &a.view.tensor, *B = &b.view.tensor, *C = &c.view.tensor;
-        assert_int_equal(bp_plan_run(plan, (char *)A->data + A->byte_offset, (char *)B->data + B->byte_offset,
-                                     (char *)C->data + C->byte_offset, scalars),
-                         BP_OK);
+        const bp_operand operands[] = {{A->data, A->byte_offset}, {B->data, B->byte_offset}, {C->data, C->byte_offset}};
+        const bp_exec exec = {.struct_size = sizeof exec, .scalars = scalars};
+        assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
         assert_true(test_product_error(A, false, B, true, CMPLXL(scalars[0].re, scalars[0].im),
                                        CMPLXL(scalars[1].re, scalars[1].im), &before.view.tensor, C) <= 1.0);
         test_tensor_free(&c);

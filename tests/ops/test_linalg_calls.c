@@ -402,7 +402,7 @@ static void plans_and_explanations(void **unused) {
     assert_string_equal(info.operation, "eigh");
     assert_string_equal(info.library, "recorder");
     assert_non_null(strstr(info.problem, "f64 2 x 2x2"));
-    assert_int_equal(bp_plan_execute(plan, (void *[]){in, values, out}), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{in, 0}, {values, 0}, {out, 0}}, NULL), BP_OK);
     assert_ptr_equal(recorder->operands[2], out);
     bp_plan_release(plan);
     assert_int_equal(bp_linalg_explain(&e, NULL, &call), BP_OK);
