@@ -18,3 +18,10 @@ add_double(gated DOUBLE_COST=5e8 DOUBLE_GATED=1)
 add_double(failing DOUBLE_COST=1e9 DOUBLE_RUN=BP_E_SINGULAR)
 add_double(tensor-core DOUBLE_COST=0.5 DOUBLE_DTYPE=BP_F32 DOUBLE_NOTES=BP_NOTE_INPUTS_TF32)
 add_double(half-width DOUBLE_COST=0.25 DOUBLE_DTYPE=BP_F32 DOUBLE_NOTES=BP_NOTE_DOWN_CONVERTS)
+
+# Many providers in one module, in a folder of their own.
+add_library(several_providers MODULE ${CMAKE_CURRENT_LIST_DIR}/several_provider.c)
+target_include_directories(several_providers PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(several_providers PRIVATE backplane_flags)
+set_target_properties(several_providers PROPERTIES PREFIX "" OUTPUT_NAME several
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/dispatch-several)

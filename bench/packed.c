@@ -1,0 +1,137 @@
+/* packed.c - what packing a constant operand saves: skinny f32 and f64 products with the weights B handed in packed,
+ * beside the same product by `native` without, by OpenBLAS (or the library named), and by the free choice.
+ *
+ *   packed [library [threads]]      default: openblas 1
+ *
+ * Times are medians of interleaved turns in microseconds, with the spread of the middle half of the packed one; `gain`
+ * is the best of the others divided by it. Weights lie in rows (k x n), or, marked ^T, in columns. */
+#include "backplane.h"
+#include "timing.h"
+
+enum { TURNS = 31, WAYS = 4 };
+
+typedef struct job {
+    bp_dtype dtype;
+    int64_t m, n, k;
+    int turned;
+    void *memory[3];
+    bp_view view[3];
+    bp_plan *plan[WAYS];
+    bp_packed *packed;
+} job;
+
+typedef struct way {
+    job *of;
+    int number;
+} way;
+
+static void die(const char *what) {
+    fprintf(stderr, "packed: %s: %s\n", what, bp_last_error());
+    exit(1);
+}
+
+static void run(void *context) {
+    const way *w = context;
+    const job *j = w->of;
+    const bp_operand operands[] = {{j->memory[0], 0}, {j->memory[1], 0}, {j->memory[2], 0}};
+    const bp_packed *list[3] = {NULL, j->packed, NULL};
+    const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
+    if (bp_execute(j->plan[w->number], operands, w->number == 0 ? &exec : NULL) != BP_OK) {
+        die("run");
+    }
+}
+
+static void fill(void *memory, bp_dtype dtype, int64_t count) {
+    uint64_t state = 88172645463325252u;
+    for (int64_t i = 0; i < count; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        double value = (double)(state >> 11) * 0x1p-53 - 0.5;
+        if (dtype == BP_F32) {
+            ((float *)memory)[i] = (float)value;
+        } else {
+            ((double *)memory)[i] = value;
+        }
+    }
+}
+
+static void place(job *j, int which, int64_t rows, int64_t columns, int turned) {
+    const int64_t shape[] = {rows, columns}, strides[] = {turned ? 1 : columns, turned ? rows : 1};
+    j->memory[which] = aligned_alloc(64, ((size_t)(rows * columns) * bp_dtype_size(j->dtype) + 63) / 64 * 64);
+    if (!j->memory[which] || bp_view_init(&j->view[which], j->memory[which], j->dtype, 2, shape, strides) != BP_OK) {
+        die("memory");
+    }
+    fill(j->memory[which], j->dtype, rows * columns);
+}
+
+static bp_plan *plan_of(job *j, const char *settings) {
+    bp_options *options;
+    bp_plan *plan;
+    if (bp_options_new(&options, settings) != BP_OK ||
+        bp_matmul_plan(&plan, options, &j->view[0].tensor, &j->view[1].tensor, &j->view[2].tensor) != BP_OK) {
+        die(settings);
+    }
+    bp_options_free(options);
+    return plan;
+}
+
+static void measure(job *j, const char *library, int threads) {
+    char settings[WAYS][160];
+    way ways[WAYS];
+    contestant list[WAYS];
+    snprintf(settings[0], sizeof settings[0], "num_threads=%d, blas.preferred=native:packed, dispatch.packed=second",
+             threads);
+    snprintf(settings[1], sizeof settings[1], "num_threads=%d, blas.preferred=native", threads);
+    snprintf(settings[2], sizeof settings[2], "num_threads=%d, blas.preferred=%s, dispatch.fallback=strict", threads,
+             library);
+    snprintf(settings[3], sizeof settings[3], "num_threads=%d", threads);
+    place(j, 0, j->m, j->k, 0);
+    place(j, 1, j->k, j->n, j->turned);
+    place(j, 2, j->m, j->n, 0);
+    for (int i = 0; i < WAYS; i++) {
+        j->plan[i] = plan_of(j, settings[i]);
+        ways[i] = (way){j, i};
+        list[i] = (contestant){.run = run, .context = &ways[i]};
+    }
+    if (bp_plan_pack(j->plan[0], 1, &(bp_operand){j->memory[1], 0}, &j->packed) != BP_OK) {
+        die("pack");
+    }
+    timing_race(list, WAYS, TURNS, 2e6, threads);
+    double us[WAYS], best = 1e300;
+    for (int i = 0; i < WAYS; i++) {
+        us[i] = timing_median(&list[i]) / 1e3;
+        best = i > 0 && us[i] < best ? us[i] : best;
+    }
+    printf("%-4s %4lld x %-5lld x %-5lld%-2s %10.1f [%.1f %.1f] %10.1f %10.1f %10.1f %6.2f\n", bp_dtype_name(j->dtype),
+           (long long)j->m, (long long)j->k, (long long)j->n, j->turned ? "^T" : "", us[0],
+           timing_quantile(&list[0], 0.25) / 1e3, timing_quantile(&list[0], 0.75) / 1e3, us[1], us[2], us[3],
+           best / us[0]);
+    bp_packed_release(j->packed);
+    for (int i = 0; i < WAYS; i++) {
+        bp_plan_release(j->plan[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        free(j->memory[i]);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const int64_t rows[] = {1, 4, 16, 64}, weights[][2] = {{384, 1536}, {1024, 1024}, {768, 3072}, {4096, 1024}};
+    const char *library = argc > 1 ? argv[1] : "openblas";
+    int threads = argc > 2 ? atoi(argv[2]) : 1;
+    printf("type    m x k     x n          packed us [quartiles]     native    library     chosen   gain\n");
+    for (int t = 0; t < 2; t++) {
+        for (size_t w = 0; w < sizeof weights / sizeof *weights; w++) {
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+                for (int turned = 0; turned < 2; turned++) {
+                    job j = {.dtype = t ? BP_F64 : BP_F32,
+                             .m = rows[r],
+                             .k = weights[w][0],
+                             .n = weights[w][1],
+                             .turned = turned};
+                    measure(&j, library, threads > 0 ? threads : 1);
+                }
+            }
+        }
+    }
+    return 0;
+}

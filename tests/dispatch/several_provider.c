@@ -1,0 +1,140 @@
+/* several_provider.c - a module of many providers, for tests of choosing: "several" has three algorithms, one of which
+ * starves when it runs; "p0" to "p69" make the list longer than a word has bits, and the last one starves too.
+ *
+ * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi". */
+#include "backplane/provider.h"
+
+enum { STARVING = 0, WORKING = 1, SLOW = 2, LAST = 69 };
+
+/* What accept() works out and plan() must get back. */
+typedef struct worked_out {
+    uint64_t mark;
+    int64_t elements;
+    int number;
+} worked_out;
+
+#define MARK UINT64_C(0x5ca1ab1e0ddba11)
+
+typedef struct prepared {
+    bp_prepared base;
+    worked_out found;
+} prepared;
+
+static const bp_host *host;
+
+static bp_status open(const bp_host *given, const bp_library_info *library, void **instance) {
+    (void)library;
+    host = given;
+    *instance = &host;
+    return BP_OK;
+}
+
+static void close(void *instance) {
+    (void)instance;
+}
+
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const worked_out *found = &((const prepared *)self)->found;
+    double *c = bp_operand_address(&operands[2]);
+    (void)exec;
+    if (found->number == 100 + STARVING || found->number == LAST) {
+        return host->fail(BP_E_NO_MEMORY, "number %d was told to starve", found->number);
+    }
+    for (int64_t i = 0; i < found->elements; i++) {
+        c[i] = found->number;
+    }
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    host->release(self);
+}
+
+static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **made) {
+    const worked_out *w = found;
+    (void)instance, (void)problem, (void)verdict;
+    if (!w || (uintptr_t)w % 16 != 0 || w->mark != MARK) {
+        return host->fail(BP_E_INTERNAL, "what accept() found did not come back");
+    }
+    prepared *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy}, *w};
+    *made = &p->base;
+    return BP_OK;
+}
+
+static void offer(bp_offers *offers, const bp_problem *problem, const char *algorithm, int number, double cost) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    worked_out found = {MARK, problem->of.gemm.m * problem->of.gemm.n, number};
+    verdict.algorithm = algorithm;
+    verdict.threads = 1;
+    verdict.notes = number == 100 + SLOW ? BP_NOTE_SAME_THREADS : 0;
+    verdict.cost_ns = cost;
+    offers->add(offers, &verdict, &found, sizeof found);
+}
+
+static void accept_several(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    if (problem->op != BP_OP_GEMM || problem->dtype != BP_F64) {
+        return; /* nothing offered: the operation is not there */
+    }
+    offer(offers, problem, "starving first", 100 + STARVING, 1);
+    offer(offers, problem, "working second", 100 + WORKING, 2);
+    offer(offers, problem, "slow", 100 + SLOW, 3);
+}
+
+#define PROVIDERS(X) TEN(X, 0) TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6)
+#define TEN(X, tens)                                                                                                   \
+    X(tens##0) X(tens##1) X(tens##2) X(tens##3) X(tens##4) X(tens##5) X(tens##6) X(tens##7) X(tens##8) X(tens##9)
+
+/* The last one is the cheapest of them. */
+#define DEFINE(number)                                                                                                 \
+    static void accept_##number(void *instance, const bp_problem *problem, bp_offers *offers) {                        \
+        (void)instance;                                                                                                \
+        if (problem->op == BP_OP_GEMM && problem->dtype == BP_F64) {                                                   \
+            offer(offers, problem, "double", 1##number - 100, 1000 - (1##number - 100));                               \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static const bp_provider provider_##number = {.abi = BP_PROVIDER_ABI,                                              \
+                                                  .struct_size = sizeof(bp_provider),                                  \
+                                                  .name = "p" #number,                                                 \
+                                                  .version = "1",                                                      \
+                                                  .description = "test double",                                        \
+                                                  .open = open,                                                        \
+                                                  .close = close,                                                      \
+                                                  .accept = accept_##number,                                           \
+                                                  .plan = plan};
+PROVIDERS(DEFINE)
+
+static const bp_provider several = {.abi = BP_PROVIDER_ABI,
+                                    .struct_size = sizeof(bp_provider),
+                                    .name = "several",
+                                    .version = "1",
+                                    .description = "test double",
+                                    .open = open,
+                                    .close = close,
+                                    .accept = accept_several,
+                                    .plan = plan};
+
+/* Works on a device only: no problem of the host may reach it. */
+static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    offer(offers, problem, "elsewhere", 200, 0);
+}
+
+static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
+                                      .struct_size = sizeof(bp_provider),
+                                      .name = "elsewhere",
+                                      .version = "1",
+                                      .description = "test double",
+                                      .open = open,
+                                      .close = close,
+                                      .accept = accept_elsewhere,
+                                      .plan = plan,
+                                      .runtimes = "opencl"};
+
+#define ADDRESS(number) &provider_##number,
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &elsewhere, NULL};

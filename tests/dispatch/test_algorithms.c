@@ -1,0 +1,142 @@
+/* test_algorithms.c - candidates with several algorithms: each is chosen, named in settings, excluded and explained by
+ * itself, and a failure is remembered of the algorithm that failed, wherever its candidate stands in the list. The
+ * providers are those of several_provider.c, beside native. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static double x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, z[9];
+static bp_view a, c;
+
+static bp_status multiply(const char *settings) {
+    bp_scope *scope;
+    memset(z, 0, sizeof z);
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return status;
+}
+
+static bp_plan_info last(void) {
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    return info;
+}
+
+static void a_failing_algorithm_leaves_the_others(void **state) {
+    (void)state;
+    assert_int_equal(multiply("blas.preferred=several"), BP_OK);
+    assert_true(z[8] == 101);
+    assert_string_equal(last().library, "several");
+    assert_string_equal(last().algorithm, "working second");
+    assert_int_equal(multiply("blas.preferred=several, dispatch.fallback=strict"), BP_E_NO_MEMORY);
+    assert_non_null(strstr(bp_last_error(), "number 100"));
+}
+
+/* The seventieth candidate is the cheapest, and fails when it runs: whoever is next must run, and no other be skipped.
+ */
+static void candidates_beyond_sixty_four_fall_back(void **state) {
+    (void)state;
+    assert_int_equal(multiply("dispatch.exclude=\"several, native\""), BP_OK);
+    assert_true(z[0] == 68);
+    assert_string_equal(last().library, "p68");
+    assert_int_equal(multiply("dispatch.exclude=\"several, native, p68\""), BP_OK);
+    assert_true(z[0] == 67);
+}
+
+static void settings_name_algorithms(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        double number;
+    } cases[] = {
+        {"blas.preferred=several:slow", 102},
+        {"blas.preferred=several:working", 101},
+        {"blas.preferred=\"several:working second\"", 101},
+        {"blas.preferred=:slow", 102},
+        {"blas.preferred=several, dispatch.exclude=several:starving", 101},
+        {"blas.preferred=several, dispatch.exclude=\"several:starving, several:working\"", 102},
+        {"blas.preferred=several, dispatch.exclude=\":starving, :working second\"", 102},
+        {"dispatch.exclude=\":double, :starving, native\"", 101},
+        {"blas.preferred=several, deterministic=threads", 102}, /* the only one that promises it */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(multiply(cases[i].settings), BP_OK);
+        assert_true(z[4] == cases[i].number);
+    }
+    assert_int_equal(multiply("blas.preferred=several:slow"), BP_OK);
+    assert_non_null(strstr(last().reason, "blas.preferred=several:slow"));
+    assert_int_equal(multiply("blas.preferred=native:packed"), BP_OK);
+    assert_string_equal(last().library, "native");
+    assert_int_equal(strncmp(last().algorithm, "packed ", 7), 0);
+}
+
+static void an_algorithm_that_is_not_there_is_said(void **state) {
+    (void)state;
+    assert_int_equal(multiply("blas.preferred=several:sloww, dispatch.fallback=strict"), BP_E_FALLBACK);
+    assert_non_null(strstr(bp_last_error(), "no such algorithm"));
+    assert_non_null(strstr(bp_last_error(), "'working second'"));
+    assert_int_equal(multiply("blas.preferred=nobody:slow, dispatch.fallback=strict"), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "nobody"));
+    assert_int_equal(multiply("blas.preferred=several:slo, dispatch.fallback=allow"), BP_OK); /* no whole word */
+    assert_true(z[0] != 102);
+}
+
+static void explanations_show_each_algorithm(void **state) {
+    (void)state;
+    bp_options *options;
+    bp_explanation *e;
+    bp_candidate_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_options_new(&options, "dispatch.exclude=several:starving"), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    int seen = 0, devices = 0;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, "several") == 0) {
+            static const char *const algorithms[] = {"starving first", "working second", "slow"};
+            assert_string_equal(info.algorithm, algorithms[seen]);
+            assert_int_equal(info.accepted, seen > 0);
+            assert_int_equal(info.chosen, seen == 1);
+            assert_int_equal(info.reason, seen == 0 ? BP_REASON_EXCLUDED : BP_REASON_ACCEPTED);
+            seen++;
+        } else if (strcmp(info.library, "elsewhere") == 0) {
+            assert_int_equal(info.reason, BP_REASON_DEVICE);
+            assert_string_equal(info.text, bp_reason_text(BP_REASON_DEVICE));
+            devices++;
+        }
+    }
+    assert_int_equal(seen, 3);
+    assert_int_equal(devices, 1); /* a provider for devices is listed, and its cost of 0 tempts nobody */
+    bp_explanation_free(e);
+    bp_options_free(options);
+}
+
+static int reset(void **state) {
+    (void)state;
+    if (bp_reset() != BP_OK) {
+        return -1;
+    }
+    bp_view_matrix(&a, x, BP_F64, 3, 3);
+    bp_view_matrix(&c, z, BP_F64, 3, 3);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_failing_algorithm_leaves_the_others, reset),
+        cmocka_unit_test_setup(candidates_beyond_sixty_four_fall_back, reset),
+        cmocka_unit_test_setup(settings_name_algorithms, reset),
+        cmocka_unit_test_setup(an_algorithm_that_is_not_there_is_said, reset),
+        cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
+    };
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-several", 1);
+    return cmocka_run_group_tests(tests, NULL, reset);
+}
