@@ -5,6 +5,8 @@ set -u
 cd "$(dirname "$0")/.."
 folder=${1:-build}
 failed=0
+# Limits of num_threads would change what the tests find.
+unset OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS GOTO_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS
 ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 || failed=1
 if .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"

@@ -77,11 +77,35 @@ bp_setting_id bp__preference_of(uint32_t op) {
     return op == BP_OP_GEMM ? BP_SET_blas_preferred : op == BP_OP_FFT ? BP_SET_fft_preferred : BP_SET_linalg_preferred;
 }
 
+/* Whether num_threads is the user's own word, and not a limit that other software was given. */
+static bool user_decides_threads(void) {
+    bp_layer layer;
+    const char *where;
+    bp_setting_id node;
+    bp__setting_origin(BP_SET_num_threads, &layer, &where, &node);
+    return layer > BP_LAYER_SHARED_ENVIRONMENT;
+}
+
+bool bp__policy_in_region(void) {
+    int (*region)(void) = bp__region_question();
+    return region && region() && !user_decides_threads();
+}
+
+/* Limits of other software only lower the count; the user's own word counts as it is. */
+static int32_t allowed_threads(void) {
+    int64_t threads = bp__setting_int(BP_SET_num_threads);
+    int cpus = bp__usable_cpus();
+    if (bp__policy_in_region()) {
+        return 1;
+    }
+    bool limited = threads > 0 && (threads <= cpus || user_decides_threads());
+    return limited ? (int32_t)threads : cpus;
+}
+
 /* The settings but for the texts. */
 static void resolve_numbers(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
-    int64_t threads = bp__setting_int(BP_SET_num_threads);
-    policy->threads = threads > 0 ? (int32_t)threads : bp__usable_cpus();
+    policy->threads = allowed_threads();
     policy->deterministic = (uint8_t)bp__setting_int(BP_SET_deterministic);
     policy->capability = (uint8_t)bp__cpu_capability();
     policy->fallback = (uint8_t)bp__setting_int(BP_SET_dispatch_fallback);
@@ -94,7 +118,7 @@ static void resolve_numbers(bp_policy *policy) {
     policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
 }
 
-void bp__policy_resolve(bp_policy *policy, bp_op op) {
+static void resolve(bp_policy *policy, bp_op op) {
     resolve_numbers(policy);
     const char *preferred = bp__setting_text(bp__preference_of(op));
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
@@ -102,6 +126,14 @@ void bp__policy_resolve(bp_policy *policy, bp_op op) {
     policy->preferred = text_handle(preferred);
     policy->exclude = text_handle(exclude);
     pthread_mutex_unlock(&bp__policy_mutex);
+}
+
+/* Whatever comes this way makes a plan or looks one up, so it has time to look for OpenMP runtimes. */
+void bp__policy_resolve(bp_policy *policy, bp_op op) {
+    if (bp__region_look()) {
+        bp__settings_changed();
+    }
+    resolve(policy, op);
 }
 
 /* Numbers start at 1; 0 means that memory was short, and keeps the call out of the short list. */
@@ -128,7 +160,13 @@ static uint32_t uncached(void) {
 void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
     bp__hot_check();
-    bp__policy_resolve(&policy.policy, BP_OP_GEMM);
+    if (bp__thread.epoch == 0 && bp__region_look()) { /* the first call of this thread, which may be in a region */
+        bp__settings_changed();
+        epoch = bp__settings_epoch();
+    }
+    bp__thread.region = bp__region_question();
+    bp__thread.in_region = bp__thread.region && bp__thread.region();
+    resolve(&policy.policy, BP_OP_GEMM);
     const char *linalg = bp__setting_text(BP_SET_linalg_preferred), *fft = bp__setting_text(BP_SET_fft_preferred);
     uint32_t einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
                       (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
@@ -141,6 +179,16 @@ void bp__thread_refresh(uint64_t epoch) {
     pthread_mutex_unlock(&bp__policy_mutex);
     bp__thread.observed = bp__observe_wanted();
     bp__thread.epoch = epoch;
+}
+
+bool bp__thread_look(void) {
+    uint32_t before = bp__thread.policy;
+    if (!bp__region_look()) {
+        return false;
+    }
+    bp__settings_changed(); /* other threads learn of the runtime, too */
+    bp__thread_refresh(bp__settings_epoch());
+    return bp__thread.policy != before;
 }
 
 void bp__policy_reset(void) {
