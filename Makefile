@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: build run test bench install fuzz sanitize format lint docs symbols bootstrap clean help
+.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
 
 build: build/CMakeCache.txt ## build everything into build/
 	@cmake --build build -j $(JOBS)
@@ -26,15 +26,30 @@ bench: build ## build and run the benchmarks of bench/
 install: build ## install into PREFIX (default /usr/local), below DESTDIR where that is given
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
-fuzz: build-fuzz/CMakeCache.txt ## run each fuzz target for FUZZ_SECONDS (default 60); needs clang
+fuzz: bootstrap ## install what is needed, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
+	@tools/need.sh fuzz clang:clang :libclang-rt-dev
+	@$(MAKE) --no-print-directory build-fuzz/CMakeCache.txt
 	@cmake --build build-fuzz -j $(JOBS)
 	@tools/fuzz.sh
 
-sanitize: build-asan/CMakeCache.txt build-tsan/CMakeCache.txt ## run all tests under ASan+UBSan, then under TSan
+sanitize: bootstrap ## install what is needed, and run all tests under ASan+UBSan, then under TSan
+	@$(MAKE) --no-print-directory build-asan/CMakeCache.txt build-tsan/CMakeCache.txt
 	@cmake --build build-asan -j $(JOBS)
-	@tools/test.sh build-asan
 	@cmake --build build-tsan -j $(JOBS)
-	@tools/test.sh build-tsan
+	@tools/test.sh build-asan; asan=$$?; tools/test.sh build-tsan; tsan=$$?; \
+	    echo; cat build-asan/test-counts build-tsan/test-counts; exit $$((asan | tsan))
+
+clang: bootstrap ## install what is needed, build with clang without a warning, and run the C tests on that build
+	@tools/need.sh clang clang:clang
+	@$(MAKE) --no-print-directory build-clang/CMakeCache.txt
+	@cmake --build build-clang -j $(JOBS)
+	@tools/test.sh build-clang ctest
+
+aarch64: bootstrap ## install what is needed, build for 64-bit ARM, and run the C tests under qemu
+	@tools/aarch64.sh
+	@$(MAKE) --no-print-directory build-aarch64/CMakeCache.txt
+	@cmake --build build-aarch64 -j $(JOBS)
+	@tools/test.sh build-aarch64 ctest
 
 format: ## lay out the sources with clang-format
 	@clang-format -i $(SOURCES)
@@ -53,10 +68,10 @@ bootstrap: ## install what is needed, as far as rights and network allow
 	@tools/bootstrap.sh $(if $(filter bootstrap,$(MAKECMDGOALS)),--again)
 
 clean: ## remove every build folder; .venv stays
-	@rm -rf build build-debug build-asan build-tsan build-fuzz
+	@rm -rf build build-debug build-asan build-tsan build-fuzz build-clang build-aarch64
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z0-9]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 build/CMakeCache.txt:
 	@cmake --preset release $(GENERATOR) --log-level=WARNING

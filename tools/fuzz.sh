@@ -1,11 +1,13 @@
 #!/bin/sh
 # Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds. New inputs and findings go into
-# build-fuzz/corpus and build-fuzz/findings, never into the source tree. Fails when a target did.
+# build-fuzz/corpus and build-fuzz/findings, never into the source tree. Fails when a target did. The last line is the
+# counts.
 set -u
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
 failed=
 ran=0
+inputs=0
 for target in build-fuzz/fuzz_*; do
     [ -x "$target" ] || continue
     name=${target##*/fuzz_}
@@ -17,11 +19,13 @@ for target in build-fuzz/fuzz_*; do
         >"build-fuzz/$name.log" 2>&1
     status=$?
     grep -E 'number_of_executed_units|ERROR|SUMMARY' "build-fuzz/$name.log" | sed 's/^/    /'
+    executed=$(sed -n 's/^stat::number_of_executed_units: *\([0-9]*\)$/\1/p' "build-fuzz/$name.log")
+    inputs=$((inputs + ${executed:-0}))
     [ $status = 0 ] || failed="$failed fuzz_$name"
 done
+echo
 if [ -n "$failed" ]; then
     echo "failed:$failed (inputs in build-fuzz/findings, logs build-fuzz/*.log)"
-    exit 1
 fi
-echo "$ran fuzz targets, no finding"
-[ $ran -gt 0 ]
+echo "build-fuzz: $ran fuzz targets, $inputs inputs, $(echo $failed | wc -w | tr -d ' ') targets with findings"
+[ -z "$failed" ] && [ $ran -gt 0 ]

@@ -1,9 +1,10 @@
 /* settings.h - every switch of the library, from one table; layers, origins and thread scopes.
  *
  * A setting has a dotted name. Its value comes from the highest layer that sets it:
- *   default < system file < user file < environment < process < thread scope < options of one call.
- * Writes name the process layer; scopes and options are private to a thread and to a call. All functions are
- * thread-safe; a read is one atomic load where no scope is open.
+ *   default < shared environment < system file < user file < environment < process < thread scope < options of one
+ * call. The shared environment holds the variables by which users limit the threads of OpenMP and of math libraries; it
+ * only ever sets num_threads, to the smallest of those limits. Writes name the process layer; scopes and options are
+ * private to a thread and to a call. All functions are thread-safe; a read is one atomic load where no scope is open.
  *
  * Files are lines of `name = value`, `#` starts a comment: /etc/backplane/backplane.conf, then
  * $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). The environment variable of a setting is BACKPLANE_ and
@@ -29,6 +30,7 @@ typedef enum bp_setting_type {
 
 typedef enum bp_layer {
     BP_LAYER_DEFAULT,
+    BP_LAYER_SHARED_ENVIRONMENT, /* thread limits of other software: OMP_NUM_THREADS and the like */
     BP_LAYER_SYSTEM_FILE,
     BP_LAYER_USER_FILE,
     BP_LAYER_ENVIRONMENT,

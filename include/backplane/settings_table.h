@@ -13,7 +13,7 @@
 /* The library itself: choice, threads, discovery, observation. */
 #define BP_SETTINGS_CORE(X)                                                                                             \
     X(num_threads, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations",                         \
-      "Threads that one call may use; 0 means every core this process may run on.")                                     \
+      "Threads that one call may use; 0 means every core this process may run on. Unless set, it is the smallest limit of OMP_NUM_THREADS, OMP_THREAD_LIMIT, OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, MKL_NUM_THREADS and BLIS_NUM_THREADS, and 1 inside a parallel region of OpenMP.")                                     \
     X(deterministic, "deterministic", WORD, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations",          \
       "Refuse candidates that do not promise the same bits: run = again with as many threads, threads = with any number.") \
     X(blas_preferred, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                            \

@@ -160,27 +160,42 @@ void doctor_pools(doctor *d) {
 
 /* ---- Limits ---- */
 
-/* Variables that say how many threads a library may start. */
-static const char *const counts[] = {
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",   "GOTO_NUM_THREADS",       "BLIS_NUM_THREADS",
-    "MKL_NUM_THREADS", "MKL_DOMAIN_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+/* Variables that say how many threads a library may start, and whether num_threads follows them. */
+typedef struct thread_variable {
+    const char *name;
+    bool followed;
+} thread_variable;
+static const thread_variable counts[] = {
+    {"OMP_NUM_THREADS", true},         {"OPENBLAS_NUM_THREADS", true}, {"GOTO_NUM_THREADS", true},
+    {"BLIS_NUM_THREADS", true},        {"MKL_NUM_THREADS", true},      {"MKL_DOMAIN_NUM_THREADS", false},
+    {"VECLIB_MAXIMUM_THREADS", false},
 };
 
-/* num_threads in words. */
-static char *own_threads(const doctor *d) {
-    int64_t count = bp_get_num_threads();
-    return count > 0 ? cli_format("%lld", (long long)count)
-                     : cli_format("0, which is all %d processors", d->machine.usable_cpus);
+/* What a limit means for Backplane's own calls: they keep to it, unless num_threads is set. */
+static char *own_calls(const thread_variable *variable) {
+    const char *value, *where;
+    bp_layer layer;
+    if (!variable->followed) {
+        return cli_format("for Backplane's calls num_threads decides");
+    }
+    if (bp_get("num_threads", &value, &layer, &where) != BP_OK || layer <= BP_LAYER_SHARED_ENVIRONMENT) {
+        return cli_format("Backplane's calls keep to it");
+    }
+    return cli_format("for Backplane's calls num_threads = %s counts instead (%s%s%s)", value, bp_layer_name(layer),
+                      *where ? ", " : "", where);
 }
 
-static void check_count(doctor *d, const char *name, const char *value) {
-    char *end, *own = own_threads(d);
+static void check_count(doctor *d, const thread_variable *variable, const char *value) {
+    const char *name = variable->name;
+    char *end, *own = own_calls(variable);
     errno = 0;
     long count = strtol(value, &end, 10);
     if (errno || end == value || (*end && *end != ',') || count < 0) {
         doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is there on purpose.", name),
-                    "%s=%s says how many threads libraries start; for Backplane's own calls num_threads (%s) decides",
-                    name, value, own);
+                    variable->followed ? "%s=%s is no number of threads, and limits nothing"
+                                       : "%s=%s says how many threads libraries start; for Backplane's calls "
+                                         "num_threads decides",
+                    name, value);
     } else if (count > d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset %s or lower it to %d.", name, d->machine.usable_cpus),
                     "%s=%s asks for more threads than the %d processors that this process may use", name, value,
@@ -189,16 +204,19 @@ static void check_count(doctor *d, const char *name, const char *value) {
         doctor_find(d, SEVERITY_NOTE,
                     cli_format("unset %s where all %d processors should work; for Backplane's calls set num_threads.",
                                name, d->machine.usable_cpus),
-                    "%s=%s limits libraries to %ld thread%s where programs call them; Backplane's own num_threads (%s) "
-                    "overrides it in Backplane's calls",
-                    name, value, count, count == 1 ? "" : "s", own);
+                    "%s=%s limits libraries to %ld thread%s; %s", name, value, count, count == 1 ? "" : "s", own);
     }
     free(own);
 }
 
 static void check_own_count(doctor *d) {
+    const char *value;
+    bp_layer layer;
     int64_t count = bp_get_num_threads();
     int cpus = d->machine.usable_cpus;
+    if (bp_get("num_threads", &value, &layer, NULL) == BP_OK && layer == BP_LAYER_SHARED_ENVIRONMENT) {
+        return; /* the variable that limits it is reported by check_count */
+    }
     if (count > cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset num_threads or lower it to %d.", cpus),
                     "num_threads = %lld asks for more threads than the %d processors that this process may use",
@@ -263,9 +281,9 @@ static void check_withheld_threads(doctor *d) {
 
 void doctor_thread_limits(doctor *d) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        const char *value = doctor_variable(counts[i]);
+        const char *value = doctor_variable(counts[i].name);
         if (value) {
-            check_count(d, counts[i], value);
+            check_count(d, &counts[i], value);
         }
     }
     check_own_count(d);

@@ -46,8 +46,8 @@ const cli_verb verb_settings = {
     .name = "settings",
     .summary = "Show every setting, its value, and the layer that set it.",
     .operands = "",
-    .details = "\nLayers, lowest first: default, system file, user file, environment. docs/settings.md describes each "
-               "setting.",
+    .details = "\nLayers, lowest first: default, shared environment, system file, user file, environment. "
+               "docs/settings.md describes each setting.",
     .options = options,
     .run = settings,
 };

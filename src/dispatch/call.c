@@ -73,10 +73,7 @@ __attribute__((noinline)) static const bp_plan *find_in_slots(bp__call *call, ui
 }
 
 const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
-    uint64_t epoch = bp__settings_epoch();
-    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
-        bp__thread_refresh(epoch);
-    }
+    bp__thread_update();
     for (int i = 0; i < BP__OPERANDS; i++) {
         if (BP__UNLIKELY(!call->tensors[i])) {
             call->key.count = 0;
@@ -89,7 +86,8 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
             return hot->last->plan;
         }
     }
-    return find_in_slots(call, tag);
+    const bp_plan *plan = find_in_slots(call, tag);
+    return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(call, tag);
 }
 
 static inline bp_status run(const bp_plan *plan, const DLTensor *const *t, const bp_scalar *scalars) {

@@ -99,8 +99,11 @@ void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
 const char *bp__adapted(const bp_problem *problem); /* what an adapter does, as above, or NULL */
 
 /* ---- Policy (policy.c) ---- */
-void bp__policy_resolve(bp_policy *policy, const bp__family *family); /* from the calling thread's settings */
-const char *bp__policy_text(uint32_t handle);                         /* the text behind preferred and exclude */
+/* From the calling thread's settings. */
+void bp__policy_resolve(bp_policy *policy, const bp__family *family);
+/* Whether a call of this thread gets one thread since it comes from inside a parallel region of OpenMP. */
+bool bp__policy_in_region(void);
+const char *bp__policy_text(uint32_t handle); /* the text behind preferred and exclude */
 void bp__policy_reset(void);
 
 /* ---- Choice (choose.c) ---- */
@@ -241,12 +244,31 @@ typedef struct bp__thread_state {
     uint32_t policy;   /* number of the policy in force, for hot keys */
     uint32_t uncached; /* a bit for each bp__cache_kind that is off: its plans are not remembered */
     bool observed;     /* verbose or trace wants to see calls */
+    bool in_region;    /* what `region` answered when the policy was resolved */
     uint32_t resets;   /* that had happened when `hot` was made; with another number it is gone */
     uint64_t last_serial;
     struct bp__hot *hot;
+    int (*region)(void); /* other than 0 inside a parallel region of OpenMP; NULL: no runtime is loaded */
 } bp__thread_state;
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
+
+/* Whether the thread has entered or left a parallel region, so that its policy must be resolved again. */
+static inline bool bp__region_changed(void) {
+    return bp__thread.region && (bp__thread.region() != 0) != bp__thread.in_region;
+}
+
+/* Brings the thread up to date with settings and parallel regions: at the beginning of each call. */
+static inline void bp__thread_update(void) {
+    uint64_t epoch = bp__settings_epoch();
+    if (BP__UNLIKELY(epoch != bp__thread.epoch || bp__region_changed())) {
+        bp__thread_refresh(epoch);
+    }
+}
+
+/* Looks for OpenMP runtimes that were loaded meanwhile, before a plan is made. True when the policy has another number
+ * than before, so that a key made with the old one does not count. */
+bool bp__thread_look(void);
 
 /* ---- Packed operands (pack.c) ---- */
 /* BP_OK where each packed operand was packed for this plan, as the operand that it stands for. */

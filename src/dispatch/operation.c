@@ -60,11 +60,7 @@ static bool addresses_good(const bp__operation *o, const bp__slot *s) {
     return true;
 }
 
-const bp_plan *bp__operation_find(bp__operation *o) {
-    uint64_t epoch = bp__settings_epoch();
-    if (BP__UNLIKELY(epoch != bp__thread.epoch)) {
-        bp__thread_refresh(epoch);
-    }
+static const bp_plan *find_in_slots(bp__operation *o) {
     bp__hot *hot = bp__thread.hot;
     if (!make_key(o) || !hot || bp__thread.policy == 0) {
         return NULL;
@@ -79,6 +75,12 @@ const bp_plan *bp__operation_find(bp__operation *o) {
         hot->last = s;
     }
     return addresses_good(o, s) ? s->plan : NULL;
+}
+
+const bp_plan *bp__operation_find(bp__operation *o) {
+    bp__thread_update();
+    const bp_plan *plan = find_in_slots(o);
+    return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(o);
 }
 
 static bp_status execute(const void *context, const bp_plan *plan) {

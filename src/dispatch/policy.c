@@ -72,11 +72,35 @@ static uint8_t avoided(void) {
                      (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__AVOID_ONEDNN));
 }
 
+/* Whether num_threads is the user's own word, and not a limit that other software was given. */
+static bool user_decides_threads(void) {
+    bp_layer layer;
+    const char *where;
+    bp_setting_id node;
+    bp__setting_origin(BP_SET_num_threads, &layer, &where, &node);
+    return layer > BP_LAYER_SHARED_ENVIRONMENT;
+}
+
+bool bp__policy_in_region(void) {
+    int (*region)(void) = bp__region_question();
+    return region && region() && !user_decides_threads();
+}
+
+/* Limits of other software only lower the count; the user's own word counts as it is. */
+static int32_t allowed_threads(void) {
+    int64_t threads = bp__setting_int(BP_SET_num_threads);
+    int cpus = bp__usable_cpus();
+    if (bp__policy_in_region()) {
+        return 1;
+    }
+    bool limited = threads > 0 && (threads <= cpus || user_decides_threads());
+    return limited ? (int32_t)threads : cpus;
+}
+
 /* What is the same for all families. */
 static void resolve_common(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
-    int64_t threads = bp__setting_int(BP_SET_num_threads);
-    policy->threads = threads > 0 ? (int32_t)threads : bp__usable_cpus();
+    policy->threads = allowed_threads();
     policy->deterministic = (uint8_t)bp__setting_int(BP_SET_deterministic);
     policy->capability = (uint8_t)bp__cpu_capability();
     policy->fallback = (uint8_t)bp__setting_int(BP_SET_dispatch_fallback);
@@ -108,7 +132,11 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     }
 }
 
+/* Whatever comes this way makes a plan or looks one up, so it has time to look for OpenMP runtimes. */
 void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
+    if (bp__region_look()) {
+        bp__settings_changed();
+    }
     resolve_common(policy);
     resolve_family(policy, family);
 }
@@ -138,6 +166,12 @@ void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
     bp_policy common;
     bp__hot_check();
+    if (bp__thread.epoch == 0 && bp__region_look()) { /* the first call of this thread, which may be in a region */
+        bp__settings_changed();
+        epoch = bp__settings_epoch();
+    }
+    bp__thread.region = bp__region_question();
+    bp__thread.in_region = bp__thread.region && bp__thread.region();
     resolve_common(&common);
     for (int i = 0; i < BP__FAMILIES; i++) {
         policy.family[i] = common;
@@ -151,6 +185,16 @@ void bp__thread_refresh(uint64_t epoch) {
     bp__thread.uncached = policy.uncached;
     bp__thread.observed = bp__observe_wanted();
     bp__thread.epoch = epoch;
+}
+
+bool bp__thread_look(void) {
+    uint32_t before = bp__thread.policy;
+    if (!bp__region_look()) {
+        return false;
+    }
+    bp__settings_changed(); /* other threads learn of the runtime, too */
+    bp__thread_refresh(bp__settings_epoch());
+    return bp__thread.policy != before;
 }
 
 void bp__policy_reset(void) {

@@ -46,6 +46,18 @@ void *bp__scratch(size_t size);
 void *bp__workspace_take(size_t size);
 void bp__workspace_give(void *block);
 
+/* ---- Parallel regions of the program's OpenMP runtimes (region.c) ---- */
+/* Looks for runtimes that were loaded or started since the last look; true when there are some. About 0.1 us when
+ * nothing was loaded. Takes a lock of the loader, so it is not for the fast path. */
+bool bp__region_look(void);
+
+/* Returns the function that the calling thread is to ask: it returns other than 0 inside a parallel region. NULL: no
+ * runtime is known. A thread calls this again when bp__region_look() has found something. */
+int (*bp__region_question(void))(void);
+
+void bp__region_fork_lock(void); /* parts of bp__machine_fork_lock and _unlock */
+void bp__region_fork_unlock(void);
+
 /* ---- Loaded objects (loaded.c) ---- */
 /* Calls `visit` for each object of the process with its path and load address; stops when it returns false.
  * BP_E_NO_MEMORY when there was none for the list: then nothing was visited. */

@@ -61,9 +61,11 @@ static void gather_once(void) {
 
 void bp__machine_fork_lock(void) {
     pthread_mutex_lock(&mutex);
+    bp__region_fork_lock();
 }
 
 void bp__machine_fork_unlock(void) {
+    bp__region_fork_unlock();
     pthread_mutex_unlock(&mutex);
 }
 

@@ -72,6 +72,9 @@ static inline uint64_t bp__settings_epoch(void) {
     return (uint64_t)bp__settings_thread.state << 32 | generation;
 }
 
+/* Makes every thread read its settings again: something else has changed that their meaning depends on. */
+void bp__settings_changed(void);
+
 /* Enters and leaves options for the time of one call without touching the heap; `node` is storage of the caller. */
 typedef struct bp__call_scope {
     void *opaque[8];

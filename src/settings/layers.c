@@ -141,6 +141,7 @@ static bool visit_variable(void *user, const char *name, const char *value) {
 
 bp_status bp__layers_read(bp__layers *layers) {
     const char *path;
+    BP__TRY(bp__limits_read(layers));
     BP__TRY(put_file(layers, BP_LAYER_SYSTEM_FILE, bp__system_file));
     bp_status status = bp_user_file(&path);
     if (status == BP_OK) {

@@ -98,7 +98,6 @@ bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
 bp_status bp__process_write(bp_setting_id id, const char *text);
 bp_status bp__process_clear(bp_setting_id id);
 bool bp__may_write(bp_setting_id id, bp_status *status); /* false with BP_E_READ_ONLY's sentence */
-void bp__generation_bump(void);
 
 /* ---- Files and environment (layers.c), called with the mutex held ---- */
 typedef struct bp__layers {
@@ -107,6 +106,7 @@ typedef struct bp__layers {
     int problem_count;
 } bp__layers;
 bp_status bp__layers_read(bp__layers *layers);
+bp_status bp__limits_read(bp__layers *layers); /* limits.c: the variables of BP_LAYER_SHARED_ENVIRONMENT */
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) BP_PRINTF(2, 3);
 extern const char *bp__system_file; /* another one in tests */
 enum { BP__LARGEST_FILE = 1 << 20 };

@@ -22,7 +22,7 @@ static _Atomic uint32_t last_state;
 uint32_t bp__fresh_state(void) {
     uint32_t state = atomic_fetch_add_explicit(&last_state, 1, memory_order_relaxed) + 1;
     if (BP__UNLIKELY(state == 0)) {
-        bp__generation_bump(); /* states begin again; the generation keeps the epochs apart */
+        bp__settings_changed(); /* states begin again; the generation keeps the epochs apart */
         state = atomic_fetch_add_explicit(&last_state, 1, memory_order_relaxed) + 1;
     }
     return state;

@@ -25,7 +25,7 @@ static bp__layers known;
 static atomic_bool ready;
 
 /* 0 is left out, so that an epoch is never 0. */
-void bp__generation_bump(void) {
+void bp__settings_changed(void) {
     if (atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel) == UINT32_MAX) {
         atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel);
     }
@@ -71,12 +71,14 @@ static void finish_publishing(bool changed) {
         }
     }
     if (changed) {
-        bp__generation_bump();
+        bp__settings_changed();
     }
 }
 
-static void publish(bp_setting_id id) {
-    finish_publishing(store_value(id));
+/* `told`: the user says something about the setting now, or no longer does. For some settings that matters even where
+ * the value stays: num_threads=0 stands for all cores also where nobody's word would stand for fewer. */
+static void publish(bp_setting_id id, bool told) {
+    finish_publishing(store_value(id) || told);
 }
 
 static bp_status read_layers(void) {
@@ -202,8 +204,10 @@ bp_status bp__process_write(bp_setting_id id, const char *text) {
     int count = bp__writes_of(id, value, writes);
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
-        known.values[BP_LAYER_PROCESS][writes[i].id] = (bp__stored){true, writes[i].value, ""};
-        publish(writes[i].id);
+        bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
+        bool told = !stored->set;
+        *stored = (bp__stored){true, writes[i].value, ""};
+        publish(writes[i].id, told);
     }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;
@@ -219,8 +223,10 @@ bp_status bp__process_clear(bp_setting_id id) {
     int count = bp__writes_of(id, bp__row(id)->fallback, writes); /* for the names alone */
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
-        known.values[BP_LAYER_PROCESS][writes[i].id] = (bp__stored){0};
-        publish(writes[i].id);
+        bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
+        bool told = stored->set;
+        *stored = (bp__stored){0};
+        publish(writes[i].id, told);
     }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;
@@ -239,7 +245,7 @@ const char *bp_problem_at(int index) {
 
 /* What was accepted before the check was known is looked at once more. */
 static void check_again(bp_setting_id id) {
-    for (int layer = BP_LAYER_SYSTEM_FILE; layer <= BP_LAYER_PROCESS; layer++) {
+    for (int layer = BP_LAYER_DEFAULT + 1; layer <= BP_LAYER_PROCESS; layer++) {
         bp__stored *stored = &known.values[layer][id];
         const char *text = stored->set ? bp__value_text(id, stored->value) : NULL;
         if (text && bp__value_check(id, stored->value, text) != BP_OK) {
@@ -259,7 +265,7 @@ void bp__setting_set_check(bp_setting_id id, bp__setting_check check) {
     bp__error_hold(&held);
     pthread_mutex_lock(&bp__settings_mutex);
     check_again(id);
-    publish(id);
+    publish(id, false);
     pthread_mutex_unlock(&bp__settings_mutex);
     bp__error_return(&held);
 }
@@ -277,7 +283,7 @@ void bp__settings_reset(void) {
         atomic_store_explicit(&bp__setting_outcomes[i], BP__UNREAD, memory_order_relaxed);
     }
     atomic_store_explicit(&ready, false, memory_order_release);
-    bp__generation_bump();
+    bp__settings_changed();
     pthread_mutex_unlock(&bp__settings_mutex);
 }
 

@@ -81,10 +81,10 @@ static void reading_has_limits(void **state) {
     bp__free(bytes);
     assert_int_equal(bp__file_read(path, SIZE_MAX, &bytes, &size), BP_OK);
     bp__free(bytes);
-    assert_int_equal(bp__file_read("/proc/self/maps", 1 << 20, &bytes, &size), BP_OK); /* tells no size */
+    assert_int_equal(bp__file_read("/proc/thread-self/maps", 1 << 20, &bytes, &size), BP_OK); /* tells no size */
     assert_true(size > 100);
     bp__free(bytes);
-    assert_int_equal(bp__file_read("/proc/self/maps", 100, &bytes, &size), BP_E_OVERFLOW);
+    assert_int_equal(bp__file_read("/proc/thread-self/maps", 100, &bytes, &size), BP_E_OVERFLOW);
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
     assert_int_equal(bp__file_read(path, 10, &bytes, &size), BP_E_IO); /* and does not wait */
     if (geteuid() != 0) {
@@ -101,7 +101,7 @@ static void reading_without_memory(void **state) {
     for (int n = 0; n < 3; n++) {
         bp__error_reset();
         failing_allocator(n);
-        assert_int_equal(bp__file_read("/proc/self/maps", 1 << 20, &bytes, &size), BP_E_NO_MEMORY);
+        assert_int_equal(bp__file_read("/proc/thread-self/maps", 1 << 20, &bytes, &size), BP_E_NO_MEMORY);
         assert_all_given_back();
         calm_allocator();
     }

@@ -1,7 +1,11 @@
 """explain: the choice without data, and the same as a call makes."""
 
+import os
+
 import numpy as np
 import pytest
+
+from conftest import COMMAND
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,31 @@ def test_text_and_json(backplane, words):
     assert len(chosen) == 1 and chosen[0]["library"] == facts["chosen"] and chosen[0]["accepted"]
     assert facts["decision"] and facts["decision"] in text.out and facts["problem"] in text.out
     assert any(c["library"] == "native" for c in facts["candidates"])
+
+
+LARGE = ("explain", "matmul", "f64", "1500x1500", "1500x1500")
+
+
+def threads_of(facts):
+    return [c["threads"] for c in facts["candidates"] if c["accepted"]]
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"])
+def test_thread_limits_of_other_software(backplane, variable):
+    facts = backplane(*LARGE, "--json", env={variable: "1"}).json
+    assert set(threads_of(facts)) == {1}
+    shown = facts["settings"]["num_threads"]
+    assert (shown["value"], shown["layer"], shown["where"]) == ("1", "shared environment", variable)
+    assert f"num_threads = 1 (shared environment: {variable})" in backplane(*LARGE, env={variable: "1"}).out
+    facts = backplane(*LARGE, "--set", "num_threads=2", "--json", env={variable: "1"}).json
+    assert max(threads_of(facts)) == 2
+
+
+def test_affinity_limits_threads(backplane):
+    cpu = str(min(os.sched_getaffinity(0)))
+    for limit in ({}, {"OMP_NUM_THREADS": "64"}):  # which lowers the count, and never raises it
+        facts = backplane("-c", cpu, COMMAND, *LARGE, "--json", env=limit, command="taskset").json
+        assert set(threads_of(facts)) == {1}
 
 
 def test_preference_decides(backplane):

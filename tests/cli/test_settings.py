@@ -1,5 +1,7 @@
 """settings, get and set: values, layers, and the user's file."""
 
+import pytest
+
 
 def row(rows, name):
     return next(r for r in rows if r["name"] == name)
@@ -23,6 +25,35 @@ def test_layers(backplane, tmp_path):
     rows = backplane("settings", "--changed", "--json", env=environment).json
     assert row(rows, "num_threads")["value"] == "2" and row(rows, "num_threads")["layer"] == "environment"
     assert row(rows, "num_threads")["where"] == "BACKPLANE_NUM_THREADS"
+
+
+@pytest.mark.parametrize(
+    "variables, value, where",
+    [
+        ({"OMP_NUM_THREADS": "1"}, "1", "OMP_NUM_THREADS"),
+        ({"OMP_NUM_THREADS": "4,2"}, "4", "OMP_NUM_THREADS"),
+        ({"OMP_NUM_THREADS": "4", "OMP_THREAD_LIMIT": "2"}, "2", "OMP_THREAD_LIMIT"),
+        ({"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "4"}, "1", "OPENBLAS_NUM_THREADS"),
+        ({"MKL_NUM_THREADS": "1"}, "1", "MKL_NUM_THREADS"),
+        ({"MKL_NUM_THREADS": "0"}, "0", ""),
+    ],
+)
+def test_thread_limits_of_other_software(backplane, variables, value, where):
+    layer = "shared environment" if where else "default"
+    shown = row(backplane("settings", "--json", env=variables).json, "num_threads")
+    assert (shown["value"], shown["layer"], shown["where"]) == (value, layer, where)
+    got = backplane("get", "num_threads", "--json", env=variables).json
+    assert (got["value"], got["layer"], got["where"]) == (value, layer, where)
+    own = {**variables, "BACKPLANE_NUM_THREADS": "3"}
+    assert row(backplane("settings", "--json", env=own).json, "num_threads")["where"] == "BACKPLANE_NUM_THREADS"
+    assert backplane("set", "num_threads", "5").code == 0
+    shown = row(backplane("settings", "--json", env=variables).json, "num_threads")
+    assert (shown["value"], shown["layer"]) == ("5", "user file")
+
+
+def test_a_bad_thread_limit_is_reported(backplane):
+    done = backplane("get", "num_threads", env={"OMP_NUM_THREADS": "two"})
+    assert done.out == "0\n" and "OMP_NUM_THREADS: 'two' is no number of threads" in done.err
 
 
 def test_changed_leaves_defaults_out(backplane):

@@ -234,7 +234,14 @@ static void withheld_threads(void **state) {
 
 static void counts_name_our_own_setting(void **state) {
     (void)state;
-    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1", "Backplane's own num_threads (0", NULL);
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1", "1 thread; Backplane's calls keep to it", NULL);
+    expect_words(doctor_thread_limits, NULL, 0, "VECLIB_MAXIMUM_THREADS=1",
+                 "1 thread; for Backplane's calls num_threads decides", "keep to it");
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=two", "two is no number of threads", NULL);
+    assert_int_equal(bp_set_num_threads(3), BP_OK);
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1",
+                 "1 thread; for Backplane's calls num_threads = 3 counts instead (process)", "keep to it");
+    assert_int_equal(bp_unset("num_threads"), BP_OK);
     expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=9", "2 OMP_NUM_THREADS=9 asks for more", NULL);
 }
 

@@ -64,10 +64,17 @@ static void test_is_exact(void **state) {
     assert_true(c[0] == 4.5);
 }
 
+/* More than twice the digits of a double: on 64-bit ARM long double is such a type. */
+#if __LDBL_MANT_DIG__ >= 113
+typedef long double quad;
+#else
+typedef __float128 quad;
+#endif
+
 static double exact_value(const double *a, const double *b, int64_t k, int64_t n) {
-    __float128 sum = 0;
+    quad sum = 0;
     for (int64_t p = 0; p < k; p++) {
-        sum += (__float128)a[p] * (__float128)b[p * n];
+        sum += (quad)a[p] * (quad)b[p * n];
     }
     return (double)sum;
 }

@@ -16,6 +16,11 @@ static void clear_variables(void) {
             unsetenv(row->alias);
         }
     }
+    static const char *const limits[] = {"OMP_NUM_THREADS",  "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS",
+                                         "GOTO_NUM_THREADS", "MKL_NUM_THREADS",  "BLIS_NUM_THREADS"};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        unsetenv(limits[i]);
+    }
 }
 
 void forget_everything(void) {

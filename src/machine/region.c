@@ -1,0 +1,212 @@
+/* region.c - asks the OpenMP runtimes of this process whether the calling thread is inside a parallel region.
+ *
+ * A call from inside a region must not start threads of its own: the program has one thread for each core already.
+ * Every call wants to know this, so a thread keeps one function to ask (bp__region_question), and runtimes are looked
+ * for only when plans are made.
+ *
+ * libgomp answers from thread-local memory. LLVM's runtime (libomp, libiomp5) starts when omp_in_parallel() is called,
+ * and two copies of it end the process when both have started. So it is asked only when the program itself has started
+ * it. Until then omp_get_thread_num(), which starts nothing, tells the threads that a region has made.
+ */
+#define _GNU_SOURCE
+#include "machine/files.h"
+#include "machine/internal.h"
+#include "machine/usable.h"
+#include "settings/internal.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_RUNTIMES = 8 };
+
+typedef int (*question)(void);
+
+/* An entry is complete before `count` includes it. Only `ask` changes then. */
+typedef struct runtime {
+    question in_parallel;  /* tells runtimes apart */
+    question number;       /* of LLVM's runtime: omp_get_thread_num */
+    _Atomic(question) ask; /* one of both */
+} runtime;
+static runtime runtimes[MOST_RUNTIMES];
+static _Atomic int count;
+static _Atomic int waiting;           /* runtimes of LLVM that had not started at the last look */
+static _Atomic uint32_t version;      /* changes with `count` and with each `ask` */
+static _Atomic uint64_t seen_changes; /* of the loader's list, as the loader counts them */
+
+/* `walking` is held while the loader's list is read, so that no fork happens meanwhile: the child would find a lock of
+ * the loader taken. Nothing is opened under it, because the loader runs other people's code then. */
+static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, adding = PTHREAD_MUTEX_INITIALIZER;
+static pid_t forking; /* the process that holds both for a fork */
+
+/* The version that the calling thread has asked. */
+static _Thread_local uint32_t asked __attribute__((tls_model("initial-exec")));
+
+static int read_changes(struct dl_phdr_info *object, size_t size, void *user) {
+    uint64_t *changes = user;
+    (void)size;
+    *changes = object->dlpi_adds + object->dlpi_subs;
+    return 1;
+}
+
+static int collect(struct dl_phdr_info *object, size_t size, void *user) {
+    bp__text *paths = user;
+    const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
+    (void)size;
+    if (slash && strstr(slash, "omp")) { /* libgomp, libomp, libiomp5, and their copies in wheels */
+        bp__text_add_n(paths, object->dlpi_name, strlen(object->dlpi_name) + 1);
+    }
+    return paths->failed;
+}
+
+/* True when it was not known yet. */
+static bool add(question in_parallel, question number) {
+    pthread_mutex_lock(&adding);
+    int at = atomic_load_explicit(&count, memory_order_relaxed);
+    bool fresh = at < MOST_RUNTIMES;
+    for (int i = 0; i < at; i++) {
+        fresh &= runtimes[i].in_parallel != in_parallel;
+    }
+    if (fresh) {
+        runtimes[at].in_parallel = in_parallel;
+        runtimes[at].number = number;
+        atomic_store_explicit(&runtimes[at].ask, number ? number : in_parallel, memory_order_relaxed);
+        atomic_fetch_add(&waiting, number != NULL);
+        atomic_store_explicit(&count, at + 1, memory_order_release);
+        atomic_fetch_add(&version, 1);
+    }
+    pthread_mutex_unlock(&adding);
+    return fresh;
+}
+
+/* Keeps an object that has a new runtime loaded for ever, since threads keep its function. */
+static bool add_object(const char *path) {
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    question in_parallel = handle ? (question)dlsym(handle, "omp_in_parallel") : NULL;
+    bool llvm = in_parallel && dlsym(handle, "__kmpc_fork_call");
+    question number = llvm ? (question)dlsym(handle, "omp_get_thread_num") : NULL;
+    bool fresh = in_parallel && (!llvm || number) && add(in_parallel, number);
+    if (handle && !fresh) {
+        dlclose(handle);
+    }
+    return fresh;
+}
+
+static bool find_runtimes(void) {
+    uint64_t changes = 0;
+    bp__text paths = {0};
+    pthread_mutex_lock(&walking);
+    dl_iterate_phdr(read_changes, &changes);
+    bool changed = changes != atomic_load_explicit(&seen_changes, memory_order_acquire);
+    bool complete = changed && dl_iterate_phdr(collect, &paths) == 0;
+    pthread_mutex_unlock(&walking);
+    bool fresh = false;
+    const char *path = bp__text_get(&paths), *end = path + paths.length;
+    for (; complete && path < end; path += strlen(path) + 1) {
+        fresh |= add_object(path);
+    }
+    bp__text_free(&paths);
+    if (complete) {
+        atomic_store_explicit(&seen_changes, changes, memory_order_release);
+    }
+    return fresh;
+}
+
+/* The load address of the object that an address belongs to. */
+static const void *object_of(uintptr_t address) {
+    Dl_info object;
+    return dladdr((const void *)address, &object) ? object.dli_fbase : NULL;
+}
+
+/* A copy of LLVM's runtime leaves its address behind when it starts, which is how others find out that there are two.
+ */
+static bool find_started(void) {
+    char path[128], text[128];
+    snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());
+    if (!bp__read_text(path, text, sizeof text)) {
+        return false;
+    }
+    const void *started = object_of((uintptr_t)strtoull(text, NULL, 16));
+    bool fresh = false;
+    pthread_mutex_lock(&adding);
+    for (int i = 0; started && i < atomic_load_explicit(&count, memory_order_relaxed); i++) {
+        runtime *r = &runtimes[i];
+        bool waits = atomic_load_explicit(&r->ask, memory_order_relaxed) == r->number;
+        if (waits && object_of((uintptr_t)r->in_parallel) == started) {
+            atomic_store_explicit(&r->ask, r->in_parallel, memory_order_release);
+            atomic_fetch_sub(&waiting, 1);
+            atomic_fetch_add(&version, 1);
+            fresh = true;
+        }
+    }
+    pthread_mutex_unlock(&adding);
+    return fresh;
+}
+
+bool bp__region_look(void) {
+    bool fresh = find_runtimes();
+    if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0) {
+        fresh |= find_started();
+    }
+    return fresh;
+}
+
+static int ask_all(void) {
+    int known = atomic_load_explicit(&count, memory_order_acquire);
+    for (int i = 0; i < known; i++) {
+        if (atomic_load_explicit(&runtimes[i].ask, memory_order_acquire)()) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Asks for the first time. LLVM's runtime then binds the thread to a core where OMP_PROC_BIND or KMP_AFFINITY are set;
+ * a thread that has nothing to do with OpenMP keeps the cores that it had. */
+static void ask_first(void) {
+    size_t size;
+    cpu_set_t *before = bp__affinity(&size);
+    ask_all();
+    cpu_set_t *after = before ? bp__affinity(&size) : NULL;
+    if (after && !CPU_EQUAL_S(size, before, after)) {
+        sched_setaffinity(0, size, before);
+    }
+    bp__free(after);
+    bp__free(before);
+}
+
+question bp__region_question(void) {
+    uint32_t now = atomic_load_explicit(&version, memory_order_acquire);
+    if (BP__UNLIKELY(asked != now)) {
+        asked = now;
+        ask_first();
+    }
+    int known = atomic_load_explicit(&count, memory_order_acquire);
+    return known == 0 ? NULL : known == 1 ? atomic_load_explicit(&runtimes[0].ask, memory_order_acquire) : ask_all;
+}
+
+void bp__region_fork_lock(void) {
+    pthread_mutex_lock(&walking);
+    pthread_mutex_lock(&adding);
+    forking = getpid();
+}
+
+/* In the child no runtime of LLVM has started. */
+void bp__region_fork_unlock(void) {
+    if (forking != getpid()) {
+        for (int i = 0; i < atomic_load_explicit(&count, memory_order_relaxed); i++) {
+            runtime *r = &runtimes[i];
+            if (r->number && atomic_exchange(&r->ask, r->number) != r->number) {
+                atomic_fetch_add(&waiting, 1);
+            }
+        }
+        atomic_fetch_add(&version, 1);
+        bp__settings_changed();
+    }
+    pthread_mutex_unlock(&adding);
+    pthread_mutex_unlock(&walking);
+}

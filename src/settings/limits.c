@@ -1,0 +1,49 @@
+/* limits.c - reads the thread limits that users give to OpenMP and to math libraries, as a layer of num_threads.
+ *
+ * The smallest of all limits counts. Backplane chooses a library for each call, so a limit that held for one library
+ * alone would be passed by as soon as another one is chosen. num_threads itself, in any other layer, counts more.
+ */
+#include "settings/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const variables[] = {
+    "OMP_NUM_THREADS",  "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS",
+    "GOTO_NUM_THREADS", "MKL_NUM_THREADS",  "BLIS_NUM_THREADS",
+};
+
+static const char *skip_blanks(const char *text) {
+    return text + strspn(text, " \t");
+}
+
+/* The number that a value begins with: all of it, or the first of a list such as "4,2", whose other numbers are for
+ * parallel regions inside others. Less than 0 when it is not such a number. Large ones are limits all the same. */
+static int64_t first_number(const char *value, int64_t most) {
+    const char *text = skip_blanks(value);
+    const char *digits = text + (*text == '+');
+    size_t length = strspn(digits, "0123456789");
+    const char *rest = skip_blanks(digits + length);
+    if (length == 0 || (*rest != '\0' && *rest != ',')) {
+        return -1;
+    }
+    int64_t number = strtoll(text, NULL, 10); /* INT64_MAX for what is larger */
+    return number < most ? number : most;
+}
+
+bp_status bp__limits_read(bp__layers *layers) {
+    bp__stored *stored = &layers->values[BP_LAYER_SHARED_ENVIRONMENT][BP_SET_num_threads];
+    int64_t most = bp__row(BP_SET_num_threads)->most;
+    for (int i = 0; i < BP__COUNT(variables); i++) {
+        const char *value = bp__env(variables[i]);
+        int64_t number = value ? first_number(value, most) : 0;
+        if (number < 0) {
+            bp__shown shown;
+            BP__TRY(bp__layers_problem(layers, "%s: '%s' is no number of threads, so it does not limit num_threads",
+                                       variables[i], bp__show(&shown, value, strlen(value))));
+        } else if (number > 0 && (!stored->set || number < (int64_t)stored->value)) { /* 0 asks for the default */
+            *stored = (bp__stored){true, (bp__value)number, variables[i]};
+        }
+    }
+    return BP_OK;
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Gets what `make aarch64` needs: a cross compiler and qemu, and cmocka for arm64, which Debian has for no cross compiler.
+# Its package is downloaded with a private apt folder, which checks it as apt checks all packages, and unpacked into
+# build-aarch64/sysroot; the machine's apt stays as it is. Fails when something cannot be had.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+sysroot=build-aarch64/sysroot
+apt=$PWD/build-aarch64/apt
+log=$PWD/build-aarch64/apt.log
+tools/need.sh aarch64 aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu \
+    /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross qemu-aarch64:qemu-user || exit 1
+[ -e $sysroot/usr/include/cmocka.h ] && exit 0
+
+private_apt() {
+    apt-get -q -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User= -o Dir::State="$apt" \
+        -o Dir::State::status=/dev/null -o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" "$@" >>"$log" 2>&1
+}
+
+get_cmocka() {
+    command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+    echo "downloading: cmocka for arm64"
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" $sysroot
+    : >"$log"
+    private_apt update # fails, too, when one of several sources has nothing for arm64
+    (cd "$apt" && private_apt download libcmocka0 libcmocka-dev) || return 1
+    for package in "$apt"/*.deb; do
+        dpkg-deb -x "$package" $sysroot || return 1
+    done
+    rm -rf "$apt"
+}
+if ! get_cmocka; then
+    rm -rf $sysroot
+    echo "make aarch64: cmocka for arm64 could not be had (apt and a network are needed; the log is $log)" >&2
+    exit 1
+fi
