@@ -128,7 +128,8 @@ BP_API const char *bp_problem_at(int index);
 BP_API bp_status bp_user_file(const char **path);
 
 /* Stores a value in the user file (NULL removes the line), keeping its other lines and comments: written to a
- * temporary file first, then renamed. The running process's layers are not re-read. */
+ * temporary file first, then renamed. The running process's layers are not re-read. Missing folders are made, but not
+ * $HOME, nor the folder above $XDG_CONFIG_HOME: BP_E_NOT_FOUND if that one is missing. */
 BP_API bp_status bp_save(const char *name, const char *value);
 
 /* Warnings: things a user should know and that are no errors (a fallback, two OpenMP runtimes, ...). The library never

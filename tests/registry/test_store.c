@@ -174,6 +174,40 @@ static void test_unwritable_folder_is_a_warning(void **state) {
     assert_non_null(strstr(warning, "could not be stored"));
 }
 
+/* A home that is not there is not made, and nothing is said of it: package builds have such a home. */
+static void test_missing_home_is_not_made(void **state) {
+    (void)state;
+    char home[4400], below[4500], warning[512], *was = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    char *xdg = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    snprintf(home, sizeof home, "%s/absent", folder);
+    snprintf(below, sizeof below, "%s/.cache", home);
+    setenv("HOME", home, 1);
+    for (int round = 0; round < 3; round++) {
+        unsetenv("XDG_CACHE_HOME");
+        if (round == 1) {
+            setenv("XDG_CACHE_HOME", below, 1);
+        } else if (round == 2) {
+            assert_int_equal(mkdir(home, 0700), 0);
+        }
+        restart(library, "");
+        assert_true(only_row().probe_ms > 0);
+        assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+        assert_int_equal(access(home, F_OK) == 0, round == 2);
+    }
+    snprintf(below, sizeof below, "%s/.cache/backplane/libraries.txt", home);
+    assert_int_equal(access(below, F_OK), 0);
+    if (was) {
+        setenv("HOME", was, 1);
+    } else {
+        unsetenv("HOME");
+    }
+    if (xdg) {
+        setenv("XDG_CACHE_HOME", xdg, 1);
+    }
+    free(was);
+    free(xdg);
+}
+
 static void test_broken_is_remembered(void **state) {
     (void)state;
     copy_file(DOUBLES "/crash/libcrash.so", library);
@@ -227,6 +261,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tampering_is_refused, make, forget),
         cmocka_unit_test_setup_teardown(test_modes, make, forget),
         cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
+        cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
         cmocka_unit_test_setup_teardown(test_broken_is_remembered, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
         cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),
