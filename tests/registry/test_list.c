@@ -62,7 +62,7 @@ static void test_a_path_twice_is_searched_once(void **state) {
     char list[8192];
     const char *place, *outcome;
     put("plain", "libplain.so");
-    snprintf(list, sizeof list, "%s:%s/.:/nonexistent::%s/libplain.so", folder, folder, folder);
+    snprintf(list, sizeof list, "%s:%s/.:/proc/none::%s/libplain.so", folder, folder, folder);
     restart(list, NULL);
     only_row();
     assert_int_equal(bp_search_place_at(0, &place, &outcome), 1);
@@ -167,14 +167,14 @@ static void test_absent_names_places_reasons_and_package(void **state) {
     bp_library_info row = {.struct_size = sizeof row};
     put("crash", "libcrash.so");
     char list[8192];
-    snprintf(list, sizeof list, "%s:/nonexistent", folder);
+    snprintf(list, sizeof list, "%s:/proc/none", folder);
     restart(list, NULL);
     assert_int_equal(bp_library_find("openblas-openmp", &row), BP_E_NOT_FOUND);
     const char *sentence = bp_last_error();
     assert_non_null(strstr(sentence, "no library 'openblas-openmp' was found"));
     assert_non_null(strstr(sentence, "libopenblas0-pthread"));
     assert_non_null(strstr(sentence, folder));
-    assert_non_null(strstr(sentence, "/nonexistent (no such folder)"));
+    assert_non_null(strstr(sentence, "/proc/none (no such folder)"));
     assert_int_equal(bp_library_find("libcrash2", &row), BP_E_NOT_FOUND);
     assert_non_null(strstr(bp_last_error(), "'blas' is broken"));
     assert_non_null(strstr(bp_last_error(), "SIGILL in probe"));
