@@ -242,9 +242,9 @@ static bp_status write_and_rename(const char *path, const void *bytes, size_t si
     if (file < 0) {
         return fail_errno(path, "make a temporary file beside it");
     }
-    bp_status status = write_all(file, temporary, bytes, size);
+    bp_status status = write_all(file, path, bytes, size);
     if (status == BP_OK && fchmod(file, existed ? old.st_mode & 0777 : 0644) != 0) {
-        status = fail_errno(temporary, "set its permissions");
+        status = fail_errno(path, "set its permissions");
     }
     if (status == BP_OK && rename(temporary, path) != 0) {
         status = fail_errno(path, "rename a temporary file to it");

@@ -2,8 +2,11 @@
  * kept. */
 #include "registry/support_registry.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "registry/store.h"
@@ -208,6 +211,43 @@ static void test_missing_home_is_not_made(void **state) {
     free(xdg);
 }
 
+/* Lists a library that prints, in a program that may not write files of more than 4 bytes; 0 when all is well. */
+static int list_within_a_size_limit(void) {
+    const struct rlimit limit = {4, 4};
+    bp_library_info row = {.struct_size = sizeof row};
+    char warning[512];
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        return 1;
+    }
+    restart(library, cache);
+    if (bp_library_at(0, &row) != BP_OK || row.state != BP_LIBRARY_OK) {
+        return 2;
+    }
+    return bp_warning_at(0, warning, sizeof warning) && strstr(warning, "File too large") ? 0 : 3;
+}
+
+/* Neither the program nor the probe is ended by SIGXFSZ, and nothing is left over. */
+static void test_a_size_limit_is_a_warning(void **state) {
+    (void)state;
+    int status, files = 0;
+    copy_file(DOUBLES "/print/libprint.so", library);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(list_within_a_size_limit());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    DIR *all = opendir(cache);
+    assert_non_null(all);
+    for (struct dirent *each; (each = readdir(all));) {
+        files += each->d_name[0] != '.';
+    }
+    closedir(all);
+    assert_int_equal(files, 1); /* the lock */
+}
+
 static void test_broken_is_remembered(void **state) {
     (void)state;
     copy_file(DOUBLES "/crash/libcrash.so", library);
@@ -262,6 +302,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_modes, make, forget),
         cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_size_limit_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_broken_is_remembered, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
         cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),

@@ -43,28 +43,22 @@ bool may_report(void) {
 
 /* ---- In the child ---- */
 
-/* Sets a limit, or the highest that is allowed. */
-static void limit(int resource, rlim_t bytes) {
-    struct rlimit now;
-    if (getrlimit(resource, &now) == 0) {
-        now.rlim_cur = now.rlim_max = bytes < now.rlim_max ? bytes : now.rlim_max;
-        setrlimit(resource, &now);
-    }
-}
-
 /* RLIMIT_DATA counts what can be written and is not shared. RLIMIT_AS would also count addresses that are only
  * reserved, of which some libraries take far more than they use. If memory runs out all the same, the kernel ends this
  * process first. */
 static void limit_memory(int64_t mebibytes) {
     static const char first_to_go[] = "1000";
-    if (mebibytes > 0) {
-        limit(RLIMIT_DATA, (rlim_t)mebibytes << 20);
+    const rlim_t bytes = (rlim_t)mebibytes << 20;
+    struct rlimit most;
+    if (mebibytes > 0 && getrlimit(RLIMIT_DATA, &most) == 0 && bytes < most.rlim_max) {
+        most.rlim_cur = most.rlim_cur < bytes ? most.rlim_cur : bytes;
+        most.rlim_max = bytes;
+        setrlimit(RLIMIT_DATA, &most);
     }
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file >= 0) {
-        if (write(file, first_to_go, sizeof first_to_go - 1) < 0) {
-            errno = 0; /* nothing depends on it */
-        }
+        ssize_t wrote = write(file, first_to_go, sizeof first_to_go - 1);
+        (void)wrote; /* nothing depends on it */
         close(file);
     }
 }
