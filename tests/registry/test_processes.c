@@ -94,6 +94,13 @@ static void expect_reason(const char *name, const char *reason) {
     assert_int_equal(row.state, *reason ? BP_LIBRARY_BROKEN : BP_LIBRARY_OK);
 }
 
+/* How far it came before its time was up depends on the load of the machine. */
+static void expect_hung(const char *name) {
+    bp_library_info row = probe(name);
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_memory_equal(row.reason, "hung in probe, ", strlen("hung in probe, "));
+}
+
 static void test_daemons_end_with_the_probe(void **state) {
     (void)state;
     expect_reason("start_daemon", "");
@@ -144,13 +151,14 @@ static void *collect_forever(void *user) {
 }
 
 static void expect_as_ever(void) {
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "20000", 1);
     for (int i = 0; i < 5; i++) {
         expect_reason("plain", "");
         expect_reason("crash", "SIGILL in probe, while it was loaded");
         expect_reason("exit", "ended early in probe, while it was loaded");
     }
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
-    expect_reason("hang", "hung in probe, while it was loaded");
+    expect_hung("hang");
 }
 
 static void test_a_host_that_collects_all_children(void **state) {
@@ -176,11 +184,11 @@ static void test_nothing_is_signalled_by_its_number(void **state) {
     signals_sent = 0;
     expect_reason("start_daemon", "");
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
-    expect_reason("hang", "hung in probe, while it was loaded");
+    expect_hung("hang");
     long handle = syscall(SYS_pidfd_open, getpid(), 0);
     if (handle >= 0) { /* a stopped helper is the one case in which the host program signals at all */
         close((int)handle);
-        expect_reason("stop_parent", "hung in probe, while it was loaded");
+        expect_hung("stop_parent");
     }
     assert_int_equal(signals_sent, 0);
 }
@@ -211,7 +219,8 @@ static void test_without_handles(void **state) {
             _exit(78);
         }
         expect_as_ever();
-        expect_reason("stop_parent", "hung in probe, while it was loaded");
+        setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
+        expect_hung("stop_parent");
         _exit(signals_sent == 1 ? 0 : 79);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -224,10 +233,8 @@ static void test_without_handles(void **state) {
 
 static void test_a_stopped_helper_is_ended(void **state) {
     (void)state;
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
-    bp_library_info row = probe("stop_parent");
-    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
-    assert_non_null(strstr(row.reason, "hung in probe"));
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
+    expect_hung("stop_parent");
     pid_t library = noted();
     for (int i = 0; i < 10000 && is_alive(library); i++) {
         poll(NULL, 0, 1); /* the kernel ends it with its parent */
@@ -248,7 +255,7 @@ static void test_a_host_that_forks(void **state) {
     (void)state;
     pthread_t thread;
     bp_library_info row;
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "500", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
     assert_int_equal(pthread_create(&thread, NULL, list_hanging, &row), 0);
     pid_t library = noted();
     pid_t child = (pid_t)syscall(SYS_fork);
