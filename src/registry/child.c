@@ -50,32 +50,30 @@ typedef struct child {
     char *report; /* REPORT_ROOM bytes */
 } child;
 
+/* Sanitizers break on RTLD_DEEPBIND, and map far more memory than there is. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool under_sanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+static const bool under_sanitizer = true;
+#else
+static const bool under_sanitizer = false;
+#endif
+#else
+static const bool under_sanitizer = false;
+#endif
+
 bool bp__deepbind(void) {
     enum { AUTO, ON, OFF };
     int64_t word = bp__setting_int(BP_SET_registry_deepbind);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    bool suits = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-    bool suits = false;
-#else
-    bool suits = true;
-#endif
-#else
-    bool suits = true;
-#endif
-    return word == ON || (word == AUTO && suits);
+    return word == ON || (word == AUTO && !under_sanitizer);
 }
 
 int64_t bp__probe_memory(void) {
     int64_t given = bp__setting_int(BP_SET_registry_probe_memory);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0; /* they map far more than there is */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-    return 0;
-#endif
-#endif
+    if (under_sanitizer) {
+        return 0;
+    }
     return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
