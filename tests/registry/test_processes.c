@@ -188,7 +188,7 @@ static void test_nothing_is_signalled_by_its_number(void **state) {
     long handle = syscall(SYS_pidfd_open, getpid(), 0);
     if (handle >= 0) { /* a stopped helper is the one case in which the host program signals at all */
         close((int)handle);
-        expect_hung("stop_parent");
+        expect_hung("stop_supervisor");
     }
     assert_int_equal(signals_sent, 0);
 }
@@ -220,7 +220,7 @@ static void test_without_handles(void **state) {
         }
         expect_as_ever();
         setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
-        expect_hung("stop_parent");
+        expect_hung("stop_supervisor");
         _exit(signals_sent == 1 ? 0 : 79);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -234,7 +234,7 @@ static void test_without_handles(void **state) {
 static void test_a_stopped_helper_is_ended(void **state) {
     (void)state;
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
-    expect_hung("stop_parent");
+    expect_hung("stop_supervisor");
     pid_t library = noted();
     for (int i = 0; i < 10000 && is_alive(library); i++) {
         poll(NULL, 0, 1); /* the kernel ends it with its parent */

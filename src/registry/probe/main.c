@@ -169,7 +169,7 @@ int main(int count, char **words) {
         .cblas_suffix = words[5],
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
     };
-    supervise(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
+    start_supervised(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
     examine(&library, isolate(), strcmp(words[7], "1") == 0);
     _exit(0); /* destructors of the library are none of our business */
 }

@@ -29,9 +29,10 @@ void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);
 
 /* Forks. Returns in the child, which may take so much time and memory (0: any). In the parent it ends the process when
  * the child has ended. */
-void supervise(int64_t milliseconds, int64_t mebibytes);
+void start_supervised(int64_t milliseconds, int64_t mebibytes);
 
-/* Whether this process is the one that reports, and not one that the library has made of it. */
+/* Makes the calling process the one that reports. A copy that the library has made of it may not. */
+void become_reporter(void);
 bool may_report(void);
 
 /* Sends how a fact was learned: "version: openblas_get_config". */

@@ -37,6 +37,10 @@ typedef enum outcome { ENDED, HUNG, ABANDONED } outcome;
 
 static pid_t reporter;
 
+void become_reporter(void) {
+    reporter = getpid();
+}
+
 bool may_report(void) {
     return getpid() == reporter;
 }
@@ -72,7 +76,7 @@ static void become_child(pid_t parent, const sigset_t *mask, int64_t mebibytes) 
     if (getppid() != parent) {
         _exit(0); /* it ended before it could be said that this one ends with it */
     }
-    reporter = getpid();
+    become_reporter();
     limit_memory(mebibytes);
 }
 
@@ -190,7 +194,7 @@ static void wait_for_host(void) {
     poll(&host, 1, MOST_FOR_HOST);
 }
 
-void supervise(int64_t milliseconds, int64_t mebibytes) {
+void start_supervised(int64_t milliseconds, int64_t mebibytes) {
     char first;
     ssize_t got;
     sigset_t before;
@@ -202,7 +206,8 @@ void supervise(int64_t milliseconds, int64_t mebibytes) {
         _exit(0); /* the host program is gone */
     }
     int64_t deadline = bp__now_ns() + milliseconds * NANOSECONDS_PER_MS;
-    pid_t self = reporter = getpid();
+    pid_t self = getpid();
+    become_reporter();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     watch_children(&before);
     pid_t child = fork();
