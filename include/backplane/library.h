@@ -34,7 +34,7 @@ typedef enum bp_library_state {
 
 BP_API const char *bp_library_state_name(bp_library_state state);
 
-/* One row. Every string is "" when unknown, never NULL, and lives until bp_libraries_refresh() or bp_reset(). */
+/* One row. Every string is "" when unknown, never NULL, and lives until bp_reset(). */
 typedef struct bp_library_info {
     size_t struct_size;
     const char *id;     /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
@@ -70,7 +70,8 @@ BP_API bp_status bp_library_at(int index, bp_library_info *info);
  * reason for near matches, and the package that would provide it. */
 BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
 
-/* Searches again; `probe_all` probes libraries anew whatever the store says. Libraries in use stay loaded. */
+/* Searches again; `probe_all` probes libraries anew whatever the store says. Libraries in use stay loaded. If the list
+ * has changed, calls choose anew; if not, plans of before go on and no memory is taken. */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
 /* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past

@@ -115,8 +115,8 @@ BP_API void bp_options_free(bp_options *options);
 
 /* A scope changes settings for the calling thread until it is left. Scopes nest; leaving one restores exactly what was
  * stored, also when scopes are left out of order (generators do that). A scope must be left by the thread that entered
- * it (BP_E_SCOPE otherwise). On failure nothing is entered and *scope is NULL. bp_scope_leave(NULL pointer inside) is
- * BP_OK. */
+ * it (BP_E_SCOPE otherwise); when a thread ends, it leaves those that are still open. On failure nothing is entered and
+ * *scope is NULL. bp_scope_leave(NULL pointer inside) is BP_OK. */
 typedef struct bp_scope bp_scope;
 BP_API bp_status bp_scope_enter(bp_scope **scope, const char *text);
 BP_API bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options);
@@ -130,7 +130,8 @@ BP_API const char *bp_problem_at(int index);
 BP_API bp_status bp_user_file(const char **path);
 
 /* Stores a value in the user file (NULL removes the line), keeping its other lines and comments: written to a
- * temporary file first, then renamed. The running process's layers are not re-read. */
+ * temporary file first, then renamed. The running process's layers are not re-read. Missing folders are made, but not
+ * $HOME, nor the folder above $XDG_CONFIG_HOME: BP_E_NOT_FOUND if that one is missing. */
 BP_API bp_status bp_save(const char *name, const char *value);
 
 /* Warnings: things a user should know and that are no errors (a fallback, two OpenMP runtimes, ...). The library never

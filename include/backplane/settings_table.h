@@ -49,6 +49,8 @@
       "Folder of stored probe results; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.")                        \
     X(registry_probe_timeout, "registry.probe_timeout", INT, "5000", "100..600000", "", BP_SETTING_STARTUP, "discovery", \
       "Milliseconds that the probe of one library may take before it is ended.")                                        \
+    X(registry_probe_memory, "registry.probe_memory", INT, "0", "0..1048576", "", BP_SETTING_STARTUP, "discovery",      \
+      "Mebibytes of memory that the probe of one library may use; 0: 2048 and 256 for each processor.")                 \
     X(registry_deepbind, "registry.deepbind", WORD, "auto", "auto|on|off", "", BP_SETTING_STARTUP, "loading",            \
       "Bind a library's own symbols first (RTLD_DEEPBIND); auto: on, but off under a sanitizer.")                       \
     X(verbose, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations",                                                    \

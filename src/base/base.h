@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define BP__COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define BP__LIKELY(x) __builtin_expect(!!(x), 1)
@@ -117,12 +118,28 @@ void bp__json_bool(bp__json *json, const char *key, bool value);
 /* ---- Files (file.c) ---- */
 /* Reads a regular file of at most `limit` bytes, NUL added; BP_E_NOT_FOUND, BP_E_IO, BP_E_OVERFLOW, BP_E_NO_MEMORY. */
 bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *size);
-/* Writes to a temporary file in the same folder, syncs it, and renames it over `path`; makes missing folders (0700). */
-bp_status bp__file_replace(const char *path, const void *bytes, size_t size);
-/* BP_OK when only root and the calling user can change the file and each folder above it; BP_E_UNTRUSTED with the
- * reason otherwise, BP_E_NOT_FOUND when it is not there. A sticky world-writable folder (/tmp) does not disqualify what
- * root or the user own below it. */
+/* Writes to a temporary file in the same folder, syncs it, and renames it over `path`. Makes missing folders as
+ * bp__file_make_folders does. Removes temporary files of processes that were killed while they wrote this file. */
+bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size);
+/* Makes the missing folders above a file (0700). The folder that the first `given` bytes of the path name must exist:
+ * BP_E_NOT_FOUND if it does not. With 0 every folder is made. */
+bp_status bp__file_make_folders(const char *path, size_t given);
+/* Writes the path of a folder of the user's: what the XDG variable says, or else `below_home` in $HOME. *given is the
+ * length of the part that is never made: the folder above that of the variable, or $HOME. Returns false if neither
+ * variable holds an absolute path, or if the path is too long. */
+bool bp__user_folder(const char *variable, const char *below_home, char *path, size_t size, size_t *given);
+/* Calls write(). A file that would grow beyond RLIMIT_FSIZE is an error (EFBIG) and does not raise SIGXFSZ. */
+ssize_t bp__file_write(int file, const void *bytes, size_t size);
+/* BP_OK when only root and the calling user can change the file and each folder above it (in a user namespace that
+ * does not map root: the owner that root's files show there); BP_E_UNTRUSTED with the reason otherwise, BP_E_NOT_FOUND
+ * when it is not there. A sticky world-writable folder (/tmp) does not disqualify what root or the user own below it.
+ */
 bp_status bp__file_trusted(const char *path);
+/* The parts of that rule. Whether a file's owner is trusted by the program of `user`. `system` is what the files of
+ * root show where root is not mapped (user namespaces), else 0; they are trusted if the user cannot write them. */
+bool bp__owner_trusted(uid_t owner, uid_t user, uid_t system, bool writable);
+/* Whether text in the form of /proc/self/uid_map maps somebody to that number. */
+bool bp__map_holds(const char *map, uint64_t user);
 
 /* ---- Environment (environment.c): the one reader. Set-uid programs see nothing of it. ---- */
 const char *bp__env(const char *name); /* NULL when unset or empty */

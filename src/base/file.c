@@ -2,13 +2,18 @@
 #define _GNU_SOURCE
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bp_status fail_errno(const char *path, const char *action) {
@@ -79,21 +84,61 @@ bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *si
     return status;
 }
 
-/* Makes the folders above a file, for their owner alone. `path` is changed and changed back. */
-static bp_status make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+/* Fails unless the first `length` bytes of a path name a folder. */
+static bp_status need_folder(const char *path, size_t length) {
+    char folder[PATH_MAX];
+    struct stat facts;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode))) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_NOT_FOUND,
+                    "%s: cannot be written, because the folder %s does not exist; it must be made first", path, folder);
+}
+
+bp_status bp__file_make_folders(const char *path, size_t given) {
+    char folder[PATH_MAX];
+    if (!bp__copy_text(folder, sizeof folder, path)) {
+        return bp__fail(BP_E_IO, "'%.64s...': path is too long", path);
+    }
+    BP__TRY(need_folder(path, given));
+    char *from = folder + (given > 0 ? given : *path == '/');
+    for (char *slash = strchr(from, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        bool made = mkdir(path, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
-        bp_status status = made ? BP_OK : fail_errno(path, "make this folder");
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
+            return fail_errno(folder, "make this folder");
+        }
         *slash = '/';
-        BP__TRY(status);
     }
     return BP_OK;
 }
 
+/* The signal goes to the writing thread alone. It is left pending if it was pending before: that one is the host
+ * program's. */
+ssize_t bp__file_write(int file, const void *bytes, size_t size) {
+    const struct timespec now = {0};
+    sigset_t limit, before, pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    bool of_others = sigismember(&pending, SIGXFSZ) == 1;
+    bool held = pthread_sigmask(SIG_BLOCK, &limit, &before) == 0;
+    ssize_t wrote = write(file, bytes, size);
+    int error = errno;
+    if (wrote < 0 && error == EFBIG && !of_others) {
+        while (sigtimedwait(&limit, NULL, &now) < 0 && errno == EINTR) {
+        }
+    }
+    if (held) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    errno = error;
+    return wrote;
+}
+
 static bp_status write_all(int file, const char *path, const char *bytes, size_t size) {
     while (size > 0) {
-        ssize_t wrote = write(file, bytes, size);
+        ssize_t wrote = bp__file_write(file, bytes, size);
         if (wrote < 0 && errno == EINTR) {
             continue;
         }
@@ -106,13 +151,19 @@ static bp_status write_all(int file, const char *path, const char *bytes, size_t
     return fsync(file) == 0 ? BP_OK : fail_errno(path, "sync it");
 }
 
+/* Writes the path of the folder that holds `path` and returns the length of that path with its last slash. */
+static int folder_of(const char *path, char folder[PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) + 1 : 0;
+    snprintf(folder, PATH_MAX, "%.*s", length ? length : 1, length ? path : ".");
+    return length;
+}
+
 /* The rename lasts through a power failure only once the folder is on disk. That some file systems cannot sync a folder
  * is no failure of ours. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int length = slash ? (int)(slash - path) + 1 : 1;
-    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
+    folder_of(path, folder);
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file >= 0) {
         fsync(file);
@@ -120,43 +171,132 @@ static void sync_folder(const char *path) {
     }
 }
 
+/* ---- Unfinished files. Each is locked by its writer for as long as it has its temporary name, so that a file which
+ * nobody holds is left over from a process that was killed. The lock goes with the process. ---- */
+
+#define UNFINISHED ".unfinished-" /* between the name of the file and six characters of mkostemp */
+
+/* Removes an unfinished file of a process that has ended. */
+static void remove_abandoned(int folder, const char *name) {
+    struct stat facts;
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        return;
+    }
+    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+        flock(file, LOCK_EX | LOCK_NB) == 0) {
+        unlinkat(folder, name, 0);
+    }
+    close(file);
+}
+
+/* Removes what was left over beside `path` by processes that were killed while they wrote it. */
+static void remove_all_abandoned(const char *path) {
+    char path_of_folder[PATH_MAX];
+    const char *name = path + folder_of(path, path_of_folder);
+    size_t length = strlen(name), mark = strlen(UNFINISHED);
+    DIR *folder = opendir(path_of_folder);
+    for (struct dirent *each; folder && (each = readdir(folder));) {
+        if (strlen(each->d_name) == length + mark + 6 && strncmp(each->d_name, name, length) == 0 &&
+            strncmp(each->d_name + length, UNFINISHED, mark) == 0) {
+            remove_abandoned(dirfd(folder), each->d_name);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
+
+/* Makes a file with a temporary name and locks it. A file that another process took for an abandoned one before it was
+ * locked has lost its name by then, and the next one is made. Where files cannot be locked they are never taken for
+ * abandoned. */
+static int make_unfinished(const char *path, char temporary[PATH_MAX]) {
+    enum { MOST_TRIALS = 100 };
+    for (int i = 0; i < MOST_TRIALS; i++) {
+        struct stat facts;
+        snprintf(temporary, PATH_MAX, "%s" UNFINISHED "XXXXXX", path);
+        int file = mkostemp(temporary, O_CLOEXEC);
+        if (file < 0) {
+            return -1;
+        }
+        while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+        }
+        if (fstat(file, &facts) != 0 || facts.st_nlink > 0) {
+            return file;
+        }
+        close(file);
+    }
+    errno = EBUSY;
+    return -1;
+}
+
 static bp_status write_and_rename(const char *path, const void *bytes, size_t size) {
     char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary) {
+    struct stat old;
+    if (strlen(path) + strlen(UNFINISHED "XXXXXX") >= sizeof temporary) {
         return bp__fail(BP_E_IO, "%.64s...: path is too long", path);
     }
-    struct stat old;
     bool existed = stat(path, &old) == 0;
-    int file = mkostemp(temporary, O_CLOEXEC);
+    remove_all_abandoned(path);
+    int file = make_unfinished(path, temporary);
     if (file < 0) {
         return fail_errno(path, "make a temporary file beside it");
     }
-    bp_status status = write_all(file, temporary, bytes, size);
+    bp_status status = write_all(file, path, bytes, size);
     if (status == BP_OK && fchmod(file, existed ? old.st_mode & 0777 : 0644) != 0) {
-        status = fail_errno(temporary, "set its permissions");
-    }
-    if (close(file) != 0 && status == BP_OK) {
-        status = fail_errno(temporary, "close it");
+        status = fail_errno(path, "set its permissions");
     }
     if (status == BP_OK && rename(temporary, path) != 0) {
         status = fail_errno(path, "rename a temporary file to it");
     }
     if (status != BP_OK) {
         unlink(temporary);
-        return status;
     }
-    sync_folder(path);
-    return BP_OK;
+    if (close(file) != 0 && status == BP_OK) {
+        status = fail_errno(path, "close it");
+    }
+    if (status == BP_OK) {
+        sync_folder(path);
+    }
+    return status;
 }
 
-bp_status bp__file_replace(const char *path, const void *bytes, size_t size) {
+bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size) {
     char real[PATH_MAX];
     /* Through a symbolic link the file behind it is replaced, and the link stays. */
     if (!realpath(path, real)) {
         if (!bp__copy_text(real, sizeof real, path) || *path == '\0') {
             return bp__fail(BP_E_IO, "'%.64s': path is empty or too long", path);
         }
-        BP__TRY(make_folders(real));
+        BP__TRY(bp__file_make_folders(real, given));
     }
     return write_and_rename(real, bytes, size);
+}
+
+/* ---- The folders of the user ---- */
+
+bool bp__user_folder(const char *variable, const char *below_home, char *path, size_t size, size_t *given) {
+    const char *folder = bp__env(variable);
+    if (folder && folder[0] == '/') { /* a relative one does not count, by the rules of XDG */
+        if (!bp__copy_text(path, size, folder)) {
+            return false;
+        }
+        size_t length = strlen(path);
+        while (length > 0 && path[length - 1] == '/') {
+            path[--length] = '\0';
+        }
+        char *slash = strrchr(path, '/');
+        *given = slash ? (size_t)(slash - path) : 0;
+        return true;
+    }
+    const char *home = bp__env("HOME");
+    if (!home || home[0] != '/') {
+        return false;
+    }
+    *given = strlen(home);
+    while (*given > 0 && home[*given - 1] == '/') {
+        --*given;
+    }
+    int length = snprintf(path, size, "%.*s/%s", (int)*given, home, below_home);
+    return length > 0 && (size_t)length < size;
 }

@@ -7,8 +7,11 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +22,8 @@ typedef struct walk {
     char done[PATH_MAX]; /* checked, free of links; "" stands for the root */
     char rest[PATH_MAX]; /* still to go */
     int links;
+    bool asked; /* whether `system` is known */
+    uid_t system;
 } walk;
 
 static bp_status fail_length(const char *path) {
@@ -32,14 +37,81 @@ static bp_status fail_errno(const char *path) {
     return bp__fail(status, "%s: cannot examine it: %s", path, strerror_r(error, reason, sizeof reason));
 }
 
-static bp_status check_owner_and_mode(const char *path, const struct stat *facts) {
-    if (facts->st_uid != 0 && facts->st_uid != geteuid()) {
+/* ---- User namespaces. In one that does not map root, files of root and of all other users who are not mapped show
+ * one and the same owner, the overflow user. ---- */
+
+bool bp__map_holds(const char *map, uint64_t user) {
+    while (*map) {
+        uint64_t first, outside, count;
+        if (sscanf(map, "%" SCNu64 " %" SCNu64 " %" SCNu64, &first, &outside, &count) == 3 && user >= first &&
+            user - first < count) {
+            return true;
+        }
+        map += strcspn(map, "\n");
+        map += *map == '\n';
+    }
+    return false;
+}
+
+/* Reads a short file of the kernel's. Returns false if there is none, or if it does not fit. */
+static bool read_brief(const char *path, char *text, size_t size) {
+    size_t length = 0;
+    ssize_t got = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0) {
+        length += (size_t)got;
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    text[length] = '\0';
+    return got == 0 && length > 0;
+}
+
+/* Returns the overflow user if root's files show it as their owner and nobody else in this namespace is mapped to that
+ * number; 0 otherwise. What owner root's files show is seen from a file of the kernel's, which is always root's. */
+static uid_t system_user(void) {
+    static const char overflow_path[] = "/proc/sys/kernel/overflowuid";
+    char map[16384], overflow[32];
+    struct stat facts;
+    if (!read_brief(overflow_path, overflow, sizeof overflow) || stat(overflow_path, &facts) != 0 ||
+        !read_brief("/proc/self/uid_map", map, sizeof map)) {
+        return 0;
+    }
+    uid_t user = (uid_t)strtoul(overflow, NULL, 10);
+    return user == facts.st_uid && !bp__map_holds(map, user) ? user : 0;
+}
+
+bool bp__owner_trusted(uid_t owner, uid_t user, uid_t system, bool writable) {
+    return owner == 0 || owner == user || (owner == system && !writable);
+}
+
+static bool is_sticky_folder(const struct stat *facts) {
+    return S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX) != 0;
+}
+
+/* Nobody can take the files of others out of a sticky folder, so that it counts as one that cannot be written. */
+static bool owner_trusted(walk *at, const char *path, const struct stat *facts) {
+    uid_t user = geteuid();
+    if (facts->st_uid == 0 || facts->st_uid == user) {
+        return true;
+    }
+    if (!at->asked) {
+        at->system = system_user();
+        at->asked = true;
+    }
+    bool writable =
+        !S_ISLNK(facts->st_mode) && !is_sticky_folder(facts) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+    return bp__owner_trusted(facts->st_uid, user, at->system, writable);
+}
+
+static bp_status check_owner_and_mode(walk *at, const char *path, const struct stat *facts) {
+    if (!owner_trusted(at, path, facts)) {
         return bp__fail(BP_E_UNTRUSTED,
                         "%s: belongs to user %lu; it must belong to root or to the user of this program", path,
                         (unsigned long)facts->st_uid);
     }
-    bool sticky_folder = S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX) != 0;
-    if (!S_ISLNK(facts->st_mode) && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder) {
+    if (!S_ISLNK(facts->st_mode) && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_folder(facts)) {
         return bp__fail(BP_E_UNTRUSTED, "%s: %s can write to it; take that right away with chmod go-w", path,
                         (facts->st_mode & S_IWOTH) ? "everyone" : "its group");
     }
@@ -99,7 +171,7 @@ static bp_status step(walk *at, const char *name) {
     if (lstat(next, &facts) != 0) {
         return fail_errno(next);
     }
-    BP__TRY(check_owner_and_mode(next, &facts));
+    BP__TRY(check_owner_and_mode(at, next, &facts));
     if (S_ISLNK(facts.st_mode)) {
         return follow_link(at, next);
     }
@@ -120,7 +192,7 @@ bp_status bp__file_trusted(const char *path) {
     if (stat("/", &root) != 0) {
         return fail_errno("/");
     }
-    BP__TRY(check_owner_and_mode("/", &root));
+    BP__TRY(check_owner_and_mode(&at, "/", &root));
     char name[NAME_MAX + 1];
     bool too_long;
     while (take_name(&at, name, &too_long)) {

@@ -33,7 +33,7 @@ bool bp__observe_wanted(void) {
 /* A closed stderr or a full disk must not disturb the computation: who called decides what to say. */
 bool bp__write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
-        ssize_t n = write(fd, text, size);
+        ssize_t n = bp__file_write(fd, text, size);
         if (n < 0 && errno != EINTR) {
             return false;
         }

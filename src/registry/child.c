@@ -1,4 +1,10 @@
-/* child.c - starts the probe helper for each library, reads the reports side by side, and ends what takes too long. */
+/* child.c - starts the probe helper for each library and reads the reports side by side.
+ *
+ * The helper keeps the time limit itself, ends all that the library has started, and says how the library ended
+ * (probe/supervise.c). So nothing is signalled from here by its number: a host program that collects all children, or
+ * that has its children collected by the kernel, may have lost that number to another process. The helper waits for a
+ * first byte, and goes on to its end only after a handle (pidfd) on it is held.
+ */
 #include "registry/child.h"
 
 #include "machine/internal.h"
@@ -13,10 +19,21 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 32, REPORT_ROOM = 32768, REPORT_FILE = 3, FIRST_FREE_FILE = 10 };
+enum {
+    MOST_AT_ONCE = 32,
+    REPORT_ROOM = 32768, /* bytes */
+    REPORT_FILE = 3,
+    FIRST_FREE_FILE = 10,
+    OVERTIME = 2000,    /* milliseconds beyond its limit that a helper may take to end by itself */
+    BASE_MEMORY = 2048, /* mebibytes */
+    CPU_MEMORY = 256,   /* more of them for each processor: OpenBLAS has buffers of 128 for each thread */
+    BY_HANDLE = 3       /* P_PIDFD, which older C libraries lack */
+};
 
 #ifndef BP_PROBE_INSTALLED
 #define BP_PROBE_INSTALLED "../libexec/backplane/backplane-probe"
@@ -25,28 +42,39 @@ enum { MOST_AT_ONCE = 32, REPORT_ROOM = 32768, REPORT_FILE = 3, FIRST_FREE_FILE 
 typedef struct child {
     bp__file *file; /* NULL: the slot is free */
     pid_t process;
-    int pipe;
+    int handle; /* of the process; -1: the system has none */
+    int socket;
     int64_t started;
     int64_t deadline;
     size_t length;
     char *report; /* REPORT_ROOM bytes */
 } child;
 
+/* Sanitizers break on RTLD_DEEPBIND, and map far more memory than there is. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool under_sanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+static const bool under_sanitizer = true;
+#else
+static const bool under_sanitizer = false;
+#endif
+#else
+static const bool under_sanitizer = false;
+#endif
+
 bool bp__deepbind(void) {
     enum { AUTO, ON, OFF };
     int64_t word = bp__setting_int(BP_SET_registry_deepbind);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    bool suits = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-    bool suits = false;
-#else
-    bool suits = true;
-#endif
-#else
-    bool suits = true;
-#endif
-    return word == ON || (word == AUTO && suits);
+    return word == ON || (word == AUTO && !under_sanitizer);
+}
+
+int64_t bp__probe_memory(void) {
+    int64_t given = bp__setting_int(BP_SET_registry_probe_memory);
+    if (under_sanitizer) {
+        return 0;
+    }
+    return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
 /* In the build folder the helper lies beside the library; installed, it has a place of its own. */
@@ -82,10 +110,11 @@ static bool fail_start(bp__file *file, const char *why) {
     return bp__facts_set(&file->facts.reason, reason);
 }
 
-/* A pipe whose ends cannot be mistaken for the child's first files, and that other children do not inherit. */
-static bool make_pipe(int ends[2]) {
+/* Two connected sockets whose numbers cannot be mistaken for the child's first files, and that other children do not
+ * inherit. */
+static bool make_sockets(int ends[2]) {
     int raw[2];
-    if (pipe2(raw, O_CLOEXEC) != 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, raw) != 0) {
         return false;
     }
     for (int i = 0; i < 2; i++) {
@@ -103,14 +132,19 @@ static bool make_pipe(int ends[2]) {
     return false;
 }
 
-/* Own process group, so that what the library starts can be ended with it; default signals; no terminal. */
+/* Own process group, so that what a terminal sends to the host program's does not reach it; default signals. */
 static int spawn(const char *helper, const bp__facts *facts, const char *path, int report, pid_t *process) {
     extern char **environ;
-    char kinds[24];
+    char kinds[24], milliseconds[24], mebibytes[24];
     snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
-    const char *words[] = {
-        helper, path, facts->base, facts->prefix, facts->suffix, facts->cblas_suffix, kinds, bp__deepbind() ? "1" : "0",
-        NULL};
+    snprintf(milliseconds, sizeof milliseconds, "%lld", (long long)bp__setting_int(BP_SET_registry_probe_timeout));
+    snprintf(mebibytes, sizeof mebibytes, "%lld", (long long)bp__probe_memory());
+    const char *words[] = {helper,        path,
+                           facts->base,   facts->prefix,
+                           facts->suffix, facts->cblas_suffix,
+                           kinds,         bp__deepbind() ? "1" : "0",
+                           milliseconds,  mebibytes,
+                           NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -143,11 +177,22 @@ static int spawn(const char *helper, const bp__facts *facts, const char *path, i
     return error;
 }
 
+/* Lets the helper begin. Before that it does not end, so that its number is still its own when the handle is made. */
+static void let_begin(child *slot) {
+#ifdef SYS_pidfd_open
+    slot->handle = (int)syscall(SYS_pidfd_open, slot->process, 0);
+#else
+    slot->handle = -1;
+#endif
+    while (send(slot->socket, "", 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
 /* false when out of memory; a child that cannot be started is the file's outcome. */
 static bool start(child *slot, bp__file *file, const char *helper) {
     int ends[2];
-    if (!make_pipe(ends)) {
-        return fail_start(file, "no pipe could be made");
+    if (!make_sockets(ends)) {
+        return fail_start(file, "no socket could be made");
     }
     slot->report = bp__alloc(REPORT_ROOM);
     int error = slot->report ? spawn(helper, &file->facts, file->path, ends[1], &slot->process) : 0;
@@ -160,40 +205,59 @@ static bool start(child *slot, bp__file *file, const char *helper) {
         return !out_of_memory && fail_start(file, strerror_r(error, reason, sizeof reason));
     }
     slot->file = file;
-    slot->pipe = ends[0];
+    slot->socket = ends[0];
     slot->length = 0;
     slot->started = bp__now_ns();
-    slot->deadline = slot->started + bp__setting_int(BP_SET_registry_probe_timeout) * 1000000;
+    slot->deadline = slot->started + (bp__setting_int(BP_SET_registry_probe_timeout) + OVERTIME) * 1000000;
+    let_begin(slot);
     return true;
 }
 
-/* Waits for the child and says how it ended. A host program that collects all children itself may have been faster:
- * then the report alone decides. */
-static const char *end_of(child *slot, bool hung, char *buffer, size_t size) {
-    int state = 0;
-    pid_t got;
-    /* Also what the library has started and left behind. A child that has ended keeps its state. */
-    kill(-slot->process, SIGKILL);
-    do {
-        got = waitpid(slot->process, &state, 0);
-    } while (got < 0 && errno == EINTR);
-    if (hung) {
-        return "hung";
+/* Ends a helper that does not end by itself: the library may have stopped it. Without a handle its number is used only
+ * while it is that of a child which has not been collected. */
+static void end_stuck(const child *slot) {
+    siginfo_t state = {0};
+#ifdef SYS_pidfd_send_signal
+    if (slot->handle >= 0 && syscall(SYS_pidfd_send_signal, slot->handle, SIGKILL, NULL, 0) == 0) {
+        return;
     }
-    if (got == slot->process && WIFSIGNALED(state)) {
-        const char *name = sigabbrev_np(WTERMSIG(state));
-        snprintf(buffer, size, "SIG%s", name ? name : "?");
-        return buffer;
+#endif
+    if (slot->handle < 0 && waitid(P_PID, (id_t)slot->process, &state, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        state.si_pid == 0) {
+        kill(slot->process, SIGKILL);
     }
-    return "ended early";
 }
 
-static bool finish(child *slot, bool hung) {
-    char buffer[32];
-    const char *died = end_of(slot, hung, buffer, sizeof buffer);
-    close(slot->pipe);
+/* False if the system cannot wait for a handle. */
+static bool collect_by_handle(int handle) {
+    siginfo_t state;
+    int result;
+    while ((result = waitid((idtype_t)BY_HANDLE, (id_t)handle, &state, WEXITED)) != 0 && errno == EINTR) {
+    }
+    return result == 0 || errno != EINVAL;
+}
+
+/* Collects the helper, unless the host program or the kernel has done so. It ends when its socket is shut down, whoever
+ * holds a copy of that. */
+static void collect(const child *slot) {
+    shutdown(slot->socket, SHUT_RDWR);
+    close(slot->socket);
+    if (slot->handle < 0 || !collect_by_handle(slot->handle)) {
+        while (waitpid(slot->process, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (slot->handle >= 0) {
+        close(slot->handle);
+    }
+}
+
+static bool finish(child *slot, bool stuck) {
+    if (stuck) {
+        end_stuck(slot);
+    }
+    collect(slot);
     slot->report[slot->length] = 0;
-    bool done = bp__probe_take_report(&slot->file->facts, slot->report, died);
+    bool done = bp__probe_take_report(&slot->file->facts, slot->report, stuck ? "hung" : "ended early");
     slot->file->facts.probe_ms = (double)(bp__now_ns() - slot->started) / 1e6;
     bp__free(slot->report);
     memset(slot, 0, sizeof *slot);
@@ -204,7 +268,7 @@ static bool finish(child *slot, bool hung) {
 static bool drain(child *slot) {
     char spare[512];
     size_t room = REPORT_ROOM - 1 - slot->length;
-    ssize_t got = read(slot->pipe, room ? slot->report + slot->length : spare, room ? room : sizeof spare);
+    ssize_t got = read(slot->socket, room ? slot->report + slot->length : spare, room ? room : sizeof spare);
     if (got > 0 && room) {
         slot->length += (size_t)got;
     }
@@ -227,7 +291,7 @@ static bool attend(child *slots, int count) {
     struct pollfd waits[MOST_AT_ONCE];
     bool enough_memory = true;
     for (int i = 0; i < count; i++) {
-        waits[i] = (struct pollfd){.fd = slots[i].file ? slots[i].pipe : -1, .events = POLLIN};
+        waits[i] = (struct pollfd){.fd = slots[i].file ? slots[i].socket : -1, .events = POLLIN};
     }
     int ready = poll(waits, (nfds_t)count, milliseconds_left(slots, count));
     for (int i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
-/* child.h - running the probe helper: one child process per library, several at a time, each with a time limit. */
+/* child.h - running the probe helper: one per library, several at a time, each with limits of time and
+ * memory. */
 #ifndef BP_REGISTRY_CHILD_H
 #define BP_REGISTRY_CHILD_H
 
@@ -13,8 +14,11 @@ const char *bp__probe_helper(char *buffer, size_t size);
 /* Whether libraries are opened with RTLD_DEEPBIND, by the setting and by how this library was compiled. */
 bool bp__deepbind(void);
 
-/* Takes the lines of a finished or cut-short report into the facts. `died` says how the child ended ("SIGILL", "hung",
- * "exited"), "" when it ended well. The bytes may be hostile. false when out of memory. */
-bool bp__probe_take_report(bp__facts *facts, char *report, const char *died);
+/* Takes the lines of a finished or cut-short report into the facts. `otherwise` says how the child ended ("hung",
+ * "ended early") if the report does not. The bytes may be hostile. false when out of memory. */
+bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise);
+
+/* Mebibytes of memory that a probe may use, by the setting; 0 for any, as sanitizers need. */
+int64_t bp__probe_memory(void);
 
 #endif

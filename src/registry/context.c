@@ -40,8 +40,8 @@ static void add_processor(bp__text *text) {
 uint64_t bp__probe_context(int64_t *loader) {
     bp__text text = {0};
     struct stat facts;
-    bp__text_addf(&text, "%s\n%d\n%lld\n", BP_VERSION_STRING, bp__deepbind(),
-                  (long long)bp__setting_int(BP_SET_registry_probe_timeout));
+    bp__text_addf(&text, "%s\n%d\n%lld\n%lld\n", BP_VERSION_STRING, bp__deepbind(),
+                  (long long)bp__setting_int(BP_SET_registry_probe_timeout), (long long)bp__probe_memory());
     add_processor(&text);
     for (int i = 0; i < BP__COUNT(variables); i++) {
         const char *value = bp__env(variables[i]);

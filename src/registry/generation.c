@@ -153,6 +153,5 @@ void bp__generation_free(bp__generation *generation) {
     bp__search_free(&generation->search);
     bp__free(generation->rows);
     bp__free(generation->infos);
-    bp__free(generation->list);
     bp__free(generation);
 }

@@ -16,13 +16,12 @@ typedef struct bp__row {
     int rank;           /* position of the family in the table */
 } bp__row;
 
-/* Lists are made anew by a refresh; older ones live until bp_reset, since callers hold their rows. */
+/* One making lives until the next refresh, but for its rows: see kept.c. */
 typedef struct bp__generation {
-    struct bp__generation *older;
     bp__search search;
     bp__row *rows;
-    bp_library_info *infos;
-    const bp_library_info **list; /* pointers to the infos */
+    bp_library_info *infos;       /* as they are now, and our own provider's behind them */
+    const bp_library_info **list; /* the rows that are kept of them */
     int count;
 } bp__generation;
 
@@ -39,6 +38,10 @@ bool bp__has_gpu_driver(void);
 
 /* Orders the rows, names them, and fills the infos (rows.c). BP_E_NO_MEMORY. */
 bp_status bp__rows_finish(bp__generation *generation);
+
+/* The kept list of such rows, the same one for equal rows in the same order; NULL when out of memory (kept.c). */
+const bp_library_info **bp__list_keep(const bp_library_info *infos, int count);
+void bp__kept_reset(void);
 
 /* The current list; makes it first where there is none. The registry's mutex must be held. */
 bp_status bp__generation_current(bp__generation **generation);

@@ -6,10 +6,12 @@
 #include "backplane/library.h"
 #include "base/base.h"
 
-/* Makes the list when there is none yet. Rows are numbered as in bp_library_at; a row's info lives until bp_reset. */
+/* Makes the list when there is none yet. Rows are numbered as in bp_library_at. The list and its rows live until
+ * bp_reset; equal lists have one address, and equal rows too. `loaded` and `probe_ms` in them are of the first such
+ * row. */
 bp_status bp__libraries(const bp_library_info ***rows, int *count);
 
-/* How often the list was made anew: what was decided with another number may be out of date. */
+/* How often the list has changed: what was decided with another number may be out of date. */
 uint32_t bp__library_lists(void);
 
 /* The row that `name` means (id, family, SONAME or path); NULL when there is none, without an error. */

@@ -8,7 +8,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__generation *newest;
-static atomic_uint_least32_t lists; /* made anew since the first one */
+static atomic_uint_least32_t lists; /* changes of the list since the first one */
 
 uint32_t bp__library_lists(void) {
     return atomic_load_explicit(&lists, memory_order_acquire);
@@ -25,7 +25,12 @@ void bp__registry_unlock(void) {
 static bp_status make(bool probe_all) {
     bp__generation *made;
     BP__TRY(bp__generation_new(&made, probe_all));
-    made->older = newest;
+    if (newest) {
+        if (newest->list != made->list) {
+            atomic_fetch_add_explicit(&lists, 1, memory_order_release);
+        }
+        bp__generation_free(newest);
+    }
     newest = made;
     return BP_OK;
 }
@@ -62,11 +67,11 @@ void bp__registry_reset(void) {
     bp__modules_reset();
     bp__loaded_reset();
     bp__registry_lock();
-    while (newest) {
-        bp__generation *older = newest->older;
+    if (newest) {
         bp__generation_free(newest);
-        newest = older;
+        newest = NULL;
     }
+    bp__kept_reset();
     bp__opened_reset();
     bp__registry_unlock();
 }
@@ -86,33 +91,37 @@ bp_status bp_library_count(int *count) {
 }
 
 bp_status bp_library_at(int index, bp_library_info *info) {
-    const bp_library_info **rows;
-    int count;
-    BP__TRY(bp__libraries(&rows, &count));
-    if (index < 0 || index >= count) {
-        return bp__fail(BP_E_ARGUMENT, "index is %d; the library list has rows 0 to %d", index, count - 1);
+    bp__generation *now;
+    bp__registry_lock();
+    bp_status status = bp__generation_current(&now);
+    if (status == BP_OK) {
+        status = index >= 0 && index <= now->count
+                     ? copy_info(&now->infos[index], info)
+                     : bp__fail(BP_E_ARGUMENT, "index is %d; the library list has rows 0 to %d", index, now->count);
     }
-    return copy_info(rows[index], info);
+    bp__registry_unlock();
+    return status;
 }
 
 bp_status bp_library_find(const char *name, bp_library_info *info) {
-    const bp_library_info **rows;
-    int count;
+    bp__generation *now;
+    int position = -1;
     if (!name || !*name) {
         return bp__fail(BP_E_ARGUMENT, "name is %s; it must be an id, a family, a SONAME or a path",
                         name ? "empty" : "NULL");
     }
-    BP__TRY(bp__libraries(&rows, &count));
-    const bp_library_info *row = bp__library_lookup(name);
-    return row ? copy_info(row, info) : bp__library_absent(name);
+    bp__registry_lock();
+    bp_status status = bp__generation_current(&now);
+    if (status == BP_OK && (position = bp__row_named(now, name)) >= 0) {
+        status = copy_info(&now->infos[position], info);
+    }
+    bp__registry_unlock();
+    return status == BP_OK && position < 0 ? bp__library_absent(name) : status;
 }
 
 bp_status bp_libraries_refresh(int probe_all) {
     bp__registry_lock();
     bp_status status = make(probe_all != 0);
-    if (status == BP_OK) {
-        atomic_fetch_add_explicit(&lists, 1, memory_order_release);
-    }
     bp__registry_unlock();
     return status;
 }

@@ -14,6 +14,8 @@ typedef struct summary {
     const char *error;
     const char *origin;
     const char *wrong;
+    const char *end;       /* how the process ended, from the one that watched it */
+    const char *unstarted; /* why there was none */
     bool done;
 } summary;
 
@@ -34,20 +36,27 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         all->origin = value;
     } else if (strcmp(name, "wrong") == 0 && !all->wrong) {
         all->wrong = value;
+    } else if (strcmp(name, "end") == 0) {
+        all->end = value;
+    } else if (strcmp(name, "unstarted") == 0) {
+        all->unstarted = value;
     } else if (strcmp(name, "done") == 0) {
         all->done = true;
     }
     return true;
 }
 
-static bool conclude(bp__facts *facts, const summary *all, const char *died) {
+static bool conclude(bp__facts *facts, const summary *all, const char *otherwise) {
     char reason[4096] = "";
     facts->outcome = BP__OUTCOME_BROKEN;
-    if (all->error) {
+    if (all->unstarted) {
+        facts->outcome = BP__OUTCOME_NO_PROBE;
+        snprintf(reason, sizeof reason, "not probed: %.200s", all->unstarted);
+    } else if (all->error) {
         facts->outcome = BP__OUTCOME_NO_LOAD;
         snprintf(reason, sizeof reason, "cannot be loaded: %.3000s", all->error);
     } else if (!all->done) {
-        snprintf(reason, sizeof reason, "%s in probe, %.200s", *died ? died : "ended early", all->step);
+        snprintf(reason, sizeof reason, "%.200s in probe, %.200s", all->end ? all->end : otherwise, all->step);
     } else if (all->wrong) {
         snprintf(reason, sizeof reason, "wrong results in probe: %.200s", all->wrong);
     } else if (all->origin && facts->int_bits == 0 && facts->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
@@ -58,7 +67,7 @@ static bool conclude(bp__facts *facts, const summary *all, const char *died) {
     return bp__facts_set(&facts->reason, reason);
 }
 
-bool bp__probe_take_report(bp__facts *facts, char *report, const char *died) {
+bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
     summary all = {.step = "before it was loaded"};
     for (char *line = report; *line;) {
         char *end = line + strcspn(line, "\n");
@@ -75,5 +84,5 @@ bool bp__probe_take_report(bp__facts *facts, char *report, const char *died) {
         }
         line = end + 1;
     }
-    return conclude(facts, &all, died);
+    return conclude(facts, &all, otherwise);
 }

@@ -263,8 +263,7 @@ bp_status bp__rows_finish(bp__generation *generation) {
     }
     size_t room = (size_t)generation->count + 1;
     generation->infos = bp__alloc_zero(room, sizeof *generation->infos);
-    generation->list = bp__alloc_zero(room, sizeof *generation->list);
-    if (!enough || !generation->infos || !generation->list) {
+    if (!enough || !generation->infos) {
         return bp__fail_memory(room * sizeof *generation->infos, "the library list");
     }
     for (int i = 0; i < generation->count; i++) {
@@ -275,9 +274,10 @@ bp_status bp__rows_finish(bp__generation *generation) {
         if (row->target) {
             borrow(&generation->infos[i], &row->target->facts);
         }
-        generation->list[i] = &generation->infos[i];
     }
     fill_native(&generation->infos[generation->count]);
-    generation->list[generation->count] = &generation->infos[generation->count];
+    if (!(generation->list = bp__list_keep(generation->infos, generation->count + 1))) {
+        return bp__fail_memory(room * sizeof *generation->list, "the library list");
+    }
     return describe_places(&generation->search) ? BP_OK : bp__fail_memory(room, "the places searched");
 }

@@ -168,23 +168,33 @@ bp_status bp__store_get(const bp__store *store, bp__file *file) {
     return BP_OK;
 }
 
-/* Where the store is by the settings; NULL when it is off or when no home is known. */
-static const char *store_path(void) {
-    bp__text path = {0};
-    const char *folder = bp__setting_text(BP_SET_registry_cache_dir), *home;
+/* Whether the first `length` bytes of a path name a folder. */
+static bool is_folder(const char *path, size_t length) {
+    char folder[PATH_MAX];
+    struct stat facts;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    return length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode));
+}
+
+/* Sets the store's path, by the settings or else in the user's cache folder. Leaves it NULL if no home is known or if
+ * the home does not exist, as in builds of packages: nobody would find the file. */
+static void place_store(bp__store *store) {
+    static const char name[] = "/libraries.txt";
+    char path[PATH_MAX], home[PATH_MAX - sizeof "/backplane"];
+    const char *folder = bp__setting_text(BP_SET_registry_cache_dir);
     if (*folder) {
-        bp__text_add(&path, folder);
-    } else if ((home = bp__env("XDG_CACHE_HOME")) && home[0] == '/') {
-        bp__text_addf(&path, "%s/backplane", home);
-    } else if ((home = bp__env("HOME")) && home[0] == '/') {
-        bp__text_addf(&path, "%s/.cache/backplane", home);
+        store->given = 0;
+        if (!bp__copy_text(path, sizeof path - sizeof name, folder)) {
+            return;
+        }
+    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &store->given) &&
+               is_folder(home, store->given)) {
+        snprintf(path, sizeof path, "%s/backplane", home);
     } else {
-        return NULL;
+        return;
     }
-    bp__text_add(&path, "/libraries.txt");
-    const char *kept = path.failed ? NULL : bp__intern(bp__text_get(&path));
-    bp__text_free(&path);
-    return kept;
+    memcpy(path + strlen(path), name, sizeof name);
+    store->path = bp__intern(path);
 }
 
 static bp_status read_store(bp__store *store) {
@@ -212,7 +222,10 @@ static bp_status read_store(bp__store *store) {
 bp_status bp__store_open(bp__store *store) {
     enum { OFF };
     memset(store, 0, sizeof *store);
-    if (bp__setting_int(BP_SET_registry_cache) == OFF || !(store->path = store_path())) {
+    if (bp__setting_int(BP_SET_registry_cache) != OFF) {
+        place_store(store);
+    }
+    if (!store->path) {
         return BP_OK;
     }
     store->context = bp__probe_context(&store->loader);
@@ -292,7 +305,7 @@ static bool replaced_by(const bp__search *search, const struct bp__store_entry *
 
 /* Writes the whole store, under its lock. What another process has added since it was read is read again and kept. */
 static bp_status write_store(const bp__store *store, const bp__search *search) {
-    bp__store latest = {.path = store->path, .context = store->context, .loader = store->loader};
+    bp__store latest = {.path = store->path, .given = store->given, .context = store->context, .loader = store->loader};
     bp__text text = {0};
     bp_status status = read_store(&latest);
     if (status == BP_OK && latest.path) {
@@ -308,9 +321,10 @@ static bp_status write_store(const bp__store *store, const bp__search *search) {
                 add_head(&text, entry);
             }
         }
-        status = text.failed                 ? bp__fail_memory(text.length, "stored probe results")
-                 : text.length >= MOST_BYTES ? BP_OK
-                                             : bp__file_replace(store->path, bp__text_get(&text), text.length);
+        status = text.failed ? bp__fail_memory(text.length, "stored probe results")
+                 : text.length >= MOST_BYTES
+                     ? BP_OK
+                     : bp__file_replace(store->path, store->given, bp__text_get(&text), text.length);
     }
     bp__text_free(&text);
     bp__store_close(&latest);
@@ -332,8 +346,8 @@ bp_status bp__store_save(const bp__store *store, const bp__search *search) {
         return BP_OK;
     }
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock < 0 && bp__file_replace(lock_path, "", 0) == BP_OK) { /* makes the folder */
-        lock = open(lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0 && bp__file_make_folders(lock_path, store->given) == BP_OK) {
+        lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
         close(lock);

@@ -7,6 +7,7 @@
 /* The store of the settings and environment in force, in memory. An all-zero one is empty and off. */
 typedef struct bp__store {
     const char *path; /* interned; NULL when the store is off */
+    size_t given;     /* bytes of `path` that name a folder which must exist: the user's home is never made */
     char *bytes;      /* the file's text, which entries point into */
     struct bp__store_entry *entries;
     int count;

@@ -161,23 +161,22 @@ bp_status bp__layers_read(bp__layers *layers) {
     return state.status;
 }
 
-bp_status bp_user_file(const char **path) {
+bp_status bp__user_file(const char **path, size_t *given) {
     char text[PATH_MAX];
-    const char *folder = bp__env("XDG_CONFIG_HOME"), *below = "";
-    if (!path) {
-        return bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");
-    }
+    static const char name[] = "/backplane/backplane.conf";
     *path = NULL;
-    if (!folder || folder[0] != '/') { /* a relative one does not count, by the rules of XDG */
-        folder = bp__env("HOME");
-        below = "/.config";
+    if (!bp__user_folder("XDG_CONFIG_HOME", ".config", text, sizeof text - sizeof name, given)) {
+        return bp__fail(BP_E_NOT_FOUND,
+                        "no home is known: set HOME or XDG_CONFIG_HOME to an absolute path of less than %d bytes",
+                        (int)(sizeof text - sizeof name));
     }
-    if (!folder || folder[0] != '/') {
-        return bp__fail(BP_E_NOT_FOUND, "no home is known: set HOME or XDG_CONFIG_HOME to an absolute path");
-    }
-    if (snprintf(text, sizeof text, "%s%s/backplane/backplane.conf", folder, below) >= (int)sizeof text) {
-        return bp__fail(BP_E_NOT_FOUND, "the path of the home folder is too long");
-    }
+    memcpy(text + strlen(text), name, sizeof name);
     *path = bp__intern(text);
     return *path ? BP_OK : bp__fail_memory(strlen(text) + 1, "the path of the user file");
+}
+
+bp_status bp_user_file(const char **path) {
+    size_t given;
+    return path ? bp__user_file(path, &given)
+                : bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");
 }

@@ -74,7 +74,7 @@ static void rewrite(bp__text *out, const char *bytes, size_t size, const char *n
     }
 }
 
-static bp_status save_to(const char *path, const char *name, const char *value) {
+static bp_status save_to(const char *path, size_t given, const char *name, const char *value) {
     char *bytes = NULL;
     size_t size = 0;
     bp_status status = bp__file_trusted(path);
@@ -90,8 +90,8 @@ static bp_status save_to(const char *path, const char *name, const char *value) 
     bp__text out = {0};
     rewrite(&out, bytes ? bytes : "", size, name, value);
     bp__free(bytes);
-    status =
-        out.failed ? bp__fail_memory(size, "the user file") : bp__file_replace(path, bp__text_get(&out), out.length);
+    status = out.failed ? bp__fail_memory(size, "the user file")
+                        : bp__file_replace(path, given, bp__text_get(&out), out.length);
     bp__text_free(&out);
     return status;
 }
@@ -99,6 +99,7 @@ static bp_status save_to(const char *path, const char *name, const char *value) 
 bp_status bp_save(const char *name, const char *value) {
     bp__value ignored;
     const char *path;
+    size_t given;
     int id = bp_setting_find(name);
     if (id < 0) {
         return bp_last_status();
@@ -111,6 +112,6 @@ bp_status bp_save(const char *name, const char *value) {
         BP__TRY(bp__value_parse((bp_setting_id)id, value, strlen(value), &ignored));
     }
     BP__TRY(bp__settings_ready()); /* while the file is as this process found it */
-    BP__TRY(bp_user_file(&path));
-    return save_to(path, name, value);
+    BP__TRY(bp__user_file(&path, &given));
+    return save_to(path, given, name, value);
 }

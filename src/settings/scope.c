@@ -2,21 +2,26 @@
  *
  * What is in force is found by walking the list, so leaving a scope, in whatever order, restores exactly what the
  * others say. Only its own thread ever touches a list. Each different list that a thread can have has a number, its
- * state; see bp__settings_epoch.
+ * state; see bp__settings_epoch. A thread that ends leaves its scopes.
  */
 #include "settings/parts.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct bp_scope {
-    bp__scope_node node; /* first: a scope is found in the list by its address */
+    bp__scope_node node;            /* first: a scope is found in the list by its address */
+    struct bp_scope *older, *newer; /* of the same thread, without the scopes of calls */
     bp_options options;
 };
 _Static_assert(sizeof(bp__scope_node) <= sizeof(bp__call_scope), "a call's scope is kept in its caller's storage");
 
 _Thread_local bp__settings_here bp__settings_thread __attribute__((tls_model("initial-exec")));
-static _Thread_local int64_t mine; /* heap scopes in this thread's list */
-static _Atomic int64_t alive;      /* heap scopes in all of them */
+static _Thread_local bp_scope *newest; /* of this thread */
+static _Thread_local int64_t mine;     /* heap scopes in this thread's list */
+static _Atomic int64_t alive;          /* heap scopes in all of them */
+static pthread_key_t ending;
+static bool have_ending;
 static _Atomic uint32_t last_state;
 
 uint32_t bp__fresh_state(void) {
@@ -69,9 +74,45 @@ const bp__scope_node *bp__scope_find(bp_setting_id id, bp_layer layer) {
     return NULL;
 }
 
+static void give_back(bp_scope *scope) {
+    if (scope->older) {
+        scope->older->newer = scope->newer;
+    }
+    if (scope->newer) {
+        scope->newer->older = scope->older;
+    } else {
+        newest = scope->older;
+    }
+    bp__free(scope);
+    mine--;
+    atomic_fetch_sub_explicit(&alive, 1, memory_order_relaxed);
+}
+
+/* Runs when a thread ends. Scopes of calls are not looked at: pthread_exit() in the middle of a call has left the
+ * functions in whose storage they are. */
+static void leave_all(void *unused) {
+    (void)unused;
+    while (newest) {
+        give_back(newest);
+    }
+    bp__settings_thread.top = NULL;
+    bp__settings_thread.state = 0;
+}
+
+static void make_ending(void) {
+    have_ending = pthread_key_create(&ending, leave_all) == 0;
+}
+
+/* Sees to it that this thread's scopes are left when it ends. */
+static bool arrange_ending(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_ending);
+    return have_ending && pthread_setspecific(ending, &newest) == 0;
+}
+
 static bp_status enter(bp_scope **scope, const bp_options *options, const char *text, uint32_t state) {
     size_t size = strlen(text) + 1;
-    bp_scope *made = bp__alloc(sizeof *made + size);
+    bp_scope *made = newest || arrange_ending() ? bp__alloc(sizeof *made + size) : NULL;
     if (!made) {
         return bp__fail_memory(sizeof *made + size, "a scope");
     }
@@ -79,6 +120,12 @@ static bp_status enter(bp_scope **scope, const bp_options *options, const char *
     made->options.text = memcpy(made + 1, text, size);
     made->options.state = state;
     push(&made->node, &made->options, BP_LAYER_SCOPE);
+    made->older = newest;
+    made->newer = NULL;
+    if (newest) {
+        newest->newer = made;
+    }
+    newest = made;
     mine++;
     atomic_fetch_add_explicit(&alive, 1, memory_order_relaxed);
     *scope = made;
@@ -126,9 +173,7 @@ bp_status bp_scope_leave(bp_scope **scope) {
         return bp__fail(BP_E_SCOPE, "scope: is not open in this thread; the thread that entered it must leave it");
     }
     take_out(node);
-    bp__free(*scope);
-    mine--;
-    atomic_fetch_sub_explicit(&alive, 1, memory_order_relaxed);
+    give_back(*scope);
     *scope = NULL;
     return BP_OK;
 }

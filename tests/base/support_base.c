@@ -1,7 +1,10 @@
 /* support_base.c - see support_base.h. */
 #include "base/support_base.h"
 
+#include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,4 +62,23 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 
 void remove_folder(const char *path) {
     assert_int_equal(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static bool write_text(const char *path, const char *text) {
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t length = (ssize_t)strlen(text);
+    bool wrote = file >= 0 && write(file, text, (size_t)length) == length;
+    if (file >= 0) {
+        close(file);
+    }
+    return wrote;
+}
+
+bool enter_namespace(int more, uid_t user, gid_t group) {
+    char users[64], groups[64];
+    snprintf(users, sizeof users, "%u %u 1", user, geteuid());
+    snprintf(groups, sizeof groups, "%u %u 1", group, getegid());
+    prctl(PR_SET_DUMPABLE, 1); /* a process that has changed its user may not write its maps otherwise */
+    return unshare(CLONE_NEWUSER | more) == 0 && write_text("/proc/self/setgroups", "deny") &&
+           write_text("/proc/self/uid_map", users) && write_text("/proc/self/gid_map", groups);
 }

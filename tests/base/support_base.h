@@ -35,4 +35,8 @@ void assert_all_given_back(void);
 void make_folder(char path[64]);
 void remove_folder(const char *path);
 
+/* Moves this process into a user namespace that maps the calling user alone, to these numbers; `more` are further
+ * CLONE_NEW flags. Returns false if that is not permitted here. */
+bool enter_namespace(int more, uid_t user, gid_t group);
+
 #endif

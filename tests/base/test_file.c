@@ -1,9 +1,19 @@
 /* test_file.c - whole files in and out, and which files are trusted. */
+#define _GNU_SOURCE
 #include "base/support_base.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -41,29 +51,289 @@ static void files_are_replaced_whole(void **state) {
     (void)state;
     char deep[512];
     strcpy(deep, in_folder("a/b/c.txt"));
-    assert_int_equal(bp__file_replace(deep, "one", 3), BP_OK);
+    assert_int_equal(bp__file_replace(deep, 0, "one", 3), BP_OK);
     assert_content(deep, "one");
     struct stat facts;
     assert_int_equal(stat(in_folder("a"), &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0700);
     chmod(deep, 0600);
-    assert_int_equal(bp__file_replace(deep, "", 0), BP_OK);
+    assert_int_equal(bp__file_replace(deep, 0, "", 0), BP_OK);
     assert_content(deep, "");
     assert_int_equal(stat(deep, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600); /* as it was */
     char link[512];
     strcpy(link, in_folder("link"));
     assert_int_equal(symlink("a/b/c.txt", link), 0);
-    assert_int_equal(bp__file_replace(link, "two", 3), BP_OK);
+    assert_int_equal(bp__file_replace(link, 0, "two", 3), BP_OK);
     assert_content(deep, "two");
     assert_int_equal(lstat(link, &facts), 0);
     assert_true(S_ISLNK(facts.st_mode));
-    assert_int_equal(bp__file_replace(in_folder("a"), "x", 1), BP_E_IO); /* a folder */
-    assert_int_equal(bp__file_replace(in_folder("a/b/c.txt/d"), "x", 1), BP_E_NOT_FOUND);
-    assert_int_equal(bp__file_replace("", "x", 1), BP_E_IO);
+    assert_int_equal(bp__file_replace(in_folder("a"), 0, "x", 1), BP_E_IO); /* a folder */
+    assert_int_equal(bp__file_replace(in_folder("a/b/c.txt/d"), 0, "x", 1), BP_E_NOT_FOUND);
+    assert_int_equal(bp__file_replace("", 0, "x", 1), BP_E_IO);
     char names[256];
     snprintf(names, sizeof names, "test \"$(ls -A %s | wc -l) $(ls -A %s/a/b | wc -l)\" = '2 1'", folder, folder);
     assert_int_equal(system(names), 0); /* no temporary file stays */
+}
+
+static int files_in_folder(void) {
+    int count = 0;
+    DIR *all = opendir(folder);
+    assert_non_null(all);
+    for (struct dirent *each; (each = readdir(all));) {
+        count += each->d_name[0] != '.';
+    }
+    closedir(all);
+    return count;
+}
+
+/* The folder that is given must be there already, whoever asks: a user's home is never made. */
+static void given_folders_are_not_made(void **state) {
+    (void)state;
+    char deep[512];
+    strcpy(deep, in_folder("home/.cache/backplane/file"));
+    size_t home = strlen(in_folder("home"));
+    assert_int_equal(bp__file_replace(deep, home, "x", 1), BP_E_NOT_FOUND);
+    assert_contains(bp_last_error(), "home does not exist");
+    assert_int_equal(bp__file_make_folders(deep, home), BP_E_NOT_FOUND);
+    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(mkdir(in_folder("home"), 0700), 0);
+    assert_int_equal(bp__file_replace(deep, home, "x", 1), BP_OK);
+    assert_content(deep, "x");
+    assert_int_equal(bp__file_replace(in_folder("other/x"), 0, "x", 1), BP_OK);
+    int file = open(in_folder("plain"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    close(file);
+    assert_int_equal(bp__file_replace(in_folder("plain/x"), strlen(folder) + 6, "x", 1), BP_E_NOT_FOUND);
+}
+
+static void user_folders(void **state) {
+    (void)state;
+    static const struct {
+        const char *xdg, *home, *path;
+        size_t given;
+    } rows[] = {
+        {"/a/b/c", "/home/u", "/a/b/c", 4},
+        {"/a//", "/home/u", "/a", 0},
+        {"/", "/home/u", "", 0},
+        {NULL, "/home/u", "/home/u/.x", 7},
+        {"a/b", "/u//", "/u/.x", 2},
+        {NULL, "/", "/.x", 0},
+        {NULL, "u", NULL, 0},
+        {NULL, NULL, NULL, 0},
+    };
+    char home[512] = "", path_of[512];
+    bp__copy_text(home, sizeof home, getenv("HOME") ? getenv("HOME") : "");
+    for (int i = 0; i < BP__COUNT(rows); i++) {
+        size_t given = 99;
+        unsetenv("XDG_TEST_HOME");
+        unsetenv("HOME");
+        if (rows[i].xdg) {
+            setenv("XDG_TEST_HOME", rows[i].xdg, 1);
+        }
+        if (rows[i].home) {
+            setenv("HOME", rows[i].home, 1);
+        }
+        bool known = bp__user_folder("XDG_TEST_HOME", ".x", path_of, sizeof path_of, &given);
+        assert_int_equal(known, rows[i].path != NULL);
+        if (known) {
+            assert_string_equal(path_of, rows[i].path);
+            assert_int_equal(given, rows[i].given);
+        }
+    }
+    unsetenv("XDG_TEST_HOME");
+    setenv("HOME", home, 1);
+}
+
+/* ---- Writing where the system sets a limit. Each runs in a child, which a signal would end. ---- */
+
+/* What a child returns becomes its exit status; 77: the test cannot run here. */
+static int exit_of(int (*body)(void)) {
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(body());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        fail_msg("the child was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    }
+    return WEXITSTATUS(status);
+}
+
+static char large[1 << 20];
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            return 1;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+/* A too large file is an error. The dispositions and masks of the host program are as they were. */
+static int write_beyond_the_limit(void) {
+    const struct rlimit limit = {4096, 4096};
+    sigset_t mask, pending;
+    struct sigaction action;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(bp__file_replace(in_folder("limited"), 0, large, sizeof large) == BP_E_IO);
+    CHECK(strstr(bp_last_error(), "File too large") != NULL);
+    CHECK(sigaction(SIGXFSZ, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+    CHECK(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && !sigismember(&mask, SIGXFSZ));
+    CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGXFSZ));
+    CHECK(bp__file_replace(in_folder("limited"), 0, large, 4096) == BP_OK);
+    return 0;
+}
+
+/* A signal that the host program has blocked and that waits for it is not taken away. */
+static int keep_a_pending_signal(void) {
+    const struct rlimit limit = {4096, 4096};
+    sigset_t mine, pending;
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGXFSZ);
+    CHECK(pthread_sigmask(SIG_BLOCK, &mine, NULL) == 0 && raise(SIGXFSZ) == 0);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(bp__file_replace(in_folder("limited"), 0, large, sizeof large) == BP_E_IO);
+    CHECK(sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ));
+    return 0;
+}
+
+static void *write_many(void *name) {
+    char file[512];
+    snprintf(file, sizeof file, "%s/%s", folder, (const char *)name);
+    for (int i = 0; i < 50; i++) {
+        if (bp__file_replace(file, 0, large, sizeof large) != BP_E_IO) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* Two threads at once: each one's signal is its own. */
+static int write_beyond_the_limit_in_two_threads(void) {
+    const struct rlimit limit = {4096, 4096};
+    pthread_t other;
+    void *here, *there;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(pthread_create(&other, NULL, write_many, "one") == 0);
+    here = write_many("two");
+    CHECK(pthread_join(other, &there) == 0 && !here && !there);
+    return 0;
+}
+
+static void a_size_limit_is_an_error(void **state) {
+    (void)state;
+    assert_int_equal(exit_of(write_beyond_the_limit), 0);
+    assert_int_equal(exit_of(keep_a_pending_signal), 0);
+    assert_int_equal(exit_of(write_beyond_the_limit_in_two_threads), 0);
+    assert_int_equal(files_in_folder(), 1); /* what could be written, and nothing unfinished */
+}
+
+/* Mounts what only this process and its children see. */
+static bool mount_here(const char *options, unsigned long flags) {
+    return enter_namespace(CLONE_NEWNS, geteuid(), getegid()) && mount("none", folder, "tmpfs", flags, options) == 0;
+}
+
+static int write_to_a_full_disk(void) {
+    if (!mount_here("size=64k", 0)) {
+        return 77;
+    }
+    CHECK(bp__file_replace(in_folder("file"), 0, "old", 3) == BP_OK);
+    CHECK(bp__file_replace(in_folder("file"), 0, large, sizeof large) == BP_E_IO);
+    CHECK(strstr(bp_last_error(), "No space left") != NULL);
+    assert_content(in_folder("file"), "old");
+    CHECK(files_in_folder() == 1);
+    return 0;
+}
+
+static int write_where_nothing_can_be_written(void) {
+    if (!mount_here("", MS_RDONLY)) {
+        return 77;
+    }
+    CHECK(bp__file_replace(in_folder("a/file"), 0, "new", 3) != BP_OK);
+    CHECK(files_in_folder() == 0);
+    return 0;
+}
+
+static void full_and_read_only_disks_are_errors(void **state) {
+    (void)state;
+    int full = exit_of(write_to_a_full_disk), read_only = exit_of(write_where_nothing_can_be_written);
+    if (full == 77 && read_only == 77) {
+        print_message("skipped: a user namespace in which to mount a small disk is not permitted here\n");
+        skip();
+    }
+    assert_int_equal(full, 0);
+    assert_int_equal(read_only, 0);
+}
+
+/* Starts a process that writes the file again and again, and kills it when a temporary file can be seen. */
+static void kill_a_writer(const char *file) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (;;) {
+            bp__file_replace(file, 0, large, sizeof large);
+        }
+    }
+    while (files_in_folder() < 2) {
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* kill -9 leaves a temporary file at most until the next write; what a living process writes is left alone. */
+static void abandoned_files_are_removed(void **state) {
+    (void)state;
+    char file[512], held[1024], other[1024];
+    strcpy(file, in_folder("file"));
+    assert_int_equal(bp__file_replace(file, 0, "old", 3), BP_OK);
+    do {
+        kill_a_writer(file);
+    } while (files_in_folder() < 2); /* it was renamed just before the end */
+    assert_int_equal(files_in_folder(), 2);
+    snprintf(held, sizeof held, "%s.unfinished-abcdef", file);
+    snprintf(other, sizeof other, "%s.unfinished-notes of mine", file);
+    int writer = open(held, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    assert_int_equal(flock(writer, LOCK_EX), 0);
+    close(open(other, O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+    assert_int_equal(bp__file_replace(file, 0, "new", 3), BP_OK);
+    assert_content(file, "new");
+    assert_int_equal(access(held, F_OK), 0);
+    assert_int_equal(access(other, F_OK), 0);
+    assert_int_equal(files_in_folder(), 3);
+    close(writer);
+    assert_int_equal(bp__file_replace(file, 0, "new", 3), BP_OK);
+    assert_int_equal(access(held, F_OK), -1);
+    assert_int_equal(files_in_folder(), 2);
+}
+
+/* Processes that write at once take none of each other's files away. */
+static void many_writers_at_once(void **state) {
+    (void)state;
+    enum { WRITERS = 4, TIMES = 100 };
+    char file[512];
+    pid_t writers[WRITERS];
+    strcpy(file, in_folder("file"));
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = fork();
+        assert_true(writers[i] >= 0);
+        if (writers[i] == 0) {
+            bool good = true;
+            for (int j = 0; j < TIMES; j++) {
+                good = bp__file_replace(file, 0, "text", 4) == BP_OK && good;
+            }
+            _exit(good ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status;
+        assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_content(file, "text");
+    assert_int_equal(files_in_folder(), 1);
 }
 
 static void reading_has_limits(void **state) {
@@ -74,7 +344,7 @@ static void reading_has_limits(void **state) {
     assert_null(bytes);
     assert_contains(bp_last_error(), "none");
     assert_int_equal(bp__file_read(folder, 10, &bytes, &size), BP_E_IO);
-    assert_int_equal(bp__file_replace(in_folder("ten"), "0123456789", 10), BP_OK);
+    assert_int_equal(bp__file_replace(in_folder("ten"), 0, "0123456789", 10), BP_OK);
     assert_int_equal(bp__file_read(path, 9, &bytes, &size), BP_E_OVERFLOW);
     assert_int_equal(bp__file_read(path, 10, &bytes, &size), BP_OK);
     assert_int_equal(size, 10);
@@ -120,7 +390,7 @@ static void own_files_are_trusted(void **state) {
     assert_trust(BP_OK, "/");
     assert_trust(BP_E_NOT_FOUND, in_folder("d/file"));
     strcpy(file, in_folder("d/file"));
-    assert_int_equal(bp__file_replace(file, "", 0), BP_OK);
+    assert_int_equal(bp__file_replace(file, 0, "", 0), BP_OK);
     assert_trust(BP_OK, file);
     assert_trust(BP_OK, in_folder("d/../d/.//file"));
     assert_int_equal(chdir(folder), 0);
@@ -146,7 +416,7 @@ static void links_are_followed(void **state) {
     (void)state;
     char file[512], open_folder[512];
     strcpy(file, in_folder("file"));
-    assert_int_equal(bp__file_replace(file, "", 0), BP_OK);
+    assert_int_equal(bp__file_replace(file, 0, "", 0), BP_OK);
     strcpy(open_folder, in_folder("open"));
     assert_int_equal(mkdir(open_folder, 0700), 0);
     assert_int_equal(symlink(file, in_folder("open/absolute")), 0);
@@ -173,7 +443,7 @@ static void foreign_files_are_not_trusted(void **state) {
         skip();
     }
     strcpy(file, in_folder("file"));
-    assert_int_equal(bp__file_replace(file, "", 0), BP_OK);
+    assert_int_equal(bp__file_replace(file, 0, "", 0), BP_OK);
     assert_int_equal(chown(file, 65534, (gid_t)-1), 0);
     assert_trust(BP_E_UNTRUSTED, file);
     assert_contains(bp_last_error(), "65534");
@@ -181,6 +451,72 @@ static void foreign_files_are_not_trusted(void **state) {
     assert_int_equal(chown(folder, 65534, (gid_t)-1), 0);
     assert_trust(BP_E_UNTRUSTED, file);
     assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
+}
+
+static void owners_by_rule(void **state) {
+    (void)state;
+    enum { USER = 1000, OTHER = 1001, OVERFLOW = 65534 };
+    static const struct {
+        uid_t owner, system;
+        bool writable, trusted;
+    } rows[] = {
+        {0, 0, false, true},
+        {0, 0, true, true},
+        {USER, 0, true, true},
+        {OTHER, 0, false, false},
+        {OVERFLOW, 0, false, false},
+        {OVERFLOW, OVERFLOW, false, true},
+        {OTHER, OVERFLOW, false, false},
+        {OVERFLOW, OVERFLOW, true, false},
+        {USER, OVERFLOW, true, true},
+    };
+    for (int i = 0; i < BP__COUNT(rows); i++) {
+        bool trusted = bp__owner_trusted(rows[i].owner, USER, rows[i].system, rows[i].writable);
+        if (trusted != rows[i].trusted) {
+            fail_msg("row %d: %d", i, trusted);
+        }
+    }
+    assert_true(bp__map_holds("         0          0 4294967295\n", OVERFLOW));
+    assert_false(bp__map_holds("         0       1000          1\n", OVERFLOW));
+    assert_true(bp__map_holds("         0       1000          1\n", 0));
+    assert_true(bp__map_holds("0 1000 1\n1 100000 65536\n", OVERFLOW)); /* a container's nobody */
+    assert_false(bp__map_holds("65535 0 10\n", OVERFLOW));
+    assert_false(bp__map_holds("", 0));
+    assert_false(bp__map_holds("nonsense\n\n1 2\n", 1));
+}
+
+/* The C library belongs to root, whom the namespace does not map. */
+static int trust_in_a_namespace(void) {
+    Dl_info library;
+    char real[4096];
+    struct stat facts;
+    CHECK(dladdr((void *)(uintptr_t)&fopen, &library) != 0 && realpath(library.dli_fname, real) != NULL);
+    CHECK(geteuid() != 0 || (setresgid(65533, 65533, 65533) == 0 && setresuid(65533, 65533, 65533) == 0));
+    if (!enter_namespace(CLONE_NEWNS, 0, 0)) {
+        return 77;
+    }
+    CHECK(stat(real, &facts) == 0 && facts.st_uid != 0 && facts.st_uid != geteuid());
+    CHECK(bp__file_trusted(real) == BP_OK);
+    CHECK(bp__file_trusted(in_folder("own/file")) == BP_OK);
+    CHECK(bp__file_trusted(in_folder("own/open")) == BP_E_UNTRUSTED);
+    return 0;
+}
+
+static void system_files_in_a_namespace(void **state) {
+    (void)state;
+    bool gives = geteuid() == 0;
+    assert_int_equal(bp__file_replace(in_folder("own/file"), 0, "", 0), BP_OK);
+    assert_int_equal(bp__file_replace(in_folder("own/open"), 0, "", 0), BP_OK);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(chmod(in_folder("own"), 0755), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(gives ? chown(in_folder("own/file"), 65533, 65533) : 0, 0);
+    int result = exit_of(trust_in_a_namespace);
+    if (result == 77) {
+        print_message("skipped: user namespaces are not permitted here (owners_by_rule tests the rule itself)\n");
+        skip();
+    }
+    assert_int_equal(result, 0);
 }
 
 static void long_paths_are_not_trusted(void **state) {
@@ -200,11 +536,19 @@ static void long_paths_are_not_trusted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_replaced_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(given_folders_are_not_made, setup, teardown),
+        cmocka_unit_test_setup_teardown(user_folders, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_size_limit_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(full_and_read_only_disks_are_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(abandoned_files_are_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_writers_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(reading_has_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(reading_without_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(own_files_are_trusted, setup, teardown),
         cmocka_unit_test_setup_teardown(links_are_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(foreign_files_are_not_trusted, setup, teardown),
+        cmocka_unit_test_setup_teardown(owners_by_rule, setup, teardown),
+        cmocka_unit_test_setup_teardown(system_files_in_a_namespace, setup, teardown),
         cmocka_unit_test_setup_teardown(long_paths_are_not_trusted, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

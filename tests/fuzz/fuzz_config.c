@@ -40,7 +40,7 @@ static void make_home(void) {
     }
     snprintf(path, sizeof path, "%s/backplane/backplane.conf", folder);
     setenv("XDG_CONFIG_HOME", folder, 1);
-    bp__system_file = "/nonexistent";
+    bp__system_file = "/proc/none";
     atexit(tidy);
 }
 

@@ -84,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    static char no_home[] = "XDG_CONFIG_HOME=/nonexistent";
+    static char no_home[] = "XDG_CONFIG_HOME=/proc/none";
     putenv(no_home);
-    bp__system_file = "/nonexistent";
+    bp__system_file = "/proc/none";
     start_over();
     set_all(text);
     look_at_all(text);

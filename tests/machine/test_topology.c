@@ -93,7 +93,7 @@ static void test_sysfs(void **state) {
 static void test_sysfs_that_says_nothing(void **state) {
     (void)state;
     bp__topology topology;
-    bp__topology_sysfs("/nonexistent", &topology);
+    bp__topology_sysfs("/proc/none", &topology);
     assert_int_equal(topology.logical_cpus, 0);
     assert_int_equal(topology.physical_cores, 0);
     assert_int_equal(topology.l3_bytes, 0);
@@ -110,7 +110,7 @@ static void test_sysfs_that_says_nothing(void **state) {
 
 static void test_cgroup_v2(void **state) {
     (void)state;
-    assert_int_equal(bp__cgroup_cpus("/nonexistent"), 0);
+    assert_int_equal(bp__cgroup_cpus("/proc/none"), 0);
     put("proc/self/cgroup", "0::/a/b\n");
     put("sys/fs/cgroup/cpu.max", "max 100000\n");
     assert_int_equal(bp__cgroup_cpus(root), 0);
@@ -130,7 +130,7 @@ static void test_cgroup_v2(void **state) {
 
 static void test_quota_limits_affinity(void **state) {
     (void)state;
-    int free_of_quota = bp__count_usable("/nonexistent");
+    int free_of_quota = bp__count_usable("/proc/none");
     put("proc/self/cgroup", "0::/\n");
     put("sys/fs/cgroup/cpu.max", "100000 100000\n");
     assert_int_equal(bp__count_usable(root), 1);
@@ -166,7 +166,7 @@ static void test_fields(void **state) {
     assert_true(bp__read_field(path, "last", value, sizeof value));
     assert_string_equal(value, "x");
     assert_false(bp__read_field(path, "name", value, sizeof value));
-    assert_false(bp__read_field("/nonexistent", "name", value, sizeof value));
+    assert_false(bp__read_field("/proc/none", "name", value, sizeof value));
     assert_string_equal(value, "");
 }
 
@@ -210,8 +210,8 @@ static void test_facts_leave_no_memory_and_no_error(void **state) {
     int64_t before = bp__live_blocks();
     bp__topology topology;
     bp__topology_hwloc(&topology);
-    bp__topology_sysfs("/nonexistent", &topology);
-    bp__cgroup_cpus("/nonexistent");
+    bp__topology_sysfs("/proc/none", &topology);
+    bp__cgroup_cpus("/proc/none");
     assert_int_equal(bp__live_blocks(), before);
     assert_string_equal(bp_last_error(), "untouched");
 }

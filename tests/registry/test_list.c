@@ -1,8 +1,11 @@
 /* test_list.c - the list as a whole: copies and links, trust, ids and lookups, absent names, refresh, and opening. */
 #include "registry/support_registry.h"
 
+#include "backplane.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,7 +65,7 @@ static void test_a_path_twice_is_searched_once(void **state) {
     char list[8192];
     const char *place, *outcome;
     put("plain", "libplain.so");
-    snprintf(list, sizeof list, "%s:%s/.:/nonexistent::%s/libplain.so", folder, folder, folder);
+    snprintf(list, sizeof list, "%s:%s/.:/proc/none::%s/libplain.so", folder, folder, folder);
     restart(list, NULL);
     only_row();
     assert_int_equal(bp_search_place_at(0, &place, &outcome), 1);
@@ -167,14 +170,14 @@ static void test_absent_names_places_reasons_and_package(void **state) {
     bp_library_info row = {.struct_size = sizeof row};
     put("crash", "libcrash.so");
     char list[8192];
-    snprintf(list, sizeof list, "%s:/nonexistent", folder);
+    snprintf(list, sizeof list, "%s:/proc/none", folder);
     restart(list, NULL);
     assert_int_equal(bp_library_find("openblas-openmp", &row), BP_E_NOT_FOUND);
     const char *sentence = bp_last_error();
     assert_non_null(strstr(sentence, "no library 'openblas-openmp' was found"));
     assert_non_null(strstr(sentence, "libopenblas0-pthread"));
     assert_non_null(strstr(sentence, folder));
-    assert_non_null(strstr(sentence, "/nonexistent (no such folder)"));
+    assert_non_null(strstr(sentence, "/proc/none (no such folder)"));
     assert_int_equal(bp_library_find("libcrash2", &row), BP_E_NOT_FOUND);
     assert_non_null(strstr(bp_last_error(), "'blas' is broken"));
     assert_non_null(strstr(bp_last_error(), "SIGILL in probe"));
@@ -268,6 +271,113 @@ static void test_refresh_keeps_old_rows(void **state) {
     assert_int_equal(count, 3);
     assert_ptr_not_equal(before, after);
     assert_string_equal(before[0]->id, "blas");
+    assert_ptr_equal(before[0], after[0]);
+}
+
+static void refresh(int probe_all) {
+    assert_int_equal(bp_libraries_refresh(probe_all), BP_OK);
+}
+
+/* Multiplies on the library of the list, so that candidates, plans and a provider hold its row. */
+static void multiply(void) {
+    float a[4] = {1, 2, 3, 4}, c[4];
+    bp_view view, result;
+    assert_int_equal(bp_view_matrix(&view, a, BP_F32, 2, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&result, c, BP_F32, 2, 2), BP_OK);
+    assert_int_equal(bp_matmul(&view.tensor, &view.tensor, &result.tensor), BP_OK);
+    assert_true(c[0] == 7 && c[3] == 22);
+}
+
+/* A refresh of an unchanged machine takes no memory and makes no decision anew. */
+static void test_refreshes_take_no_memory(void **state) {
+    (void)state;
+    const bp_library_info **before, **after;
+    int count;
+    char cache[4096];
+    put("plain", "libplain.so");
+    put("crash", "libcrash.so");
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    restart(folder, cache);
+    multiply();
+    assert_int_equal(bp__libraries(&before, &count), BP_OK);
+    refresh(1);
+    refresh(0);
+    multiply();
+    int64_t blocks = bp__live_blocks();
+    uint32_t lists = bp__library_lists();
+    for (int i = 0; i < 1000; i++) {
+        refresh(i % 200 == 0);
+        if (i % 100 == 0) {
+            multiply();
+        }
+    }
+    assert_int_equal(bp__live_blocks(), blocks);
+    assert_int_equal(bp__library_lists(), lists);
+    assert_int_equal(bp__libraries(&after, &count), BP_OK);
+    assert_ptr_equal(before, after);
+}
+
+/* Nor does a library that comes and goes, once it is known. */
+static void test_libraries_that_come_and_go(void **state) {
+    (void)state;
+    int64_t blocks = 0;
+    char kept[4096], away[4096], cache[4096];
+    put("plain", "libplain.so");
+    put("wide", "libwide.so");
+    snprintf(kept, sizeof kept, "%s/libwide.so", folder);
+    snprintf(away, sizeof away, "%s/gone", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    restart(folder, cache);
+    for (int i = 0; i < 40; i++) {
+        bp_library_info row = {.struct_size = sizeof row};
+        uint32_t lists = bp__library_lists();
+        refresh(0);
+        assert_int_equal(bp_library_find("blas64", &row), BP_OK);
+        assert_int_equal(rename(kept, away), 0);
+        refresh(0);
+        assert_int_equal(bp_library_find("blas64", &row), BP_E_NOT_FOUND);
+        assert_int_not_equal(bp__library_lists(), lists);
+        assert_int_equal(rename(away, kept), 0);
+        if (i == 1) {
+            blocks = bp__live_blocks();
+        }
+    }
+    assert_int_equal(bp__live_blocks(), blocks);
+}
+
+/* Rows and lists of before a refresh can be read after it, by whoever got them. */
+static void *read_old_rows(void *user) {
+    atomic_bool *done = user;
+    while (!atomic_load(done)) {
+        const bp_library_info **rows;
+        int count;
+        assert_int_equal(bp__libraries(&rows, &count), BP_OK);
+        sched_yield();
+        for (int i = 0; i < count; i++) {
+            assert_int_not_equal(strlen(rows[i]->id) + strlen(rows[i]->learned) + strlen(rows[i]->path), 0);
+        }
+    }
+    return NULL;
+}
+
+static void test_readers_of_old_rows(void **state) {
+    (void)state;
+    pthread_t reader;
+    atomic_bool done = false;
+    char kept[4096], away[4096], cache[4096];
+    put("plain", "libplain.so");
+    put("wide", "libwide.so");
+    snprintf(kept, sizeof kept, "%s/libwide.so", folder);
+    snprintf(away, sizeof away, "%s/gone", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    restart(folder, cache);
+    assert_int_equal(pthread_create(&reader, NULL, read_old_rows, &done), 0);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(i % 2 ? rename(away, kept) : rename(kept, away), 0);
+        refresh(0);
+    }
+    atomic_store(&done, true);
+    pthread_join(reader, NULL);
 }
 
 static void test_open(void **state) {
@@ -285,7 +395,9 @@ static void test_open(void **state) {
     assert_int_equal(bp__library_open(row, &again), BP_OK);
     assert_ptr_equal(handle, again);
     assert_int_equal(bp_libraries_refresh(0), BP_OK);
-    assert_int_equal(bp__library_lookup("blas")->loaded, 1);
+    bp_library_info now = {.struct_size = sizeof now};
+    assert_int_equal(bp_library_find("blas", &now), BP_OK);
+    assert_int_equal(now.loaded, 1);
 }
 
 static void test_open_refuses(void **state) {
@@ -403,6 +515,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_absent_tells_of_the_row_that_there_is, make, forget),
         cmocka_unit_test_setup_teardown(test_arguments, make, forget),
         cmocka_unit_test_setup_teardown(test_refresh_keeps_old_rows, make, forget),
+        cmocka_unit_test_setup_teardown(test_refreshes_take_no_memory, make, forget),
+        cmocka_unit_test_setup_teardown(test_libraries_that_come_and_go, make, forget),
+        cmocka_unit_test_setup_teardown(test_readers_of_old_rows, make, forget),
         cmocka_unit_test_setup_teardown(test_open, make, forget),
         cmocka_unit_test_setup_teardown(test_open_refuses, make, forget),
         cmocka_unit_test_setup_teardown(test_second_openmp_runtime_is_warned_of, make, forget),

@@ -2,8 +2,11 @@
  * kept. */
 #include "registry/support_registry.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "registry/store.h"
@@ -174,6 +177,77 @@ static void test_unwritable_folder_is_a_warning(void **state) {
     assert_non_null(strstr(warning, "could not be stored"));
 }
 
+/* A home that is not there is not made, and nothing is said of it: package builds have such a home. */
+static void test_missing_home_is_not_made(void **state) {
+    (void)state;
+    char home[4400], below[4500], warning[512], *was = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    char *xdg = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    snprintf(home, sizeof home, "%s/absent", folder);
+    snprintf(below, sizeof below, "%s/.cache", home);
+    setenv("HOME", home, 1);
+    for (int round = 0; round < 3; round++) {
+        unsetenv("XDG_CACHE_HOME");
+        if (round == 1) {
+            setenv("XDG_CACHE_HOME", below, 1);
+        } else if (round == 2) {
+            assert_int_equal(mkdir(home, 0700), 0);
+        }
+        restart(library, "");
+        assert_true(only_row().probe_ms > 0);
+        assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+        assert_int_equal(access(home, F_OK) == 0, round == 2);
+    }
+    snprintf(below, sizeof below, "%s/.cache/backplane/libraries.txt", home);
+    assert_int_equal(access(below, F_OK), 0);
+    if (was) {
+        setenv("HOME", was, 1);
+    } else {
+        unsetenv("HOME");
+    }
+    if (xdg) {
+        setenv("XDG_CACHE_HOME", xdg, 1);
+    }
+    free(was);
+    free(xdg);
+}
+
+/* Lists a library that prints, in a program that may not write files of more than 4 bytes; 0 when all is well. */
+static int list_within_a_size_limit(void) {
+    const struct rlimit limit = {4, 4};
+    bp_library_info row = {.struct_size = sizeof row};
+    char warning[512];
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        return 1;
+    }
+    restart(library, cache);
+    if (bp_library_at(0, &row) != BP_OK || row.state != BP_LIBRARY_OK) {
+        return 2;
+    }
+    return bp_warning_at(0, warning, sizeof warning) && strstr(warning, "File too large") ? 0 : 3;
+}
+
+/* Neither the program nor the probe is ended by SIGXFSZ, and nothing is left over. */
+static void test_a_size_limit_is_a_warning(void **state) {
+    (void)state;
+    int status, files = 0;
+    copy_file(DOUBLES "/print/libprint.so", library);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(list_within_a_size_limit());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    DIR *all = opendir(cache);
+    assert_non_null(all);
+    for (struct dirent *each; (each = readdir(all));) {
+        files += each->d_name[0] != '.';
+    }
+    closedir(all);
+    assert_int_equal(files, 1); /* the lock */
+}
+
 static void test_broken_is_remembered(void **state) {
     (void)state;
     copy_file(DOUBLES "/crash/libcrash.so", library);
@@ -227,6 +301,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tampering_is_refused, make, forget),
         cmocka_unit_test_setup_teardown(test_modes, make, forget),
         cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
+        cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_size_limit_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_broken_is_remembered, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
         cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),

@@ -64,7 +64,7 @@ int leave_world(void **state) {
 }
 
 void write_bytes(const char *path, const void *bytes, size_t size) {
-    assert_int_equal(bp__file_replace(path, bytes, size), BP_OK);
+    assert_int_equal(bp__file_replace(path, 0, bytes, size), BP_OK);
 }
 
 void write_file(const char *path, const char *text) {

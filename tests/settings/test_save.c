@@ -30,6 +30,26 @@ static void the_file_is_made(void **state) {
     assert_file("verbose = 2\nregistry.cache = off\n");
 }
 
+/* A home that is not there stays away, whichever variable names it. */
+static void a_missing_home_is_not_made(void **state) {
+    (void)state;
+    char home[128], folder[160], kept[96];
+    struct stat facts;
+    snprintf(kept, sizeof kept, "%s", getenv("XDG_CONFIG_HOME"));
+    snprintf(home, sizeof home, "%s/absent", kept);
+    snprintf(folder, sizeof folder, "%s/.config", home);
+    setenv("HOME", home, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    assert_int_equal(bp_save("verbose", "2"), BP_E_NOT_FOUND);
+    assert_non_null(strstr(bp_last_error(), "absent does not exist"));
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    assert_int_equal(bp_save("verbose", "2"), BP_E_NOT_FOUND);
+    assert_int_not_equal(stat(home, &facts), 0);
+    assert_int_equal(mkdir(home, 0700), 0);
+    assert_int_equal(bp_save("verbose", "2"), BP_OK);
+    setenv("XDG_CONFIG_HOME", kept, 1);
+}
+
 static void other_lines_stay(void **state) {
     (void)state;
     const char *before = "# mine\n\n  verbose = 1  # loud\nnonsense \" here\nnum_threads=2";
@@ -105,6 +125,7 @@ static void failures_leave_the_file_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_file_is_made, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(a_missing_home_is_not_made, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(other_lines_stay, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(line_ends_and_marks_stay, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(unreadable_lines_are_replaced, enter_world, leave_world),

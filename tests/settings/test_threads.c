@@ -141,6 +141,48 @@ static void a_forked_child_has_its_own_scopes_only(void **state) {
     pthread_barrier_destroy(&both);
 }
 
+static pthread_key_t last_act;
+
+/* A destructor of the host program's may run after ours. */
+static void open_one_more(void *user) {
+    bp_scope *scope;
+    (void)user;
+    assert_int_equal(bp_scope_enter(&scope, "num_threads=9"), BP_OK);
+    assert_int_equal(bp_get_num_threads(), 9);
+}
+
+static void *end_in_scopes(void *user) {
+    bp_scope *scopes[3];
+    bp__call_scope call;
+    pthread_setspecific(last_act, user);
+    assert_int_equal(bp_scope_enter(&scopes[0], "num_threads=2"), BP_OK);
+    assert_int_equal(bp_scope_enter(&scopes[1], "num_threads=3"), BP_OK);
+    bp__call_enter(&call, user);
+    assert_int_equal(bp_scope_enter(&scopes[2], "verbose=1"), BP_OK);
+    assert_int_equal(bp_scope_leave(&scopes[0]), BP_OK);
+    assert_int_equal(bp_get_num_threads(), 7);
+    memset(&call, 0xAA, sizeof call); /* as when pthread_exit() has left the function that it was in */
+    pthread_exit(NULL);
+}
+
+/* A thread that ends in open scopes, and in the middle of a call, gives all of them back. */
+static void a_thread_that_ends_leaves_its_scopes(void **state) {
+    (void)state;
+    pthread_t thread;
+    bp_options *options;
+    assert_int_equal(pthread_key_create(&last_act, open_one_more), 0);
+    assert_int_equal(bp_options_new(&options, "num_threads=7"), BP_OK);
+    int64_t blocks = bp__live_blocks(), held = bp__settings_held();
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, end_in_scopes, options), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(bp__settings_held(), held);
+        assert_int_equal(bp__live_blocks(), blocks);
+    }
+    assert_int_equal(pthread_key_delete(last_act), 0);
+    bp_options_free(options);
+}
+
 static void fork_waits_for_each_mutex(void **state) {
     (void)state;
     bp__settings_fork_lock();
@@ -159,6 +201,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(scopes_and_process_values_do_not_mix, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(a_forked_child_can_set, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(a_forked_child_has_its_own_scopes_only, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(a_thread_that_ends_leaves_its_scopes, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(fork_waits_for_each_mutex, enter_world, leave_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* main.c - backplane-probe: opens one library, asks it questions, and writes the answers to file descriptor 3.
  *
- * Started by the registry only: backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND.
+ * Started by the registry only:
+ *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
  */
 #include "registry/probe/probe.h"
 
@@ -14,17 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { REPORT_FILE = 3, MOST_OUTPUT = 64 << 20 };
+enum { MOST_OUTPUT = 64 << 20, WORDS = 10 };
 
 void report(const char *name, const char *format, ...) {
     char line[2048];
     va_list args;
     int used = snprintf(line, sizeof line, "%s=", name);
+    if (!may_report()) {
+        _exit(0); /* the library has forked, and ended the process that it was opened in */
+    }
     va_start(args, format);
     used += vsnprintf(line + used, sizeof line - (size_t)used, format, args);
     va_end(args);
@@ -68,13 +71,14 @@ void *own_symbol(const subject *library, const char *name) {
     return NULL;
 }
 
-/* No core files, no life after the parent's, no files of the parent, and nothing printed on its terminal. */
+/* No core files, no files of the parent, and nothing printed on its terminal. */
 static int isolate(void) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
     setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_FSIZE, &some);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setrlimit(RLIMIT_FSIZE, &some) != 0) {
+        signal(SIGXFSZ, SIG_IGN); /* a lower limit of the user's: what the library prints is lost, not the library */
+    }
     for (int i = 0; i < 5; i++) {
         signal(fatal[i], SIG_DFL); /* sanitizers handle them, and would hide how the library ended */
     }
@@ -153,7 +157,7 @@ static void examine(subject *library, int output, bool deepbind) {
 }
 
 int main(int count, char **words) {
-    if (count != 8 || fcntl(REPORT_FILE, F_GETFD) < 0) {
+    if (count != WORDS || fcntl(REPORT_FILE, F_GETFD) < 0) {
         static const char text[] = "backplane-probe is started by the Backplane library, not by hand.\n";
         return write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 2;
     }
@@ -165,6 +169,7 @@ int main(int count, char **words) {
         .cblas_suffix = words[5],
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
     };
+    start_supervised(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
     examine(&library, isolate(), strcmp(words[7], "1") == 0);
     _exit(0); /* destructors of the library are none of our business */
 }

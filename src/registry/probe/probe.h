@@ -1,7 +1,8 @@
 /* probe.h - what the files of the probe helper share: the library under examination and the way to report.
  *
  * The helper is the child process in which an unknown library is opened and called for the first time. Whatever the
- * library does there (crash, hang, print, exit) harms nobody; the parent reads what was reported until then.
+ * library does there (crash, hang, print, exit, take memory, start processes) harms nobody; the parent reads what was
+ * reported until then. It is two processes, see supervise.c.
  */
 #ifndef BP_REGISTRY_PROBE_H
 #define BP_REGISTRY_PROBE_H
@@ -10,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { REPORT_FILE = 3 }; /* a socket to the host program */
 
 typedef struct subject {
     const char *path;
@@ -23,6 +26,14 @@ typedef struct subject {
 
 /* Sends "name=value" to the parent; a later line of the same name replaces an earlier one. */
 void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);
+
+/* Forks. Returns in the child, which may take so much time and memory (0: any). In the parent it ends the process when
+ * the child has ended. */
+void start_supervised(int64_t milliseconds, int64_t mebibytes);
+
+/* Makes the calling process the one that reports. A copy that the library has made of it may not. */
+void become_reporter(void);
+bool may_report(void);
 
 /* Sends how a fact was learned: "version: openblas_get_config". */
 void report_how(const char *name, const char *how);

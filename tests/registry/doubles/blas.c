@@ -8,9 +8,10 @@
  *   DOUBLE_HIDDEN       complex functions return through a hidden first argument
  *   DOUBLE_WRONG        products are off by one in the last element, for matrices that are not tiny
  *   DOUBLE_PARTIAL      only dgemm and the integer routine exist
- *   DOUBLE_LOAD(...)    what a constructor does
+ *   DOUBLE_LOAD         what a constructor does; deeds.h has some
  *   DOUBLE_CALL         what dgemm does before anything else
  */
+#define _GNU_SOURCE
 #include <complex.h>
 #include <signal.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ typedef double complex double_complex;
 #define EXPORT __attribute__((visibility("default")))
 
 #ifdef DOUBLE_LOAD
+#include "deeds.h"
 __attribute__((constructor)) static void load(void) {
     DOUBLE_LOAD;
 }

@@ -1,0 +1,228 @@
+/* supervise.c - the process between the host program and the one that opens the library.
+ *
+ * backplane-probe forks. The child opens the library; this process keeps the time limit, ends the child and everything
+ * that it has started, and tells the host program at the end how the child ended. It is the subreaper of what the
+ * library starts, so that a daemon becomes its child too. Only this process collects its children, so that a number
+ * that it signals cannot have been given to another process. The host program could not do that: it may collect all
+ * children at any moment, and being a subreaper would change the whole of it.
+ */
+#include "registry/probe/probe.h"
+
+#include "base/base.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_TO_END = 1000,    /* milliseconds for ending what the library has started */
+    MOST_FOR_HOST = 10000, /* milliseconds that the host program may take to read the end of the report */
+    BETWEEN_LOOKS = 1,     /* milliseconds */
+    NANOSECONDS_PER_MS = 1000000
+};
+
+typedef enum outcome { ENDED, HUNG, ABANDONED } outcome;
+
+static pid_t reporter;
+
+void become_reporter(void) {
+    reporter = getpid();
+}
+
+bool may_report(void) {
+    return getpid() == reporter;
+}
+
+/* ---- In the child ---- */
+
+/* RLIMIT_DATA counts what can be written and is not shared. RLIMIT_AS would also count addresses that are only
+ * reserved, of which some libraries take far more than they use. If memory runs out all the same, the kernel ends this
+ * process first. */
+static void limit_memory(int64_t mebibytes) {
+    static const char first_to_go[] = "1000";
+    const rlim_t bytes = (rlim_t)mebibytes << 20;
+    struct rlimit most;
+    if (mebibytes > 0 && getrlimit(RLIMIT_DATA, &most) == 0 && bytes < most.rlim_max) {
+        most.rlim_cur = most.rlim_cur < bytes ? most.rlim_cur : bytes;
+        most.rlim_max = bytes;
+        setrlimit(RLIMIT_DATA, &most);
+    }
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        ssize_t wrote = write(file, first_to_go, sizeof first_to_go - 1);
+        (void)wrote; /* nothing depends on it */
+        close(file);
+    }
+}
+
+/* A session of its own: no terminal, and a process group that can be ended as a whole. */
+static void become_child(pid_t parent, const sigset_t *mask, int64_t mebibytes) {
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(0); /* it ended before it could be said that this one ends with it */
+    }
+    become_reporter();
+    limit_memory(mebibytes);
+}
+
+/* ---- In the supervisor ---- */
+
+static void on_signal(int number) {
+    (void)number;
+}
+
+/* From now on SIGCHLD interrupts ppoll() and nothing else. */
+static void watch_children(sigset_t *before) {
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigset_t child_ends;
+    sigemptyset(&child_ends);
+    sigaddset(&child_ends, SIGCHLD);
+    sigaction(SIGCHLD, &action, NULL);
+    sigprocmask(SIG_BLOCK, &child_ends, before);
+}
+
+/* Waits until the child has ended, and leaves it to be collected; or until its time is up; or until the host program
+ * has closed its end. That one sends nothing after its first byte. */
+static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waiting) {
+    for (;;) {
+        siginfo_t end = {0};
+        int64_t left = deadline - bp__now_ns();
+        if (waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid == child) {
+            return ENDED;
+        }
+        if (left <= 0) {
+            return HUNG;
+        }
+        const struct timespec most = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+        struct pollfd host = {.fd = REPORT_FILE, .events = POLLIN};
+        if (ppoll(&host, 1, &most, while_waiting) > 0) {
+            return ABANDONED;
+        }
+    }
+}
+
+/* The parent of a process, by the kernel's line on it: "PID (NAME) STATE PARENT ...", where the name may hold anything.
+ */
+static long parent_of(const char *pid) {
+    char path[300], line[512];
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, line, sizeof line - 1) : -1;
+    if (file >= 0) {
+        close(file);
+    }
+    line[length > 0 ? length : 0] = 0;
+    const char *name_end = strrchr(line, ')');
+    return name_end && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : -1;
+}
+
+static void signal_children(void) {
+    pid_t self = getpid();
+    DIR *all = opendir("/proc");
+    for (struct dirent *each; all && (each = readdir(all));) {
+        if (isdigit((unsigned char)each->d_name[0]) && parent_of(each->d_name) == self) {
+            kill((pid_t)strtol(each->d_name, NULL, 10), SIGKILL);
+        }
+    }
+    if (all) {
+        closedir(all);
+    }
+}
+
+/* Ends every child. The children of those become ours, and are ended in the next round. */
+static void end_children(void) {
+    int64_t deadline = bp__now_ns() + MOST_TO_END * (int64_t)NANOSECONDS_PER_MS;
+    for (;;) {
+        pid_t got;
+        while ((got = waitpid(-1, NULL, WNOHANG)) > 0) {
+        }
+        if (got < 0 || bp__now_ns() >= deadline) {
+            return;
+        }
+        signal_children();
+        poll(NULL, 0, BETWEEN_LOOKS);
+    }
+}
+
+/* Ends the child and collects it. Its number and that of its group are its own until then. */
+static void end_child(pid_t child, int *status, struct rusage *usage) {
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    while (wait4(child, status, 0, usage) < 0 && errno == EINTR) {
+    }
+}
+
+/* Ends the report. An empty line first, since the child may have been ended in the middle of one. */
+static void say_end(outcome how, int status, const struct rusage *usage, int64_t mebibytes) {
+    char signalled[32] = "";
+    const char *end = "ended early";
+    const char *at_limit = mebibytes > 0 && usage->ru_maxrss / 1024 >= mebibytes / 4 * 3
+                               ? " at its limit of memory (registry.probe_memory)"
+                               : "";
+    if (how == HUNG) {
+        end = "hung";
+    } else if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(signalled, sizeof signalled, "SIG%s", name ? name : "?");
+        end = signalled;
+    }
+    if (write(REPORT_FILE, "\n", 1) == 1) {
+        report("end", "%s%s", end, at_limit);
+    }
+}
+
+/* Keeps the number of this process until the host program has read everything: on a system without handles for
+ * processes it collects this one by its number. Whoever still holds the socket, it is at its end for all. */
+static void wait_for_host(void) {
+    struct pollfd host = {.fd = REPORT_FILE, .events = POLLIN};
+    shutdown(REPORT_FILE, SHUT_WR);
+    poll(&host, 1, MOST_FOR_HOST);
+}
+
+void start_supervised(int64_t milliseconds, int64_t mebibytes) {
+    char first;
+    ssize_t got;
+    sigset_t before;
+    struct rusage usage = {0};
+    int status = 0;
+    while ((got = read(REPORT_FILE, &first, 1)) < 0 && errno == EINTR) {
+    }
+    if (got != 1) {
+        _exit(0); /* the host program is gone */
+    }
+    int64_t deadline = bp__now_ns() + milliseconds * NANOSECONDS_PER_MS;
+    pid_t self = getpid();
+    become_reporter();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    watch_children(&before);
+    pid_t child = fork();
+    if (child == 0) {
+        become_child(self, &before, mebibytes);
+        return;
+    }
+    if (child < 0) {
+        report("unstarted", "%s", strerror(errno));
+    } else {
+        outcome how = watch(child, deadline, &before);
+        end_child(child, &status, &usage);
+        end_children();
+        say_end(how, status, &usage, mebibytes);
+    }
+    wait_for_host();
+    _exit(0);
+}

@@ -1,0 +1,36 @@
+"""The main job of `make run` on a machine without math libraries: all that the built-in provider can do is done, and what is
+missing is said."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "laws"))
+import house  # noqa: E402
+
+
+def run(**more):
+    environment = {**os.environ, "BACKPLANE_REGISTRY_SYSTEM": "false", **more}
+    for name in ("BACKPLANE_LIBRARY_PATH", "BACKPLANE_REGISTRY_LIBRARY_PATH"):
+        environment.pop(name, None)
+    return subprocess.run(["tools/run.sh", str(house.build_folder())], cwd=house.ROOT, capture_output=True, text=True, check=False, env=environment)
+
+
+def main():
+    failures = []
+    done = run()
+    for expected in ("native", "digits_t @ digits", "This needs a LAPACK library", "fft c128"):
+        if expected not in done.stdout:
+            failures.append(f"tools/run.sh without libraries does not say '{expected}'")
+    if done.returncode:
+        failures.append(f"tools/run.sh without libraries: exit status {done.returncode}")
+    if failures:
+        failures.append(done.stdout + done.stderr)
+    # Any other failure of the command is one of the script.
+    if run(BACKPLANE_NUM_THREADS="1", BACKPLANE_DISPATCH_EXCLUDE="native").returncode == 0:
+        failures.append("tools/run.sh succeeds where nothing can multiply")
+    house.finish(failures, 5)
+
+
+main()
