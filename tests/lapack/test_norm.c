@@ -272,6 +272,24 @@ static void check_singular(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
+/* Of zeros the condition is infinite by every norm. */
+static void check_zeros(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
+    test_fill(&a, TEST_RANDOM, 5);
+    for (int64_t i = 0; i < c->m * c->n; i++) {
+        test_set(&a, 0, i / c->n, i % c->n, 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        bp_linalg_mode mode = i == 0 ? BP_NORM_FRO : i == 1 ? BP_NORM_NUC : BP_NORM_P;
+        double order = i < 2 ? 0 : i < 4 ? (i == 2 ? 2 : -2) : sum_orders[i - 4];
+        if (c->m == c->n || fabs(order) == 2) {
+            assert_int_equal(run(c, BP_OP_COND, &a, mode, order, &out), BP_OK);
+            assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+        }
+    }
+    test_drop(&a), test_drop(&out);
+}
+
 static void check_non_finite(const test_case *c) {
     test_case three = *c;
     three.items = 3;
@@ -296,6 +314,8 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 2, 2, check_ends);
     test_each_type(instance, row, 5, 5, check_through);
     test_each_type(instance, row, 3, 3, check_singular);
+    test_each_type(instance, row, 3, 3, check_zeros);
+    test_each_type(instance, row, 4, 2, check_zeros);
     test_each_type(instance, row, 4, 4, check_non_finite);
 }
 

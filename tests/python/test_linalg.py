@@ -158,6 +158,36 @@ def test_least_squares(lapack, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (4, 4)])
+def test_least_squares_without_right_sides(lapack, dtype, shape):
+    a, b = random(*shape, dtype=dtype), np.zeros((shape[0], 0), dtype)
+    wanted, _, rank, values = np.linalg.lstsq(a, b, rcond=None)
+    for driver in ("gelsy", "gelsd", "gelss"):
+        found = linalg.lstsq(a, b, driver=driver)
+        assert found.solution.shape == wanted.shape and found.residuals.shape == (0,) and found.rank == rank
+        if driver != "gelsy":
+            near(found.singular_values, values, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_negative_rcond_is_the_machine_precision(lapack, dtype):
+    """As in NumPy (which computes in f8), since it hands it to LAPACK: less counts than with the default."""
+    b = np.ones((2, 1), dtype)
+    for value, rcond, rank in [(1.5, None, 1), (1.5, -1, 2), (0.75, -3, 2), (0.25, -1, 1)]:
+        a = np.diag([1, value * np.finfo(dtype).eps]).astype(dtype)
+        assert dtype == "f4" or np.linalg.lstsq(a, b, rcond=rcond)[2] == rank
+        for driver in ("gelsy", "gelsd", "gelss"):
+            assert linalg.lstsq(a, b, rcond, driver=driver).rank == rank
+
+
+@pytest.mark.parametrize("order", [None, 2, -2, "fro", "nuc", 1, -1, np.inf, -np.inf])
+def test_condition_of_zeros(lapack, order):
+    assert np.isinf(linalg.cond(np.zeros((2, 3, 3)), order)).all()
+    if order != "nuc":  # where NumPy's singular values do not converge
+        assert np.isinf(np.linalg.cond(np.zeros((2, 3, 3)), order)).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 def test_determinants(dtype):
     a = random(3, 4, 4, dtype=dtype)
     near(linalg.det(a), np.linalg.det(a), dtype)
