@@ -83,14 +83,20 @@ static int cheapest(const bp__choice *choice, uint64_t skip, const char *name, i
     return best;
 }
 
-/* The best match for a preference among all candidates, open or not; of equal ones, one whose provider offers the
- * operation, since a library may serve several providers. -1 when no candidate is meant by it. */
+/* How much a refusal says of this call, from 0 to 2: of several providers of a library, and of several libraries of a
+ * family, the one that offers the operation and the type knows why the call cannot be run. */
+static int weight(bp_reason reason) {
+    return reason == BP_REASON_OP ? 0 : reason == BP_REASON_DTYPE ? 1 : 2;
+}
+
+/* The best match for a preference among all candidates, open or not; of equal ones, the one whose reason has the most
+ * weight. -1 when no candidate is meant by it. */
 static int meant(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
     for (int i = 0; i < choice->count; i++) {
-        int match = 2 * bp__candidate_matches(choice->candidates[i], name);
-        match += match > 0 && choice->verdicts[i].reason != BP_REASON_OP;
+        int match = 3 * bp__candidate_matches(choice->candidates[i], name);
+        match += match > 0 ? weight(choice->verdicts[i].reason) : 0;
         if (match > quality) {
             quality = match;
             best = i;
@@ -159,13 +165,51 @@ static const char *preference(const bp__choice *choice) {
     return bp_setting_at((int)bp__preference_of(choice->asked.op))->name;
 }
 
+/* The relatives of a library that refuses the type of the elements are libraries of its family: FFTW, for one, has a
+ * library for each precision, and a setting names one of them. NULL when it has none to ask. */
+static const char *family_of(const bp__choice *choice, int wanted) {
+    const bp_library_info *library = wanted < 0 ? NULL : choice->candidates[wanted]->library;
+    bool asks = library && *library->family && choice->verdicts[wanted].reason == BP_REASON_DTYPE;
+    return asks ? library->family : NULL;
+}
+
+/* Whose reason to give: that of the relative which takes the type, where there is one. */
+static int refuser(const bp__choice *choice, int wanted) {
+    const char *family = family_of(choice, wanted);
+    for (int i = 0; family && i < choice->count; i++) {
+        if (bp__candidate_matches(choice->candidates[i], family) && weight(choice->verdicts[i].reason) == 2) {
+            return i;
+        }
+    }
+    return wanted;
+}
+
+/* Providers that drive the same library, or libraries of one family, as many as are meant by the name equally well. */
+static int shared_by(const bp__choice *choice, const char *name, int wanted) {
+    int quality = bp__candidate_matches(choice->candidates[wanted], name), count = 0;
+    for (int i = 0; i < choice->count; i++) {
+        count += bp__candidate_matches(choice->candidates[i], name) == quality;
+    }
+    return count;
+}
+
 static const char *why_not(const bp__choice *choice, const char *preferred, int wanted, char *buffer, size_t size) {
     if (wanted < 0) {
         bp__name_why_absent(preferred, buffer, size);
         return buffer;
     }
-    const bp_verdict *v = &choice->verdicts[wanted];
-    return v->reason == BP_REASON_ACCEPTED ? "it failed when tried" : said(v);
+    int from = refuser(choice, wanted);
+    const bp_verdict *v = &choice->verdicts[from];
+    if (v->reason == BP_REASON_OP && shared_by(choice, preferred, wanted) > 1) {
+        snprintf(buffer, size, "it does not offer %s", bp_op_name((bp_op)choice->asked.op));
+        return buffer;
+    }
+    const char *why = v->reason == BP_REASON_ACCEPTED ? "it failed when tried" : said(v);
+    if (from == wanted) {
+        return why;
+    }
+    snprintf(buffer, size, "%s: %s", bp__candidate_id(choice->candidates[from]), why);
+    return buffer;
 }
 
 static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int wanted) {
@@ -199,12 +243,10 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, uint64_t sk
     }
 }
 
-/* The cheapest open relative of a library that refuses the type of the elements: FFTW, for one, has a library for each
- * precision, and a setting names one of them. -1 when there is none. */
+/* The cheapest open relative; -1 when there is none. */
 static int relative(const bp__choice *choice, uint64_t skip, int wanted) {
-    const bp_library_info *library = wanted < 0 ? NULL : choice->candidates[wanted]->library;
-    bool serves = library && *library->family && choice->verdicts[wanted].reason == BP_REASON_DTYPE;
-    return serves ? cheapest(choice, skip, library->family, 1) : -1;
+    const char *family = family_of(choice, wanted);
+    return family ? cheapest(choice, skip, family, 1) : -1;
 }
 
 /* What is left of an empty problem is no library's work, so that nobody's wish is passed over; nor is what einsum does

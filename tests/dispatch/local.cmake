@@ -17,3 +17,22 @@ add_double(scaling DOUBLE_COST=1000.0 DOUBLE_NOTES=BP_NOTE_SAME_THREADS DOUBLE_S
 add_double(failing DOUBLE_COST=1e9 DOUBLE_RUN=BP_E_SINGULAR)
 add_double(tensor-core DOUBLE_COST=0.5 DOUBLE_DTYPE=BP_F32 DOUBLE_NOTES=BP_NOTE_INPUTS_TF32)
 add_double(half-width DOUBLE_COST=0.25 DOUBLE_DTYPE=BP_F32 DOUBLE_NOTES=BP_NOTE_DOWN_CONVERTS)
+
+# Two libraries of one family, and a provider that drives them beside the blas provider; see test_reasons.c.
+set(twins_folder ${CMAKE_CURRENT_BINARY_DIR}/dispatch-twins)
+foreach(name one two) # with other contents, since copies of one file are one library
+    set(doubles ${CMAKE_CURRENT_LIST_DIR}/../registry/doubles)
+    add_library(dispatch_twin_${name} SHARED ${doubles}/blas.c ${doubles}/blis.c)
+    target_compile_definitions(dispatch_twin_${name} PRIVATE DOUBLE_INTEGER=int32_t DOUBLE_SUFFIX=_ DOUBLE_FORTRAN
+        $<$<STREQUAL:${name},two>:DOUBLE_CBLAS>)
+    target_compile_options(dispatch_twin_${name} PRIVATE -O1 -Wall -Wextra -Werror)
+    set_target_properties(dispatch_twin_${name} PROPERTIES OUTPUT_NAME blis LIBRARY_OUTPUT_DIRECTORY ${twins_folder}/${name})
+    target_link_options(dispatch_twin_${name} PRIVATE -Wl,--build-id)
+endforeach()
+add_library(dispatch_twin_provider MODULE ${CMAKE_CURRENT_LIST_DIR}/twin_provider.c)
+target_include_directories(dispatch_twin_provider PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(dispatch_twin_provider PRIVATE backplane_flags)
+set_target_properties(dispatch_twin_provider PROPERTIES PREFIX "" OUTPUT_NAME twin LIBRARY_OUTPUT_DIRECTORY ${twins_folder})
+if(TARGET test_dispatch_reasons)
+    add_dependencies(test_dispatch_reasons dispatch_twin_one dispatch_twin_two dispatch_twin_provider)
+endif()
