@@ -120,7 +120,8 @@ typedef struct bp_policy {
     uint8_t warn_only;   /* deterministic is a wish */
     uint8_t simulate;    /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
     uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
-    uint8_t reserved[4];
+    uint8_t never_gemv;  /* BLAS libraries compute a product of one row or column by gemm; for providers, too */
+    uint8_t reserved[3];
 } bp_policy;
 
 typedef enum bp_capability {
@@ -295,7 +296,8 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
-/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. */
+/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. None promises the bits
+ * of a certain routine of a library; for products of one row or column see the setting blas.gemv. */
 #define BP_NOTE_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
 #define BP_NOTE_ACCUMULATES_F64 2u
 #define BP_NOTE_SAME_RUN 4u        /* same bits again with the same number of threads */

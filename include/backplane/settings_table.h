@@ -18,6 +18,8 @@
       "Refuse candidates that do not promise the same bits: run = again with as many threads, threads = with any number.") \
     X(blas_preferred, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                            \
       "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...) or a path.")  \
+    X(blas_gemv, "blas.gemv", WORD, "auto", "auto|never", "", BP_SETTING_POLICY, "matmul, gemm on BLAS libraries",       \
+      "Routine for one row or column: auto takes gemv, never takes gemm, for the bits of the library's own gemm.")       \
     X(linalg_preferred, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra",                       \
       "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...) or a path.") \
     X(fft_preferred, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft",                                        \

@@ -91,6 +91,7 @@ static void resolve_numbers(bp_policy *policy) {
     policy->precision = matmul_precision();
     policy->avoid = avoided();
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
+    policy->never_gemv = (uint8_t)bp__setting_int(BP_SET_blas_gemv);
     policy->simulate = bp__setting_int(BP_SET_simulate_bf16) ? 2 : bp__setting_int(BP_SET_simulate_tf32) ? 1 : 0;
 }
 
