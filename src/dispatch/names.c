@@ -23,7 +23,7 @@ static bool names_path(const bp_library_info *library, const char *name) {
     return realpath(name, real) && bp__text_equal(library->path, real);
 }
 
-int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
+static int matches(const bp__candidate *candidate, const char *name) {
     if (bp__text_equal(bp__candidate_id(candidate), name)) {
         return 2;
     }
@@ -36,6 +36,20 @@ int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
     }
     return bp__text_equal(library->family, name) || bp__text_equal(library->soname, name) ||
            bp__text_equal(candidate->provider->name, name);
+}
+
+/* "openblas:blas" is one of the providers that drive a library. */
+int bp__candidate_matches(const bp__candidate *candidate, const char *name) {
+    char library[PATH_MAX];
+    const char *colon = strrchr(name, ':');
+    int match = matches(candidate, name);
+    if (match > 0 || !colon || !bp__text_equal(candidate->provider->name, colon + 1) ||
+        (size_t)(colon - name) >= sizeof library) {
+        return match;
+    }
+    memcpy(library, name, (size_t)(colon - name));
+    library[colon - name] = '\0';
+    return matches(candidate, library);
 }
 
 /* The next name of a list without the blanks around it; names that do not fit are cut, and then mean nothing. Returns

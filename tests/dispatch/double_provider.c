@@ -5,6 +5,7 @@
  *   DOUBLE_PLAN     what plan() returns          DOUBLE_RUN      what run() returns
  *   DOUBLE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
  *   DOUBLE_DTYPE    the one type that it takes (f64)
+ *   DOUBLE_KINDS    the kinds of libraries that it drives (0: none, and it is a candidate by itself)
  * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
 #include "backplane/provider.h"
 
@@ -22,6 +23,9 @@
 #endif
 #ifndef DOUBLE_SCALES
 #define DOUBLE_SCALES 0
+#endif
+#ifndef DOUBLE_KINDS
+#define DOUBLE_KINDS 0
 #endif
 #ifndef DOUBLE_RUN
 #define DOUBLE_RUN BP_OK
@@ -47,7 +51,9 @@ static void double_close(void *instance) {
 
 static void double_accept(void *instance, const bp_problem *problem, bp_verdict *verdict) {
     (void)instance;
-    verdict->reason = problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON : BP_REASON_DTYPE;
+    verdict->reason = problem->op != BP_OP_GEMM        ? BP_REASON_OP
+                      : problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON
+                                                       : BP_REASON_DTYPE;
     verdict->algorithm = "double";
     verdict->notes = DOUBLE_NOTES;
     verdict->threads = DOUBLE_SCALES ? problem->policy.threads : 1;
@@ -93,6 +99,7 @@ BP_PROVIDER_DEFINE(test_double) = {
     .name = DOUBLE_NAME,
     .version = "1",
     .description = "test double",
+    .library_kinds = DOUBLE_KINDS,
     .open = double_open,
     .close = double_close,
     .accept = double_accept,

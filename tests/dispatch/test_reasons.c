@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,43 @@ static void the_provider_that_offers_the_operation(void **state) {
                    "linalg.preferred=blis cannot run this: it does not offer qr");
 }
 
+static bp_status multiply(const char *settings, char *provider, size_t size) {
+    static double in[4] = {1, 2, 3, 4}, out[4];
+    bp_view x, y;
+    bp_scope *scope;
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_view_matrix(&x, in, BP_F64, 2, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&y, out, BP_F64, 2, 2), BP_OK);
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_matmul(&x.tensor, &x.tensor, &y.tensor);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    if (status == BP_OK) {
+        assert_int_equal(bp_last_plan(&info), BP_OK);
+        snprintf(provider, size, "%s:%s", info.library, info.provider);
+    }
+    return status;
+}
+
+/* Settings name one of the providers that drive a library, too. */
+static void a_provider_of_a_library(void **state) {
+    (void)state;
+    char ran[64];
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+    assert_string_equal(ran, "blis:blas");
+    assert_int_equal(multiply("blas.preferred=\"native:native\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+    assert_string_equal(ran, "native:native");
+    expect_refusal(multiply("blas.preferred=\"blis:twin\", dispatch.fallback=strict", ran, sizeof ran),
+                   "blas.preferred=blis:twin cannot run this: neither transform nor norm");
+    expect_refusal(multiply("blas.preferred=\"blis:blas\", dispatch.exclude=\"blis:blas\", dispatch.fallback=strict",
+                            ran, sizeof ran),
+                   "named by dispatch.exclude");
+    assert_int_equal(multiply("blas.preferred=\"blis:lapack\", dispatch.fallback=strict", ran, sizeof ran),
+                     BP_E_NOT_FOUND);
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.exclude=\"blis-serial:blas\"", ran, sizeof ran),
+                     BP_OK);
+    assert_string_equal(ran, "blis:blas");
+}
+
 static int reset(void **state) {
     (void)state;
     return bp_reset() == BP_OK ? 0 : -1;
@@ -76,6 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_library_that_takes_the_type, reset),
         cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
+        cmocka_unit_test_setup(a_provider_of_a_library, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH",
