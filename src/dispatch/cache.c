@@ -213,7 +213,7 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
 
 static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {
     (void)key;
-    return bp__plan_make(plan, problem, 0);
+    return bp__plan_make(plan, problem, 0, "");
 }
 
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {

@@ -119,8 +119,9 @@ struct bp_plan {
     unsigned char own_key[];       /* of a composed plan */
 };
 
-/* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. */
-bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip);
+/* Chooses and prepares: tries candidates in turn as dispatch.fallback allows. The new plan has one reference. `failed`
+ * is what to add to its reason, or to the failure, of candidates that failed before: "; 'openblas' failed: ...". */
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip, const char *failed);
 void bp__plan_retain(bp_plan *plan);
 int bp__plans_alive(void);
 
@@ -158,6 +159,8 @@ typedef struct bp__thread_state {
     struct bp__hot *hot;
 } bp__thread_state;
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* In place of a serial number: the call that the thread made last had nothing to write, so that no plan ran. */
+#define BP__NO_PLAN_RAN UINT64_MAX
 void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
 
 /* ---- The process-wide cache (cache.c) ---- */

@@ -2,6 +2,8 @@
  * library failed. The same for products and for all other operations. */
 #include "dispatch/hot.h"
 
+#include <stdio.h>
+
 /* A library that lacks scratch memory, or that a fork took away, is left for the next candidate; its output is
  * untouched then. */
 static bool another_may_run(bp_status status) {
@@ -18,17 +20,18 @@ static bp_status run_observed(bp__runner run, const void *call, const bp_plan *p
     return status;
 }
 
-static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed,
+static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed_plan,
                              bp_status status) {
     bp_plan *second;
-    uint64_t skip = UINT64_C(1) << failed->candidate_index;
-    char failure[512];
+    uint64_t skip = UINT64_C(1) << failed_plan->candidate_index;
+    char failure[512], failed[640];
     bp__copy_text(failure, sizeof failure, bp_last_error());
-    if (bp__plan_make(&second, problem, skip) != BP_OK) {
+    snprintf(failed, sizeof failed, "; '%s' failed: %s", bp__candidate_id(failed_plan->candidate), failure);
+    if (bp__plan_make(&second, problem, skip, failed) != BP_OK) {
         return bp__fail(status, "%s", failure);
     }
     if (problem->policy.fallback == 1) {
-        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed->candidate), failure,
+        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed_plan->candidate), failure,
                  bp__candidate_id(second->candidate));
     }
     status = run_observed(run, call, second, true);

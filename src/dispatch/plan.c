@@ -170,40 +170,55 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     return BP_OK;
 }
 
-/* A candidate failed although it had accepted: allowed to go on, and said to the user once? */
-static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, uint64_t *skip) {
+/* A candidate failed although it had accepted: allowed to go on, and said to the user once? Its sentence goes behind
+ * those of the candidates that failed before. */
+static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, uint64_t *skip,
+                      bp__text *failures) {
     if (!worth_another(status) || choice->chosen >= 64 || problem->policy.fallback == 0) {
         return false;
     }
+    const char *id = bp__candidate_id(choice->candidates[choice->chosen]);
+    const char *sentence = bp_last_status() == status ? bp_last_error() : bp_status_text(status);
     *skip |= UINT64_C(1) << choice->chosen;
+    bp__text_addf(failures, "; '%s' failed: %s", id, sentence);
     if (problem->policy.fallback == 1) {
-        bp__warn("'%s' was chosen but failed (%s); another library runs instead",
-                 bp__candidate_id(choice->candidates[choice->chosen]), bp_last_error());
+        bp__warn("'%s' was chosen but failed (%s); another library runs instead", id, sentence);
     }
     return true;
 }
 
-bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip) {
-    for (;;) {
-        bp__choice choice;
-        BP__TRY(bp__choose(&choice, problem, skip, false));
-        bp_status status = choice.status;
-        if (status != BP_OK) {
-            bp__fail(status, "%s", bp__text_get(&choice.decision));
-            bp__choice_free(&choice);
-            return status;
-        }
-        if (choice.warning.length > 0) {
-            bp__warn("%s", bp__text_get(&choice.warning));
-        }
-        bp__observe_plan(&choice, problem);
-        status = prepare(plan, &choice, problem);
-        bool again = status != BP_OK && may_go_on(&choice, problem, status, &skip);
+/* One candidate; *again where it failed and another one may be tried. */
+static bp_status try_one(bp_plan **plan, const bp_problem *problem, uint64_t *skip, bp__text *failures, bool *again) {
+    bp__choice choice;
+    *again = false;
+    BP__TRY(bp__choose(&choice, problem, *skip, false));
+    bp_status status = choice.status;
+    bp__text_add(&choice.decision, bp__text_get(failures));
+    if (status != BP_OK) {
+        bp__fail(status, "%s", bp__text_get(&choice.decision));
         bp__choice_free(&choice);
-        if (!again) {
-            return status;
-        }
+        return status;
     }
+    if (choice.warning.length > 0) {
+        bp__warn("%s", bp__text_get(&choice.warning));
+    }
+    bp__observe_plan(&choice, problem);
+    status = prepare(plan, &choice, problem);
+    *again = status != BP_OK && may_go_on(&choice, problem, status, skip, failures);
+    bp__choice_free(&choice);
+    return status;
+}
+
+bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, uint64_t skip, const char *failed) {
+    bp__text failures = {0};
+    bp_status status;
+    bool again;
+    bp__text_add(&failures, failed);
+    do {
+        status = try_one(plan, problem, &skip, &failures, &again);
+    } while (again);
+    bp__text_free(&failures);
+    return status;
 }
 
 static const bp_scalar plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
@@ -296,6 +311,10 @@ bp_status bp_last_plan(bp_plan_info *info) {
     }
     if (bp__thread.last_serial == 0) {
         return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
+    }
+    if (bp__thread.last_serial == BP__NO_PLAN_RAN) {
+        return bp__fail(BP_E_NOT_FOUND,
+                        "the last call of this thread has a result without elements, for which no plan runs");
     }
     pthread_mutex_lock(&bp__plans_mutex);
     bp_plan *plan = newest;

@@ -20,6 +20,7 @@ bp_status bp__request_run(const bp__request *request, bp__call *call, const bp_s
     bp_problem problem;
     BP__TRY(make_problem(&problem, request, call->tensors, false));
     if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
         return BP_OK;
     }
     return bp__call_plan_and_run(call, &problem, scalars);
