@@ -88,8 +88,9 @@ typedef struct bp_plan_info {
 /* Strings live as long as the plan. Errors: BP_E_ARGUMENT. */
 BP_API bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info);
 
-/* The plan that the calling thread ran last (one-shot or held) through this library; BP_E_NOT_FOUND before the first.
- * The plan is kept alive for its strings until that thread's next bp_last_plan(). */
+/* The plan that the calling thread ran last (one-shot or held) through this library. BP_E_NOT_FOUND before the first,
+ * and after a call whose result has no elements: such a call is checked, and runs no plan. The plan is kept alive for
+ * its strings until that thread's next bp_last_plan(). */
 BP_API bp_status bp_last_plan(bp_plan_info *info);
 
 /* ---- The process-wide plan cache (plan_cache.max_size); Fourier transforms have one of their own, see fft.h ---- */

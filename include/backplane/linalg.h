@@ -139,10 +139,10 @@ BP_API bp_status bp_svdvals(const DLTensor *a, DLTensor *s);
 
 /* X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as bp_solve); of all such X the shortest,
  * but by gels. driver: BP_LSTSQ_GELSY (default), _GELS, _GELSD, _GELSS. rcond: singular values up to rcond times the
- * largest count as zero; NULL: epsilon of the type times max(m,n). Optional outputs: residuals (*,k), real: the squared
- * norms of the columns of A X - B, computed where m > n and A has full rank, NaN elsewhere; rank (*), int64, not of
- * gels; s
- * (*,min(m,n)), real, of gelsd and gelss. BP_E_ARGUMENT for an output that the driver does not give. */
+ * largest count as zero; NULL: epsilon of the type times max(m,n); negative: LAPACK's machine precision, half of
+ * epsilon. Optional outputs: residuals (*,k), real: the squared norms of the columns of A X - B, computed where m > n
+ * and A has full rank, NaN elsewhere; rank (*), int64, not of gels; s (*,min(m,n)), real, of gelsd and gelss. rank and
+ * s are those of A for any k, 0 included. BP_E_ARGUMENT for an output that the driver does not give. */
 BP_API bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
                           DLTensor *residuals, DLTensor *rank, DLTensor *s);
 
@@ -165,7 +165,7 @@ BP_API bp_status bp_matrix_rank(const DLTensor *a, const double *rtol, const dou
 
 /* cond (*), real: norm(A) norm(inverse of A) for BP_NORM_FRO, BP_NORM_NUC and BP_NORM_P with order 1, -1, inf or -inf,
  * of square matrices, infinity where A is singular; largest over smallest singular value for BP_NORM_P with order 2
- * (the default), and the other way round for -2, of any matrix. */
+ * (the default), and the other way round for -2, of any matrix. A matrix of zeros has infinity in all of them. */
 BP_API bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *cond);
 
 /* norm (*), real, of A (*,m,n): BP_NORM_FRO, BP_NORM_NUC, or BP_NORM_P with order 1 (largest column sum of absolute

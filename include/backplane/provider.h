@@ -249,7 +249,8 @@ typedef struct bp_linalg_problem {
     uint8_t unit;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
     uint8_t hermitian; /* PINV, MATRIX_RANK */
     uint8_t check;     /* a failing item fails the call */
-    uint8_t empty;     /* some size or the batch is 0: only the native provider takes these */
+    uint8_t empty;     /* there is nothing to compute, since some size or the batch is 0: only the native provider takes
+                        * these. LSTSQ with k = 0 is not empty where rank or singular values are asked for */
     double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol
                         * is rcond. Never negative: the caller's default has been put in */
     double order;      /* BP_NORM_P */
@@ -298,7 +299,8 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
-/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. */
+/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. None promises the bits
+ * of a certain routine of a library; for products of one row or column see blas.preferred=LIBRARY:gemm. */
 #define BP_NOTE_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
 #define BP_NOTE_ACCUMULATES_F64 2u
 #define BP_NOTE_SAME_RUN 4u        /* same bits again with the same number of threads */

@@ -211,6 +211,6 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
 
 
 def last_plan() -> Optional[Plan]:
-    """The plan that the calling thread ran last, None before the first."""
+    """The plan that the calling thread ran last; None before the first, and after a call whose result has no elements."""
     found = _core.last_plan()
     return None if found is None else Plan(**found)

@@ -1,4 +1,5 @@
-/* contest.c - one product on every library that can run it, timed in turn and checked. For the verb compare. */
+/* contest.c - one product on every library that can run it, and on each provider that drives it, timed in turn and
+ * checked. For the verb compare. */
 #include "contest.h"
 
 #include "operands.h"
@@ -69,11 +70,12 @@ static int add_contender(contest *c, const bp_candidate_info *info) {
         set_why(one, cli_format("refused: %s", info->text));
         return CLI_OK;
     }
-    char *id = cli_quote(one->library), text[32];
-    char *wanted = cli_format("blas.preferred=%s, dispatch.fallback=strict", id);
+    char *name = cli_format("%s:%s", one->library, one->provider), text[32];
+    char *quoted = cli_quote(name), *wanted = cli_format("blas.preferred=%s, dispatch.fallback=strict", quoted);
     bp_status status = bp_options_new(&one->options, wanted);
     free(wanted);
-    free(id);
+    free(quoted);
+    free(name);
     set_why(one, one->chosen ? copy(bp_explanation_decision(c->explanation))
                              : cli_format("estimated at %s", cli_duration(one->cost_ns, text, sizeof text)));
     return status == BP_OK ? CLI_OK : cli_fail_status(status);

@@ -68,7 +68,7 @@ static int read_tolerance(cli_job *job, const char *option, double *value, const
     bool given;
     int code = operand_scalar(job->args, option, &number, &given);
     if (code == CLI_OK && given) {
-        *value = number.im == 0 ? number.re : -1; /* which the library refuses */
+        *value = number.im == 0 ? number.re : (double)NAN; /* which the library refuses */
         *slot = value;
     }
     return code;
@@ -122,14 +122,11 @@ static int make_result(cli_job *job, int index, int slot, bool wanted, bool *mad
 static int make_results(cli_job *job) {
     bp_op op = op_of(job);
     int inputs = count_names(bp_op_inputs(op)), outputs = count_names(bp_op_outputs(op));
-    int wanted = 0, slot = 0, code = CLI_OK;
-    for (int position = 0; cli_next_value(job->args, "output", &position);) {
-        wanted++;
-    }
+    int slot = 0, code = CLI_OK;
     for (int i = inputs; i < inputs + outputs && code == CLI_OK; i++) {
         bool made;
         if (!is_vectors(job, i)) {
-            code = make_result(job, i, slot, slot < wanted || !is_extra(op, i, inputs, outputs), &made);
+            code = make_result(job, i, slot, slot < job->wanted || !is_extra(op, i, inputs, outputs), &made);
             slot += made;
         }
     }

@@ -46,6 +46,7 @@ typedef struct cli_job {
     const char *expression; /* NULL for operations that take none */
     int first;              /* where the words for arrays begin */
     int input_count, result_count;
+    int wanted;                                          /* results for which there is a file; 0 when dry */
     npy_array *input_arrays, result_arrays[JOB_RESULTS]; /* empty when dry */
     bp_view *inputs, results[JOB_RESULTS];
     const DLTensor **tensors; /* of the inputs */
@@ -99,7 +100,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"hermitian", 0, NULL, "pinv, matrix_rank: A is Hermitian; one triangle is read."},                            \
         {"full-matrices", 0, NULL, "svd: square U and Vh."}, {"mode", 0, "MODE", "qr: reduced, complete or r."},       \
         {"driver", 0, "NAME", "lstsq: gelsy, gels, gelsd or gelss."},                                                  \
-        {"rcond", 0, "X", "lstsq: singular values up to X times the largest count as zero."},                          \
+        {"rcond", 0, "X",                                                                                              \
+         "lstsq: singular values up to X times the largest count as zero; below 0: machine precision."},               \
         {"rtol", 0, "X", "pinv, matrix_rank: the same."},                                                              \
         {"atol", 0, "X", "pinv, matrix_rank: singular values up to X count as zero."}, {                               \
         "ord", 0, "NORM", "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf."                                    \

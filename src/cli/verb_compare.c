@@ -9,11 +9,12 @@
 
 static void print_table(const contest *c) {
     char time[32];
-    cli_table *table = cli_table_new("LIBRARY|VERSION|ALGORITHM|>THREADS|>TIME|>SPREAD|>ERROR|CHOSEN|WHY");
+    cli_table *table = cli_table_new("LIBRARY|PROVIDER|VERSION|ALGORITHM|>THREADS|>TIME|>SPREAD|>ERROR|CHOSEN|WHY");
     for (int i = 0; i < c->count; i++) {
         const contender *one = &c->contenders[i];
         bool ran = one->samples > 0;
         cli_cell(table, CLI_STRONG, "%s", one->library);
+        cli_cell(table, CLI_PLAIN, "%s", one->provider);
         cli_cell(table, CLI_PLAIN, "%s", one->version[0] ? one->version : "-");
         cli_cell(table, CLI_PLAIN, "%s", one->algorithm[0] ? one->algorithm : "-");
         cli_cell(table, CLI_PLAIN, ran ? "%d" : "-", one->threads);
@@ -77,8 +78,9 @@ static int judge(const contest *c) {
         const contender *one = &c->contenders[i];
         if (one->wrong) {
             return cli_fail(CLI_FINDING,
-                            "%s gave a wrong result: its error is %.1e, and %.1e is the most that rounding explains.",
-                            one->library, one->error, c->bound);
+                            "%s (provider %s) gave a wrong result: its error is %.1e, and %.1e is the most that "
+                            "rounding explains.",
+                            one->library, one->provider, one->error, c->bound);
         }
         code = one->samples > 0 ? CLI_OK : code;
     }

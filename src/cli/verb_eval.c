@@ -166,6 +166,7 @@ static int eval(const cli_args *args) {
     code = code == CLI_OK ? job_check(&job) : code;
     code = code == CLI_OK ? check_pipe(&job) : code;
     code = code == CLI_OK ? read_targets(&job, &to) : code;
+    job.wanted = to.count;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? read_inputs(&job) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;

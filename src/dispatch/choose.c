@@ -218,7 +218,7 @@ static bp_status ask_all(bp__choice *choice, bool need_libraries) {
 /* ---- Failures ---- */
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
-                           bp_status status) {
+                           bp_status status, const char *sentence) {
     /* Where memory is short, or the library finds that it cannot do this after all, its other algorithms may do. */
     bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
     bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
@@ -227,11 +227,13 @@ bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidat
     }
     failures->list = grown;
     failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
+    bp__text_addf(&failures->said, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
     return BP_OK;
 }
 
 void bp__failures_free(bp__failures *failures) {
     bp__free(failures->list);
+    bp__text_free(&failures->said);
     *failures = (bp__failures){0};
 }
 
@@ -265,17 +267,22 @@ static int cheapest(const bp__choice *choice, const char *name, int match) {
     return best;
 }
 
+/* How much a refusal says of this call, from 0 to 2: of several providers of a library, and of several libraries of a
+ * family, the one that offers the operation and the type knows why the call cannot be run. */
+static int weight(bp_reason reason) {
+    return reason == BP_REASON_OP ? 0 : reason == BP_REASON_DTYPE ? 1 : 2;
+}
+
 /* The best match for a preference among all offers, open or not: first by the library, then by the algorithm; of equal
- * ones, one whose provider offers the operation, since a library may serve several providers. -1 when no candidate is
- * meant by it. */
+ * ones, the one whose reason has the most weight. -1 when no candidate is meant by it. */
 static int meant(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        int match = 4 * bp__name_matches(name, o->candidate, NULL);
-        match += match > 0 && bp__name_matches(name, o->candidate, o->verdict.algorithm) > 0 ? 2 : 0;
-        match += match > 0 && o->verdict.reason != BP_REASON_OP;
+        int match = 6 * bp__name_matches(name, o->candidate, NULL);
+        match += match > 0 && bp__name_matches(name, o->candidate, o->verdict.algorithm) > 0 ? 3 : 0;
+        match += match > 0 ? weight(o->verdict.reason) : 0;
         if (match > quality) {
             quality = match;
             best = i;
@@ -352,17 +359,59 @@ static void say_algorithms(const bp__choice *choice, int wanted, char *buffer, s
     }
 }
 
+/* The relatives of a library that refuses the type of the elements are libraries of its family: FFTW, for one, has a
+ * library for each precision, and a setting names one of them. NULL when it has none to ask. */
+static const char *family_of(const bp__choice *choice, int wanted) {
+    const bp__offer *o = wanted < 0 ? NULL : &choice->offers[wanted];
+    const bp_library_info *library = o ? o->candidate->library : NULL;
+    bool asks = library && *library->family && o->verdict.reason == BP_REASON_DTYPE;
+    return asks ? library->family : NULL;
+}
+
+/* Whose reason to give: that of the relative which takes the type, where there is one. */
+static int refuser(const bp__choice *choice, int wanted) {
+    const char *family = family_of(choice, wanted);
+    for (int i = 0; family && i < choice->count; i++) {
+        const bp__offer *o = &choice->offers[i];
+        if (bp__name_matches(family, o->candidate, NULL) && weight(o->verdict.reason) == 2) {
+            return i;
+        }
+    }
+    return wanted;
+}
+
+/* Providers that drive the same library, or libraries of one family, as many as are meant by the name equally well. */
+static int shared_by(const bp__choice *choice, const char *name, int wanted) {
+    int quality = bp__name_matches(name, choice->offers[wanted].candidate, NULL), count = 0;
+    for (int i = 0; i < choice->count; i++) {
+        const bp__candidate *candidate = choice->offers[i].candidate;
+        bool again = i > 0 && choice->offers[i - 1].candidate == candidate;
+        count += !again && bp__name_matches(name, candidate, NULL) == quality;
+    }
+    return count;
+}
+
 static const char *why_not(const bp__choice *choice, const char *preferred, int wanted, char *buffer, size_t size) {
     if (wanted < 0) {
         bp__name_why_absent(preferred, buffer, size);
         return buffer;
     }
-    const bp__offer *o = &choice->offers[wanted];
-    if (open_to(o)) {
+    if (open_to(&choice->offers[wanted])) {
         say_algorithms(choice, wanted, buffer, size);
         return buffer;
     }
-    return o->failed ? "it failed when tried" : said(&o->verdict);
+    int from = refuser(choice, wanted);
+    const bp__offer *o = &choice->offers[from];
+    if (o->verdict.reason == BP_REASON_OP && shared_by(choice, preferred, wanted) > 1) {
+        snprintf(buffer, size, "it does not offer %s", bp_op_name((bp_op)choice->asked.op));
+        return buffer;
+    }
+    const char *why = o->failed ? "it failed when tried" : said(&o->verdict);
+    if (from == wanted) {
+        return why;
+    }
+    snprintf(buffer, size, "%s: %s", bp__candidate_id(o->candidate), why);
+    return buffer;
 }
 
 static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int wanted) {
@@ -396,13 +445,10 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, const char 
     }
 }
 
-/* The cheapest open relative of a library that refuses the type of the elements: FFTW, for one, has a library for each
- * precision, and a setting names one of them. -1 when there is none. */
+/* The cheapest open relative; -1 when there is none. */
 static int relative(const bp__choice *choice, int wanted) {
-    const bp__offer *o = wanted < 0 ? NULL : &choice->offers[wanted];
-    const bp_library_info *library = o ? o->candidate->library : NULL;
-    bool serves = library && *library->family && o->verdict.reason == BP_REASON_DTYPE;
-    return serves ? cheapest(choice, library->family, 1) : -1;
+    const char *family = family_of(choice, wanted);
+    return family ? cheapest(choice, family, 1) : -1;
 }
 
 static bool is_preferable(const bp_problem *problem) {
@@ -486,10 +532,13 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
         status = choose_without_promise(choice, failures, all);
     }
+    if (status == BP_OK && failures) {
+        bp__text_add(&choice->decision, bp__text_get(&failures->said));
+    }
     if (status == BP_OK && adapted && choice->chosen >= 0) {
         bp__text_addf(&choice->decision, "; %s", adapted);
     }
-    if (status == BP_OK && (choice->decision.failed || choice->warning.failed)) {
+    if (status == BP_OK && (choice->decision.failed || choice->warning.failed || (failures && failures->said.failed))) {
         status = bp__fail_memory(1024, "the reason of a choice");
     }
     if (status != BP_OK) {

@@ -131,8 +131,9 @@ typedef struct bp__choice {
 
 /* ---- Names of libraries in settings (names.c) ---- */
 /* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. A
- * name may end with ":" and an algorithm, by its whole text or its first word ("native:packed"); one that begins with
- * ":" means that algorithm of any library. `algorithm` NULL: whichever. */
+ * name may end with ":" and a provider, of those that drive a library ("openblas:lapack"), or with an algorithm, by its
+ * whole text or its first word ("native:packed"); one that begins with ":" means those of any library. `algorithm`
+ * NULL: whichever. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm);
 bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm);
 /* Adds to the warning what dispatch.exclude names and nobody answers to: a constraint must not fail in silence. */
@@ -157,10 +158,11 @@ typedef struct bp__failed {
 typedef struct bp__failures {
     bp__failed *list;
     int count;
+    bp__text said; /* "; 'openblas' failed: ...", for what is said of the choice */
 } bp__failures;
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
-                           bp_status status);
+                           bp_status status, const char *sentence);
 void bp__failures_free(bp__failures *failures);
 
 /* Fills a choice for the problem, passing over what has failed (which may be NULL). With `all` every candidate is
@@ -251,6 +253,8 @@ typedef struct bp__thread_state {
     int (*region)(void); /* other than 0 inside a parallel region of OpenMP; NULL: no runtime is loaded */
 } bp__thread_state;
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* In place of a serial number: the call that the thread made last had nothing to write, so that no plan ran. */
+#define BP__NO_PLAN_RAN UINT64_MAX
 void bp__thread_refresh(uint64_t epoch); /* policy.c: brings epoch, policy, observed up to date */
 
 /* Whether the thread has entered or left a parallel region, so that its policy must be resolved again. */

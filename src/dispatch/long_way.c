@@ -18,20 +18,21 @@ static bp_status run_observed(bp__runner run, const void *call, const bp_plan *p
     return status;
 }
 
-static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed,
+static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed_plan,
                              bp_status status) {
     bp_plan *second;
     bp__failures failures = {0};
     char failure[512];
     bp__copy_text(failure, sizeof failure, bp_last_error());
-    bp_status made = bp__failures_add(&failures, failed->candidate, failed->verdict.algorithm, status);
+    bp_status made =
+        bp__failures_add(&failures, failed_plan->candidate, failed_plan->verdict.algorithm, status, failure);
     made = made == BP_OK ? bp__plan_make(&second, problem, &failures) : made;
     bp__failures_free(&failures);
     if (made != BP_OK) {
         return bp__fail(status, "%s", failure);
     }
     if (problem->policy.fallback == 1) {
-        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed->candidate), failure,
+        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed_plan->candidate), failure,
                  bp__candidate_id(second->candidate));
     }
     status = run_observed(run, call, second, true);

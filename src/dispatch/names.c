@@ -45,11 +45,12 @@ static bool algorithm_matches(const char *name, const char *algorithm) {
 }
 
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
-    char library[256];
+    char library[PATH_MAX];
     const char *colon = strrchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : 0;
     int whole = library_matches(name, candidate); /* a file's path may have a colon */
-    if (whole > 0 || !colon || length >= sizeof library || !algorithm_matches(colon + 1, algorithm)) {
+    if (whole > 0 || !colon || length >= sizeof library ||
+        !(bp__text_equal(candidate->provider->name, colon + 1) || algorithm_matches(colon + 1, algorithm))) {
         return whole;
     }
     memcpy(library, name, length);

@@ -181,16 +181,23 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     return BP_OK;
 }
 
-/* The chosen candidate failed: whether dispatch.fallback permits another one, which the user is told of once. */
-static bool may_go_on(const bp__choice *choice, const bp_problem *problem, bp_status status) {
+/* The chosen candidate failed: goes on with another one where dispatch.fallback permits that, and tells the user once.
+ */
+static bp_status go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, bp__failures *failures,
+                       bool *again) {
     if (!worth_another(status) || problem->policy.fallback == 0) {
-        return false;
+        return status;
     }
+    const bp__offer *offer = &choice->offers[choice->chosen];
+    char sentence[512];
+    bp__copy_text(sentence, sizeof sentence, bp_last_status() == status ? bp_last_error() : bp_status_text(status));
+    BP__TRY(bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status, sentence));
     if (problem->policy.fallback == 1) {
-        bp__warn("'%s' was chosen but failed (%s); another library runs instead",
-                 bp__candidate_id(choice->offers[choice->chosen].candidate), bp_last_error());
+        bp__warn("'%s' was chosen but failed (%s); another library runs instead", bp__candidate_id(offer->candidate),
+                 sentence);
     }
-    return true;
+    *again = true;
+    return status;
 }
 
 /* One choice and one attempt. *again: the attempt failed, has been added to the failures, and another may follow. */
@@ -209,11 +216,8 @@ static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failure
     }
     bp__observe_plan(&choice, problem);
     status = prepare(plan, &choice, problem);
-    if (status != BP_OK && may_go_on(&choice, problem, status)) {
-        const bp__offer *offer = &choice.offers[choice.chosen];
-        bp_status added = bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status);
-        *again = added == BP_OK;
-        status = added == BP_OK ? status : added;
+    if (status != BP_OK) {
+        status = go_on(&choice, problem, status, failures, again);
     }
     bp__choice_free(&choice);
     return status;
@@ -262,6 +266,10 @@ bp_status bp_last_plan(bp_plan_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     if (bp__thread.last_serial == 0) {
         return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
+    }
+    if (bp__thread.last_serial == BP__NO_PLAN_RAN) {
+        return bp__fail(BP_E_NOT_FOUND,
+                        "the last call of this thread has a result without elements, for which no plan runs");
     }
     pthread_mutex_lock(&bp__plans_mutex);
     bp_plan *plan = newest;

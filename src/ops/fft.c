@@ -117,7 +117,11 @@ __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_f
     request r = {call, in, out, false};
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_fft, &r));
-    return problem.of.fft.batch == 0 ? BP_OK : bp__operation_plan_and_run(o, &problem);
+    if (problem.of.fft.batch == 0) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__operation_plan_and_run(o, &problem);
 }
 
 static inline bp_status run(const bp_fft_call *call, const DLTensor *in, DLTensor *out) {

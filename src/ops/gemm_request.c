@@ -15,6 +15,7 @@ bp_status bp__product_run(const bp__product_request *request, bp__call *call, co
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_gemm, request));
     if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
         return BP_OK;
     }
     return bp__call_plan_and_run(call, &problem, scalars);

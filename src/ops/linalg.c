@@ -103,7 +103,11 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
     request r = {call, forgiving, false};
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_linalg, &r));
-    return writes_nothing(call) ? BP_OK : bp__operation_plan_and_run(&o, &problem);
+    if (writes_nothing(call)) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__operation_plan_and_run(&o, &problem);
 }
 
 bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {

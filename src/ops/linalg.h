@@ -19,6 +19,9 @@ enum {
     BP__TAKES_CHECK = 256   /* there is an info */
 };
 
+/* Operands of LSTSQ that say something of A alone. */
+enum { BP__LSTSQ_RANK = 4, BP__LSTSQ_VALUES = 5 };
+
 /* One operand: a letter for each dimension, the element type, and whether it may be absent.
  *   m, n  rows and columns of A        r  right sides, the columns of B
  *   k     the smaller of m and n       p  columns of Q and U: k, or m of whole matrices

@@ -205,7 +205,8 @@ bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
         return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is no output; outputs are %d to %d", index, row->inputs,
                                row->count - 1);
     }
-    bool rank = row->op == BP_OP_LSTSQ && index == 4, values = row->op == BP_OP_LSTSQ && index == 5;
+    bool rank = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
+    bool values = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
     bool absent = (facts->mode == BP_QR_R && index == 1) || (rank && facts->mode == BP_LSTSQ_GELS) ||
                   (values && (facts->mode == BP_LSTSQ_GELS || facts->mode == BP_LSTSQ_GELSY));
     if (absent) {

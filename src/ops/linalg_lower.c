@@ -109,6 +109,14 @@ static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts
     return BP_OK;
 }
 
+/* Whether there is nothing to compute. The rank and the singular values that LSTSQ gives are those of A, however many
+ * right sides there are. */
+static bool is_empty(const bp_linalg_problem *l, const bp__linalg_facts *facts, bool sides) {
+    const DLTensor *const *operand = facts->call->operand;
+    bool of_a_alone = facts->row->op == BP_OP_LSTSQ && (operand[BP__LSTSQ_RANK] || operand[BP__LSTSQ_VALUES]);
+    return l->m == 0 || l->n == 0 || l->batch == 0 || (sides && l->k == 0 && !of_a_alone);
+}
+
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts) {
     const bp__linalg_row *row = facts->row;
     const bp_linalg_call *call = facts->call;
@@ -134,6 +142,6 @@ bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts) {
         }
     }
     BP__TRY(lower_batch(l, facts));
-    l->empty = l->m == 0 || l->n == 0 || l->batch == 0 || (sides && l->k == 0);
+    l->empty = is_empty(l, facts, sides);
     return BP_OK;
 }

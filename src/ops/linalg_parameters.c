@@ -42,6 +42,12 @@ static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *ca
 }
 
 static bp_status check_tolerance(const bp__linalg_row *row, const char *name, const double *value) {
+    if (row->op == BP_OP_LSTSQ) {
+        return !value || !isnan(*value)
+                   ? BP_OK
+                   : bp__linalg_fail(row, BP_E_ARGUMENT,
+                                     "rcond is nan; it must be 0 or more, or negative for the machine precision");
+    }
     if (value && !(*value >= 0.0)) {
         return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is %g; it must be 0 or more", name, *value);
     }
@@ -81,7 +87,7 @@ bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *c
     facts->row = row;
     facts->call = call;
     BP__TRY(check_flags(row, call));
-    BP__TRY(check_tolerance(row, row->op == BP_OP_LSTSQ ? "rcond" : "rtol", call->rtol));
+    BP__TRY(check_tolerance(row, "rtol", call->rtol));
     BP__TRY(check_tolerance(row, "atol", call->atol));
     for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
@@ -99,4 +105,7 @@ void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *
     *atol = call->atol ? *call->atol : 0.0;
     double usual = *atol > 0.0 ? 0.0 : epsilon * (double)(facts->m > facts->n ? facts->m : facts->n);
     *rtol = !takes ? 0.0 : call->rtol ? *call->rtol : usual;
+    if (*rtol < 0.0) { /* rcond alone may be: LAPACK's machine precision, which is that of a rounding */
+        *rtol = epsilon / 2;
+    }
 }

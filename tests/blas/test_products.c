@@ -50,6 +50,8 @@ static void visit_layouts(void *instance, const bp_library_info *library) {
             p.conjugate_a = layouts % 2;
             p.conjugate_b = layouts / 2 % 2;
             expect(instance, p);
+            p.never_gemv = p.m == 1 || p.n == 1;
+            expect(instance, p);
         }
     }
 }
@@ -108,6 +110,7 @@ static void visit_batches(void *instance, const bp_library_info *library) {
             expect(instance, p);
             p.batch[0] = 0;
             p.deterministic = variant % 7 == 0 && library->family[0] != 'm' ? 2 : 0;
+            p.never_gemv = variant % 2;
             expect(instance, p);
         }
     }

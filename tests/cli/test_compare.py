@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from conftest import NO_LEAK_CHECK
+from conftest import BUILD, NO_LEAK_CHECK
 
 
 @pytest.fixture
 def compared(backplane, tmp_path):
-    def run(a, b, *words, threads=1):
+    def run(a, b, *words, threads=1, env=None):
         """On one thread there is no pause between libraries."""
         np.save(tmp_path / "a.npy", a)
         np.save(tmp_path / "b.npy", b)
         few = ["--repeat", "3", "--set", f"num_threads={threads}"]
-        return backplane("compare", "matmul", "a.npy", "b.npy", *few, *words, env=NO_LEAK_CHECK if threads != 1 else {})
+        return backplane("compare", "matmul", "a.npy", "b.npy", *few, *words, env=env or (NO_LEAK_CHECK if threads != 1 else {}))
 
     return run
 
@@ -53,6 +53,7 @@ def test_table_and_json(compared, dtype):
     assert text.code == 0
     assert text.out.split("\n")[0].split() == [
         "LIBRARY",
+        "PROVIDER",
         "VERSION",
         "ALGORITHM",
         "THREADS",
@@ -114,3 +115,24 @@ def test_inputs_that_do_not_fit(compared):
     ]:
         done = compared(a, b)
         assert done.code == 3 and done.out == "", done
+
+
+def test_two_providers_on_one_library(compared):
+    """Each of them is run, and the one that is wrong is named. The wrong one's estimate is the lowest."""
+    if not (BUILD / "tests" / "dispatch-second" / "second.so").exists():
+        pytest.skip("the C tests and what they need are not built")
+    places = {
+        "BACKPLANE_REGISTRY_SYSTEM": "false",
+        "BACKPLANE_LIBRARY_PATH": BUILD / "tests" / "dispatch-twins" / "one",
+        "BACKPLANE_PROVIDER_PATH": BUILD / "tests" / "dispatch-second",
+    }
+    a, b = random("f8", 20, 30), random("f8", 30, 10)
+    done = compared(a, b, "--json", env={name: str(value) for name, value in places.items()})
+    rows = {(row["library"], row["provider"]): row for row in done.json["libraries"]}
+    assert set(rows) == {("native", "native"), ("blis", "blas"), ("blis", "second")}
+    assert all(row["ran"] for row in rows.values())
+    assert [name for name, row in rows.items() if row["wrong"]] == [("blis", "second")]
+    assert rows["blis", "blas"]["algorithm"] == "gemm" and rows["blis", "second"]["algorithm"] == "double"
+    assert done.code == 1 and "blis (provider second) gave a wrong result" in done.err
+    table = compared(a, b, env={name: str(value) for name, value in places.items()}).out.splitlines()
+    assert [line.split()[:2] for line in table[1:4]] == [[row["library"], row["provider"]] for row in done.json["libraries"]]

@@ -143,6 +143,23 @@ def test_least_squares(lapack, save, evaluate):
     assert not np.allclose(x, wanted)
 
 
+def test_least_squares_without_right_sides(lapack, save, backplane, tmp_path):
+    a = random(7, 3)
+    save(a=a, b=np.zeros((7, 0)))
+    done = backplane("eval", "lstsq", "a.npy", "b.npy", "--driver", "gelsd", "-o", "x.npy,r.npy,k.npy", "-o", "s.npy")
+    assert done.code == 0, done
+    assert np.load(tmp_path / "x.npy").shape == (3, 0) and np.load(tmp_path / "k.npy") == 3
+    assert np.allclose(np.load(tmp_path / "s.npy"), np.linalg.svd(a, compute_uv=False))
+
+
+def test_machine_precision(lapack, save, evaluate, backplane):
+    save(a=np.diag([1, 1.5 * np.finfo("f8").eps]), b=np.ones((2, 1)))
+    for rcond, rank in (("-1", 2), ("0.001", 1)):
+        assert evaluate("lstsq", "a.npy", "b.npy", f"--rcond={rcond}", out=["x", "r", "k"])[2] == rank
+    refused = backplane("eval", "lstsq", "a.npy", "b.npy", "--rcond", "1,2", "-o", "x.npy")
+    assert refused.code != 0 and "rcond is nan" in refused.err
+
+
 def test_a_file_for_info_forgives(save, evaluate, backplane, tmp_path):
     save(a=np.stack([np.eye(2), np.zeros((2, 2))]))
     done = backplane("eval", "inv", "a.npy", "-o", "x.npy")

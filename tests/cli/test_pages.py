@@ -105,6 +105,6 @@ def test_bash_completes(environment):
 
     assert sorted(complete(BUILD, ["backplane", "set"])) == ["set", "settings"]
     assert complete(BUILD, ["backplane", "list", "--a"]) == ["--all"]
-    assert complete(BUILD, ["backplane", "get", "blas"]) == ["blas.preferred"]
+    assert complete(BUILD, ["backplane", "get", "blas.p"]) == ["blas.preferred"]
     assert "bf16" in complete(BUILD, ["backplane", "explain", "matmul", ""])
     assert complete(BUILD, ["backplane", "eval", "g"]) == ["gemm"]

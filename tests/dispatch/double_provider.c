@@ -6,11 +6,16 @@
  *   DOUBLE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
  *   DOUBLE_DTYPE    the one type that it takes (f64)
  *   DOUBLE_GATED    1: destroying a plan waits at the gate whose address the variable DOUBLE_GATE holds; see gate.h
+ *   DOUBLE_ANY_OP   1: it offers every operation, not products alone
+ *   DOUBLE_KINDS    the kinds of libraries that it drives (0: none, and it is a candidate by itself)
  * Where run() succeeds it writes the number DOUBLE_COST into every element of a compact f64 result. */
 #include "backplane/provider.h"
 
 #include "gate.h"
 
+#ifndef DOUBLE_ANY_OP
+#define DOUBLE_ANY_OP 0
+#endif
 #ifndef DOUBLE_NOTES
 #define DOUBLE_NOTES 0
 #endif
@@ -25,6 +30,9 @@
 #endif
 #ifndef DOUBLE_SCALES
 #define DOUBLE_SCALES 0
+#endif
+#ifndef DOUBLE_KINDS
+#define DOUBLE_KINDS 0
 #endif
 #ifndef DOUBLE_RUN
 #define DOUBLE_RUN BP_OK
@@ -55,7 +63,9 @@ static void double_close(void *instance) {
 static void double_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
     bp_verdict verdict = BP_VERDICT_INIT;
-    verdict.reason = problem->dtype == DOUBLE_DTYPE ? DOUBLE_REASON : BP_REASON_DTYPE;
+    verdict.reason = problem->op != BP_OP_GEMM && !DOUBLE_ANY_OP ? BP_REASON_OP
+                     : problem->dtype == DOUBLE_DTYPE            ? DOUBLE_REASON
+                                                                 : BP_REASON_DTYPE;
     verdict.algorithm = "double";
     verdict.notes = DOUBLE_NOTES;
     verdict.threads = DOUBLE_SCALES ? problem->policy.threads : 1;
@@ -104,6 +114,7 @@ BP_PROVIDER_DEFINE(test_double) = {
     .name = DOUBLE_NAME,
     .version = "1",
     .description = "test double",
+    .library_kinds = DOUBLE_KINDS,
     .open = double_open,
     .close = double_close,
     .accept = double_accept,

@@ -169,6 +169,33 @@ static void failure_when_planned(void **state) {
     assert_int_equal(multiply("blas.preferred=unplannable, dispatch.fallback=strict"), BP_E_LOAD);
 }
 
+/* What a provider says when it fails is not lost where another candidate is tried: neither when none is left, nor when
+ * one runs in its place; and not the second time either, when the warning has been given already. */
+static void the_sentence_of_who_failed(void **state) {
+    (void)state;
+    static const char *const words[] = {"warn", "allow"};
+    static const char alone[] = "dispatch.exclude=\"cheap, dear, refusing, scaling, failing, native, starving\"";
+    bp_plan_info info;
+    for (int i = 0; i < 4; i++) {
+        char settings[256];
+        snprintf(settings, sizeof settings, "%s, dispatch.fallback=%s", alone, words[i % 2]);
+        assert_int_equal(multiply(settings), BP_E_NO_CANDIDATE);
+        assert_non_null(strstr(bp_last_error(), "unplannable was told to fail"));
+        assert_non_null(strstr(bp_last_error(), "dear: named by dispatch.exclude"));
+        snprintf(settings, sizeof settings,
+                 "blas.preferred=unplannable, dispatch.exclude=starving, dispatch.fallback=%s", words[i % 2]);
+        assert_int_equal(multiply(settings), BP_OK);
+        assert_string_equal(ran(&info), "cheap");
+        assert_non_null(strstr(info.reason, "unplannable was told to fail"));
+        snprintf(settings, sizeof settings, "dispatch.exclude=unplannable, dispatch.fallback=%s", words[i % 2]);
+        assert_int_equal(multiply(settings), BP_OK);
+        assert_string_equal(ran(&info), "cheap");
+        assert_non_null(strstr(info.reason, "starving was told to fail"));
+    }
+    assert_int_equal(warnings("unplannable was told to fail"), 1);
+    assert_int_equal(warnings("starving was told to fail"), 1);
+}
+
 static void failure_when_run(void **state) {
     (void)state;
     bp_plan_info info;
@@ -271,6 +298,7 @@ int main(void) {
         cmocka_unit_test_setup(absent_preference, reset),
         cmocka_unit_test_setup(failure_when_planned, reset),
         cmocka_unit_test_setup(failure_when_run, reset),
+        cmocka_unit_test_setup(the_sentence_of_who_failed, reset),
         cmocka_unit_test_setup(refusal_by_type_falls_to_native, reset),
         cmocka_unit_test_setup(explain_tells_what_would_run, reset),
         cmocka_unit_test_setup(options_of_one_call, reset),

@@ -18,6 +18,9 @@ typedef struct test_library_double {
     int known_count;
     test_area used[16]; /* by the routine that is called */
     int used_count, calls;
+    bool by_f2c;         /* its functions return double where Fortran's type is REAL */
+    bool wrong;          /* lange is, of a plan\'s matrix too */
+    double norm;         /* what lange returns of any matrix but a plan's */
     char complaint[256]; /* the first one */
 } test_library_double;
 extern test_library_double library;

@@ -255,6 +255,41 @@ static void check_non_finite(const test_case *c) {
     drop(&e);
 }
 
+/* Without right sides rank and singular values are still those of A, as with one. */
+static void check_no_sides(const test_case *c) {
+    test_case three = *c;
+    three.items = 3;
+    int64_t least = c->m < c->n ? c->m : c->n;
+    equations none = make(&three, 0, false);
+    test_fill_spectrum(&none.a, TEST_SPREAD, 1, 2);
+    for (int64_t item = 0; item < 3; item++) {
+        for (int64_t i = 0; i < c->m; i++) { /* one rank less in each item than in the one before */
+            for (int64_t j = c->n - item; j < c->n; j++) {
+                test_set(&none.a, item, i, j, 0);
+            }
+        }
+    }
+    for (int d = 0; d < 4; d++) {
+        test_call call = call_of(&three, &none, drivers[d]);
+        if (drivers[d] == BP_LSTSQ_GELS) { /* gives neither */
+            continue;
+        }
+        assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+        for (int64_t item = 0; item < 3; item++) {
+            int64_t rank = least < c->n - item ? least : c->n - item;
+            assert_true(creall(test_get(&none.rank, item, 0, 0)) == rank);
+            for (int64_t i = 0; call.operand[5] && i < least; i++) {
+                long double value = creall(test_get(&none.s, item, i, 0));
+                assert_true(i < rank ? value > 0.01L && value < 1.01L : value < 1e-3L);
+            }
+        }
+    }
+    test_call call = call_of(&three, &none, BP_LSTSQ_GELSD);
+    test_set(&none.a, 1, 0, 0, NAN);
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_E_NON_FINITE);
+    drop(&none);
+}
+
 static void check_library(void *instance, const bp_library_info *row) {
     test_each_case(instance, row, false, check_layouts);
     test_each_type(instance, row, 24, 16, check_kinds);
@@ -264,6 +299,8 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 7, 4, check_zeros);
     test_each_type(instance, row, 12, 8, check_pivots);
     test_each_type(instance, row, 6, 4, check_non_finite);
+    test_each_type(instance, row, 9, 6, check_no_sides);
+    test_each_type(instance, row, 6, 9, check_no_sides);
 }
 
 static void test_solutions(void **state) {

@@ -2,6 +2,8 @@
  * support_double.h for what is looked at. */
 #include "lapack/support_double.h"
 
+#include <math.h>
+
 static void run(void *instance, test_call call) {
     library.known_count = 1;
     library.complaint[0] = 0;
@@ -97,7 +99,13 @@ static void run_values(void *instance, const shape *s, test_operand *a) {
     run(instance, (test_call){.op = BP_OP_SVD, .operand = {a, NULL, &values}});
     run(instance, (test_call){.op = BP_OP_PINV, .fields.rtol = 1e-3, .operand = {a, &inverse}});
     run(instance, (test_call){.op = BP_OP_MATRIX_RANK, .fields.rtol = 1e-3, .operand = {a, &rank}});
+    static const double orders[] = {1, -1, INFINITY, -INFINITY};
     run(instance, (test_call){.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_NUC, .operand = {a, &norm}});
+    run(instance, (test_call){.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_FRO, .operand = {a, &norm}});
+    for (int i = 0; i < 4; i++) {
+        const bp_linalg_problem fields = {.mode = BP_NORM_P, .order = orders[i]};
+        run(instance, (test_call){.op = BP_OP_MATRIX_NORM, .fields = fields, .operand = {a, &norm}});
+    }
     for (int full = 0; full < 2; full++) {
         test_operand u = make(s, m, full ? m : least), vh = make(s, full ? n : least, n);
         const bp_linalg_problem fields = {.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED};

@@ -16,14 +16,19 @@ static bp_status run(const test_case *c, bp_op op, test_operand *a, bp_linalg_mo
     return test_run(c->instance, &call, NULL);
 }
 
-/* A norm that is a sum. The provider refuses it by itself, and computes it for condition numbers. */
-static void run_sum(const test_case *c, test_operand *a, int which, test_operand *out) {
+/* A norm that is a sum, as the library computes it, or as the provider does for condition numbers. */
+static void run_sum(const test_case *c, test_operand *a, int which, bool by_library, test_operand *out) {
     test_call call = {.op = BP_OP_MATRIX_NORM, .operand = {a, out}};
     call.fields.mode = (uint8_t)(which < 0 ? BP_NORM_FRO : BP_NORM_P);
     call.fields.order = which < 0 ? 0 : sum_orders[which];
+    call.fields.check = 1;
+    if (by_library) {
+        bp_verdict verdict;
+        assert_int_equal(test_run(c->instance, &call, &verdict), BP_OK);
+        assert_string_equal(verdict.algorithm, "lange");
+        return;
+    }
     const bp_problem problem = test_problem(&call);
-    bp_verdict verdict = test_verdict(&bp_provider_lapack, c->instance, &problem);
-    assert_int_equal(verdict.reason, BP_REASON_OP);
     double *sums = malloc((size_t)(a->rows + a->columns) * sizeof *sums);
     for (int64_t item = 0; item < a->items; item++) {
         const int64_t size = (int64_t)bp_dtype_size(a->dtype);
@@ -74,8 +79,9 @@ static long double range_end(const test_case *c, bool huge) {
  * numbers a result is off by less than the smallest one. */
 static void check_sums(const test_case *c, test_operand *a) {
     test_operand out = numbers(c);
-    for (int i = -1; i < 4; i++) {
-        run_sum(c, a, i, &out);
+    for (int way = 0; way < 10; way++) {
+        int i = way / 2 - 1;
+        run_sum(c, a, i, way % 2 == 0, &out);
         for (int64_t item = 0; item < c->items; item++) {
             number *matrix = test_item(a, item);
             long double exact = i < 0 ? frobenius(matrix, c->m * c->n) : sums(matrix, c->m, c->n, sum_orders[i]);
@@ -126,32 +132,53 @@ static void check_range(const test_case *c) {
     test_drop(&a);
 }
 
+/* Magnitudes from one end of the range to the other: some libraries scale from some size on, and are wrong around it.
+ */
+static void check_magnitudes(const test_case *c) {
+    bool wide = test_real_of(c->dtype) == BP_F64;
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
+    for (int exponent = wide ? -1000 : -120; exponent < (wide ? 1010 : 115); exponent += wide ? 9 : 3) {
+        unsigned seed = 3;
+        for (int64_t j = 0; j < c->m * c->n; j++) {
+            number value = test_random(&seed, test_is_complex(c->dtype));
+            test_set(&a, 0, j / c->n, j % c->n, value * ldexpl(1, exponent));
+        }
+        check_sums(c, &a);
+    }
+    test_drop(&a);
+}
+
 /* The smallest numbers give exact results, and the largest one in the range of the type. */
-static void check_ends(const test_case *c) {
+static void check_ends_by(const test_case *c, bool by_library) {
     test_operand a = test_make(c->dtype, 2, 2, 1, false, c->layout), out = numbers(c);
     long double least = range_end(c, false), most = range_end(c, true);
     for (int i = 0; i < 4; i++) {
         test_set(&a, 0, i / 2, i % 2, i == 1 ? 3 * least : i == 2 ? 4 * least : 0);
     }
-    run_sum(c, &a, -1, &out);
+    run_sum(c, &a, -1, by_library, &out);
     assert_true(creall(test_get(&out, 0, 0, 0)) == 5 * least);
     for (int i = 0; i < 4; i++) {
         test_set(&a, 0, i / 2, i % 2, i == 0 ? -most : 0);
     }
     for (int i = -1; i < 3; i += i < 0 ? 1 : 2) {
-        run_sum(c, &a, i, &out);
+        run_sum(c, &a, i, by_library, &out);
         assert_true(creall(test_get(&out, 0, 0, 0)) == most);
     }
     for (int i = 0; i < 4; i++) {
         test_set(&a, 0, i / 2, i % 2, most);
     }
-    run_sum(c, &a, -1, &out);
+    run_sum(c, &a, -1, by_library, &out);
     assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
     test_drop(&a), test_drop(&out);
 }
 
+static void check_ends(const test_case *c) {
+    check_ends_by(c, false);
+    check_ends_by(c, true);
+}
+
 /* Both go through sums, whatever stands beside them, and no status tells of it. */
-static void check_through(const test_case *c) {
+static void check_through_by(const test_case *c, bool by_library) {
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
     for (int second = 0; second < 3; second++) {
         test_fill(&a, TEST_RANDOM, 5);
@@ -161,12 +188,17 @@ static void check_through(const test_case *c) {
         }
         for (int i = -1; i < 4; i++) {
             double order = i < 0 ? 0 : sum_orders[i];
-            run_sum(c, &a, i, &out);
+            run_sum(c, &a, i, by_library, &out);
             long double norm = creall(test_get(&out, 0, 0, 0));
             assert_true(second ? isnan(norm) : order < 0 ? isfinite(norm) : isinf(norm));
         }
     }
     test_drop(&a), test_drop(&out);
+}
+
+static void check_through(const test_case *c) {
+    check_through_by(c, false);
+    check_through_by(c, true);
 }
 
 /* ---- cond ---- */
@@ -271,6 +303,24 @@ static void check_singular(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
+/* Of zeros the condition is infinite by every norm. */
+static void check_zeros(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
+    test_fill(&a, TEST_RANDOM, 5);
+    for (int64_t i = 0; i < c->m * c->n; i++) {
+        test_set(&a, 0, i / c->n, i % c->n, 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        bp_linalg_mode mode = i == 0 ? BP_NORM_FRO : i == 1 ? BP_NORM_NUC : BP_NORM_P;
+        double order = i < 2 ? 0 : i < 4 ? (i == 2 ? 2 : -2) : sum_orders[i - 4];
+        if (c->m == c->n || fabs(order) == 2) {
+            assert_int_equal(run(c, BP_OP_COND, &a, mode, order, &out), BP_OK);
+            assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+        }
+    }
+    test_drop(&a), test_drop(&out);
+}
+
 static void check_non_finite(const test_case *c) {
     test_case three = *c;
     three.items = 3;
@@ -292,9 +342,12 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_case(instance, row, false, check_conditions);
     test_each_type(instance, row, 6, 9, check_range);
     test_each_type(instance, row, 9, 6, check_range);
+    test_each_type(instance, row, 13, 11, check_magnitudes);
     test_each_type(instance, row, 2, 2, check_ends);
     test_each_type(instance, row, 5, 5, check_through);
     test_each_type(instance, row, 3, 3, check_singular);
+    test_each_type(instance, row, 3, 3, check_zeros);
+    test_each_type(instance, row, 4, 2, check_zeros);
     test_each_type(instance, row, 4, 4, check_non_finite);
 }
 

@@ -290,6 +290,10 @@ static void tolerances_have_defaults(void **unused) {
     assert_true(l->rtol == 6.0 * (double)FLT_EPSILON && l->mode == BP_LSTSQ_GELSY && l->k == 2);
     l = tolerance_problem(BP_OP_LSTSQ, BP_F32, &none, NULL);
     assert_true(l->rtol == 0);
+    l = tolerance_problem(BP_OP_LSTSQ, BP_F32, &negative, NULL);
+    assert_true(l->rtol == (double)FLT_EPSILON / 2);
+    l = tolerance_problem(BP_OP_LSTSQ, BP_C128, &negative, NULL);
+    assert_true(l->rtol == DBL_EPSILON / 2);
     test_call c;
     test_call_start(&c, BP_OP_PINV);
     test_call_input(&c, 0, BP_F64, TEST_SHAPE(2, 2), ROW_MAJOR);
@@ -300,6 +304,32 @@ static void tolerances_have_defaults(void **unused) {
     c.call.atol = &nan_value;
     test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "atol is");
     test_call_end(&c);
+    test_call_start(&c, BP_OP_LSTSQ);
+    test_call_input(&c, 0, BP_F64, TEST_SHAPE(2, 2), ROW_MAJOR);
+    test_call_input(&c, 1, BP_F64, TEST_SHAPE(2, 1), ROW_MAJOR);
+    test_call_outputs(&c, 1u << 2, ROW_MAJOR);
+    c.call.rtol = &nan_value;
+    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "rcond is nan; it must be 0 or more, or negative");
+    test_call_end(&c);
+}
+
+/* Rank and singular values of least squares are A's: without them a call without right sides has nothing to compute. */
+static void no_right_sides(void **unused) {
+    (void)unused;
+    static const unsigned outputs[] = {1u << 2, 1u << 2 | 1u << 3, 1u << 2 | 1u << 4, 1u << 2 | 1u << 5};
+    for (int i = 0; i < 4; i++) {
+        test_call c;
+        test_call_start(&c, BP_OP_LSTSQ);
+        c.call.mode = BP_LSTSQ_GELSD;
+        test_call_input(&c, 0, BP_F64, TEST_SHAPE(6, 4), ROW_MAJOR);
+        test_call_input(&c, 1, BP_F64, TEST_SHAPE(6, 0), ROW_MAJOR);
+        test_call_outputs(&c, outputs[i], ROW_MAJOR);
+        int runs = recorder->runs;
+        run(&c);
+        assert_int_equal(recorder->runs, runs + (i > 1));
+        assert_true(i < 2 || (recorder->planned.of.linalg.empty == 0 && recorder->planned.of.linalg.k == 0));
+        test_call_end(&c);
+    }
 }
 
 /* Each wish is seen by the warm path too: the same call with another wish is another plan. */
@@ -450,6 +480,7 @@ int main(void) {
         cmocka_unit_test(batches_merge),
         cmocka_unit_test(empties_say_so),
         cmocka_unit_test(tolerances_have_defaults),
+        cmocka_unit_test(no_right_sides),
         cmocka_unit_test(wishes_reach_the_problem),
         cmocka_unit_test(info_forgives),
         cmocka_unit_test(the_warm_path_looks_at_memory),

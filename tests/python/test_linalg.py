@@ -158,6 +158,36 @@ def test_least_squares(lapack, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (4, 4)])
+def test_least_squares_without_right_sides(lapack, dtype, shape):
+    a, b = random(*shape, dtype=dtype), np.zeros((shape[0], 0), dtype)
+    wanted, _, rank, values = np.linalg.lstsq(a, b, rcond=None)
+    for driver in ("gelsy", "gelsd", "gelss"):
+        found = linalg.lstsq(a, b, driver=driver)
+        assert found.solution.shape == wanted.shape and found.residuals.shape == (0,) and found.rank == rank
+        if driver != "gelsy":
+            near(found.singular_values, values, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_negative_rcond_is_the_machine_precision(lapack, dtype):
+    """As in NumPy (which computes in f8), since it hands it to LAPACK: less counts than with the default."""
+    b = np.ones((2, 1), dtype)
+    for value, rcond, rank in [(1.5, None, 1), (1.5, -1, 2), (0.75, -3, 2), (0.25, -1, 1)]:
+        a = np.diag([1, value * np.finfo(dtype).eps]).astype(dtype)
+        assert dtype == "f4" or np.linalg.lstsq(a, b, rcond=rcond)[2] == rank
+        for driver in ("gelsy", "gelsd", "gelss"):
+            assert linalg.lstsq(a, b, rcond, driver=driver).rank == rank
+
+
+@pytest.mark.parametrize("order", [None, 2, -2, "fro", "nuc", 1, -1, np.inf, -np.inf])
+def test_condition_of_zeros(lapack, order):
+    assert np.isinf(linalg.cond(np.zeros((2, 3, 3)), order)).all()
+    if order != "nuc":  # where NumPy's singular values do not converge
+        assert np.isinf(np.linalg.cond(np.zeros((2, 3, 3)), order)).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 def test_determinants(dtype):
     a = random(3, 4, 4, dtype=dtype)
     near(linalg.det(a), np.linalg.det(a), dtype)
@@ -185,6 +215,22 @@ def test_norms(lapack, order):
         linalg.matrix_norm(a, order, 1)
     with pytest.raises(ValueError):
         linalg.matrix_norm(a, order, (0, 1), keepdim=True, out=np.zeros((2, 1, 4, 5)))
+
+
+def test_a_preferred_library_gives_every_norm(lapack):
+    """Also those that are sums, which the built-in provider has in less time."""
+    a = np.stack([random(3, 5, dtype="c16"), random(3, 5, dtype="c16", seed=4).T.reshape(3, 5)])
+    libraries = [row.id for row in backplane.libraries() if "lapack" in row.offers and row.state == "ok"]
+    assert libraries
+    for name in libraries:
+        with backplane.flags({"linalg.preferred": name, "dispatch.fallback": "strict"}):
+            for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+                for matrix in (a, a.swapaxes(-1, -2), a[:, ::-1, ::2]):
+                    near(linalg.matrix_norm(matrix, order), np.linalg.norm(matrix, order, axis=(-2, -1)))
+                    assert backplane.last_plan().library == name
+            a[1, 0, 0] = np.nan
+            assert np.isnan(linalg.matrix_norm(a, "fro")).tolist() == [False, True]
+            a[1, 0, 0] = 1
 
 
 def test_out():

@@ -46,6 +46,34 @@ def test_last_plan_is_the_threads_own():
     assert seen == [None] and plan.library == "native" and plan.operation == "gemm" and "3x3" in plan.problem
 
 
+def test_no_plan_after_a_result_without_elements():
+    for call in (
+        lambda: bp.matmul(np.ones((0, 4)), np.ones((4, 5))),
+        lambda: bp.fft.fft(np.ones((0, 8))),
+        lambda: bp.linalg.inv(np.ones((0, 3, 3))),
+    ):
+        bp.matmul(np.eye(3), np.eye(3))
+        assert bp.last_plan() is not None
+        assert call().size == 0 and bp.last_plan() is None
+
+
+def test_gemm_in_place_of_gemv():
+    """The setting takes part in choosing: each value has its own plan, found again under the other's scope."""
+    names = [row.id for row in bp.libraries() if "blas" in row.offers and row.state == "ok"]
+    if not names:
+        pytest.skip("no library offers the BLAS")
+    rng = np.random.default_rng(3)
+    row, matrix = rng.standard_normal((1, 40)), rng.standard_normal((40, 30))
+    for name in names:
+        for left, right in ((row, matrix), (matrix.T, row.T), (row, row.T)):
+            for _ in range(2):
+                for word, algorithm in (("auto", "gemv"), ("never", "gemm")):
+                    settings = {"blas.preferred": name, "blas.gemv": word, "dispatch.fallback": "strict"}
+                    assert np.allclose(bp.matmul(left, right, settings=settings), left @ right)
+                    assert bp.last_plan().library == name and bp.last_plan().algorithm == algorithm
+                    assert bp.explain(bp.matmul, left, right, settings=settings).chosen.algorithm == algorithm
+
+
 def test_explain_agrees_with_the_call():
     a = np.ones((40, 30), "f4")
     why = bp.explain(bp.matmul, a, a.T)

@@ -98,12 +98,15 @@ int problem_count(void) {
     return count;
 }
 
-/* Words: the first and the last that are not the default. */
+/* Words: the first and the last that are not the default, which stands for the second where there is one other only. */
 static void sample_words(const bp__setting_row *row, sample *out) {
     for (int i = 0; i < row->word_count; i++) {
         if (strcmp(row->words[i], row->info.fallback) != 0) {
             strcpy(*out->one ? out->two : out->one, row->words[i]);
         }
+    }
+    if (!*out->two) {
+        strcpy(out->two, row->info.fallback);
     }
 }
 

@@ -49,10 +49,9 @@ static bool fits_transposed(bp__blas_matrix *x, int64_t int_max) {
     return true;
 }
 
-static void fit_matrix(bp__blas_matrix *x, int64_t int_max) {
-    /* A single row lies contiguous only in the transposed form. */
-    bool fits = x->rows == 1 ? fits_transposed(x, int_max) || fits_as_is(x, int_max)
-                             : fits_as_is(x, int_max) || fits_transposed(x, int_max);
+static void fit_matrix(bp__blas_matrix *x, bool transposed_first, int64_t int_max) {
+    bool fits = transposed_first ? fits_transposed(x, int_max) || fits_as_is(x, int_max)
+                                 : fits_as_is(x, int_max) || fits_transposed(x, int_max);
     if (!fits) {
         x->packs = why_not(x, int_max);
         x->transform = 'N';
@@ -86,6 +85,10 @@ static void fit_result(bp__blas_matrix *c, int64_t int_max) {
 
 /* ---- Orientation ---- */
 
+static bool is_vector_by_gemm(const bp__blas_route *route, const bp_gemm_problem *g) {
+    return route->kind == BP__BLAS_GEMM && (g->m == 1 || g->n == 1);
+}
+
 static void orient(bp__blas_route *route, const bp_gemm_problem *g, bool swap, int64_t int_max) {
     bool conjugates = route->dtype == BP_C64 || route->dtype == BP_C128;
     bp__blas_matrix a = {.rows = g->m, .columns = g->k, .row = g->a_row, .column = g->a_column};
@@ -107,12 +110,14 @@ static void orient(bp__blas_route *route, const bp_gemm_problem *g, bool swap, i
         route->second = b;
         route->c = (bp__blas_matrix){g->m, g->n, g->c_row, g->c_column, false, NULL, 'N', 0};
     }
-    fit_matrix(&route->first, int_max);
+    /* To gemv a single row lies contiguous only in the transposed form. gemm packs what it gets, and is called with the
+     * letters of a plain call, since libraries have kernels with other bits for the others. */
+    fit_matrix(&route->first, route->kind == BP__BLAS_GEMV && route->first.rows == 1, int_max);
     if (route->kind == BP__BLAS_GEMV) {
         fit_vector(&route->second, route->k, route->second.row, int_max);
         fit_vector(&route->c, route->m, route->c.row, int_max);
     } else {
-        fit_matrix(&route->second, int_max);
+        fit_matrix(&route->second, false, int_max);
         fit_result(&route->c, int_max);
     }
 }
@@ -126,7 +131,8 @@ static double burden(const bp__blas_route *route) {
             sum += (double)all[i]->rows * (double)all[i]->columns * (i == 2 ? 2 : 1); /* C goes out and in */
         }
     }
-    return sum + (route->first.rows == 1 && route->first.transform == 'N' ? (double)route->k : 0);
+    bool dot = route->kind == BP__BLAS_GEMV && route->first.rows == 1 && route->first.transform == 'N';
+    return sum + (dot ? (double)route->k : 0);
 }
 
 static void choose_orientation(bp__blas_route *route, const bp_gemm_problem *g, int64_t int_max) {
@@ -137,7 +143,8 @@ static void choose_orientation(bp__blas_route *route, const bp_gemm_problem *g, 
     bp__blas_route other = *route;
     orient(route, g, false, int_max);
     orient(&other, g, true, int_max);
-    if (burden(&other) < burden(route)) {
+    /* A single row or column lies both ways: then it is row-major. */
+    if (burden(&other) < burden(route) || (is_vector_by_gemm(route, g) && burden(&other) == burden(route))) {
         *route = other;
     }
 }

@@ -9,9 +9,7 @@
 static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp_verdict *verdict) {
     if (!recipe) {
         bp__driver_refuse(verdict, BP_REASON_OP,
-                          problem->op == BP_OP_GEMM          ? "matrix products are the blas provider's"
-                          : problem->op == BP_OP_MATRIX_NORM ? "sums of elements need no library"
-                                                             : "not offered");
+                          problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
     } else if (problem->dtype != BP_F32 && problem->dtype != BP_F64 && problem->dtype != BP_C64 &&
                problem->dtype != BP_C128) {
         bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK knows f32, f64, c64 and c128 only");

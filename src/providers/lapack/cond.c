@@ -7,8 +7,10 @@
 
 enum { A_VIEW, INVERSE_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE, AT_SUMS };
 
-static void put(const bp__lapack_plan *plan, const bp__lapack_item *item, double value) {
-    bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){value, 0});
+/* NaN of a finite matrix, which is what 0 / 0 gives for a matrix of zeros, becomes infinity, as in NumPy. */
+static void put(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info, double value) {
+    double cond = info != 0 ? NAN : isnan(value) ? INFINITY : value;
+    bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){cond, 0});
 }
 
 /* ---- The largest singular value against the smallest ---- */
@@ -28,7 +30,7 @@ static bp_status run_values(const bp__lapack_plan *plan, bp__lapack_item *item, 
     *info = bp__lapack_gesdd(plan, item, a, NULL, NULL);
     double largest = bp__lapack_value_of(plan, item, 0);
     double smallest = bp__lapack_value_of(plan, item, bp__lapack_least(a->rows, a->columns) - 1);
-    put(plan, item, *info ? NAN : plan->problem.of.linalg.order > 0 ? largest / smallest : smallest / largest);
+    put(plan, item, *info, plan->problem.of.linalg.order > 0 ? largest / smallest : smallest / largest);
     return BP_OK;
 }
 
@@ -89,7 +91,7 @@ static bp_status run_inverse(const bp__lapack_plan *plan, bp__lapack_item *item,
     if (*info == 0 && invert(plan, item, info)) {
         of_inverse = norm_of(plan, item, &plan->view[INVERSE_VIEW], info);
     }
-    put(plan, item, *info ? NAN : isinf(of_inverse) ? INFINITY : norm * of_inverse);
+    put(plan, item, *info, isinf(of_inverse) ? INFINITY : norm * of_inverse);
     return BP_OK;
 }
 

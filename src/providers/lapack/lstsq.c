@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The right side and the solution share memory that has as many rows as the longer of the two. */
+/* The right side and the solution share memory that has as many rows as the longer of the two. Without a right side one
+ * column of zeros stands there, since some drivers return at once then, and leave rank and singular values as they
+ * were.
+ */
 enum { A_VIEW, B_VIEW, RESIDUAL_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE };
 enum { RESIDUALS = 3, RANK, S }; /* operands */
 
@@ -120,7 +123,8 @@ static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, b
 }
 
 static bp__lapack_needs needs_of(const bp_linalg_problem *l, bool is_complex) {
-    int64_t least = bp__lapack_least(l->m, l->n), most = bp__lapack_most(l->m, l->n), n = l->n, k = l->k;
+    int64_t least = bp__lapack_least(l->m, l->n), most = bp__lapack_most(l->m, l->n), n = l->n;
+    int64_t k = bp__lapack_most(l->k, 1);
     switch (l->mode) {
     case BP_LSTSQ_GELS:
         return (bp__lapack_needs){.work = least + bp__lapack_most(least, k)};
@@ -145,8 +149,8 @@ static double largest(const bp_problem *problem) {
 /* The driver promises that what it leaves below the solution has the norm of the residual, but for gelsy. */
 static bool computes_residual(const bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    return l->operand[RESIDUALS].dtype && l->m > l->n && l->mode != BP_LSTSQ_GELS && l->mode != BP_LSTSQ_GELSD &&
-           l->mode != BP_LSTSQ_GELSS;
+    return l->operand[RESIDUALS].dtype && l->k > 0 && l->m > l->n && l->mode != BP_LSTSQ_GELS &&
+           l->mode != BP_LSTSQ_GELSD && l->mode != BP_LSTSQ_GELSS;
 }
 
 /* gels does not tell that A is zero, and its factor does. */
@@ -198,6 +202,14 @@ static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *
 
 /* ---- The recipes ---- */
 
+static bp__lapack_view place_sides(bp__lapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    if (l->k == 0) {
+        return bp__lapack_loose(plan, bp__lapack_most(l->m, l->n), 1);
+    }
+    return l->m > l->n ? bp__lapack_place_apart(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
+}
+
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_needs needs = needs_of(l, plan->complex);
@@ -205,7 +217,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
     bp__lapack_room question = bp__lapack_question(plan, &answer);
     int64_t rank;
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
-    plan->view[B_VIEW] = l->m > l->n ? bp__lapack_place_apart(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
+    plan->view[B_VIEW] = place_sides(plan);
     if (computes_residual(plan)) {
         plan->view[RESIDUAL_VIEW] = bp__lapack_place_apart(plan, 1, false, false);
     }
@@ -218,16 +230,23 @@ static bp_status prepare(bp__lapack_plan *plan) {
 }
 
 static bool load(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_view b = plan->view[B_VIEW];
-    b.rows = plan->problem.of.linalg.m;
-    return bp__lapack_load(plan, item, &plan->view[A_VIEW], 0, false, BP__LAPACK_WHOLE) &&
-           bp__lapack_load(plan, item, &b, 1, false, BP__LAPACK_WHOLE);
+    if (!bp__lapack_load(plan, item, &plan->view[A_VIEW], 0, false, BP__LAPACK_WHOLE)) {
+        return false;
+    }
+    if (l->k == 0) {
+        bp__lapack_clear(plan, b.rows, b.columns, bp__lapack_address(&b, item), b.ld, BP__LAPACK_WHOLE, false);
+        return true;
+    }
+    b.rows = l->m;
+    return bp__lapack_load(plan, item, &b, 1, false, BP__LAPACK_WHOLE);
 }
 
 static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const bp__lapack_view *b = &plan->view[B_VIEW];
-    if (!b->in_place) {
+    if (!b->in_place && l->k > 0) {
         bp__lapack_write(plan, item, 2, l->n, l->k, bp__lapack_address(b, item), b->ld);
     }
     if (item->operand[RANK]) {

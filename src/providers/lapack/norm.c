@@ -1,5 +1,7 @@
-/* norm.c - matrix_norm of singular values; and for condition numbers the norms that are sums of elements, in double
- * precision. By themselves those need no library, and the native provider has them. */
+/* norm.c - matrix_norm, by gesdd where it is made of singular values, and by lange where it is a sum of elements.
+ *
+ * The same sums are computed here too, in double precision: for condition numbers, and where the library's answer
+ * cannot be relied on (see run_sums()). */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/recipes.h"
 
@@ -162,9 +164,110 @@ double bp__lapack_norm_of(const bp_linalg_problem *problem, const bp__lapack_mat
     return problem->mode == BP_NORM_FRO ? frobenius(a, sums) : sum_norm(a, problem->order, sums);
 }
 
-/* ---- The recipe ---- */
+/* ---- matrix_norm of sums ---- */
 
-enum { A_VIEW };
+enum { A_VIEW, AT_SUMS = BP__LAPACK_AT_MORE };
+enum { LETTER, BY_ROWS, RETURNS_DOUBLE }; /* in plan->letter */
+
+/* The norm that LAPACK calls `letter` of column-major memory. `work` has room for a real for each row. */
+static double call_lange(const bp__lapack_plan *plan, char letter, int64_t rows, int64_t columns, const void *at,
+                         int64_t ld, void *work) {
+    void (*lange)(void) = plan->routine[BP__LAPACK_lange];
+    bp__lapack_int m = bp__lapack_integer(plan, rows), n = bp__lapack_integer(plan, columns);
+    bp__lapack_int lda = bp__lapack_integer(plan, ld);
+    return plan->letter[RETURNS_DOUBLE]
+               ? ((bp__lapack_call_lange_f64 *)lange)(&letter, &m, &n, at, &lda, work, 1)
+               : (double)((bp__lapack_call_lange_f32 *)lange)(&letter, &m, &n, at, &lda, work, 1);
+}
+
+/* Libraries translated from Fortran by f2c return double where Fortran's type is REAL: a matrix of a known norm tells.
+ */
+static bp_status find_convention(bp__lapack_plan *plan) {
+    double element[2] = {0}, work[1] = {0};
+    bp__lapack_put(plan->dtype, element, (bp_scalar){-3, 0});
+    bool wide = plan->real_type == BP_F64;
+    for (plan->letter[RETURNS_DOUBLE] = wide; plan->letter[RETURNS_DOUBLE] < 2; plan->letter[RETURNS_DOUBLE]++) {
+        if (call_lange(plan, 'F', 1, 1, element, 1, work) == 3) {
+            return BP_OK;
+        }
+    }
+    return plan->driver->host->fail(BP_E_UNSUPPORTED, "library '%s' gives a wrong norm of a matrix of one element",
+                                    plan->driver->library->id);
+}
+
+static bool is_smallest(const bp_linalg_problem *l) {
+    return l->mode == BP_NORM_P && l->order < 0;
+}
+
+/* LAPACK has no norm that is the smallest sum; so the lines of such a norm become columns, which it gets one by one. */
+static bp_status prepare_sums(bp__lapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    bool of_rows = l->mode == BP_NORM_P && isinf(l->order);
+    bool by_rows = is_smallest(l) ? of_rows : !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
+    plan->letter[BY_ROWS] = by_rows;
+    plan->letter[LETTER] = l->mode == BP_NORM_FRO ? 'F' : of_rows == by_rows ? 'O' : 'I';
+    plan->view[A_VIEW] = bp__lapack_place(plan, 0, by_rows);
+    plan->at[AT_SUMS] = bp__lapack_reserve(plan, bp__lapack_most(l->m, l->n), sizeof(double));
+    return find_convention(plan);
+}
+
+static double library_norm(const bp__lapack_plan *plan, const bp__lapack_item *item, void *work) {
+    const bp__lapack_view *a = &plan->view[A_VIEW];
+    const char *at = bp__lapack_address(a, item);
+    if (!is_smallest(&plan->problem.of.linalg)) {
+        return call_lange(plan, plan->letter[LETTER], a->rows, a->columns, at, a->ld, work);
+    }
+    double least = INFINITY;
+    for (int64_t j = 0; j < a->columns; j++) {
+        double sum = call_lange(plan, 'O', a->rows, 1, at + (size_t)(j * a->ld) * plan->size, a->rows, work);
+        least = sum < least || isnan(sum) ? sum : least;
+    }
+    return least;
+}
+
+/* Whether the library's answer can be relied on. A sum of absolute values must be a normal number. A root of squares
+ * must be so far from the ends of the range that no library has to scale: LAPACK 3.11's slange, which OpenBLAS 0.3.21
+ * has too, is off by 78 % where it begins to scale large elements, near 1e15. */
+static bool is_reliable(const bp__lapack_plan *plan, double norm) {
+    bool wide = plan->real_type == BP_F64;
+    if (plan->problem.of.linalg.mode == BP_NORM_FRO) {
+        return norm > (wide ? 0x1p-400 : 0x1p-40) && norm < (wide ? 0x1p400 : 0x1p40);
+    }
+    return wide ? isnormal(norm) : isnormal((float)norm);
+}
+
+/* What libraries make of NaN and infinity differs, so that they get neither. */
+static bp_status run_sums(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+    const bp_linalg_operand *x = bp__lapack_operand(plan, 0);
+    double *sums = (double *)(void *)(item->scratch + plan->at[AT_SUMS]), norm = NAN;
+    if (bp__lapack_load(plan, item, &plan->view[A_VIEW], 0, plan->letter[BY_ROWS], BP__LAPACK_WHOLE)) {
+        norm = library_norm(plan, item, sums);
+    }
+    if (!is_reliable(plan, norm)) {
+        bp__lapack_matrix a = {plan->dtype, x->rows, x->columns, x->row, x->column, item->operand[0]};
+        norm = bp__lapack_norm_of(&plan->problem.of.linalg, &a, sums);
+    }
+    *info = 0;
+    bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){norm, 0});
+    return BP_OK;
+}
+
+static double work_sums(const bp_linalg_problem *problem) {
+    return 2 * (double)problem->m * (double)problem->n;
+}
+
+/* One addition waits for the other, and the compiler may not change their order. */
+static const bp__lapack_recipe by_sums = {
+    .algorithm = "lange",
+    .routines = {BP__LAPACK_lange},
+    .routine_count = 1,
+    .efficiency = 0.03,
+    .prepare = prepare_sums,
+    .run = run_sums,
+    .work = work_sums,
+};
+
+/* ---- matrix_norm of singular values ---- */
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
@@ -208,7 +311,7 @@ static const bp__lapack_recipe values = {
 };
 
 static const bp__lapack_recipe *variant(const bp_problem *problem) {
-    return bp__lapack_norm_is_sum(&problem->of.linalg) ? NULL : &values;
+    return bp__lapack_norm_is_sum(&problem->of.linalg) ? &by_sums : &values;
 }
 
 const bp__lapack_recipe bp__lapack_matrix_norm = {.variant = variant};

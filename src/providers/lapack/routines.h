@@ -73,8 +73,11 @@
     (const INT *m, const INT *n, const INT *nrhs, T *a, const INT *lda, T *b, const INT *ldb, R *s, const R *rcond,    \
      INT *rank, T *work, const INT *lwork, R *rwork, INT *info)
 
+#define BP__LAPACK_ARGS_lange(T, R, INT)                                                                               \
+    (const char *norm, const INT *m, const INT *n, const T *a, const INT *lda, R *work, size_t)
+
 /* The one list: name here, stem of the routine for real types, for complex types; NULL where it has no such form. */
-#define BP__LAPACK_ROUTINES(X)                                                                                         \
+#define BP__LAPACK_SUBROUTINES(X)                                                                                      \
     X(getrf, "getrf", "getrf")                                                                                         \
     X(getri, "getri", "getri")                                                                                         \
     X(getrs, "getrs", "getrs")                                                                                         \
@@ -99,6 +102,13 @@
     X(gelss_real, "gelss", NULL)                                                                                       \
     X(gelss_complex, NULL, "gelss")
 
+/* Functions: they return a real of the element's precision, by value, and so have two prototypes. */
+#define BP__LAPACK_FUNCTIONS(X) X(lange, "lange", "lange")
+
+#define BP__LAPACK_ROUTINES(X)                                                                                         \
+    BP__LAPACK_SUBROUTINES(X)                                                                                          \
+    BP__LAPACK_FUNCTIONS(X)
+
 typedef enum bp__lapack_routine {
 #define X(name, real, complex) BP__LAPACK_##name,
     BP__LAPACK_ROUTINES(X)
@@ -113,7 +123,13 @@ typedef union bp__lapack_int {
 } bp__lapack_int;
 
 #define X(name, real, complex) typedef void bp__lapack_call_##name BP__LAPACK_ARGS_##name(void, void, bp__lapack_int);
-BP__LAPACK_ROUTINES(X)
+BP__LAPACK_SUBROUTINES(X)
+#undef X
+
+#define X(name, real, complex)                                                                                         \
+    typedef float bp__lapack_call_##name##_f32 BP__LAPACK_ARGS_##name(void, void, bp__lapack_int);                     \
+    typedef double bp__lapack_call_##name##_f64 BP__LAPACK_ARGS_##name(void, void, bp__lapack_int);
+BP__LAPACK_FUNCTIONS(X)
 #undef X
 
 #endif

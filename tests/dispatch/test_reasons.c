@@ -1,0 +1,124 @@
+/* test_reasons.c - whose reason is given where a preferred library cannot run a call: of its providers the one that
+ * offers the operation, of its family the library that takes the type. Two doubles of BLIS, which the blas provider and
+ * the one of twin_provider.c drive. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_refusal(bp_status status, const char *sentence) {
+    assert_int_equal(status, BP_E_FALLBACK);
+    if (!strstr(bp_last_error(), sentence)) {
+        fail_msg("'%s' does not say '%s'", bp_last_error(), sentence);
+    }
+}
+
+static bp_status transform(const char *settings, bp_dtype dtype) {
+    static double in[16], out[16];
+    bp_view x, y;
+    bp_scope *scope;
+    assert_int_equal(bp_view_init(&x, in, dtype, 1, (const int64_t[]){8}, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&y, out, dtype, 1, (const int64_t[]){8}, NULL), BP_OK);
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_fft(&x.tensor, 8, 0, BP_FFT_BACKWARD, &y.tensor);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return status;
+}
+
+static bp_status linear(const char *settings, bp_op op) {
+    static double in[9], out[9], other[9];
+    bp_view a, x, y;
+    bp_scope *scope;
+    assert_int_equal(bp_view_matrix(&a, in, BP_F64, 3, 3), BP_OK);
+    assert_int_equal(bp_view_matrix(&y, other, BP_F64, 3, 3), BP_OK);
+    assert_int_equal(bp_view_init(&x, out, BP_F64, op == BP_OP_QR ? 2 : 0, (const int64_t[]){3, 3}, NULL), BP_OK);
+    bp_linalg_call call = {.struct_size = sizeof call, .op = op, .operand = {&a.tensor, &x.tensor}};
+    call.operand[2] = op == BP_OP_QR ? &y.tensor : NULL;
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_linalg(NULL, &call);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return status;
+}
+
+/* The name is the exact one of a library, and another of the family would be the one for the type. */
+static void the_library_that_takes_the_type(void **state) {
+    (void)state;
+    expect_refusal(transform("fft.preferred=blis, dispatch.fallback=strict", BP_C128),
+                   "cannot run this: no layout will do");
+    expect_refusal(transform("fft.preferred=blis, dispatch.fallback=strict", BP_C64),
+                   "fft.preferred=blis cannot run this: blis-serial: no layout will do");
+    expect_refusal(transform("fft.preferred=libblis.so, dispatch.fallback=strict", BP_C64),
+                   "cannot run this: no layout will do");
+    expect_refusal(transform("fft.preferred=twin, dispatch.fallback=strict", BP_C64),
+                   "cannot run this: no layout will do");
+    expect_refusal(transform("fft.preferred=blis-serial, dispatch.fallback=strict", BP_C128),
+                   "blis: no layout will do");
+}
+
+static void the_provider_that_offers_the_operation(void **state) {
+    (void)state;
+    expect_refusal(linear("linalg.preferred=blis, dispatch.fallback=strict", BP_OP_MATRIX_NORM),
+                   "linalg.preferred=blis cannot run this: another type");
+    expect_refusal(linear("linalg.preferred=blis, dispatch.fallback=strict", BP_OP_QR),
+                   "linalg.preferred=blis cannot run this: it does not offer qr");
+}
+
+static bp_status multiply(const char *settings, char *provider, size_t size) {
+    static double in[4] = {1, 2, 3, 4}, out[4];
+    bp_view x, y;
+    bp_scope *scope;
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_view_matrix(&x, in, BP_F64, 2, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&y, out, BP_F64, 2, 2), BP_OK);
+    assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
+    bp_status status = bp_matmul(&x.tensor, &x.tensor, &y.tensor);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    if (status == BP_OK) {
+        assert_int_equal(bp_last_plan(&info), BP_OK);
+        snprintf(provider, size, "%s:%s", info.library, info.provider);
+    }
+    return status;
+}
+
+/* Settings name one of the providers that drive a library, too. */
+static void a_provider_of_a_library(void **state) {
+    (void)state;
+    char ran[64];
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+    assert_string_equal(ran, "blis:blas");
+    assert_int_equal(multiply("blas.preferred=\"native:native\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+    assert_string_equal(ran, "native:native");
+    expect_refusal(multiply("blas.preferred=\"blis:twin\", dispatch.fallback=strict", ran, sizeof ran),
+                   "blas.preferred=blis:twin cannot run this: neither transform nor norm");
+    expect_refusal(multiply("blas.preferred=\"blis:blas\", dispatch.exclude=\"blis:blas\", dispatch.fallback=strict",
+                            ran, sizeof ran),
+                   "named by dispatch.exclude");
+    assert_int_equal(multiply("blas.preferred=\"blis:lapack\", dispatch.fallback=strict", ran, sizeof ran),
+                     BP_E_NOT_FOUND);
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.exclude=\"blis-serial:blas\"", ran, sizeof ran),
+                     BP_OK);
+    assert_string_equal(ran, "blis:blas");
+}
+
+static int reset(void **state) {
+    (void)state;
+    return bp_reset() == BP_OK ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_library_that_takes_the_type, reset),
+        cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
+        cmocka_unit_test_setup(a_provider_of_a_library, reset),
+    };
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_LIBRARY_PATH",
+           BP_TEST_BUILD_DIR "/tests/dispatch-twins/one:" BP_TEST_BUILD_DIR "/tests/dispatch-twins/two", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-twins", 1);
+    return cmocka_run_group_tests(tests, NULL, reset);
+}

@@ -1,0 +1,55 @@
+/* twin_provider.c - a provider of transforms and norms on BLAS libraries, which it refuses as FFTW does: the library
+ * whose id is a family's is the one for c128, its relatives are those for c64, and neither takes a layout of its type.
+ */
+#include "backplane/provider.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct instance {
+    const bp_host *host;
+    bp_dtype own;
+} instance;
+
+static bp_status twin_open(const bp_host *host, const bp_library_info *library, void **made) {
+    instance *twin = host->allocate(sizeof *twin);
+    if (!twin) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for an instance");
+    }
+    *twin = (instance){host, strcmp(library->id, library->family) == 0 ? BP_C128 : BP_C64};
+    *made = twin;
+    return BP_OK;
+}
+
+static void twin_close(void *made) {
+    ((instance *)made)->host->release(made);
+}
+
+static void twin_accept(void *made, const bp_problem *problem, bp_verdict *verdict) {
+    const instance *twin = made;
+    bool offered = problem->op == BP_OP_FFT || problem->op == BP_OP_MATRIX_NORM;
+    verdict->reason = !offered ? BP_REASON_OP : problem->dtype != twin->own ? BP_REASON_DTYPE : BP_REASON_LAYOUT;
+    snprintf(verdict->text, sizeof verdict->text, "%s",
+             !offered                      ? "neither transform nor norm"
+             : problem->dtype != twin->own ? "another type"
+                                           : "no layout will do");
+}
+
+static bp_status twin_plan(void *made, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
+    (void)problem, (void)verdict, (void)prepared;
+    return ((instance *)made)->host->fail(BP_E_UNSUPPORTED, "everything was refused");
+}
+
+BP_PROVIDER_DEFINE(twin) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = "twin",
+    .version = "1",
+    .description = "refuses everything",
+    .library_kinds = BP_LIB_BLAS,
+    .open = twin_open,
+    .close = twin_close,
+    .accept = twin_accept,
+    .plan = twin_plan,
+};
