@@ -269,6 +269,17 @@ static void check_packed(const product *p, const bp_prepared *prepared, uint32_t
     }
     assert_int_equal(
         test_enqueue_packed(prepared, (void *[]){o->first[0], o->first[1], o->first[2]}, 3, scalars, packed), BP_OK);
+    for (int i = 0; i < 2; i++) {
+        if (own[i]) {
+            own[i]->destroy(own[i]);
+            memcpy(o->memory[i], before->memory[i], o->bytes[i]);
+        }
+    }
+    if (memcmp(o->memory[2], expected, o->bytes[2]) != 0) {
+        fail_msg("%s type %u, %lldx%lldx%lld, threads %d: other bits with operands %u packed beforehand",
+                 kernels_name(p->set), (unsigned)p->dtype, (long long)p->m, (long long)p->n, (long long)p->k,
+                 p->threads, (unsigned)which);
+    }
     free(expected);
 }
 
