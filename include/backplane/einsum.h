@@ -192,7 +192,7 @@ BP_API bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *
 /* The element type and shape that the output needs; `shape` has room for BP_MAX_NDIM. Operands may lack data. */
 BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
 
-/* A plan for bp_plan_execute() with the operands, then the output; and what it does, part for part, with every
+/* A plan for bp_execute() with the operands, then the output; and what it does, part for part, with every
  * candidate for each (bp_explanation_part). Data pointers may be NULL for both, and so may `out`: then the output has
  * the layout that costs least, which bp_einsum_plan_output() tells and bp_tensor_empty() makes. Where no
  * candidate takes a part, the explanation is that of this part. A plan describes itself

@@ -66,7 +66,7 @@ typedef struct bp_fft_call {
     const int64_t *s; /* a size for each of them, which may be BP_FFT_LENGTH; NULL: all are */
 } bp_fft_call;
 
-/* Runs, plans or explains any transform; the plan is run by bp_plan_execute() with {input, output}. For planning and
+/* Runs, plans or explains any transform; the plan is run by bp_execute() with {input, output}. For planning and
  * explaining, data pointers may be NULL (a call with both NULL is not in place). `options` may be NULL. */
 BP_API bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const DLTensor *in, DLTensor *out);
 BP_API bp_status bp_fft_plan(bp_plan **plan, const bp_options *options, const bp_fft_call *call, const DLTensor *in,

@@ -54,7 +54,7 @@ typedef struct bp_linalg_call {
 
 BP_API bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call);
 
-/* A plan for bp_plan_execute() with the operands' addresses in the same order. Data pointers may be NULL. */
+/* A plan for bp_execute() with the operands' addresses in the same order. Data pointers may be NULL. */
 BP_API bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call);
 BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call);
 

@@ -43,7 +43,7 @@ BP_API bp_status bp_gemm_with(const bp_options *options, bp_transform transform_
                               const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
                               DLTensor *c);
 
-/* Plans for bp_plan_run(). Data pointers may be NULL: then memory of 64-byte alignment is assumed. Alpha and beta are
+/* Plans for bp_execute(). Data pointers may be NULL: then memory of 64-byte alignment is assumed. Alpha and beta are
  * given for their class only (0, 1, other). */
 BP_API bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
                                 const DLTensor *out);

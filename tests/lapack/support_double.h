@@ -1,5 +1,5 @@
 /* support_double.h - a double of a LAPACK library, which computes nothing: it answers that the smallest workspace will
- * do, and checks that every array is as large as LAPACK's documentation asks, lies in an operand or in scratch memory,
+ * do, and checks that every array is as large as LAPACK's documentation asks, lies in an operand or in the workspace,
  * and shares nothing with another one. */
 #ifndef BP_TESTS_LAPACK_SUPPORT_DOUBLE_H
 #define BP_TESTS_LAPACK_SUPPORT_DOUBLE_H
@@ -14,7 +14,7 @@ typedef struct test_area {
 typedef struct test_library_double {
     int bits;          /* of its integers */
     size_t size, real; /* bytes of an element and of a real of its precision, by the routines that were looked up */
-    test_area known[BP_LINALG_OPERANDS + 1]; /* the first one is scratch memory */
+    test_area known[BP_LINALG_OPERANDS + 1]; /* the first one is the workspace */
     int known_count;
     test_area used[16]; /* by the routine that is called */
     int used_count, calls;

@@ -16,6 +16,7 @@ static bp_status keep_status(bp_status status, const char *format, ...) {
 }
 
 const bp_host *fft_host(void) {
+    static const bp_machine_info machine = {.struct_size = sizeof machine};
     static bp_host host;
     if (host.struct_size == 0) {
         host = (bp_host){.abi = BP_PROVIDER_ABI,
@@ -25,6 +26,7 @@ const bp_host *fft_host(void) {
                          .scratch = bp__scratch,
                          .fail = keep_status,
                          .parallel = bp__parallel,
+                         .machine = &machine,
                          .hardware = bp__cpu_hardware()};
     }
     return &host;

@@ -34,6 +34,7 @@ static bp_status keep_numeric(const bp_problem *problem, int64_t item, int64_t i
 }
 
 const bp_host *test_host(void) {
+    static const bp_machine_info machine = {.struct_size = sizeof machine};
     static bp_host host;
     if (host.struct_size == 0) {
         host = (bp_host){.abi = BP_PROVIDER_ABI,
@@ -43,6 +44,7 @@ const bp_host *test_host(void) {
                          .scratch = bp__scratch,
                          .fail = keep_status,
                          .parallel = bp__parallel,
+                         .machine = &machine,
                          .hardware = bp__cpu_hardware(),
                          .fail_numeric = keep_numeric};
     }

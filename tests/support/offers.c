@@ -141,6 +141,9 @@ bp_status test_plan_first(const bp_provider *provider, void *instance, const bp_
     return status;
 }
 
+_Thread_local bp_operand test_workspace;
+_Thread_local size_t test_workspace_size;
+
 /* A whole exec, with a workspace of its own. */
 static bp_exec make_exec(const bp_prepared *prepared, const bp_scalar *scalars, const bp_packed *const *packed) {
     static const bp_scalar plain[2] = {{1, 0}, {0, 0}};
@@ -179,6 +182,8 @@ bp_status test_enqueue_packed(const bp_prepared *prepared, void *const *addresse
     for (int i = 0; i < count && i < MOST_OPERANDS; i++) {
         operands[i].base = addresses[i];
     }
+    test_workspace = exec.workspace;
+    test_workspace_size = exec.workspace_size;
     bp_status status = prepared->enqueue(prepared, operands, &exec);
     bool whole = is_guard_whole(&exec);
     free(exec.workspace.base);

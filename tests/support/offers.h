@@ -49,6 +49,10 @@ bp_status test_plan_first(const bp_provider *provider, void *instance, const bp_
  * too). `scalars` NULL: 1 and 0. Any thread may call this. */
 bp_status test_enqueue(const bp_prepared *prepared, void *const *addresses, int count, const bp_scalar *scalars);
 
+/* Where the workspace of this thread's run lies, for libraries that are doubles. */
+extern _Thread_local bp_operand test_workspace;
+extern _Thread_local size_t test_workspace_size;
+
 /* The same with operands packed beforehand. */
 bp_status test_enqueue_packed(const bp_prepared *prepared, void *const *addresses, int count, const bp_scalar *scalars,
                               const bp_packed *const *packed);

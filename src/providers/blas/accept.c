@@ -98,7 +98,7 @@ static const char *algorithm_of(const bp__blas_route *route) {
     case BP__BLAS_GEMM:
         break;
     }
-    return route->batch > 1 ? "gemm per product" : route->folded ? "gemm over the batch" : "gemm";
+    return route->folded ? "gemm over the batch" : route->batch > 1 ? "gemm per product" : "gemm";
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, bp__blas_judgement *judgement,
