@@ -106,11 +106,14 @@ static bool make_pipe(int ends[2]) {
 /* Own process group, so that what the library starts can be ended with it; default signals; no terminal. */
 static int spawn(const char *helper, const bp__facts *facts, const char *path, int report, pid_t *process) {
     extern char **environ;
-    char kinds[24];
+    char kinds[24], timeout[24];
     snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
-    const char *words[] = {
-        helper, path, facts->base, facts->prefix, facts->suffix, facts->cblas_suffix, kinds, bp__deepbind() ? "1" : "0",
-        NULL};
+    snprintf(timeout, sizeof timeout, "%lld", (long long)bp__setting_int(BP_SET_registry_probe_timeout));
+    const char *words[] = {helper,        path,
+                           facts->base,   facts->prefix,
+                           facts->suffix, facts->cblas_suffix,
+                           kinds,         bp__deepbind() ? "1" : "0",
+                           timeout,       NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { MOST_BYTES = 4 << 20 };
-static const char first_line[] = "backplane-libraries 1\n";
+static const char first_line[] = "backplane-libraries 2\n";
 
 struct bp__store_entry {
     const char *path;
@@ -159,6 +159,9 @@ bp_status bp__store_get(const bp__store *store, bp__file *file) {
     }
     if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != store->loader) {
         return BP_OK; /* another library may have come that was missing then */
+    }
+    if (!bp__blas_is_noted(&facts)) {
+        return BP_OK; /* it was checked on another BLAS */
     }
     if (!bp__build_id_matches(file->path, facts.family, facts.build_id)) {
         return BP_OK;

@@ -7,8 +7,13 @@
 #include <string.h>
 
 static bp_library_info row_of(const char *id, const char *path, const char *threading) {
-    return (bp_library_info){
-        .struct_size = sizeof(bp_library_info), .id = id, .path = path, .threading = threading, .family = "fftw"};
+    return (bp_library_info){.faults = "",
+                             .blas = "",
+                             .struct_size = sizeof(bp_library_info),
+                             .id = id,
+                             .path = path,
+                             .threading = threading,
+                             .family = "fftw"};
 }
 
 typedef struct rows {

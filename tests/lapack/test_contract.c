@@ -287,6 +287,8 @@ static void test_pivots(void **state) {
 
 static bp_library_info fake_row(const char *family_name, int bits) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
+                             .faults = "",
+                             .blas = "",
                              .id = "fake",
                              .family = family_name,
                              .kinds = BP_LIB_BLAS | BP_LIB_LAPACK,

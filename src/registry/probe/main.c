@@ -1,13 +1,18 @@
 /* main.c - backplane-probe: opens one library, asks it questions, and writes the answers to file descriptor 3.
  *
- * Started by the registry only: backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND.
+ * Started by the registry only: backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND TIMEOUT.
+ *
+ * The library is opened in a child of this program. Where it ends or hangs in one of the checks that come last, another
+ * child opens it again and goes on with the next one, so that the others are not lost.
  */
 #include "registry/probe/probe.h"
 
 #include "registry/siblings.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { REPORT_FILE = 3, MOST_OUTPUT = 64 << 20 };
@@ -124,36 +130,130 @@ static void report_sibling(const char *sibling) {
     report("how", "%s", how);
 }
 
-static void examine(subject *library, int output, bool deepbind) {
-    report("step", "while it was loaded");
+/* Of a LAPACK alone: the BLAS that the loader has found for it. */
+static void report_blas(const subject *library) {
+    Dl_info where;
+    void *dgemm = fortran_routine(library, "dgemm");
+    if ((library->kinds & BP_LIB_LAPACK) && !(library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) && dgemm &&
+        dladdr(dgemm, &where) && where.dli_fname && where.dli_fname[0] == '/') {
+        report("blas", "%s", where.dli_fname);
+        report_how("blas", "where the loader finds dgemm");
+    }
+}
+
+static bool open_library(subject *library, bool deepbind, void (*used)(const char *)) {
     char error[1024];
     int flags = RTLD_NOW | RTLD_LOCAL | (deepbind ? RTLD_DEEPBIND : 0);
-    library->handle = bp__open_with_siblings(library->path, flags, report_sibling, error, sizeof error);
+    note_loaded();
+    library->handle = bp__open_with_siblings(library->path, flags, used, error, sizeof error);
     if (!library->handle) {
         report("error", "%s", error);
-        return;
     }
+    return library->handle != NULL;
+}
+
+static void report_due(const subject *library) {
+    report("due", "%llx", (unsigned long long)checks_due(library));
+}
+
+/* All but the checks. */
+static void examine(subject *library, int output) {
     report_output(output, "when loaded");
     check_origin(library);
     report("step", "when asked for its version");
     ask_version_and_kernels(library);
-    if (library->kinds & BP_LIB_GPU) {
+    if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         report("done", "1");
         return;
     }
     report("step", "when its calling conventions were tried");
     ask_conventions(library);
     check_products(library);
+    ask_forwarding(library);
+    report_blas(library);
     report("step", "when asked about threads");
     ask_loaded_runtimes(library);
     ask_thread_scope(library);
     report_output(output, "when used");
+    report_due(library);
     report("done", "1");
     ask_width_of_lapack(library);
+    report_due(library);
+}
+
+static void work(subject *library, progress *state, int output, bool deepbind) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    report("step", "while it was loaded");
+    if (!open_library(library, deepbind, state->known ? NULL : report_sibling)) {
+        return;
+    }
+    if (!state->known) {
+        examine(library, output);
+        state->int_bits = library->int_bits;
+        state->known = true;
+    }
+    library->int_bits = state->int_bits;
+    run_checks(library, state);
+}
+
+/* Ends as the child has ended, for our parent to see. */
+static void end_like(int status) {
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+}
+
+/* Starts a child that works, and returns how it has ended. */
+static int run_child(subject *library, progress *state, int output, bool deepbind) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        work(library, state, output, deepbind);
+        state->check = INT_MAX;
+        _exit(0); /* destructors of the library are none of our business */
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return child > 0 ? status : SIGKILL;
+}
+
+static void report_end(const subject *library, const progress *state, int status) {
+    char how[64];
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        snprintf(how, sizeof how, "did not end within %d ms", state->limit_ms);
+    } else if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(how, sizeof how, "ended the probe with SIG%s", name ? name : "?");
+    } else {
+        snprintf(how, sizeof how, "ended the probe");
+    }
+    report_unfinished(library, state, how);
+}
+
+/* A library that ends the process when its integers are asked for by dpotrf has those that were reported before. */
+static void supervise(subject *library, int timeout_ms, bool deepbind) {
+    int output = isolate();
+    progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (state == MAP_FAILED) {
+        _exit(3);
+    }
+    *state = (progress){.limit_ms = timeout_ms / 4};
+    int status = run_child(library, state, output, deepbind);
+    if (!state->known) {
+        end_like(status);
+    }
+    for (library->int_bits = state->int_bits; state->check != INT_MAX;
+         status = run_child(library, state, output, deepbind)) {
+        report_end(library, state, status);
+        state->check++;
+    }
+    end_like(status);
 }
 
 int main(int count, char **words) {
-    if (count != 8 || fcntl(REPORT_FILE, F_GETFD) < 0) {
+    if (count != 9 || fcntl(REPORT_FILE, F_GETFD) < 0) {
         static const char text[] = "backplane-probe is started by the Backplane library, not by hand.\n";
         return write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 2;
     }
@@ -165,6 +265,5 @@ int main(int count, char **words) {
         .cblas_suffix = words[5],
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
     };
-    examine(&library, isolate(), strcmp(words[7], "1") == 0);
-    _exit(0); /* destructors of the library are none of our business */
+    supervise(&library, (int)strtol(words[8], NULL, 10), strcmp(words[7], "1") == 0);
 }
