@@ -84,7 +84,7 @@ static void run_check(const subject *library, progress *state, int check, int ty
     t.library = library;
     t.state = state;
     t.type = &number_types[type];
-    t.tolerance = 30 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
+    t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
     const char *wrong = transforms(check) ? functions[check](&t) : try_samples(&t, check);
     if (wrong) {
         report("fault", "%s %s: wrong results in probe: %s, %s %s: %s", names[check], t.type->name, state->routine,

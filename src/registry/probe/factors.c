@@ -184,6 +184,7 @@ const char *check_qr(trial *t) {
     }
     multiply('N', 'N', ORDER, NARROW, ORDER, q, ORDER, r, ORDER, product);
     if (!is_near(t, product, t->general, ORDER * NARROW, norm_of(t->general, ORDER * NARROW))) {
+        routine_of(t, "geqrf"); /* is to be named: Q is made of its reflectors, and R is its own */
         return "the product of the factors is another matrix";
     }
     return NULL;
