@@ -78,6 +78,24 @@ static void test_refusals(void **state) {
     close_rows(&r);
 }
 
+/* What the probe has found wrong is refused: one kind of transform. */
+static void test_faults(void **state) {
+    (void)state;
+    rows r;
+    open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
+    test_transform t = {.n = {16}};
+    test_operands o;
+    test_make(&o, &t);
+    r.library.faulty = BP_CHECK_BIT(BP_CHECK_R2C, BP_C128);
+    r.library.faults = "fft r2c c128: wrong results in probe: fftw";
+    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    r.library.faulty |= BP_CHECK_BIT(BP_CHECK_C2C, BP_C128);
+    r.library.faults = "fft c2c c128: not tested: fftw did not end\nfft r2c c128: wrong results in probe: fftw";
+    refused(r.instance, &o.problem, BP_REASON_BROKEN, "not tested: fftw did not end");
+    test_give_back(&o);
+    close_rows(&r);
+}
+
 static void test_other_precisions(void **state) {
     (void)state;
     rows r;
@@ -214,9 +232,9 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),        cmocka_unit_test(test_efforts),
-        cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),     cmocka_unit_test(test_other_precisions),
+        cmocka_unit_test(test_threads),  cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_efforts),  cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, count_blocks);
 }
