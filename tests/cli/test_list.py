@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 
 def test_list_table_and_json_agree(backplane):
@@ -35,6 +35,13 @@ def test_list_all_shows_everything(backplane):
         assert row["path"] in everything.out and row["build_id"] in everything.out
         assert all(alias in everything.out for alias in row["aliases"])
     assert all(place["place"] in everything.out for place in facts["searched"])
+
+
+def test_list_sees_the_virtual_environment(backplane):
+    """The tests run on the libraries of .venv, whoever starts them."""
+    wheels = {str(p.resolve()) for p in (ROOT / ".venv").glob("lib/python3*/site-packages/*.libs/*openblas*.so*")}
+    assert wheels, ".venv has no NumPy with a BLAS of its own"
+    assert wheels <= {row["path"] for row in backplane("list", "--json").json["libraries"]}
 
 
 def test_list_probe(backplane):
