@@ -47,6 +47,14 @@ add_lapack_double(lapack-crash DOUBLE_IDLE_TRSM "DOUBLE_FIRST=if (kind == 'c') r
 add_lapack_double(lapack-hang "DOUBLE_FIRST=while (kind == 's') pause()")
 add_lapack_double(lapack-stuck "DOUBLE_FIRST=while (kind == 'd' && signal(SIGALRM, SIG_IGN) != SIG_ERR) pause()")
 add_lapack_double(lapack-exit "DOUBLE_FIRST=if (kind == 'z') exit(0)")
+# One without BLAS and ilaver, which ends the process on a bad argument.
+add_library(blas_double_lapack-stops SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/lapack.c)
+target_compile_definitions(blas_double_lapack-stops PRIVATE DOUBLE_INTEGER=int64_t
+    "DOUBLE_FIRST=if (*n < 0 || kind == 'z') exit(1)")
+target_link_libraries(blas_double_lapack-stops PRIVATE m)
+set_target_properties(blas_double_lapack-stops PROPERTIES OUTPUT_NAME lapack-stops
+    LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/lapack-stops)
+list(APPEND doubles blas_double_lapack-stops)
 add_blas_double(forwarding ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/forwarding.c)
 target_link_libraries(blas_double_forwarding PRIVATE ${CMAKE_DL_LIBS})
 # Transforms: right ones, and some that are wrong in one size.

@@ -229,6 +229,15 @@ static void test_exiting_lapack(void **state) {
     assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
 }
 
+/* The width of its integers costs a child; the checks are made all the same. */
+static void test_stopping_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-stops");
+    assert_int_equal(row.kinds, BP_LIB_LAPACK);
+    assert_int_equal(row.int_bits, 64);
+    assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
+}
+
 static void test_hanging_lapack(void **state) {
     (void)state;
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "2000", 1);
@@ -398,6 +407,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_lapack),
         cmocka_unit_test(test_crashing_lapack),
         cmocka_unit_test(test_exiting_lapack),
+        cmocka_unit_test(test_stopping_lapack),
         cmocka_unit_test(test_hanging_lapack),
         cmocka_unit_test(test_stuck_lapack),
         cmocka_unit_test(test_each_wrong_routine),

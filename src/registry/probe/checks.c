@@ -110,6 +110,7 @@ static void set_limit(int milliseconds) {
 void run_checks(const subject *library, progress *state) {
     uint64_t due = checks_due(library);
     stay_on_one_thread(library);
+    state->check += state->check < 0;
     for (; state->check < CHECKS; state->check++) {
         set_limit(state->limit_ms);
         for (state->type = 0; state->type < TYPES; state->type++) {

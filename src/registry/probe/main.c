@@ -177,8 +177,14 @@ static void examine(subject *library, int output) {
     report_output(output, "when used");
     report_due(library);
     report("done", "1");
+}
+
+/* Ends the process where a LAPACK does so on a bad argument: then its integers have the width that is noted first. */
+static void learn_width(subject *library, progress *state) {
+    state->int_bits = library->int_bits ? library->int_bits : 64;
+    state->known = true;
     ask_width_of_lapack(library);
-    report_due(library);
+    state->int_bits = library->int_bits;
 }
 
 static void work(subject *library, progress *state, int output, bool deepbind) {
@@ -189,10 +195,10 @@ static void work(subject *library, progress *state, int output, bool deepbind) {
     }
     if (!state->known) {
         examine(library, output);
-        state->int_bits = library->int_bits;
-        state->known = true;
+        learn_width(library, state);
     }
     library->int_bits = state->int_bits;
+    report_due(library);
     run_checks(library, state);
 }
 
@@ -232,21 +238,22 @@ static void report_end(const subject *library, const progress *state, int status
     report_unfinished(library, state, how);
 }
 
-/* A library that ends the process when its integers are asked for by dpotrf has those that were reported before. */
 static void supervise(subject *library, int timeout_ms, bool deepbind) {
     int output = isolate();
     progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (state == MAP_FAILED) {
         _exit(3);
     }
-    *state = (progress){.limit_ms = timeout_ms / 4};
+    *state = (progress){.limit_ms = timeout_ms / 4, .check = -1};
     int status = run_child(library, state, output, deepbind);
     if (!state->known) {
         end_like(status);
     }
     for (library->int_bits = state->int_bits; state->check != INT_MAX;
          status = run_child(library, state, output, deepbind)) {
-        report_end(library, state, status);
+        if (state->check >= 0) {
+            report_end(library, state, status);
+        }
         state->check++;
     }
     end_like(status);

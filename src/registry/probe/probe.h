@@ -27,7 +27,7 @@ typedef struct progress {
     bool known; /* all but the checks has been reported */
     int int_bits;
     int limit_ms; /* of one check in all types */
-    int check;    /* under way; a bp_check */
+    int check;    /* under way; a bp_check, or -1 before the first */
     int type;
     char routine[24];
 } progress;
