@@ -10,6 +10,8 @@
 
 #include "backplane/status.h"
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,6 +35,32 @@ typedef enum bp_library_state {
 } bp_library_state;
 
 BP_API const char *bp_library_state_name(bp_library_state state);
+
+/* The one list of what the probe checks of a library besides its matrix products, in each element type: number, NAME,
+ * text. Matrices and signals are random, graded, huge, tiny, and with clustered eigenvalues. */
+/* clang-format off */
+#define BP_CHECK_MAP(X)                                                               \
+    X(0, LU, "lu")                    /* getrf, getrs, getri */                       \
+    X(1, CHOLESKY, "cholesky")        /* potrf, potrs, potri */                       \
+    X(2, QR, "qr")                    /* geqrf, orgqr or ungqr */                     \
+    X(3, EIGH, "eigh")                /* syevd or heevd */                            \
+    X(4, EIG, "eig")                  /* geev */                                      \
+    X(5, SVD, "svd")                  /* gesdd */                                     \
+    X(6, LSTSQ, "lstsq")              /* gels, gelsy, gelsd, gelss */                 \
+    X(7, TRIANGULAR, "triangular")    /* trsm */                                      \
+    X(8, C2C, "fft c2c")              /* sizes that are powers of two, odd, and prime */ \
+    X(9, R2C, "fft r2c")                                                              \
+    X(10, C2R, "fft c2r")
+/* clang-format on */
+
+typedef enum bp_check {
+#define X(number, name, text) BP_CHECK_##name = number,
+    BP_CHECK_MAP(X)
+#undef X
+} bp_check;
+
+/* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (of a transform its complex type). */
+#define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (unsigned)(check) + (unsigned)(dtype)-3u))
 
 /* One row. Every string is "" when unknown, never NULL, and lives until bp_reset(). */
 typedef struct bp_library_info {
@@ -59,7 +87,34 @@ typedef struct bp_library_info {
     const char *learned; /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
     double probe_ms;     /* time of the probe, 0 when it came from the store */
     const char *cblas_suffix; /* what follows cblas_dgemm in the symbol: "", "64_", "_64", ... */
+    uint64_t faulty;          /* BP_CHECK_BIT mask: checks that went wrong or did not end. Such problems are refused */
+    /* A line for each bit of `faulty`, lowest bit first: "eig f32: wrong results in probe: sgeev, ..." */
+    const char *faults;
+    const char *blas; /* of a LAPACK alone: id, or else path, of the library whose matrix products it calls */
 } bp_library_info;
+
+/* Why problems of this kind are refused: the part of the line that follows "eig f32: ", of *length characters; NULL
+ * where nothing is wrong. For providers. */
+static inline const char *bp_library_fault(const bp_library_info *library, bp_check check, unsigned dtype,
+                                           int *length) {
+    const char *line = library->faults;
+    uint64_t bit = BP_CHECK_BIT(check, dtype);
+    *length = 0;
+    if (!(library->faulty & bit)) {
+        return NULL;
+    }
+    for (uint64_t lower = library->faulty & (bit - 1); lower; lower &= lower - 1) {
+        while (*line && *line++ != '\n') {
+        }
+    }
+    while (*line && *line != '\n' && *line++ != ':') {
+    }
+    line += *line == ' ';
+    while (line[*length] && line[*length] != '\n') {
+        ++*length;
+    }
+    return line;
+}
 
 BP_API bp_status bp_library_count(int *count);
 

@@ -30,6 +30,10 @@ class Library(NamedTuple):
     threading: str
     learned: str
     """How each fact was learned."""
+    faults: str
+    """A line for each operation and type that the library is refused for, since the probe saw it go wrong: eig f32: ..."""
+    blas: str
+    """Of a LAPACK alone: the library whose matrix products it calls."""
     loaded: bool
 
 

@@ -22,12 +22,13 @@ static PyObject *offers(unsigned mask) {
 }
 
 static PyObject *library(const bp_library_info *row) {
-    return Py_BuildValue(
-        "{s:N, s:N, s:N, s:s, s:N, s:N, s:N, s:N, s:N, s:i, s:N, s:N, s:N}", "id", core_text(row->id), "family",
-        core_text(row->family), "offers", offers(row->kinds), "state", bp_library_state_name(row->state), "reason",
-        core_text(row->reason), "path", core_text(row->path), "soname", core_text(row->soname), "version",
-        core_text(row->version), "kernels", core_text(row->kernels), "int_bits", row->int_bits, "threading",
-        core_text(row->threading), "learned", core_text(row->learned), "loaded", PyBool_FromLong(row->loaded));
+    return Py_BuildValue("{s:N, s:N, s:N, s:s, s:N, s:N, s:N, s:N, s:N, s:i, s:N, s:N, s:N, s:N, s:N}", "id",
+                         core_text(row->id), "family", core_text(row->family), "offers", offers(row->kinds), "state",
+                         bp_library_state_name(row->state), "reason", core_text(row->reason), "path",
+                         core_text(row->path), "soname", core_text(row->soname), "version", core_text(row->version),
+                         "kernels", core_text(row->kernels), "int_bits", row->int_bits, "threading",
+                         core_text(row->threading), "learned", core_text(row->learned), "faults",
+                         core_text(row->faults), "blas", core_text(row->blas), "loaded", PyBool_FromLong(row->loaded));
 }
 
 PyObject *core_libraries(PyObject *module, PyObject *refresh) {

@@ -62,10 +62,29 @@ static void report_broken(doctor *d, const bp_library_info *row) {
     free(values);
 }
 
+/* Other libraries do what this one is not offered for, so that nothing is lost but its speed. */
+static void report_faults(doctor *d, const bp_library_info *row) {
+    char *lines = NULL;
+    for (const char *line = row->faults; *line; line += line[0] == '\n') {
+        char *part = cli_format("%.*s", (int)strcspn(line, "\n"), line);
+        lines = cli_join(lines, "; ", part);
+        free(part);
+        line += strcspn(line, "\n");
+    }
+    doctor_find(
+        d, SEVERITY_WARNING,
+        cli_format("install another version of it if programs call it directly; Backplane takes other libraries "
+                   "for these."),
+        "%s (%s) is not used for: %s", row->id, row->path, lines);
+    free(lines);
+}
+
 void doctor_broken(doctor *d) {
     for (int i = 0; i < d->row_count; i++) {
         const bp_library_info *row = &d->rows[i];
-        if (row->state == BP_LIBRARY_BROKEN) {
+        if (row->state == BP_LIBRARY_OK && row->faults[0]) {
+            report_faults(d, row);
+        } else if (row->state == BP_LIBRARY_BROKEN) {
             report_broken(d, row);
         } else if (row->state == BP_LIBRARY_UNTRUSTED) {
             doctor_find(d, SEVERITY_WARNING,

@@ -38,6 +38,24 @@ static cli_style state_style(bp_library_state state) {
     }
 }
 
+/* " (products by openblas; not for eig f32, eig c64: --all says why)" */
+static char *remark_of(const bp_library_info *row) {
+    char *topics = NULL;
+    for (const char *line = row->faults; *line; line += line[0] == '\n') {
+        char *topic = cli_format("%.*s", (int)strcspn(line, ":"), line);
+        topics = cli_join(topics, ", ", topic);
+        free(topic);
+        line += strcspn(line, "\n");
+    }
+    char *remark = !row->blas[0] && !topics
+                       ? cli_format("%s", "")
+                       : cli_format(" (%s%s%s%s%s%s)", row->blas[0] ? "products by " : "", row->blas,
+                                    row->blas[0] && topics ? "; " : "", topics ? "not for " : "", topics ? topics : "",
+                                    topics ? ": --all says why" : "");
+    free(topics);
+    return remark;
+}
+
 static void add_row(cli_table *table, const bp_library_info *row) {
     char *offers = kinds_text(row->kinds);
     /* That OpenMP runtimes have no one to ask is not news. */
@@ -49,9 +67,11 @@ static void add_row(cli_table *table, const bp_library_info *row) {
     cli_cell(table, CLI_PLAIN, "%s", known(row->threading));
     cli_cell(table, CLI_PLAIN, "%s", known(row->kernels));
     cli_cell(table, state_style(row->state), "%s", bp_library_state_name(row->state));
-    cli_cell(table, CLI_PLAIN, "%s%s%s", row->path[0] ? row->path : "(built in)", tell ? ": " : "",
-             tell ? row->reason : "");
+    char *remark = remark_of(row);
+    cli_cell(table, CLI_PLAIN, "%s%s%s%s", row->path[0] ? row->path : "(built in)", tell ? ": " : "",
+             tell ? row->reason : "", remark);
     free(offers);
+    free(remark);
 }
 
 /* One fact below its row, with --all. */
@@ -76,6 +96,8 @@ static void print_details(const bp_library_info *row) {
     detail("complex return", row->kinds & BP_LIB_BLAS ? row->complex_return : "");
     detail("f2c floats", row->f2c ? "yes" : "");
     detail("thread setter", row->thread_scope);
+    detail("products by", row->blas);
+    detail("not offered", row->faults);
     detail("learned", row->learned);
 }
 
@@ -102,6 +124,8 @@ static void library_json(const bp_library_info *row) {
     json_text("threading", row->threading);
     json_text("thread_scope", row->thread_scope);
     json_bool("loaded", row->loaded);
+    json_text("blas", row->blas);
+    json_list("faults", row->faults, '\n');
     json_text("learned", row->learned);
     json_number("probe_ms", row->probe_ms);
     json_close();

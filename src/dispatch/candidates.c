@@ -212,7 +212,7 @@ static bp_status no_driver(const char *id) {
     }
     return bp__fail(BP_E_UNSUPPORTED,
                     row->state == BP_LIBRARY_FACADE
-                        ? "library '%s' forwards to another one of the list, which has the threads"
+                        ? "library '%s' forwards to another one, which has the threads"
                         : "library '%s' is listed, but no provider drives it, so nothing sets or reads its threads",
                     row->id);
 }

@@ -1,6 +1,8 @@
 /* facts.c - small services for the facts of one file: clearing, setting, appending, reading from text. */
 #include "registry/facts.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void bp__facts_clear(bp__facts *facts) {
@@ -94,6 +96,41 @@ bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
     return true;
 }
 
+bool bp__check_topic(int bit, char *topic, size_t size) {
+    static const char *const names[] = {
+#define X(number, name, text) [number] = text,
+        BP_CHECK_MAP(X)
+#undef X
+    };
+    static const char *const types[] = {"f32", "f64", "c64", "c128"};
+    return bit / 4 < BP__COUNT(names) && snprintf(topic, size, "%s %s", names[bit / 4], types[bit % 4]) > 0;
+}
+
+const char *bp__topic_line(const char *lines, const char *topic, size_t *length) {
+    size_t head = strlen(topic);
+    for (const char *line = lines; *line;) {
+        *length = strcspn(line, "\n");
+        if (strncmp(line, topic, head) == 0 && strncmp(line + head, ": ", 2) == 0) {
+            return line;
+        }
+        line += *length;
+        line += *line == '\n';
+    }
+    return NULL;
+}
+
+uint64_t bp__faulty_checks(const char *faults) {
+    char topic[64];
+    uint64_t mask = 0;
+    size_t length;
+    for (int bit = 0; bit < 64 && *faults; bit++) {
+        if (bp__check_topic(bit, topic, sizeof topic) && bp__topic_line(faults, topic, &length)) {
+            mask |= UINT64_C(1) << bit;
+        }
+    }
+    return mask;
+}
+
 bp__file_key bp__file_key_of(const struct stat *facts) {
     return (bp__file_key){
         .device = (uint64_t)facts->st_dev,
@@ -107,4 +144,27 @@ bp__file_key bp__file_key_of(const struct stat *facts) {
 bool bp__file_key_equal(const bp__file_key *a, const bp__file_key *b) {
     return a->device == b->device && a->inode == b->inode && a->size == b->size && a->modified_ns == b->modified_ns &&
            a->changed_ns == b->changed_ns;
+}
+
+/* The text of a path's key; "" for no file. */
+static void print_key(const char *path, char text[160]) {
+    struct stat facts;
+    text[0] = 0;
+    if (*path && stat(path, &facts) == 0) {
+        bp__file_key key = bp__file_key_of(&facts);
+        snprintf(text, 160, "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64, key.device, key.inode, key.size,
+                 key.modified_ns, key.changed_ns);
+    }
+}
+
+bool bp__note_blas(bp__facts *facts) {
+    char key[160];
+    print_key(facts->blas, key);
+    return bp__facts_set(&facts->blas_key, key);
+}
+
+bool bp__blas_is_noted(const bp__facts *facts) {
+    char key[160];
+    print_key(facts->blas, key);
+    return strcmp(key, facts->blas_key) == 0;
 }

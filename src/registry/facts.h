@@ -45,7 +45,11 @@ typedef enum bp__outcome {
     X(INT, f2c)                                                                                                        \
     X(TEXT, thread_scope)                                                                                              \
     X(TEXT, runtimes) /* OpenMP and TBB runtimes that came with it, space-separated */                                 \
-    X(TEXT, probed)   /* how each of these facts was learned */
+    X(TEXT, probed)   /* how each of these facts was learned */                                                        \
+    X(TEXT, faults)   /* a line for each check that went wrong or did not end: "eig f32: ..." */                       \
+    X(TEXT, forwards) /* the file that it opens itself and passes its products on to */                                \
+    X(TEXT, blas)     /* of a LAPACK alone: the path by which the loader found its BLAS ... */                         \
+    X(TEXT, blas_key) /* ... and what stat said of it then */
 
 typedef struct bp__facts {
 #define BP__FIELD_TEXT const char *
@@ -72,6 +76,15 @@ bool bp__facts_learn_all(const char **slot, const char *list);
  * an older store can be read; false when the value is not one, or when out of memory. */
 bool bp__facts_parse(bp__facts *facts, const char *name, const char *value);
 
+/* The words that stand for a bit of BP_CHECK_BIT ("eig f32"); false when there is no such check. */
+bool bp__check_topic(int bit, char *topic, size_t size);
+
+/* The line that begins with a topic and ": "; NULL when there is none. */
+const char *bp__topic_line(const char *lines, const char *topic, size_t *length);
+
+/* The bits of the checks that bp__facts.faults has lines of. */
+uint64_t bp__faulty_checks(const char *faults);
+
 /* Identifies a file from its ELF facts. BP_OK with family "" when it is of no interest; BP_E_NO_MEMORY. */
 bp_status bp__identify(const bp__elf *elf, const char *path, bp__facts *facts);
 
@@ -84,6 +97,10 @@ typedef struct bp__file_key {
     int64_t changed_ns;
 } bp__file_key;
 bp__file_key bp__file_key_of(const struct stat *facts);
+/* Notes what lies where a LAPACK has found its BLAS; false when out of memory. Another file there is another library.
+ */
+bool bp__note_blas(bp__facts *facts);
+bool bp__blas_is_noted(const bp__facts *facts);
 bool bp__file_key_equal(const bp__file_key *a, const bp__file_key *b);
 
 #endif

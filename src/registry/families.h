@@ -24,11 +24,13 @@ typedef enum bp__answer {
     BP__ANSWER_MKL_BRANCH /* kernels: the numbered code branch, or the name of the kernel library that it has loaded */
 } bp__answer;
 
-#define BP__FAMILY_GPU 1u    /* runs on a GPU; only its version is asked */
-#define BP__FAMILY_LAYER 2u  /* a part of another library, no row of its own */
-#define BP__FAMILY_QUIET 4u  /* must not be called by a probe: it stays unopened */
-#define BP__FAMILY_NAMED 16u /* its files carry the version in their name; others only that of their interface */
-#define BP__FAMILY_HEAVY 8u  /* takes a second to open: probed only where it could also run */
+#define BP__FAMILY_GPU 1u       /* runs on a GPU; only its version is asked */
+#define BP__FAMILY_LAYER 2u     /* a part of another library, no row of its own */
+#define BP__FAMILY_QUIET 4u     /* must not be called by a probe: it stays unopened */
+#define BP__FAMILY_NAMED 16u    /* its files carry the version in their name; others only that of their interface */
+#define BP__FAMILY_HEAVY 8u     /* takes a second to open: probed only where it could also run */
+#define BP__FAMILY_FORWARDS 32u /* only passes calls on, to a library that is chosen when it is loaded */
+#define BP__FAMILY_PARTS 64u    /* opens files of its own that do the work */
 
 typedef struct bp__family {
     const char *name;

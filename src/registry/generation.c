@@ -74,7 +74,7 @@ static bool refine(bp__file *file) {
         const char *scope = strcmp(facts->threading, "serial") == 0 ? "none" : family->thread_scope;
         enough = enough && bp__facts_set(&facts->thread_scope, scope);
     }
-    return enough;
+    return enough && bp__note_blas(facts);
 }
 
 static bp_status probe_rows(bp__generation *generation) {
@@ -94,6 +94,12 @@ static bp_status probe_rows(bp__generation *generation) {
         status = refine(files[i]) ? BP_OK : bp__fail_memory(sizeof **files, "a library's facts");
     }
     bp__free(files);
+    for (int i = 0; i < generation->count && status == BP_OK; i++) {
+        bp__row *row = &generation->rows[i];
+        if (*row->file->facts.forwards && !row->target) {
+            row->target = bp__file_at(&generation->search, row->file->facts.forwards);
+        }
+    }
     return status;
 }
 

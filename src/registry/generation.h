@@ -32,6 +32,8 @@ void bp__generation_free(bp__generation *generation);
 /* The parts (relations.c): which files only stand for another one. */
 bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char **via);
 void bp__merge_copies(bp__search *search);
+/* The file of the list that a path leads to, or NULL. */
+bp__file *bp__file_at(bp__search *search, const char *path);
 
 /* Whether a GPU's driver is there (generation.c). */
 bool bp__has_gpu_driver(void);

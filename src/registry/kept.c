@@ -40,6 +40,8 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
         {a->thread_scope, b->thread_scope},
         {a->learned, b->learned},
         {a->cblas_suffix, b->cblas_suffix},
+        {a->faults, b->faults},
+        {a->blas, b->blas},
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         if (texts[i][0] != texts[i][1] && !bp__text_equal(texts[i][0], texts[i][1])) {
@@ -53,7 +55,7 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
  * loaded by now. */
 static bool same_row(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           same_texts(a, b);
+           a->faulty == b->faulty && same_texts(a, b);
 }
 
 static const bp_library_info *keep_row(const bp_library_info *info) {

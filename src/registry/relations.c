@@ -58,7 +58,7 @@ static bp__file *original(bp__file *file) {
     return file->same_as ? file->same_as : file;
 }
 
-static bp__file *file_at(bp__search *search, const char *path) {
+bp__file *bp__file_at(bp__search *search, const char *path) {
     struct stat facts;
     if (stat(path, &facts) != 0) {
         return NULL;
@@ -81,7 +81,7 @@ static bp__file *resolve(bp__search *search, const bp__file *file, const char *n
         int origin = bp__text_starts(part, "$ORIGIN") ? 7 : bp__text_starts(part, "${ORIGIN}") ? 9 : 0;
         int folder = origin && slash ? (int)(slash - file->path) : 0;
         int used = snprintf(path, sizeof path, "%.*s%.*s/%s", folder, file->path, length - origin, part + origin, name);
-        bp__file *found = used > 0 && (size_t)used < sizeof path ? file_at(search, path) : NULL;
+        bp__file *found = used > 0 && (size_t)used < sizeof path ? bp__file_at(search, path) : NULL;
         if (found) {
             return found;
         }

@@ -3,11 +3,12 @@
 #include "registry/child.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Facts that a report may set; all others are the parent's own. */
-static const char *const reported[] = {"version", "kernels",      "int_bits",  "complex_return",
-                                       "f2c",     "thread_scope", "threading", "runtimes"};
+static const char *const reported[] = {"version",      "kernels",   "int_bits", "complex_return", "f2c",
+                                       "thread_scope", "threading", "runtimes", "forwards",       "blas"};
 
 typedef struct summary {
     const char *step;
@@ -17,6 +18,8 @@ typedef struct summary {
     const char *end;       /* how the process ended, from the one that watched it */
     const char *unstarted; /* why there was none */
     bool done;
+    uint64_t due, passed; /* BP_CHECK_BIT masks */
+    bp__text faults;      /* the lines as they came */
 } summary;
 
 static bool take_line(bp__facts *facts, summary *all, const char *name, const char *value) {
@@ -42,6 +45,12 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         all->unstarted = value;
     } else if (strcmp(name, "done") == 0) {
         all->done = true;
+    } else if (strcmp(name, "due") == 0) {
+        all->due = strtoull(value, NULL, 16);
+    } else if (strcmp(name, "passed") == 0) {
+        all->passed |= strtoull(value, NULL, 16);
+    } else if (strcmp(name, "fault") == 0) {
+        bp__text_addf(&all->faults, "%s\n", value);
     }
     return true;
 }
@@ -67,8 +76,30 @@ static bool conclude(bp__facts *facts, const summary *all, const char *otherwise
     return bp__facts_set(&facts->reason, reason);
 }
 
-bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
-    summary all = {.step = "before it was loaded"};
+/* A line for each check that was due and has not passed, in the order of their bits. */
+static bool conclude_checks(bp__facts *facts, const summary *all, const char *otherwise) {
+    uint64_t open = all->due & ~all->passed;
+    bp__text lines = {0};
+    char topic[64];
+    for (int bit = 0; bit < 64 && facts->outcome == BP__OUTCOME_OK; bit++) {
+        if (!(open >> bit & 1) || !bp__check_topic(bit, topic, sizeof topic)) {
+            continue;
+        }
+        size_t length;
+        const char *told = bp__topic_line(bp__text_get(&all->faults), topic, &length);
+        bp__text_add(&lines, lines.length ? "\n" : "");
+        if (told) {
+            bp__text_add_n(&lines, told, length);
+        } else {
+            bp__text_addf(&lines, "%s: not tested: the probe %s before", topic, all->end ? all->end : otherwise);
+        }
+    }
+    bool enough = !lines.failed && !all->faults.failed && bp__facts_set(&facts->faults, bp__text_get(&lines));
+    bp__text_free(&lines);
+    return enough;
+}
+
+static bool take_lines(bp__facts *facts, summary *all, char *report) {
     for (char *line = report; *line;) {
         char *end = line + strcspn(line, "\n");
         if (*end == 0) {
@@ -78,11 +109,19 @@ bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise
         char *equals = strchr(line, '=');
         if (equals) {
             *equals = 0;
-            if (strlen(equals + 1) < 4096 && !take_line(facts, &all, line, equals + 1)) {
+            if (strlen(equals + 1) < 4096 && !take_line(facts, all, line, equals + 1)) {
                 return false;
             }
         }
         line = end + 1;
     }
-    return conclude(facts, &all, otherwise);
+    return true;
+}
+
+bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
+    summary all = {.step = "before it was loaded"};
+    bool enough =
+        take_lines(facts, &all, report) && conclude(facts, &all, otherwise) && conclude_checks(facts, &all, otherwise);
+    bp__text_free(&all.faults);
+    return enough;
 }

@@ -19,9 +19,19 @@ static bool set_state(bp__row *row, bp_library_state state, const char *reason) 
     return bp__facts_set(&row->reason, reason);
 }
 
+/* Some pass their calls on to a library that is none of the list. */
+static bool is_facade(const bp__row *row) {
+    return row->target || *row->file->facts.forwards || (row->file->facts.flags & BP__FAMILY_FORWARDS);
+}
+
 static bool set_facade(bp__row *row) {
     char reason[4096];
-    if (*row->via) {
+    if (*row->file->facts.forwards) {
+        snprintf(reason, sizeof reason, "passes its products on to %s, which it opens itself",
+                 row->file->facts.forwards);
+    } else if (row->file->facts.flags & BP__FAMILY_FORWARDS) {
+        snprintf(reason, sizeof reason, "passes its calls on to a library that is chosen when it is loaded");
+    } else if (*row->via) {
         snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", row->via, row->target->path);
     } else {
         snprintf(reason, sizeof reason,
@@ -39,7 +49,7 @@ static bool decide_state(bp__row *row) {
     if (file->trust != BP_OK) {
         return set_state(row, BP_LIBRARY_UNTRUSTED, file->trust_reason);
     }
-    if (row->target) {
+    if (is_facade(row)) {
         return set_facade(row);
     }
     switch ((bp__outcome)facts->outcome) {
@@ -98,7 +108,7 @@ static int compare_rows(const void *left, const void *right) {
     const bp__row *a = left, *b = right;
     const int keys[][2] = {
         {group_of(a), group_of(b)},
-        {a->target != NULL, b->target != NULL},
+        {is_facade(a), is_facade(b)},
         {a->rank, b->rank},
         {state_rank(a), state_rank(b)},
         {(int)a->file->facts.int_bits, (int)b->file->facts.int_bits},
@@ -191,6 +201,9 @@ static bool fill_info(const bp__row *row, bp_library_info *info) {
         .loaded = file->loaded,
         .probe_ms = facts->probe_ms,
         .cblas_suffix = facts->cblas_suffix,
+        .faulty = bp__faulty_checks(facts->faults),
+        .faults = facts->faults,
+        .blas = facts->blas,
     };
     if (!bp__facts_learn_all(&learned, facts->probed)) {
         return false;
@@ -208,6 +221,29 @@ static void borrow(bp_library_info *facade, const bp__facts *target) {
     facade->threading = target->threading;
     facade->thread_scope = target->thread_scope;
     facade->complex_return = *target->complex_return ? target->complex_return : "unknown";
+}
+
+/* A LAPACK alone runs on the threads and kernels of its BLAS. */
+static bool show_blas(bp__generation *generation, bp_library_info *info) {
+    const bp__file *file = *info->blas ? bp__file_at(&generation->search, info->blas) : NULL;
+    for (int i = 0; i < generation->count && file; i++) {
+        const bp__row *row = &generation->rows[i];
+        file = row->file == file && row->target ? row->target : file;
+    }
+    for (int i = 0; i < generation->count && file; i++) {
+        if (generation->rows[i].file == file) {
+            const bp__facts *facts = &file->facts;
+            info->blas = generation->infos[i].id;
+            info->kernels = facts->kernels;
+            info->threading = *facts->threading ? facts->threading : "unknown";
+            info->thread_scope = *facts->thread_scope ? facts->thread_scope : "unknown";
+            return bp__facts_learn(&info->learned, "threading", "that of its BLAS");
+        }
+    }
+    if (*info->blas) {
+        info->threading = info->thread_scope = "unknown";
+    }
+    return true;
 }
 
 static void fill_native(bp_library_info *info) {
@@ -233,6 +269,8 @@ static void fill_native(bp_library_info *info) {
         .loaded = 1,
         .learned = "built in",
         .cblas_suffix = "",
+        .faults = "",
+        .blas = "",
     };
 }
 
@@ -273,6 +311,11 @@ bp_status bp__rows_finish(bp__generation *generation) {
         }
         if (row->target) {
             borrow(&generation->infos[i], &row->target->facts);
+        }
+    }
+    for (int i = 0; i < generation->count; i++) {
+        if (!show_blas(generation, &generation->infos[i])) {
+            return bp__fail_memory(room, "the library list");
         }
     }
     fill_native(&generation->infos[generation->count]);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { MOST_BYTES = 4 << 20 };
-static const char first_line[] = "backplane-libraries 1\n";
+static const char first_line[] = "backplane-libraries 2\n", any_format[] = "backplane-libraries ";
 
 struct bp__store_entry {
     const char *path;
@@ -82,6 +82,9 @@ static int count_entries(const char *text) {
 
 bp_status bp__store_parse(bp__store *store, char *text) {
     size_t head = sizeof first_line - 1;
+    if (strncmp(text, first_line, head) != 0 && bp__text_starts(text, any_format)) {
+        return BP_OK; /* of another version, whose facts are others */
+    }
     if (strncmp(text, first_line, head) != 0) {
         return bp__fail(BP_E_FORMAT, "the stored probe results begin with another line than '%.*s'", (int)head - 1,
                         first_line);
@@ -159,6 +162,9 @@ bp_status bp__store_get(const bp__store *store, bp__file *file) {
     }
     if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != store->loader) {
         return BP_OK; /* another library may have come that was missing then */
+    }
+    if (!bp__blas_is_noted(&facts)) {
+        return BP_OK; /* it was checked on another BLAS */
     }
     if (!bp__build_id_matches(file->path, facts.family, facts.build_id)) {
         return BP_OK;

@@ -5,6 +5,8 @@
 
 bp_library_info test_row(const char *family, const char *threading) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
+                             .faults = "",
+                             .blas = "",
                              .id = family,
                              .family = family,
                              .kinds = BP_LIB_BLAS | BP_LIB_CBLAS,

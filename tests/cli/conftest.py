@@ -60,6 +60,7 @@ def probe_cache(tmp_path_factory):
 def environment(tmp_path, probe_cache):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache))
+    kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # whoever starts the tests: its libraries are tested like the system's
     return kept
 
 

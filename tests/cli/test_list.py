@@ -2,6 +2,8 @@
 
 import pytest
 
+from conftest import BUILD, ROOT
+
 
 def test_list_table_and_json_agree(backplane):
     text, facts = backplane("list"), backplane("list", "--json")
@@ -35,6 +37,13 @@ def test_list_all_shows_everything(backplane):
     assert all(place["place"] in everything.out for place in facts["searched"])
 
 
+def test_list_sees_the_virtual_environment(backplane):
+    """The tests run on the libraries of .venv, whoever starts them."""
+    wheels = {str(p.resolve()) for p in (ROOT / ".venv").glob("lib/python3*/site-packages/*.libs/*openblas*.so*")}
+    assert wheels, ".venv has no NumPy with a BLAS of its own"
+    assert wheels <= {row["path"] for row in backplane("list", "--json").json["libraries"]}
+
+
 def test_list_probe(backplane):
     assert backplane("list", "--probe", "--json").json["libraries"]
 
@@ -47,6 +56,49 @@ def test_list_without_any_library(backplane):
     done = backplane("list", "--json", env={"BACKPLANE_REGISTRY_SYSTEM": "false"})
     assert done.code == 0
     assert [row["id"] for row in done.json["libraries"] if "blas" in row["kinds"]] in ([], ["native"])
+
+
+DOUBLES = BUILD / "tests" / "registry-doubles"
+
+
+def only(folder, **more):
+    """The variables under which a folder of test doubles is all that there is."""
+    path = ":".join(str(DOUBLES / name) for name in folder.split(":"))
+    return {"BACKPLANE_REGISTRY_SYSTEM": "false", "BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_LIBRARY_PATH": path, **more}
+
+
+def test_a_wrong_routine_is_shown_and_refused(backplane):
+    """A LAPACK whose dpotrf computes nothing: seen in list, doctor and explain, and never chosen for that."""
+    env = only("lapack-wrong")
+    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"])
+    sentence = "wrong results in probe: dpotrf, random matrix: the product of the factors is another matrix"
+    assert row["state"] == "ok" and row["faults"] == ["cholesky f64: " + sentence]
+    assert "(not for cholesky f64: --all says why)" in backplane("list", env=env).out
+    assert sentence in " ".join(backplane("list", "--all", env=env).out.split())
+    found = [f for f in backplane("doctor", "--json", env=env).json["findings"] if sentence in f["finding"]]
+    assert len(found) == 1 and found[0]["severity"] == "warning"
+    wide = backplane("explain", "cholesky", "f64", "8x8", env=env)
+    narrow = backplane("explain", "cholesky", "f32", "8x8", env=env)
+    assert f"refused: {sentence}" in wide.out and "+ blas " not in wide.out and "* blas " not in wide.out
+    assert sentence not in narrow.out and "blas               lapack     potrf" in narrow.out
+
+
+def test_a_library_that_passes_calls_on_is_never_chosen(backplane):
+    env = only("dropin:plain")
+    rows = {r["id"]: r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"]}
+    assert rows["blas"]["state"] == "ok" and rows["blas-libdropin"]["state"] == "facade"
+    assert "libdropin" not in backplane("explain", "matmul", "f32", "64x64", "64x64", env=env).out
+    assert "libdropin" not in backplane("list", env=env).out
+    for name in ("flexiblas", "trampoline"):
+        rows = [r for r in backplane("list", "--json", env=only(name)).json["libraries"] if r["path"]]
+        assert [r["state"] for r in rows] == ["facade"]
+
+
+def test_a_lapack_alone_names_its_blas(backplane):
+    env = only("openmp")
+    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"].endswith("/libalone.so"))
+    assert row["blas"] == "blas" and row["threading"] == "libgomp"
+    assert "libalone.so (products by blas" in backplane("list", env=env).out
 
 
 # ---- doctor ----

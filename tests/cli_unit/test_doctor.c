@@ -146,6 +146,8 @@ static void dangling(void **state) {
 
 static bp_library_info row_of(const char *id, const char *family, const char *threading, bp_library_state state) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
+                             .faults = "",
+                             .blas = "",
                              .id = id,
                              .family = family,
                              .kinds = BP_LIB_BLAS,

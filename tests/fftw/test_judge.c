@@ -7,8 +7,13 @@
 #include <string.h>
 
 static bp_library_info row_of(const char *id, const char *path, const char *threading) {
-    return (bp_library_info){
-        .struct_size = sizeof(bp_library_info), .id = id, .path = path, .threading = threading, .family = "fftw"};
+    return (bp_library_info){.faults = "",
+                             .blas = "",
+                             .struct_size = sizeof(bp_library_info),
+                             .id = id,
+                             .path = path,
+                             .threading = threading,
+                             .family = "fftw"};
 }
 
 typedef struct rows {
@@ -66,6 +71,24 @@ static void test_refusals(void **state) {
         *around[i] = 1;
         refused(r.instance, &other, BP_REASON_OTHER, "plain");
     }
+    test_give_back(&o);
+    close_rows(&r);
+}
+
+/* What the probe has found wrong is refused: one kind of transform. */
+static void test_faults(void **state) {
+    (void)state;
+    rows r;
+    open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
+    test_transform t = {.n = {16}};
+    test_operands o;
+    test_make(&o, &t);
+    r.library.faulty = BP_CHECK_BIT(BP_CHECK_R2C, BP_C128);
+    r.library.faults = "fft r2c c128: wrong results in probe: fftw";
+    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    r.library.faulty |= BP_CHECK_BIT(BP_CHECK_C2C, BP_C128);
+    r.library.faults = "fft c2c c128: not tested: fftw did not end\nfft r2c c128: wrong results in probe: fftw";
+    refused(r.instance, &o.problem, BP_REASON_BROKEN, "not tested: fftw did not end");
     test_give_back(&o);
     close_rows(&r);
 }
@@ -206,9 +229,9 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),        cmocka_unit_test(test_efforts),
-        cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),     cmocka_unit_test(test_other_precisions),
+        cmocka_unit_test(test_threads),  cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_efforts),  cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, count_blocks);
 }

@@ -469,6 +469,8 @@ void *test_open_double(int bits) {
     static bp_host host;
     void *instance = NULL;
     row = (bp_library_info){.struct_size = sizeof row,
+                            .faults = "",
+                            .blas = "",
                             .id = "double",
                             .family = "openblas",
                             .kinds = BP_LIB_BLAS, /* there is no file whose xerbla could be led elsewhere */

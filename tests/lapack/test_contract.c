@@ -2,6 +2,8 @@
  * fail, what is refused and why, and the same bits again. */
 #include "lapack/support_lapack.h"
 
+#include "dispatch/internal.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +289,8 @@ static void test_pivots(void **state) {
 
 static bp_library_info fake_row(const char *family_name, int bits) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
+                             .faults = "",
+                             .blas = "",
                              .id = "fake",
                              .family = family_name,
                              .kinds = BP_LIB_BLAS | BP_LIB_LAPACK,
@@ -342,6 +346,53 @@ static void test_verdicts(void **state) {
     drop_family(&f);
 }
 
+/* What the probe has found wrong is refused, with its sentence: one type of the operations that call the routines. */
+static void test_faults_are_refused(void **state) {
+    (void)state;
+    family f = make_family(BP_F64), single = make_family(BP_F32);
+    test_call call = {.op = BP_OP_INV, .operand = {&f.a, &f.x, &f.info}};
+    bp_problem problem = test_problem(&call), other;
+    bp_library_info row = fake_row("openblas", 32);
+    bp_verdict verdict;
+    row.faulty = BP_CHECK_BIT(BP_CHECK_LU, BP_F64) | BP_CHECK_BIT(BP_CHECK_EIG, BP_F32);
+    row.faults = "lu f64: not tested: dgetrf did not end\neig f32: wrong results in probe: sgeev";
+    assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_BROKEN);
+    assert_string_equal(verdict.text, "not tested: dgetrf did not end");
+    other = problem;
+    other.op = BP_OP_DET; /* calls getrf too */
+    assert_int_equal(judge(&row, &other, &verdict), BP_REASON_BROKEN);
+    other.op = BP_OP_QR;
+    other.of.linalg.mode = BP_QR_REDUCED;
+    assert_int_equal(judge(&row, &other, &verdict), BP_REASON_ACCEPTED);
+    call.operand[0] = &single.a;
+    call.operand[1] = &single.x;
+    call.operand[2] = &single.info;
+    problem = test_problem(&call);
+    assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_ACCEPTED);
+    problem.op = BP_OP_EIG;
+    assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_BROKEN);
+    assert_string_equal(verdict.text, "wrong results in probe: sgeev");
+    drop_family(&f);
+    drop_family(&single);
+}
+
+/* A LAPACK alone says whose products it calls. */
+static void test_blas_below_is_named(void **state) {
+    (void)state;
+    family f = make_family(BP_F64);
+    test_call call = {.op = BP_OP_INV, .operand = {&f.a, &f.x, &f.info}};
+    bp_problem problem = test_problem(&call);
+    bp_library_info row = fake_row("netlib", 32);
+    bp_verdict verdict;
+    row.kinds = BP_LIB_LAPACK;
+    row.blas = "openblas";
+    problem.policy.threads = bp__host()->machine.usable_cpus;
+    assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_ACCEPTED);
+    assert_string_equal(verdict.text,
+                        "calls the products of openblas; its count of threads can neither be set nor read");
+    drop_family(&f);
+}
+
 /* ---- The same bits ---- */
 
 static void check_bits(void *instance, const bp_library_info *row) {
@@ -377,8 +428,14 @@ static void test_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_non_finite), cmocka_unit_test(test_search), cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_shared),     cmocka_unit_test(test_pivots), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_non_finite),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_pivots),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_faults_are_refused),
+        cmocka_unit_test(test_blas_below_is_named),
         cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,9 @@ MAY_INCLUDE = {
     "dispatch": ["base", "settings", "tensor", "machine", "registry", "einsum"],
     "ops": ["base", "settings", "tensor", "machine", "registry", "einsum", "dispatch"],
 }
+# The probe helper tries what providers call: it shares their lists of a foreign library's functions.
+PROBE = "src/registry/probe/"
+LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h")
 # Providers never include each other; what several of them share is a room of its own below these.
 SHARED_BY_PROVIDERS = {
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
@@ -56,6 +59,8 @@ def wrong(path, quoted, name):
         own = beside or name.startswith(folder + "/") or (room == "provider" and f"/{name}".startswith(f"/{folder}"))
         shared = room == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
         return None if own or shared else "only the public headers and its own are for it"
+    if path.as_posix().startswith(PROBE) and name in LISTS_OF_FUNCTIONS:
+        return None
     target = name.split("/")[0] if "/" in name else room
     if target == room or target in MAY_INCLUDE[room]:
         return None

@@ -147,16 +147,24 @@ static void *symbol_of_double(void *handle, const char *name) {
 }
 
 void *test_open_dfti(void) {
+    return test_open_faulty_dfti(0, "");
+}
+
+void *test_open_faulty_dfti(uint64_t faulty, const char *faults) {
     static bp_host host;
-    static bp_library_info row = {.struct_size = sizeof row,
-                                  .id = "mkl",
-                                  .family = "mkl",
-                                  .kinds = BP_LIB_FFT,
-                                  .path = "/lib/libmkl_rt.so",
-                                  .threading = "libiomp5",
-                                  .kernels = "avx2",
-                                  .int_bits = 32};
+    static bp_library_info row;
+    static const bp_library_info all = {.struct_size = sizeof all,
+                                        .id = "mkl",
+                                        .family = "mkl",
+                                        .kinds = BP_LIB_FFT,
+                                        .path = "/lib/libmkl_rt.so",
+                                        .threading = "libiomp5",
+                                        .kernels = "avx2",
+                                        .int_bits = 32};
     void *instance = NULL;
+    row = all;
+    row.faulty = faulty;
+    row.faults = faults;
     host = *bp__host();
     host.open_library = open_double;
     host.symbol = symbol_of_double;

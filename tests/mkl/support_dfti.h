@@ -42,6 +42,8 @@ extern test_dfti dfti;
 
 /* An instance of the provider on the double, which forgets all that it kept. */
 void *test_open_dfti(void);
+/* The same library after a probe that has found it wrong, see bp_library_info. */
+void *test_open_faulty_dfti(uint64_t faulty, const char *faults);
 /* The sentence that goes with an error. */
 char *test_dfti_words(long error);
 /* The name of function `number`; NULL past the last that the provider cannot do without. */

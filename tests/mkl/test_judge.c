@@ -52,6 +52,17 @@ static void test_refusals(void **state) {
     bp_provider_mkl.close(instance);
 }
 
+/* What the probe has found wrong is refused: one kind of transform. */
+static void test_faults(void **state) {
+    (void)state;
+    bp_problem problem = plain();
+    void *instance = test_open_faulty_dfti(BP_CHECK_BIT(BP_CHECK_C2C, BP_C64), "fft c2c c64: wrong results");
+    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+    problem.dtype = BP_C64;
+    refused(instance, &problem, BP_REASON_BROKEN, "wrong results");
+    bp_provider_mkl.close(instance);
+}
+
 static void test_notes(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -108,7 +119,8 @@ static void test_errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_notes),
-                                       cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_notes), cmocka_unit_test(test_missing_symbols),
+                                       cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

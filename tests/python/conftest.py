@@ -21,6 +21,7 @@ FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", 
 for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
     del os.environ[variable]
 scratch = tempfile.TemporaryDirectory()
+os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # whoever starts the tests: its libraries are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name
 os.environ["BACKPLANE_CACHE_DIR"] = str(BUILD / "test-cache")
 os.environ["PYTHONPATH"] = str(PACKAGES)

@@ -36,6 +36,49 @@ add_blas_double(crash-in-call ${narrow} ${both} "DOUBLE_CALL=raise(SIGSEGV)")
 add_blas_double(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/marked.c)
 add_blas_double(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/blis.c)
 
+# LAPACKs: a right one; those that crash, hang or end the process in a routine of one type; one that passes all but one
+# routine on to a real library.
+function(add_lapack_double name)
+    add_blas_double(${name} ${narrow} ${both} ${ARGN} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/lapack.c)
+    target_link_libraries(blas_double_${name} PRIVATE m)
+    target_compile_options(blas_double_${name} PRIVATE -Wno-float-conversion)
+    set(doubles ${doubles} PARENT_SCOPE)
+endfunction()
+add_lapack_double(lapack)
+add_lapack_double(lapack-wrong "DOUBLE_FIRST=if (kind == 'd') return")
+add_lapack_double(lapack-crash DOUBLE_IDLE_TRSM "DOUBLE_FIRST=if (kind == 'c') raise(SIGSEGV)")
+add_lapack_double(lapack-hang "DOUBLE_FIRST=while (kind == 's') pause()")
+add_lapack_double(lapack-stuck "DOUBLE_FIRST=while (kind == 'd' && signal(SIGALRM, SIG_IGN) != SIG_ERR) pause()")
+add_lapack_double(lapack-exit "DOUBLE_FIRST=if (kind == 'z') exit(0)")
+# One without BLAS and ilaver, which ends the process on a bad argument.
+add_library(blas_double_lapack-stops SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/lapack.c)
+target_compile_definitions(blas_double_lapack-stops PRIVATE DOUBLE_INTEGER=int64_t
+    "DOUBLE_FIRST=if (*n < 0 || kind == 'z') exit(1)")
+target_link_libraries(blas_double_lapack-stops PRIVATE m)
+set_target_properties(blas_double_lapack-stops PROPERTIES OUTPUT_NAME lapack-stops
+    LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/lapack-stops)
+list(APPEND doubles blas_double_lapack-stops)
+add_blas_double(forwarding ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/forwarding.c)
+target_link_libraries(blas_double_forwarding PRIVATE ${CMAKE_DL_LIBS})
+# Transforms: right ones, and some that are wrong in one size.
+function(add_fftw_double name size)
+    add_library(blas_double_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/fftw.c)
+    target_compile_definitions(blas_double_${name} PRIVATE DOUBLE_WRONG_SIZE=${size})
+    target_link_libraries(blas_double_${name} PRIVATE m)
+    set_target_properties(blas_double_${name} PROPERTIES OUTPUT_NAME ${name}
+        LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/${name})
+    set(doubles ${doubles} blas_double_${name} PARENT_SCOPE)
+endfunction()
+add_fftw_double(fftw -1)
+add_fftw_double(fftw-wrong 97)
+# Libraries that pass their calls on.
+add_library(blas_double_dropin SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/dropin.c)
+target_link_libraries(blas_double_dropin PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(blas_double_dropin PROPERTIES OUTPUT_NAME dropin LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/dropin)
+add_blas_double(flexiblas ${narrow} ${both} DOUBLE_FLEXIBLAS ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/named.c)
+add_blas_double(trampoline ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/doubles/named.c)
+list(APPEND doubles blas_double_dropin)
+
 # A facade and the library that it forwards to, side by side as distributions have them.
 add_library(blas_double_forward SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/forward.c)
 target_link_libraries(blas_double_forward PRIVATE blas_double_marked)
@@ -53,6 +96,12 @@ add_runtime_double(omp DOUBLE_LIBOMP)
 add_blas_double(openmp ${narrow} ${both})
 target_link_libraries(blas_double_openmp PRIVATE -Wl,--no-as-needed blas_double_gomp)
 set_target_properties(blas_double_openmp PROPERTIES BUILD_RPATH "$ORIGIN")
+# A LAPACK on that library.
+add_library(blas_double_alone SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/alone.c)
+target_link_libraries(blas_double_alone PRIVATE blas_double_openmp)
+set_target_properties(blas_double_alone PROPERTIES OUTPUT_NAME alone BUILD_RPATH "$ORIGIN"
+    LIBRARY_OUTPUT_DIRECTORY ${doubles_folder}/openmp)
+list(APPEND doubles blas_double_alone)
 # A library that counts on another one which nobody has.
 add_library(blas_double_orphan SHARED ${CMAKE_CURRENT_LIST_DIR}/doubles/forward.c)
 target_link_options(blas_double_orphan PRIVATE -Wl,--unresolved-symbols=ignore-all)

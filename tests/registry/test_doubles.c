@@ -176,6 +176,208 @@ static void test_blis_is_initialised_before_it_is_asked(void **state) {
     assert_string_equal(row.kernels, "generic");
 }
 
+/* ---- Libraries whose products are right, and something else is not ---- */
+
+static void test_right_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack");
+    assert_int_equal(row.kinds, BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK);
+    assert_string_equal(row.faults, "");
+    assert_true(row.faulty == 0);
+    assert_string_equal(row.blas, "");
+}
+
+/* Wrong in one type of one family: nothing else is lost. */
+static void test_wrong_lapack(void **state) {
+    (void)state;
+    int length;
+    bp_library_info row = probe_good("lapack-wrong");
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64));
+    assert_string_equal(row.faults, "cholesky f64: wrong results in probe: dpotrf, random matrix: the product of the "
+                                    "factors is another matrix");
+    const char *fault = bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_F64, &length);
+    assert_string_equal(fault, row.faults + strlen("cholesky f64: "));
+    assert_int_equal(length, strlen(fault));
+    assert_null(bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_F32, &length));
+    assert_null(bp_library_fault(&row, BP_CHECK_LU, BP_F64, &length));
+}
+
+/* What passed before the crash has passed, and later families are checked in another child. */
+static void test_crashing_lapack(void **state) {
+    (void)state;
+    int length;
+    bp_library_info row = probe_good("lapack-crash");
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128) |
+                               BP_CHECK_BIT(BP_CHECK_TRIANGULAR, BP_F32)));
+    const char *const expected = "cholesky c64: not tested: cpotrf ended the probe with SIGSEGV\n"
+                                 "cholesky c128: not tested: cpotrf ended the probe with SIGSEGV\n"
+                                 "triangular f32: wrong results in probe: strsm, random matrix: the solutions do not "
+                                 "solve the equations";
+    assert_string_equal(row.faults, expected);
+    const char *fault = bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_C128, &length);
+    assert_int_equal(length, strlen("not tested: cpotrf ended the probe with SIGSEGV"));
+    assert_memory_equal(fault, "not tested: cpotrf ended the probe with SIGSEGV\n",
+                        strlen("not tested: cpotrf ended the probe with SIGSEGV\n"));
+    fault = bp_library_fault(&row, BP_CHECK_TRIANGULAR, BP_F32, &length);
+    assert_non_null(fault);
+    assert_memory_equal(fault, "wrong results in probe: strsm", 29);
+}
+
+static void test_exiting_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-exit");
+    assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
+}
+
+/* The width of its integers costs a child; the checks are made all the same. */
+static void test_stopping_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-stops");
+    assert_int_equal(row.kinds, BP_LIB_LAPACK);
+    assert_int_equal(row.int_bits, 64);
+    assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
+}
+
+static void test_hanging_lapack(void **state) {
+    (void)state;
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "2000", 1);
+    bp_library_info row = probe_good("lapack-hang");
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    assert_non_null(strstr(row.faults, "cholesky f32: not tested: spotrf did not end within 500 ms\n"));
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F32) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64) |
+                               BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128)));
+}
+
+/* Beyond its own limit too: what is left when the probe's time is up was not tested, and all that passed has passed. */
+static void test_stuck_lapack(void **state) {
+    (void)state;
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1500", 1);
+    bp_library_info row = probe_good("lapack-stuck");
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    assert_null(strstr(row.faults, "lu f32"));
+    assert_null(strstr(row.faults, "cholesky f32"));
+    assert_non_null(strstr(row.faults, "cholesky f64: not tested: the probe hung before\n"));
+    assert_non_null(strstr(row.faults, "eigh f32: not tested: the probe hung before\n"));
+}
+
+/* A LAPACK of the machine that is right in all that is checked. */
+static bool find_lapack(char path[4096]) {
+    bp_library_info row = {.struct_size = sizeof row};
+    int count = 0;
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "true", 1);
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int i = 0; i < count && bp_library_at(i, &row) == BP_OK; i++) {
+        if (row.state == BP_LIBRARY_OK && row.kinds & BP_LIB_LAPACK && row.int_bits == 32 && !*row.prefix &&
+            strcmp(row.suffix, "_") == 0 && strcmp(row.family, "mkl") != 0 && row.faulty == 0) {
+            snprintf(path, 4096, "%s", row.path);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each routine that is called for users, wrong in one number. */
+static void test_each_wrong_routine(void **state) {
+    (void)state;
+    static const struct {
+        const char *stem;
+        bp_check check;
+    } routines[] = {
+        {"getrf", BP_CHECK_LU},        {"getri", BP_CHECK_LU},       {"getrs", BP_CHECK_LU},
+        {"potrf", BP_CHECK_CHOLESKY},  {"potrs", BP_CHECK_CHOLESKY}, {"potri", BP_CHECK_CHOLESKY},
+        {"trsm", BP_CHECK_TRIANGULAR}, {"geqrf", BP_CHECK_QR},       {"geev", BP_CHECK_EIG},
+        {"gesdd", BP_CHECK_SVD},       {"gels", BP_CHECK_LSTSQ},     {"gelsy", BP_CHECK_LSTSQ},
+        {"gelsd", BP_CHECK_LSTSQ},     {"gelss", BP_CHECK_LSTSQ},
+    };
+    char path[4096];
+    if (!find_lapack(path)) {
+        print_message("no LAPACK on this machine: wrong routines of a real one were not tried\n");
+        skip();
+    }
+    setenv("DOUBLE_REAL", path, 1);
+    setenv("DOUBLE_WRONG", "", 1);
+    assert_string_equal(probe_good("forwarding").faults, "");
+    for (int i = 0; i < BP__COUNT(routines); i++) {
+        setenv("DOUBLE_WRONG", routines[i].stem, 1);
+        bp_library_info row = probe_good("forwarding");
+        if (row.faulty != UINT64_C(15) << 4 * routines[i].check) {
+            fail_msg("wrong %s: %s", routines[i].stem, row.faults);
+        }
+        assert_non_null(strstr(row.faults, routines[i].stem));
+    }
+    unsetenv("DOUBLE_REAL");
+    unsetenv("DOUBLE_WRONG");
+}
+
+static void test_wrong_transforms(void **state) {
+    (void)state;
+    restart(DOUBLES "/fftw", NULL);
+    bp_library_info row = only_row();
+    assert_string_equal(row.family, "fftw");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.faults, "");
+    restart(DOUBLES "/fftw-wrong", NULL);
+    row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
+    assert_string_equal(row.faults, "fft r2c c64: wrong results in probe: fftwf, random signal: forward transform of "
+                                    "97 elements");
+}
+
+/* ---- Libraries that pass their calls on ---- */
+
+static void test_dropin(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(DOUBLES "/dropin", NULL);
+    row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_FACADE);
+    assert_non_null(strstr(row.reason, "passes its products on to /"));
+    assert_non_null(strstr(row.reason, "/plain/libplain.so, which it opens itself"));
+    restart(DOUBLES "/dropin:" DOUBLES "/plain", NULL);
+    assert_int_equal(bp_library_at(0, &row), BP_OK);
+    assert_string_equal(row.id, "blas");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_int_equal(bp_library_at(1, &row), BP_OK);
+    assert_string_equal(row.id, "blas-libdropin");
+    assert_int_equal(row.state, BP_LIBRARY_FACADE);
+}
+
+static void test_chosen_when_loaded(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"flexiblas", "flexiblas"}, {"trampoline", "libblastrampoline"}};
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", DOUBLES, names[i][0]);
+        restart(path, NULL);
+        bp_library_info row = only_row();
+        assert_string_equal(row.family, names[i][1]);
+        assert_string_equal(row.version, i == 0 ? "3.4.5" : "");
+        assert_int_equal(row.state, BP_LIBRARY_FACADE);
+        assert_string_equal(row.reason, "passes its calls on to a library that is chosen when it is loaded");
+    }
+}
+
+/* ---- A LAPACK without a BLAS of its own ---- */
+
+static void test_lapack_names_its_blas(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(DOUBLES "/openmp", NULL);
+    assert_int_equal(bp_library_find("libalone.so", &row), BP_OK);
+    assert_string_equal(row.family, "netlib");
+    assert_int_equal(row.kinds, BP_LIB_LAPACK);
+    assert_string_equal(row.blas, "blas");
+    assert_string_equal(row.threading, "libgomp");
+    assert_non_null(strstr(row.learned, "threading: that of its BLAS"));
+    restart(DOUBLES "/openmp/libalone.so", NULL); /* a BLAS that is none of the list */
+    row = only_row();
+    assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));
+    assert_string_equal(row.threading, "unknown");
+}
+
 static int finish(void **state) {
     (void)state;
     bp_status status = bp_reset();
@@ -201,6 +403,18 @@ int main(void) {
         cmocka_unit_test(test_missing_dependency),
         cmocka_unit_test(test_family_and_facade),
         cmocka_unit_test(test_blis_is_initialised_before_it_is_asked),
+        cmocka_unit_test(test_right_lapack),
+        cmocka_unit_test(test_wrong_lapack),
+        cmocka_unit_test(test_crashing_lapack),
+        cmocka_unit_test(test_exiting_lapack),
+        cmocka_unit_test(test_stopping_lapack),
+        cmocka_unit_test(test_hanging_lapack),
+        cmocka_unit_test(test_stuck_lapack),
+        cmocka_unit_test(test_each_wrong_routine),
+        cmocka_unit_test(test_wrong_transforms),
+        cmocka_unit_test(test_dropin),
+        cmocka_unit_test(test_chosen_when_loaded),
+        cmocka_unit_test(test_lapack_names_its_blas),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

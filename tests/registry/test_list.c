@@ -40,6 +40,20 @@ static void put(const char *double_name, const char *name) {
     copy_file(from, to);
 }
 
+/* Whoever starts the tests: every area that looks for libraries finds those of .venv. First, as ctest starts a program.
+ */
+static void test_the_virtual_environment_is_searched(void **state) {
+    (void)state;
+    const char *place, *outcome, *expected = BP_TEST_SOURCE_DIR "/.venv";
+    bool searched = false;
+    assert_non_null(getenv("VIRTUAL_ENV"));
+    assert_string_equal(getenv("VIRTUAL_ENV"), expected);
+    for (int i = 0; bp_search_place_at(i, &place, &outcome); i++) {
+        searched = searched || strstr(place, expected);
+    }
+    assert_true(searched);
+}
+
 static void test_links_and_copies_are_one_row(void **state) {
     (void)state;
     put("plain", "libplain.so.1.2");
@@ -504,6 +518,7 @@ static void test_this_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_virtual_environment_is_searched),
         cmocka_unit_test_setup_teardown(test_links_and_copies_are_one_row, make, forget),
         cmocka_unit_test_setup_teardown(test_a_path_twice_is_searched_once, make, forget),
         cmocka_unit_test_setup_teardown(test_world_writable_is_refused, make, forget),

@@ -129,9 +129,17 @@ static void test_damage(void **state) {
         write_store(copy, length);
         assert_int_equal(was_probed(), 1);
     }
-    write_store("backplane-libraries 2\n", 22);
-    assert_int_equal(was_probed(), 1);
     free(copy);
+}
+
+static void test_another_format_is_replaced(void **state) {
+    (void)state;
+    char warning[512];
+    assert_int_equal(was_probed(), 1);
+    write_store("backplane-libraries 1\n", 22);
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+    assert_int_equal(was_probed(), 0);
 }
 
 static void test_tampering_is_refused(void **state) {
@@ -149,6 +157,44 @@ static void test_tampering_is_refused(void **state) {
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(chmod(store, 0600), 0);
     assert_int_equal(was_probed(), 0);
+}
+
+static void test_faults_are_kept(void **state) {
+    (void)state;
+    copy_file(DOUBLES "/lapack-wrong/liblapack-wrong.so", library);
+    for (int round = 0; round < 2; round++) {
+        restart(library, cache);
+        bp_library_info row = only_row();
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64));
+        assert_non_null(strstr(row.faults, "cholesky f64: wrong results in probe: dpotrf, random matrix"));
+        assert_int_equal(row.probe_ms > 0, round == 0);
+    }
+}
+
+/* What was learned of a LAPACK alone is true of it and its BLAS together. */
+static void test_another_blas_is_checked_again(void **state) {
+    (void)state;
+    char lapack[4608], blas[4608], runtime[4608];
+    bp_library_info row = {.struct_size = sizeof row};
+    snprintf(lapack, sizeof lapack, "%s/libalone.so", folder);
+    snprintf(blas, sizeof blas, "%s/libopenmp.so", folder);
+    snprintf(runtime, sizeof runtime, "%s/libgomp.so", folder);
+    assert_int_equal(remove(library), 0);
+    copy_file(DOUBLES "/openmp/libalone.so", lapack);
+    copy_file(DOUBLES "/openmp/libopenmp.so", blas);
+    copy_file(DOUBLES "/openmp/libgomp.so", runtime);
+    for (int round = 0; round < 4; round++) {
+        restart(folder, cache);
+        assert_int_equal(bp_library_find("libalone.so", &row), BP_OK);
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_int_equal(row.probe_ms > 0, round % 2 == 0);
+        assert_int_equal(bp_library_find("libopenmp.so", &row), BP_OK);
+        if (round == 1) {
+            remove(blas);
+            copy_file(DOUBLES "/openmp/libopenmp.so", blas);
+        }
+    }
 }
 
 static void test_modes(void **state) {
@@ -274,13 +320,13 @@ static void test_hostile_text(void **state) {
     (void)state;
     static const char *const texts[] = {
         "",
-        "backplane-libraries 1\n",
-        "backplane-libraries 1\nfile\n",
-        "backplane-libraries 1\nfile 1 2 3 4 5 6 7 8",
-        "backplane-libraries 1\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
-        "backplane-libraries 1\nfile -1 2 3 4 5 6 7 8 /x\n",
-        "backplane-libraries 1\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
-        "backplane-libraries 1\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
+        "backplane-libraries 2\n",
+        "backplane-libraries 2\nfile\n",
+        "backplane-libraries 2\nfile 1 2 3 4 5 6 7 8",
+        "backplane-libraries 2\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
+        "backplane-libraries 2\nfile -1 2 3 4 5 6 7 8 /x\n",
+        "backplane-libraries 2\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
+        "backplane-libraries 2\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         bp__store read = {0};
@@ -298,7 +344,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_each_part_of_the_key, make, forget),
         cmocka_unit_test_setup_teardown(test_content_replaced_in_place, make, forget),
         cmocka_unit_test_setup_teardown(test_damage, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_format_is_replaced, make, forget),
         cmocka_unit_test_setup_teardown(test_tampering_is_refused, make, forget),
+        cmocka_unit_test_setup_teardown(test_faults_are_kept, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_blas_is_checked_again, make, forget),
         cmocka_unit_test_setup_teardown(test_modes, make, forget),
         cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),

@@ -104,6 +104,8 @@ typedef struct bp__driver_settling {
 void bp__driver_refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
 /* Whether the library can be called here at all; refuses otherwise. */
 bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict);
+/* Whether the probe has found nothing wrong with what a check stands for, in a type; refuses otherwise. */
+bool bp__driver_sound(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict);
 /* The threads that a problem may have of this library: at least 1. */
 int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy);
 /* `alone`: the library stays on one thread by itself whatever count is in force; `gains`: several threads are worth

@@ -27,6 +27,15 @@ bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict) {
     return false;
 }
 
+bool bp__driver_sound(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict) {
+    int length;
+    const char *fault = bp_library_fault(driver->library, check, dtype, &length);
+    if (fault) {
+        bp__driver_refuse(verdict, BP_REASON_BROKEN, "%.*s", length, fault);
+    }
+    return !fault;
+}
+
 int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy) {
     int most = atomic_load_explicit(&driver->most_threads, memory_order_relaxed);
     return policy->threads < most ? policy->threads : most;

@@ -35,6 +35,17 @@ static bool takes_type(const bp__fftw_instance *instance, const bp_problem *prob
     return verdict->reason == BP_REASON_ACCEPTED;
 }
 
+static bool is_sound(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
+    static const bp_check checks[] = {
+        [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
+    int length;
+    const char *fault = bp_library_fault(instance->library, checks[problem->of.fft.kind], problem->dtype, &length);
+    if (fault) {
+        refuse(verdict, BP_REASON_BROKEN, "%.*s", length, fault);
+    }
+    return !fault;
+}
+
 static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
     const bp_fft_problem *fft = &problem->of.fft;
     if (problem->op != BP_OP_FFT) {
@@ -46,7 +57,7 @@ static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem
     } else if (bp__fftw_lost(instance->host)) {
         refuse(verdict, BP_REASON_FORKED, "a thread was inside its planner when this process was forked");
     } else {
-        return takes_type(instance, problem, verdict);
+        return takes_type(instance, problem, verdict) && is_sound(instance, problem, verdict);
     }
     return false;
 }

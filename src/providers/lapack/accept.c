@@ -21,6 +21,44 @@ static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp
     return false;
 }
 
+/* What the probe has seen of the routines that a recipe calls. Products (gemm) are right, or the library is broken. */
+static bool is_sound(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+                     bp_verdict *verdict) {
+    enum { NONE = -1 };
+    static const signed char checks[BP__LAPACK_ROUTINE_COUNT] = {
+        [BP__LAPACK_getrf] = BP_CHECK_LU,
+        [BP__LAPACK_getri] = BP_CHECK_LU,
+        [BP__LAPACK_getrs] = BP_CHECK_LU,
+        [BP__LAPACK_potrf] = BP_CHECK_CHOLESKY,
+        [BP__LAPACK_potrs] = BP_CHECK_CHOLESKY,
+        [BP__LAPACK_potri] = BP_CHECK_CHOLESKY,
+        [BP__LAPACK_trsm] = BP_CHECK_TRIANGULAR,
+        [BP__LAPACK_gemm] = NONE,
+        [BP__LAPACK_geqrf] = BP_CHECK_QR,
+        [BP__LAPACK_orgqr] = BP_CHECK_QR,
+        [BP__LAPACK_syevd] = BP_CHECK_EIGH,
+        [BP__LAPACK_heevd] = BP_CHECK_EIGH,
+        [BP__LAPACK_geev_real] = BP_CHECK_EIG,
+        [BP__LAPACK_geev_complex] = BP_CHECK_EIG,
+        [BP__LAPACK_gesdd_real] = BP_CHECK_SVD,
+        [BP__LAPACK_gesdd_complex] = BP_CHECK_SVD,
+        [BP__LAPACK_gels] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelsy_real] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelsy_complex] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelsd_real] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelsd_complex] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelss_real] = BP_CHECK_LSTSQ,
+        [BP__LAPACK_gelss_complex] = BP_CHECK_LSTSQ,
+    };
+    for (int i = 0; i < recipe->routine_count; i++) {
+        int check = checks[recipe->routines[i]];
+        if (check != NONE && !bp__driver_sound(driver, (bp_check)check, problem->dtype, verdict)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Every number that reaches the library: sizes of operands, and what workspaces a recipe needs. */
 static bool fits(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                  bp_verdict *verdict) {
@@ -50,7 +88,7 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judg
     const bp__lapack_recipe *recipe = bp__lapack_recipe_of(problem);
     *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1};
     if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
-        !fits(driver, recipe, problem, verdict)) {
+        !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
         return;
     }
     int allowed = bp__driver_allowed(driver, &problem->policy);
@@ -63,7 +101,9 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judg
     verdict->notes = notes_of(driver, problem, &judgement->settling);
     verdict->cost_ns = bp__lapack_cost(driver, recipe, problem, threads > 1 ? threads : 1);
     if (threads == 0) {
-        snprintf(verdict->text, sizeof verdict->text, "its count of threads can neither be set nor read");
+        const char *blas = driver->library->blas;
+        snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",
+                 *blas ? "calls the products of " : "", blas, *blas ? "; " : "");
     }
     bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
 }

@@ -2,6 +2,8 @@
 #include "providers/mkl/mkl.h"
 
 static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *verdict) {
+    static const bp_check checks[] = {
+        [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
     const bp_fft_problem *fft = &problem->of.fft;
     if (problem->op != BP_OP_FFT) {
         bp__driver_refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
@@ -10,7 +12,8 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *ver
     } else if (fft->fill || fft->conjugate || fft->pads) {
         bp__driver_refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
     } else {
-        return bp__driver_usable(driver, verdict);
+        return bp__driver_usable(driver, verdict) &&
+               bp__driver_sound(driver, checks[fft->kind], problem->dtype, verdict);
     }
     return false;
 }

@@ -166,6 +166,17 @@ void ask_thread_scope(const subject *library) {
     }
 }
 
+void stay_on_one_thread(const subject *library) {
+    static const char *const setters[] = {"openblas_set_num_threads", "bli_thread_set_num_threads",
+                                          "MKL_Set_Num_Threads", "omp_set_num_threads"};
+    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+        void *address = own_symbol(library, setters[i]);
+        if (address) {
+            ((void (*)(int64_t))address)(1);
+        }
+    }
+}
+
 static int visit_object(struct dl_phdr_info *object, size_t size, void *user) {
     static const char *const heads[] = {"libgomp", "libiomp5", "libomp", "libtbb"};
     char(*found)[16] = user;

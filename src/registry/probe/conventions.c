@@ -8,20 +8,21 @@
 #include <complex.h>
 #include <string.h>
 
-static void report_width(int bits, const char *how) {
+static void report_width(subject *library, int bits, const char *how) {
+    library->int_bits = bits;
     report("int_bits", "%d", bits);
     report_how("int_bits", how);
 }
 
 /* A length whose low half is 3 and which is negative as a whole: three elements for one width, none for the other. */
-static bool width_by_isamax(const subject *library) {
+static bool width_by_isamax(subject *library) {
     const int64_t length = (int64_t)UINT64_C(0xffffffff00000003), step = 1;
     const float x[4] = {1, 3, 2, 0};
     void *address = fortran_routine(library, "isamax");
     if ((library->kinds & BP_LIB_BLAS) && address) {
         int found = ((int (*)(const int64_t *, const float *, const int64_t *))address)(&length, x, &step);
         if (found == 2 || found == 0) {
-            report_width(found == 2 ? 32 : 64, "isamax with a length that differs by width");
+            report_width(library, found == 2 ? 32 : 64, "isamax with a length that differs by width");
             return true;
         }
     }
@@ -29,7 +30,7 @@ static bool width_by_isamax(const subject *library) {
     if ((library->kinds & BP_LIB_CBLAS) && address) {
         int found = (int)((size_t(*)(int64_t, const float *, int64_t))address)(length, x, step);
         if (found == 1 || found == 0) {
-            report_width(found == 1 ? 32 : 64, "cblas_isamax with a length that differs by width");
+            report_width(library, found == 1 ? 32 : 64, "cblas_isamax with a length that differs by width");
             return true;
         }
     }
@@ -37,7 +38,7 @@ static bool width_by_isamax(const subject *library) {
 }
 
 /* The LAPACK version numbers are small: what is left of the upper halves tells the width. Tells the version, too. */
-static bool width_by_ilaver(const subject *library) {
+static bool width_by_ilaver(subject *library) {
     const int64_t mark = INT64_C(0x5a5a5a5a5a5a5a5a);
     int64_t version[3] = {mark, mark, mark};
     void *address = fortran_routine(library, "ilaver");
@@ -50,11 +51,11 @@ static bool width_by_ilaver(const subject *library) {
         report_how("version", "ilaver");
     }
     bool narrow = version[0] >> 32 == mark >> 32;
-    report_width(narrow ? 32 : 64, "ilaver");
+    report_width(library, narrow ? 32 : 64, "ilaver");
     return true;
 }
 
-void ask_width_of_lapack(const subject *library) {
+void ask_width_of_lapack(subject *library) {
     const int64_t order = (int64_t)UINT64_C(0xffffffff00000001), leading = 1;
     int64_t info = 0;
     double a[1] = {4};
@@ -62,10 +63,11 @@ void ask_width_of_lapack(const subject *library) {
     if (!address || fortran_routine(library, "ilaver") || fortran_routine(library, "isamax")) {
         return;
     }
-    report_width(64, "dpotrf with an order that differs by width");
+    report_width(library, 64, "dpotrf with an order that differs by width");
     ((void (*)(const char *, const int64_t *, double *, const int64_t *, int64_t *, size_t))address)(
         "U", &order, a, &leading, &info, 1);
     if (a[0] == 2) {
+        library->int_bits = 32;
         report("int_bits", "32");
     }
 }
@@ -117,7 +119,7 @@ static void ask_float_return(const subject *library) {
     report_how("f2c", "sdot");
 }
 
-void ask_conventions(const subject *library) {
+void ask_conventions(subject *library) {
     bool lapack_alone = library->kinds & BP_LIB_LAPACK && !(library->kinds & BP_LIB_BLAS);
     if (!width_by_isamax(library) || lapack_alone) {
         width_by_ilaver(library);

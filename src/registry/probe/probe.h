@@ -22,7 +22,18 @@ typedef struct subject {
     const char *cblas_suffix;
     unsigned kinds;
     void *handle;
+    int int_bits; /* 0 before it is known */
 } subject;
+
+/* How far a child has come, in memory that outlives it: where it ends in a check, another one goes on behind that. */
+typedef struct progress {
+    bool known; /* all but the checks has been reported */
+    int int_bits;
+    int limit_ms; /* of one check in all types */
+    int check;    /* under way; a bp_check, or -1 before the first */
+    int type;
+    char routine[24];
+} progress;
 
 /* Sends "name=value" to the parent; a later line of the same name replaces an earlier one. */
 void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);
@@ -48,13 +59,34 @@ void *own_symbol(const subject *library, const char *name);
 
 void ask_version_and_kernels(const subject *library);
 void ask_thread_scope(const subject *library);
-void ask_conventions(const subject *library);
+void ask_conventions(subject *library);
 void ask_loaded_runtimes(const subject *library);
 
+/* For small problems, in which several threads would do nothing but wait for each other. Also for the threads of a
+ * library below. */
+void stay_on_one_thread(const subject *library);
+
 /* Last of all, because the reference library ends the process on a bad argument: the integer width by dpotrf. */
-void ask_width_of_lapack(const subject *library);
+void ask_width_of_lapack(subject *library);
 
 /* Multiplies small matrices in each data type that the library has, and reports what is wrong. */
 void check_products(const subject *library);
+
+/* One product of small matrices of type f32, where the library has it. */
+void try_product(const subject *library);
+
+/* Whether the library passes its products on to another one, which it has opened: reports that file. What was loaded
+ * before the library has been noted by note_loaded. */
+void ask_forwarding(const subject *library);
+void note_loaded(void);
+
+/* ---- What is checked once the library works at all (checks.c) ---- */
+
+/* Which checks there are for this library, a BP_CHECK_BIT each. */
+uint64_t checks_due(const subject *library);
+/* Goes on behind what `state` says was done, and reports what passed and what is wrong. */
+void run_checks(const subject *library, progress *state);
+/* Reports that the check under way was not finished, and how it ended. */
+void report_unfinished(const subject *library, const progress *state, const char *how);
 
 #endif

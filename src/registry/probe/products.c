@@ -3,22 +3,17 @@
  * C is NaN where beta is zero, because the BLAS promises not to read it then. Integers go as 64-bit values: see
  * conventions.c; by value, a 32-bit routine takes the low half of the register or stack slot.
  */
+#include "registry/probe/numbers.h"
 #include "registry/probe/probe.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST = 17, ROOM = 2 * MOST * MOST };
 
-typedef struct number_type {
-    char letter;
-    bool is_double;
-    bool is_complex;
-} number_type;
-
-static const number_type types[] = {{'s', false, false}, {'d', true, false}, {'c', false, true}, {'z', true, true}};
+const number_type number_types[4] = {
+    {'s', false, false, "f32"}, {'d', true, false, "f64"}, {'c', false, true, "c64"}, {'z', true, true, "c128"}};
 
 /* Matrices hold any of the four types; an element is read and written as a double complex. */
 typedef union matrix {
@@ -32,27 +27,6 @@ typedef struct product {
     int64_t m, n, k;
     double complex alpha, beta;
 } product;
-
-static void put(const number_type *type, matrix *of, int64_t index, double complex value) {
-    int64_t at = type->is_complex ? 2 * index : index;
-    if (type->is_double) {
-        of->d[at] = creal(value);
-    } else {
-        of->f[at] = (float)creal(value);
-    }
-    if (type->is_complex && type->is_double) {
-        of->d[at + 1] = cimag(value);
-    } else if (type->is_complex) {
-        of->f[at + 1] = (float)cimag(value);
-    }
-}
-
-static double complex get(const number_type *type, const matrix *of, int64_t index) {
-    int64_t at = type->is_complex ? 2 * index : index;
-    double re = type->is_double ? of->d[at] : (double)of->f[at];
-    double im = !type->is_complex ? 0 : type->is_double ? of->d[at + 1] : (double)of->f[at + 1];
-    return re + im * I;
-}
 
 /* Element (i, j) of op(X), X being column-major with a leading dimension. */
 static double complex element(const number_type *type, const matrix *of, char op, int64_t leading, int64_t i,
@@ -164,14 +138,23 @@ void check_products(const subject *library) {
     char name[32], step[64];
     for (int t = 0; t < 4; t++) {
         for (int c_interface = 0; c_interface < 2; c_interface++) {
-            snprintf(name, sizeof name, "%s%cgemm", c_interface ? "cblas_" : "", types[t].letter);
+            snprintf(name, sizeof name, "%s%cgemm", c_interface ? "cblas_" : "", number_types[t].letter);
             bool offered = (library->kinds & (c_interface ? BP_LIB_CBLAS : BP_LIB_BLAS)) != 0;
             void *address = !offered ? NULL : c_interface ? c_routine(library, name) : fortran_routine(library, name);
             if (address) {
                 snprintf(step, sizeof step, "in %s", name);
                 report("step", "%s", step);
-                check_routine(address, c_interface != 0, &types[t], name);
+                check_routine(address, c_interface != 0, &number_types[t], name);
             }
         }
+    }
+}
+
+void try_product(const subject *library) {
+    const product small = {number_types[0], 'N', 'N', 3, 4, 5, 1, 0};
+    bool c_interface = !(library->kinds & BP_LIB_BLAS);
+    void *address = c_interface ? c_routine(library, "cblas_sgemm") : fortran_routine(library, "sgemm");
+    if (address) {
+        product_is_right(address, c_interface, &small);
     }
 }

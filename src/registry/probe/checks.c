@@ -1,0 +1,135 @@
+/* checks.c - walks through what BP_CHECK_MAP lists, in every element type, and reports what passed and what is wrong.
+ */
+#include "registry/probe/checks.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+
+static const char *c2c(trial *t) {
+    return check_transforms(t, COMPLEX_TO_COMPLEX);
+}
+
+static const char *r2c(trial *t) {
+    return check_transforms(t, REAL_TO_COMPLEX);
+}
+
+static const char *c2r(trial *t) {
+    return check_transforms(t, COMPLEX_TO_REAL);
+}
+
+/* By bp_check. Transforms go through the samples themselves, with one plan for all. */
+static const char *(*const functions[])(trial *t) = {
+    [BP_CHECK_LU] = check_lu,       [BP_CHECK_CHOLESKY] = check_cholesky,
+    [BP_CHECK_QR] = check_qr,       [BP_CHECK_EIGH] = check_eigh,
+    [BP_CHECK_EIG] = check_eig,     [BP_CHECK_SVD] = check_svd,
+    [BP_CHECK_LSTSQ] = check_lstsq, [BP_CHECK_TRIANGULAR] = check_triangular,
+    [BP_CHECK_C2C] = c2c,           [BP_CHECK_R2C] = r2c,
+    [BP_CHECK_C2R] = c2r,
+};
+
+static const char *const names[] = {
+#define X(number, name, text) [number] = text,
+    BP_CHECK_MAP(X)
+#undef X
+};
+
+enum { CHECKS = sizeof names / sizeof *names, TYPES = 4 };
+
+static bool transforms(int check) {
+    return check >= BP_CHECK_C2C;
+}
+
+static uint64_t bit_of(int check, int type) {
+    return UINT64_C(1) << (4 * check + type);
+}
+
+uint64_t checks_due(const subject *library) {
+    const char *id = library->family->id;
+    bool mkl = strcmp(id, "mkl") == 0, narrow = mkl || strcmp(id, "fftwf") == 0, wide = mkl || strcmp(id, "fftw") == 0;
+    uint64_t due = 0;
+    for (int check = 0; check < CHECKS; check++) {
+        for (int type = 0; type < TYPES; type++) {
+            bool fits = transforms(check)
+                            ? (library->kinds & BP_LIB_FFT) && ((type == 2 && narrow) || (type == 3 && wide))
+                            : (library->kinds & BP_LIB_LAPACK) && library->int_bits != 0;
+            due |= fits ? bit_of(check, type) : 0;
+        }
+    }
+    return due;
+}
+
+/* ---- One check ---- */
+
+void *routine_of(trial *t, const char *stem) {
+    char name[24];
+    snprintf(name, sizeof name, "%c%s", t->type->letter, stem);
+    memcpy(t->state->routine, name, sizeof name);
+    return fortran_routine(t->library, name);
+}
+
+static const char *try_samples(trial *t, int check) {
+    const char *wrong = NULL;
+    for (int kind = 0; kind < SAMPLES && !wrong; kind++) {
+        make_sample(t, (sample_kind)kind);
+        wrong = functions[check](t);
+    }
+    return wrong;
+}
+
+static void run_check(const subject *library, progress *state, int check, int type) {
+    static trial t;
+    t.library = library;
+    t.state = state;
+    t.type = &number_types[type];
+    t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
+    const char *wrong = transforms(check) ? functions[check](&t) : try_samples(&t, check);
+    if (wrong) {
+        report("fault", "%s %s: wrong results in probe: %s, %s %s: %s", names[check], t.type->name, state->routine,
+               sample_names[t.kind], transforms(check) ? "signal" : "matrix", wrong);
+    } else {
+        report("passed", "%llx", (unsigned long long)bit_of(check, type));
+    }
+}
+
+/* ---- All of them ---- */
+
+/* A check that takes too long ends the process: the library may have changed what it does with SIGALRM. */
+static void set_limit(int milliseconds) {
+    const struct itimerval limit = {.it_value = {milliseconds / 1000, milliseconds % 1000 * 1000}};
+    sigset_t alarm;
+    signal(SIGALRM, SIG_DFL);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+    setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+void run_checks(const subject *library, progress *state) {
+    uint64_t due = checks_due(library);
+    stay_on_one_thread(library);
+    state->check += state->check < 0;
+    for (; state->check < CHECKS; state->check++) {
+        set_limit(state->limit_ms);
+        for (state->type = 0; state->type < TYPES; state->type++) {
+            if (due & bit_of(state->check, state->type)) {
+                state->routine[0] = 0;
+                run_check(library, state, state->check, state->type);
+            }
+        }
+    }
+    set_limit(0);
+}
+
+/* The types that passed before the one that ended it have been reported. */
+void report_unfinished(const subject *library, const progress *state, const char *how) {
+    uint64_t due = checks_due(library);
+    for (int type = state->type; type < TYPES; type++) {
+        if (due & bit_of(state->check, type)) {
+            report("fault", "%s %s: not tested: %s%s%s", names[state->check], number_types[type].name, state->routine,
+                   *state->routine ? " " : "", how);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/* checks.h - between the files that check more of a library than its products: what is asked, on which numbers, and how
+ * answers are judged.
+ *
+ * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c those
+ * of FFTW and MKL. Each check returns what is wrong, as the end of a sentence, or NULL. Answers are judged by residuals
+ * in the norm, in double precision: a correct routine is far within the bounds on any processor, a wrong one far
+ * outside. checks.c walks through all of them.
+ *
+ * Integers go to routines by reference as 64-bit values, as in conventions.c; arrays of them are read by the width that
+ * was found there.
+ */
+#ifndef BP_REGISTRY_PROBE_CHECKS_H
+#define BP_REGISTRY_PROBE_CHECKS_H
+
+#include "registry/probe/numbers.h"
+#include "registry/probe/probe.h"
+
+#include "providers/lapack/routines.h"
+
+enum { ORDER = 24, NARROW = 15, SIDES = 3, ELEMENTS = ORDER * ORDER, WORK = 16384 };
+
+/* What routines read and write, in their own type. */
+typedef union array {
+    float f[2 * ELEMENTS];
+    double d[2 * ELEMENTS];
+} array;
+typedef union work_array {
+    float f[2 * WORK];
+    double d[2 * WORK];
+} work_array;
+
+typedef enum sample_kind { RANDOM, GRADED, HUGE_NUMBERS, TINY_NUMBERS, CLUSTERED, SAMPLES } sample_kind;
+
+/* One element type of one library, and the matrices of the sample under way. What the library gets is `scale`, a power
+ * of two, times these; what it gives is divided by it again, so that judging meets numbers of ordinary size. */
+typedef struct trial {
+    const subject *library;
+    progress *state; /* what is being called, for whoever must tell why it did not return */
+    const number_type *type;
+    double tolerance;
+    sample_kind kind;
+    double scale;
+    number general[ELEMENTS];  /* ORDER x ORDER; its first columns are the tall matrix, of NARROW columns */
+    number positive[ELEMENTS]; /* Hermitian and positive definite, of the same kind */
+    number sides[ORDER * SIDES];
+} trial;
+
+extern const char *const sample_names[SAMPLES];
+void make_sample(trial *t, sample_kind kind);
+/* The same without matrices: the kind, the scale, and random numbers in `general`. */
+void begin_sample(trial *t, sample_kind kind);
+/* By how much element (i, i) of a sample is smaller than the first. */
+double grade_of(const trial *t, int64_t i);
+
+/* The library's routine of that stem and the trial's type; NULL when it has none. Notes that it is called next. */
+void *routine_of(trial *t, const char *stem);
+
+#define X(name, real, complex) typedef void type_of_##name BP__LAPACK_ARGS_##name(void, void, int64_t);
+BP__LAPACK_ROUTINES(X)
+#undef X
+#define FIND(t, name, stem) type_of_##name *const name = (type_of_##name *)routine_of(t, stem)
+
+/* Memory for one call at a time. */
+extern work_array check_work, check_real_work;
+extern int64_t check_integers[WORK];
+
+/* ---- Small dense algebra on double complex, column-major (samples.c) ---- */
+
+void store(const trial *t, void *to, int64_t count, const number *from, double scale);
+void fetch(const trial *t, const void *from, int64_t count, number *to, double scale);
+/* The same for reals of the trial's precision. */
+void fetch_reals(const trial *t, const void *from, int64_t count, double *to, double scale);
+double norm_of(const number *x, int64_t count);
+double distance(const number *x, const number *y, int64_t count);
+/* c = op(a) op(b), ops 'N', 'T' and 'C'. */
+void multiply(char op_a, char op_b, int64_t m, int64_t n, int64_t k, const number *a, int64_t lda, const number *b,
+              int64_t ldb, number *c);
+/* Whether the columns of a rows x columns matrix are orthonormal. */
+bool is_orthonormal(const trial *t, const number *q, int64_t rows, int64_t columns);
+/* Whether x and y differ by no more than the trial tolerates in relation to `size`. NaN is never near. */
+bool is_near(const trial *t, const number *x, const number *y, int64_t count, double size);
+
+/* ---- The checks ---- */
+
+const char *check_lu(trial *t);
+const char *check_cholesky(trial *t);
+const char *check_qr(trial *t);
+const char *check_triangular(trial *t);
+const char *check_eigh(trial *t);
+const char *check_eig(trial *t);
+const char *check_svd(trial *t);
+const char *check_lstsq(trial *t);
+
+/* Transforms of a sample's kind, complex to complex, real to complex or complex to real. */
+typedef enum transform_kind { COMPLEX_TO_COMPLEX, REAL_TO_COMPLEX, COMPLEX_TO_REAL } transform_kind;
+const char *check_transforms(trial *t, transform_kind kind);
+
+#endif

@@ -1,0 +1,132 @@
+/* forward.c - finds libraries that only pass products on: to another BLAS, which they open themselves.
+ *
+ * Seen by behaviour: the page on which the other library's product begins is made unexecutable, and a product of the
+ * library is asked for. Where that faults on this page, the other library does the work.
+ */
+#include "registry/probe/probe.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_OBJECTS = 256 };
+
+typedef struct object_list {
+    uintptr_t base[MOST_OBJECTS];
+    const char *name[MOST_OBJECTS];
+    int count;
+} object_list;
+
+static object_list before;
+
+static int add_object(struct dl_phdr_info *object, size_t size, void *user) {
+    object_list *list = user;
+    (void)size;
+    if (list->count < MOST_OBJECTS) {
+        list->base[list->count] = object->dlpi_addr;
+        list->name[list->count++] = object->dlpi_name;
+    }
+    return 0;
+}
+
+void note_loaded(void) {
+    before.count = 0;
+    dl_iterate_phdr(add_object, &before);
+}
+
+static bool was_there(uintptr_t base) {
+    for (int i = 0; i < before.count; i++) {
+        if (before.base[i] == base) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- The trap ---- */
+
+static struct {
+    char *page;
+    size_t size;
+    volatile sig_atomic_t sprung;
+} trap;
+
+static void spring(int number, siginfo_t *what, void *context) {
+    char *at = what->si_addr;
+    (void)context;
+    if (at < trap.page || at >= trap.page + trap.size) {
+        signal(number, SIG_DFL); /* a fault of the library's own: it comes again */
+        return;
+    }
+    trap.sprung = 1;
+    mprotect(trap.page, trap.size, PROT_READ | PROT_EXEC);
+}
+
+static bool is_called(const subject *library, const void *routine) {
+    struct sigaction on_fault = {.sa_sigaction = spring, .sa_flags = SA_SIGINFO}, kept;
+    trap.size = (size_t)sysconf(_SC_PAGESIZE);
+    trap.page = (char *)((uintptr_t)routine / trap.size * trap.size);
+    trap.sprung = 0;
+    if (mprotect(trap.page, trap.size, PROT_READ) != 0) {
+        return false;
+    }
+    sigaction(SIGSEGV, &on_fault, &kept);
+    try_product(library);
+    sigaction(SIGSEGV, &kept, NULL);
+    mprotect(trap.page, trap.size, PROT_READ | PROT_EXEC);
+    return trap.sprung;
+}
+
+/* ---- Whom to suspect ---- */
+
+/* Whether the object at `base` holds the routine itself, and the library calls it there. */
+static bool leads_to(const subject *library, void *handle, uintptr_t base, const char *name) {
+    Dl_info where;
+    void *routine = dlsym(handle, name);
+    return routine && dladdr(routine, &where) && (uintptr_t)where.dli_fbase == base && is_called(library, routine);
+}
+
+static bool leads_into(const subject *library, const char *path, uintptr_t base) {
+    static const char *const stems[] = {"sgemm", "cblas_sgemm"};
+    char name[64];
+    bool found = false;
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    for (int i = 0; i < 2 && handle; i++) {
+        const char *const *suffixes = i == 0 ? bp__affix_fortran : bp__affix_c;
+        for (int p = 0; bp__affix_prefixes[p]; p++) {
+            for (int s = 0; suffixes[s] && !found; s++) {
+                snprintf(name, sizeof name, "%s%s%s", bp__affix_prefixes[p], stems[i], suffixes[s]);
+                found = leads_to(library, handle, base, name);
+            }
+        }
+    }
+    if (handle) {
+        dlclose(handle);
+    }
+    return found;
+}
+
+void ask_forwarding(const subject *library) {
+    static object_list now;
+    Dl_info own;
+    void *routine = library->kinds & BP_LIB_BLAS    ? fortran_routine(library, "sgemm")
+                    : library->kinds & BP_LIB_CBLAS ? c_routine(library, "cblas_sgemm")
+                                                    : NULL;
+    if (!routine || !dladdr(routine, &own) || (library->family->flags & BP__FAMILY_PARTS)) {
+        return;
+    }
+    report("step", "when asked who does its products");
+    dl_iterate_phdr(add_object, &now);
+    for (int i = 0; i < now.count; i++) {
+        if (now.base[i] != (uintptr_t)own.dli_fbase && !was_there(now.base[i]) && now.name[i][0] == '/' &&
+            leads_into(library, now.name[i], now.base[i])) {
+            report("forwards", "%s", now.name[i]);
+            report_how("forwards", "its products are computed there");
+            return;
+        }
+    }
+}
