@@ -34,7 +34,7 @@ static void every_status_has_an_exit_code(void **state) {
     (void)state;
     bp_status status;
     for (int i = 0; bp_status_at(i, &status); i++) {
-        cli_exit code = cli_exit_of(status);
+        int code = (int)cli_exit_of(status);
         assert_non_null(cli_exit_text(code));
         assert_true((status == BP_OK) == (code == CLI_OK));
         assert_int_not_equal(code, CLI_FINDING);

@@ -89,6 +89,10 @@ static int64_t greater(int64_t a, int64_t b) {
 
 /* ---- Routines ---- */
 
+/* The arguments' list is that of a prototype, where the hidden lengths of texts have no names. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wc2x-extensions"
+#endif
 #define ROUTINE(name) static void name BP__LAPACK_ARGS_##name(void, void, bp__lapack_int)
 #define INTEGER ((size_t)library.bits / 8)
 

@@ -6,8 +6,9 @@
 
 #include <sys/types.h>
 
-/* cmake gives the sanitizer's name to the tests, so that a program knows when not to meddle with threads. */
-bool under_tsan(void);
+/* Whether the program runs under something that does not follow threads which a forked child starts: ThreadSanitizer,
+ * or qemu's user-mode emulation. */
+bool forked_threads_are_lost(void);
 
 /* The exit code of a child, or more than 255. Ends a child that hangs, as a failure of the test. */
 int wait_for(pid_t child);

@@ -98,7 +98,8 @@ static void test_woken_workers_avoid_the_caller(void **state) {
         skip();
     }
     bp__pool_stop();
-    bp__parallel(2, 2, meet, &(atomic_int){0});
+    atomic_int met = 0;
+    bp__parallel(2, 2, meet, &met);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, &all)) {
             cpu_set_t one, expected = all;
@@ -215,8 +216,8 @@ static void test_workers_take_no_signals(void **state) {
 
 static void test_fork(void **state) {
     (void)state;
-    if (under_tsan()) {
-        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+    if (forked_threads_are_lost()) {
+        print_message("skipped: neither this sanitizer nor an emulator follows threads that a forked child starts\n");
         skip();
     }
     tally t;
@@ -260,8 +261,8 @@ static void *keep_busy(void *unused) {
 /* Whatever the other threads are in the middle of, a child can work. */
 static void test_fork_while_busy(void **state) {
     (void)state;
-    if (under_tsan()) {
-        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+    if (forked_threads_are_lost()) {
+        print_message("skipped: neither this sanitizer nor an emulator follows threads that a forked child starts\n");
         skip();
     }
     atomic_store(&keep_going, true);

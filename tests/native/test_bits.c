@@ -73,7 +73,7 @@ static void test_threads(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out(set, d, i)) {
+                if (left_out((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);
@@ -93,7 +93,7 @@ static void test_batch_positions(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out(set, d, i)) {
+                if (left_out((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);
@@ -130,7 +130,7 @@ static void test_rows_and_layouts(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < 4; d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out(set, d, i)) {
+                if (left_out((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);

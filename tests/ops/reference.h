@@ -8,6 +8,10 @@
 #include <complex.h>
 #include <stdbool.h>
 
+#ifndef CMPLXL /* glibc defines it for gcc alone */
+#define CMPLXL(re, im) __builtin_complex((long double)(re), (long double)(im))
+#endif
+
 /* A tensor in memory of its own, with guard elements around it. */
 typedef struct test_tensor {
     bp_view view;

@@ -69,7 +69,8 @@ static void layouts(void **state) {
     (void)state;
     for (int orders = 0; orders < ORDERS * ORDERS; orders++) {
         for (int dim = 0; dim < 3; dim++) {
-            each(3, I64(4, 3, 5), 1, &dim, NULL, BP_FFT_BACKWARD, orders % ORDERS, orders / ORDERS);
+            each(3, I64(4, 3, 5), 1, &dim, NULL, BP_FFT_BACKWARD, (test_order)(orders % ORDERS),
+                 (test_order)(orders / ORDERS));
         }
     }
 }

@@ -45,8 +45,8 @@ static void all_layouts_and_types(void **state) {
     (void)state;
     for (int t = 0; t < DTYPES; t++) {
         for (int orders = 0; orders < ORDERS * ORDERS * ORDERS; orders++) {
-            check(dtypes[t], 2, I64(5, 7), orders % ORDERS, 2, I64(7, 6), orders / ORDERS % ORDERS,
-                  orders / ORDERS / ORDERS);
+            check(dtypes[t], 2, I64(5, 7), (test_order)(orders % ORDERS), 2, I64(7, 6),
+                  (test_order)(orders / ORDERS % ORDERS), (test_order)(orders / ORDERS / ORDERS));
         }
     }
 }
