@@ -231,7 +231,8 @@ def lstsq(
     A: Any, B: Any, rcond: Optional[float] = None, *, driver: Optional[str] = None, out: Any = None
 ) -> LeastSquares:
     """X that minimises |A X - B|, the residuals (NaN where A has not more rows than columns, or not full rank), the rank, and
-    the singular values; an empty array for what the driver (gelsy, gels, gelsd, gelss) does not compute."""
+    the singular values; an empty array for what the driver (gelsy, gels, gelsd, gelss) does not compute. Singular values up to
+    rcond times the largest count as zero: epsilon times the longer side by default, LAPACK's machine precision where it is negative."""
     mode = _word("lstsq", "driver", driver, ("gelsy", "gels", "gelsd", "gelss")) if driver is not None else "gelsy"
     wanted = (True, True, mode != "gels", mode in ("gelsd", "gelss"))
     if out is not None:

@@ -63,7 +63,9 @@ static bp_status refuse(const found *f, const char *name, const bp_problem *samp
                        : f->named || row               ? BP_E_UNSUPPORTED
                                                        : BP_E_NOT_FOUND;
     bp__text text = {0};
-    if (status == BP_E_UNSUPPORTED) {
+    if (status == BP_E_UNSUPPORTED && row && row->kinds & BP_LIB_LAPACK && f->named) { /* the name is a provider's */
+        bp__text_addf(&text, "provider '%s' offers no LAPACK", f->named->provider->name);
+    } else if (status == BP_E_UNSUPPORTED) {
         bp__text_addf(&text, "library '%s' is here, but offers no LAPACK", row ? row->id : name);
     } else if (status == BP_E_NOT_FOUND) {
         bp__text_addf(&text, "no library '%s' was found", name);

