@@ -110,6 +110,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->bad_type);
     Py_VISIT(state->unknown_name);
     Py_VISIT(state->linalg_error);
+    Py_VISIT(state->linalg_error_numpy);
     Py_VISIT(state->warning);
     Py_VISIT(state->setting_type);
     Py_VISIT(state->options_type);
@@ -125,6 +126,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->bad_type);
     Py_CLEAR(state->unknown_name);
     Py_CLEAR(state->linalg_error);
+    Py_CLEAR(state->linalg_error_numpy);
     Py_CLEAR(state->warning);
     Py_CLEAR(state->setting_type);
     Py_CLEAR(state->options_type);
