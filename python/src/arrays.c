@@ -127,7 +127,7 @@ static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, c
     if (given->device.device_type != kDLCPU) {
         return true; /* the library says which devices it takes */
     }
-    size_t size = bp_dtype_size(bp_dtype_from_dlpack(given->dtype));
+    size_t size = given->dtype.bits / 8;
     for (int i = 0; i < given->ndim; i++) {
         to->steps[i] = (int64_t)((uint64_t)to->strides[i] * size); /* the library looks for overflow later */
     }

@@ -5,14 +5,8 @@
 
 #include <string.h>
 
-/* The library asks for addresses that are multiples of the element's size, of complex numbers of their parts'. */
-static int64_t alignment_of(bp_dtype dtype) {
-    int64_t size = (int64_t)bp_dtype_size(dtype);
-    return dtype == BP_C64 || dtype == BP_C128 ? size / 2 : size;
-}
-
-static int64_t size_of(const operand *of) {
-    return (int64_t)bp_dtype_size(bp_dtype_from_dlpack(of->tensor.dtype));
+static size_t size_of(const operand *of) {
+    return of->tensor.dtype.bits / 8;
 }
 
 static int64_t count_of(const operand *of) {
@@ -30,22 +24,22 @@ static int64_t count_of(const operand *of) {
     return count;
 }
 
+/* Every call asks this. The library wants addresses that are multiples of the element's size, of complex numbers of
+ * their parts'; all its sizes are powers of two, and other types are left to it to refuse. */
 bool core_is_aligned(const operand *of) {
-    int64_t size = size_of(of);
-    if (size == 0) {
-        return true; /* of a type that the library will refuse */
+    size_t size = size_of(of), steps = 0;
+    for (int i = 0; i < of->tensor.ndim; i++) {
+        steps |= of->shape[i] > 1 ? (size_t)of->steps[i] : 0;
     }
-    bool aligned = (uintptr_t)of->unaligned % (uintptr_t)alignment_of(bp_dtype_from_dlpack(of->tensor.dtype)) == 0;
-    for (int i = 0; aligned && i < of->tensor.ndim; i++) {
-        aligned = of->shape[i] <= 1 || of->steps[i] % size == 0;
-    }
-    return aligned;
+    size_t part = of->tensor.dtype.code == kDLComplex ? size / 2 : size;
+    bool known = size > 0 && (size & (size - 1)) == 0;
+    return !known || ((steps & (size - 1)) == 0 && ((uintptr_t)of->unaligned & (part - 1)) == 0);
 }
 
 /* Every element in row-major order, from the array to the copy or back. */
 static void copy_elements(operand *of, bool back) {
     int64_t index[BP_MAX_NDIM] = {0};
-    size_t size = (size_t)size_of(of);
+    size_t size = size_of(of);
     char *array = of->unaligned, *copy = of->aligned->dl_tensor.data;
     for (int64_t left = count_of(of); left > 0; left--) {
         memcpy(back ? array : copy, back ? copy : array, size);

@@ -85,3 +85,13 @@ def test_file_that_cannot_be_written(backplane, tmp_path):
 def test_no_home(backplane):
     done = backplane("set", "num_threads", "2", env={"XDG_CONFIG_HOME": "", "HOME": ""})
     assert done.code != 0 and done.out == ""
+
+
+def test_einsum_answers_to_its_settings(backplane):
+    for value in ("auto-hq", "random-greedy-128", "dynamic-programming"):
+        done = backplane("set", "opt_einsum.strategy", value)
+        assert done.code == 0 and done.err == ""
+        assert backplane("get", "opt_einsum.strategy").out == f"{value}\n"
+    backend = next(one for one in backplane("list", "--backends", "--json").json["backends"] if one["name"] == "opt_einsum")
+    assert backend["available"] and backend["enabled"] and backend["reason"] == ""
+    assert "nothing on this machine answers" in backplane("set", "mha.fastpath", "false").err

@@ -22,7 +22,7 @@ def other_values(row):
         low, high = map(int, row.allowed.split(".."))
         return [value for value in (low, high, (low + high) // 2) if value != now]
     if row.type == "word":
-        return [word for word in row.allowed.split("|") if word != now]
+        return [word.replace("-N", "-12") for word in row.allowed.split("|") if word != now]
     if row.allowed:  # a list of these words
         words = row.allowed.split(",")
         return [words[1], ",".join(reversed(words))]
