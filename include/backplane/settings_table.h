@@ -19,11 +19,11 @@
     X(deterministic, "deterministic", WORD, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations",          \
       "Refuse candidates that do not promise the same bits: run = again with as many threads, threads = with any number.") \
     X(blas_preferred, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                            \
-      "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...) or a path.")  \
+      "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...) or a path; default: none.")  \
     X(linalg_preferred, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra",                       \
-      "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...) or a path.") \
+      "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...) or a path; default: none.") \
     X(fft_preferred, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft",                                        \
-      "Library to use where it can: an id from `backplane list` (fftw, fftwf, mkl, native, ...) or a path.")             \
+      "Library to use where it can: an id from `backplane list` (fftw, fftwf, mkl, native, ...) or a path; default: none.")             \
     X(dispatch_exclude, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations",                      \
       "Comma-separated ids or families that must not run (quote the list inside a scope's text).")                      \
     X(dispatch_fallback, "dispatch.fallback", WORD, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \

@@ -98,6 +98,9 @@ int core_add_settings(PyObject *module, core_state *state);
 /* The value as the library's text, checked for the type that the row asks for. New reference to bytes, or NULL. */
 PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObject *value);
 
+/* Stores a preferred library for the process that has been checked first; two str: the setting, the library. */
+PyObject *core_prefer(PyObject *module, PyObject *arguments);
+
 /* ---- scopes.c ---- */
 
 int core_add_scopes(PyObject *module, core_state *state);
@@ -191,7 +194,6 @@ PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
-PyObject *core_linalg_prefer(PyObject *module, PyObject *name);
 
 /* ---- explain.c ---- */
 

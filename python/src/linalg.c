@@ -353,23 +353,3 @@ PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
     release(of);
     return core_finish(state, result);
 }
-
-PyObject *core_linalg_prefer(PyObject *module, PyObject *name) {
-    core_state *state = core_state_of(module);
-    PyObject *bytes = core_bytes(state, name, "backend");
-    if (!bytes) {
-        return NULL;
-    }
-    bp_status status;
-    const char *text = PyBytes_AsString(bytes);
-    Py_BEGIN_ALLOW_THREADS status = bp_linalg_prefer(text);
-    Py_END_ALLOW_THREADS PyObject *result = NULL;
-    if (status == BP_OK) {
-        result = Py_None;
-        Py_INCREF(result);
-    } else {
-        core_fail(state, status, NULL);
-    }
-    Py_DECREF(bytes);
-    return core_finish(state, result);
-}

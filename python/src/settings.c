@@ -116,19 +116,66 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
     return bytes;
 }
 
-static int write_value(const setting *self, core_state *state, PyObject *value) {
+/* ---- Preferred libraries: a name that means nothing here would go unnoticed until a call ---- */
+
+static bool is_preference(const bp_setting_info *row) {
+    const char *dot = strrchr(row->name, '.');
+    return dot && strcmp(dot, ".preferred") == 0;
+}
+
+/* Tells by dispatch.fallback, as a call that cannot follow the preference does: an exception, a warning or nothing.
+ * False with an exception set, which a warning may be as well. */
+static bool accept_preference(core_state *state, const bp_setting_info *row, const char *library) {
     bp_status status;
-    if (value) {
-        PyObject *text = core_setting_text(state, self->row, value);
-        if (!text) {
-            return -1;
-        }
-        status = bp_set(self->row->name, PyBytes_AsString(text));
-        Py_DECREF(text);
-    } else {
-        status = bp_unset(self->row->name);
+    const char *fallback = bp_get_dispatch_fallback();
+    if (!is_preference(row) || strcmp(fallback, "allow") == 0) {
+        return true;
     }
+    Py_BEGIN_ALLOW_THREADS status = bp_preferred_check(row->name, library);
+    Py_END_ALLOW_THREADS if (status == BP_OK) {
+        return true;
+    }
+    bool by_fallback =
+        status == BP_E_NOT_FOUND || status == BP_E_UNSUPPORTED || status == BP_E_BROKEN || status == BP_E_UNTRUSTED;
+    if (!by_fallback || strcmp(fallback, "strict") == 0) {
+        core_fail(state, status, NULL);
+        return false;
+    }
+    return PyErr_WarnFormat(state->warning, 1, "%s", bp_last_error()) == 0;
+}
+
+PyObject *core_prefer(PyObject *module, PyObject *arguments) {
+    const char *name, *library;
+    bp_status status;
+    if (!PyArg_ParseTuple(arguments, "ss:prefer", &name, &library)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = bp_preferred_set(name, library);
+    Py_END_ALLOW_THREADS if (status != BP_OK) {
+        core_fail(core_state_of(module), status, NULL);
+        return core_finish(core_state_of(module), NULL);
+    }
+    Py_INCREF(Py_None);
+    return core_finish(core_state_of(module), Py_None);
+}
+
+static int write_text(const bp_setting_info *row, core_state *state, const char *text) {
+    if (!accept_preference(state, row, text)) {
+        return -1;
+    }
+    bp_status status = bp_set(row->name, text);
     return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
+}
+
+static int write_value(const setting *self, core_state *state, PyObject *value) {
+    if (!value) {
+        bp_status status = bp_unset(self->row->name);
+        return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
+    }
+    PyObject *text = core_setting_text(state, self->row, value);
+    int written = text ? write_text(self->row, state, PyBytes_AsString(text)) : -1;
+    Py_XDECREF(text);
+    return written;
 }
 
 /* ---- As an attribute ---- */

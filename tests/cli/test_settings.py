@@ -1,5 +1,7 @@
 """settings, get and set: values, layers, and the user's file."""
 
+import pytest
+
 
 def row(rows, name):
     return next(r for r in rows if r["name"] == name)
@@ -85,6 +87,21 @@ def test_file_that_cannot_be_written(backplane, tmp_path):
 def test_no_home(backplane):
     done = backplane("set", "num_threads", "2", env={"XDG_CONFIG_HOME": "", "HOME": ""})
     assert done.code != 0 and done.out == ""
+
+
+@pytest.mark.parametrize("name, what", [("blas.preferred", "matrix products are"), ("linalg.preferred", "linear algebra is"),
+                                        ("fft.preferred", "Fourier transforms are")])
+def test_preferences_are_looked_at(backplane, name, what):
+    """A file may be shared by machines, so an absent library is stored, but not in silence."""
+    for value in ("nativx", "/no/such/library.so"):
+        done = backplane("set", name, value)
+        assert done.code == 0 and f"warning: stored all the same, for machines that have it: {name}: no library '{value}'" in done.err
+        assert f"{what} offered by native" in done.err and backplane("get", name).out == f"{value}\n"
+    assert "did you mean 'native'?" in backplane("set", name, "nativx").err
+    for value in ("native", "default", ""):
+        done = backplane("set", name, value)
+        assert done.code == 0 and done.err == ""
+    assert backplane("set", "--unset", name).err == ""
 
 
 def test_einsum_answers_to_its_settings(backplane):

@@ -385,6 +385,13 @@ def test_preferred_libraries():
     with pytest.raises(TypeError):
         blas(3)
     assert linalg().name == "Magma"
+    assert blas("native").name == "Cublas" and torch.setting("blas.preferred").get() == "native"  # the CPU's beside CUDA's
+    with pytest.raises(RuntimeError, match="matrix products are offered by native.*did you mean 'native'"):
+        blas("nativ")
+    assert torch.setting("blas.preferred").get() == "native"
+    assert blas("default").name == "Default" and torch.setting("blas.preferred").get() == ""
+    blas("native")
+    assert blas(type(blas()).Default).name == "Default" and torch.setting("blas.preferred").get() == ""
 
 
 # ---- Single modules ----

@@ -7,6 +7,9 @@ import pytest
 
 import backplane as bp
 
+# Any text is stored as a preferred library, and told of where no library has the name: test_backends.py is about that.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\w+\.preferred:backplane.Warning")
+
 ROWS = [bp.setting(name) for name in bp.settings]
 WRITABLE = [row for row in ROWS if not row.read_only and not row.startup]
 # Values that what is installed here decides over; their own tests are elsewhere.
