@@ -123,25 +123,22 @@ static bool is_preference(const bp_setting_info *row) {
     return dot && strcmp(dot, ".preferred") == 0;
 }
 
-/* Tells by dispatch.fallback, as a call that cannot follow the preference does: an exception, a warning or nothing.
- * False with an exception set, which a warning may be as well. */
+/* Warns, unless dispatch.fallback says that nobody minds. It is stored all the same: a program may run on machines with
+ * other libraries. False with an exception set, which a warning may be as well. */
 static bool accept_preference(core_state *state, const bp_setting_info *row, const char *library) {
     bp_status status;
-    const char *fallback = bp_get_dispatch_fallback();
-    if (!is_preference(row) || strcmp(fallback, "allow") == 0) {
+    if (!is_preference(row) || strcmp(bp_get_dispatch_fallback(), "allow") == 0) {
         return true;
     }
     Py_BEGIN_ALLOW_THREADS status = bp_preferred_check(row->name, library);
     Py_END_ALLOW_THREADS if (status == BP_OK) {
         return true;
     }
-    bool by_fallback =
-        status == BP_E_NOT_FOUND || status == BP_E_UNSUPPORTED || status == BP_E_BROKEN || status == BP_E_UNTRUSTED;
-    if (!by_fallback || strcmp(fallback, "strict") == 0) {
-        core_fail(state, status, NULL);
-        return false;
+    if (status == BP_E_NOT_FOUND || status == BP_E_UNSUPPORTED || status == BP_E_BROKEN || status == BP_E_UNTRUSTED) {
+        return PyErr_WarnFormat(state->warning, 1, "%s", bp_last_error()) == 0;
     }
-    return PyErr_WarnFormat(state->warning, 1, "%s", bp_last_error()) == 0;
+    core_fail(state, status, NULL);
+    return false;
 }
 
 PyObject *core_prefer(PyObject *module, PyObject *arguments) {
@@ -159,23 +156,27 @@ PyObject *core_prefer(PyObject *module, PyObject *arguments) {
     return core_finish(core_state_of(module), Py_None);
 }
 
-static int write_text(const bp_setting_info *row, core_state *state, const char *text) {
-    if (!accept_preference(state, row, text)) {
-        return -1;
-    }
-    bp_status status = bp_set(row->name, text);
-    return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
+/* What assignment looks at before anything is stored; 0, or -1 with an exception set. */
+static int check_value(const setting *self, core_state *state, PyObject *value) {
+    PyObject *text = core_setting_text(state, self->row, value);
+    bool good = text && accept_preference(state, self->row, PyBytes_AsString(text));
+    Py_XDECREF(text);
+    return good ? 0 : -1;
 }
 
 static int write_value(const setting *self, core_state *state, PyObject *value) {
-    if (!value) {
-        bp_status status = bp_unset(self->row->name);
-        return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
+    bp_status status;
+    if (value) {
+        PyObject *text = core_setting_text(state, self->row, value);
+        if (!text) {
+            return -1;
+        }
+        status = bp_set(self->row->name, PyBytes_AsString(text));
+        Py_DECREF(text);
+    } else {
+        status = bp_unset(self->row->name);
     }
-    PyObject *text = core_setting_text(state, self->row, value);
-    int written = text ? write_text(self->row, state, PyBytes_AsString(text)) : -1;
-    Py_XDECREF(text);
-    return written;
+    return status == BP_OK ? 0 : (core_fail(state, status, NULL), -1);
 }
 
 /* ---- As an attribute ---- */
@@ -200,7 +201,7 @@ static int descriptor_set(PyObject *object, PyObject *target, PyObject *value) {
                     self->row->name);
         return -1;
     }
-    return write_value(self, state, value);
+    return value && check_value(self, state, value) != 0 ? -1 : write_value(self, state, value);
 }
 
 /* ---- Methods ---- */
@@ -212,6 +213,13 @@ static PyObject *method_get(PyObject *self, PyObject *unused) {
 
 static PyObject *method_set(PyObject *self, PyObject *value) {
     if (write_value((const setting *)self, core_state_of_object(self), value) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *method_check(PyObject *self, PyObject *value) {
+    if (check_value((const setting *)self, core_state_of_object(self), value) != 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -268,6 +276,8 @@ static PyObject *method_stored(PyObject *object, PyObject *argument) {
 static PyMethodDef methods[] = {
     {"get", method_get, METH_NOARGS, "The value in force for the calling thread."},
     {"set", method_set, METH_O, "Writes the process layer."},
+    {"check", method_check, METH_O,
+     "Warns of a preferred library that is not here, as assignment does; stores nothing."},
     {"unset", method_unset, METH_NOARGS, "Takes the process layer's value away."},
     {"origin", method_origin, METH_NOARGS, "(layer, where, value as text) of the value in force."},
     {"stored", method_stored, METH_O, "What one layer stores, as text; None when it sets nothing."},

@@ -7,7 +7,7 @@ import pytest
 
 import backplane as bp
 
-# Any text is stored as a preferred library, and told of where no library has the name: test_backends.py is about that.
+# Any text is stored as a preferred library, and told of where no library has the name: test_preferences.py is about that.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\w+\.preferred:backplane.Warning")
 
 ROWS = [bp.setting(name) for name in bp.settings]
