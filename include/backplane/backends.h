@@ -37,6 +37,19 @@ BP_API bp_status bp_backend_status(const char *name, bp_backend_info *info);
  * steer nothing. 1 also for an unknown name. *why lives until bp_reset(). */
 BP_API int bp_setting_answered(const char *name, const char **why);
 
+/* Checks a library for one of the settings blas.preferred, linalg.preferred and fft.preferred: whether a library of
+ * that name (id, family, SONAME, absolute path, or provider) is here and offers the operations that the setting is
+ * about. "" and "default" mean no preference, and are BP_OK. Makes the list of libraries on first use. Settings are
+ * stored unchecked by bp_set() and its relatives, by files and by variables, which may be shared by machines with other
+ * libraries; a call that cannot follow a preference then does what dispatch.fallback says.
+ * Errors: BP_E_ARGUMENT, BP_E_UNKNOWN_NAME (not one of these settings), BP_E_BAD_VALUE (no setting takes the text),
+ * BP_E_NOT_FOUND (the sentence lists the libraries there are, and the nearest names), BP_E_UNSUPPORTED (the library is
+ * here, without such operations), BP_E_BROKEN, BP_E_UNTRUSTED, BP_E_NO_MEMORY. */
+BP_API bp_status bp_preferred_check(const char *setting, const char *library);
+
+/* Checks a library likewise, and then writes the setting's process layer. On failure the setting stays as it was. */
+BP_API bp_status bp_preferred_set(const char *setting, const char *library);
+
 #ifdef __cplusplus
 }
 #endif

@@ -62,13 +62,6 @@ BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_option
  * at. `shape` has room for BP_MAX_NDIM. BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
 BP_API bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
-/* Sets linalg.preferred in the process layer, but only once a library that offers linear algebra is known to answer to
- * the name: its id, family, SONAME, absolute path, or provider. "default" or "" stands for no preference, whatever
- * files and the environment say. Errors, which leave the setting as it was: BP_E_ARGUMENT, BP_E_NOT_FOUND (the sentence
- * lists what there is), BP_E_UNSUPPORTED (the library is there, without LAPACK), BP_E_BROKEN, BP_E_UNTRUSTED,
- * BP_E_NO_MEMORY. */
-BP_API bp_status bp_linalg_prefer(const char *library);
-
 /* ---- Inverses and solutions ---- */
 
 /* inverse (*,n,n) of A (*,n,n); getrf, getri. BP_E_SINGULAR: info is the zero diagonal element of U,

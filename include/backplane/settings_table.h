@@ -3,6 +3,8 @@
  *
  * X(identifier, "name", TYPE, "default", "allowed", "environment alias", flags, "what it affects", "help")
  *
+ * A WORD that ends in "-N" stands for all words with a number from 1 to 1000000 in place of the N.
+ *
  * An alias may say which of its values stand for which words: "NAME=1:word,0:other"; its other values count for
  * nothing. "NAME=KiB" counts in units of 1024, and "NAME=pairs" is a list of ":KiB:count", as cuBLAS has it.
  */
@@ -17,11 +19,11 @@
     X(deterministic, "deterministic", WORD, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations",          \
       "Refuse candidates that do not promise the same bits: run = again with as many threads, threads = with any number.") \
     X(blas_preferred, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                            \
-      "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...), a path, or id:provider.")  \
+      "Library to use where it can: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...), a path, or ID:ALGORITHM; default: none.")  \
     X(linalg_preferred, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra",                       \
-      "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...), a path, or id:provider.") \
+      "Library to use where it can: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...), a path, or ID:ALGORITHM; default: none.") \
     X(fft_preferred, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft",                                        \
-      "Library to use where it can: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or id:provider.")             \
+      "Library to use where it can: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; default: none.")             \
     X(dispatch_exclude, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations",                      \
       "Comma-separated ids or families that must not run (quote the list inside a scope's text).")                      \
     X(dispatch_fallback, "dispatch.fallback", WORD, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
@@ -165,8 +167,8 @@
       "Use algorithms of oneDNN that give the same bits again only.") \
     X(opt_einsum_enabled, "opt_einsum.enabled", BOOL, "true", "", "", 0, "einsum", \
       "Search for a good order of contractions; false goes from left to right.") \
-    X(opt_einsum_strategy, "opt_einsum.strategy", WORD, "auto", "auto|greedy|optimal", "", 0, "einsum", \
-      "How that order is searched for.") \
+    X(opt_einsum_strategy, "opt_einsum.strategy", WORD, "auto", "auto|auto-hq|optimal|dp|dynamic-programming|branch-all|branch-2|branch-1|greedy|eager|opportunistic|random-greedy|random-greedy-N|left-to-right", "", 0, "einsum", \
+      "How that order is searched for; random-greedy-N makes N trials, 1000000 at most.") \
     X(mha_fastpath, "mha.fastpath", BOOL, "true", "", "", 0, "attention", \
       "Let a whole attention layer run as one operation.") \
     X(miopen_immediate, "miopen.immediate", BOOL, "false", "", "", 0, "convolutions on ROCm", \

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import operator
 import sys
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
-from ._errors import bad_type, bad_value
+from ._errors import bad_type, bad_value, whole
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like, _own, _refuse_masks, _view
 
 Path = List[Tuple[int, ...]]
@@ -131,11 +132,12 @@ def _limit(limit: Union[None, int, str]) -> int:
         return 0
     if limit == "max_input":
         return -1
-    if isinstance(limit, bool) or not isinstance(limit, int):
+    number = None if isinstance(limit, bool) else whole(limit)
+    if number is None:
         raise bad_type(f"einsum: memory_limit is None, a whole number or 'max_input', but got {limit!r}")
-    if limit < 1:
+    if number < 1:
         raise bad_value(f"einsum: memory_limit is {limit}, which no result can keep", "E_ARGUMENT")
-    return limit
+    return number
 
 
 def _strategy(optimize: Any, memory_limit: Any) -> Tuple[Optional[str], Optional[Tuple[Tuple[int, ...], ...]], Any]:
@@ -146,9 +148,10 @@ def _strategy(optimize: Any, memory_limit: Any) -> Tuple[Optional[str], Optional
         return ("auto" if optimize else "left-to-right"), None, memory_limit
     if not isinstance(optimize, Iterable):
         raise bad_type(f"einsum: optimize is a bool, the name of a strategy or a path, but got {optimize!r}")
-    steps = list(optimize)
-    if len(steps) == 2 and isinstance(steps[0], str) and isinstance(steps[1], (int, float)):
-        return steps[0], None, int(steps[1])
+    steps: List[Any] = list(optimize)
+    if len(steps) == 2 and isinstance(steps[0], str) and isinstance(steps[1], numbers.Real):
+        number = whole(steps[1])
+        return steps[0], None, int(float(steps[1])) if number is None else number
     if steps and steps[0] == "einsum_path":  # as numpy.einsum_path begins its paths
         steps = steps[1:]
     if any(isinstance(step, str) or not isinstance(step, Iterable) for step in steps):
@@ -178,7 +181,7 @@ def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
     """What the extension gets beside operands, in its order."""
     optimize, minimize, memory_limit, trials, seconds, seed = search
     strategy, path, limit = _strategy(optimize, memory_limit)
-    return labels, output, strategy, minimize, _limit(limit), trials, seconds, seed, path
+    return labels, output, strategy, minimize, _limit(limit), operator.index(trials), seconds, operator.index(seed), path
 
 
 def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: SettingsArgument, explains: bool) -> Any:

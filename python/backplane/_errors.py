@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Type, TypeVar
+import operator
+from typing import Any, Optional, Type, TypeVar
 
 from . import _core
 
@@ -14,6 +15,14 @@ def failure(kind: Type[Kind], status: str, text: str) -> Kind:
     made = kind(text)
     made.status = status
     return made
+
+
+def whole(number: Any) -> Optional[int]:
+    """A whole number of Python, NumPy or another library as an int; None for anything else."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        return None
 
 
 def bad_type(text: str) -> _core.BadTypeError:

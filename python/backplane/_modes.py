@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from ._errors import bad_type, bad_value
+from ._errors import bad_type, bad_value, whole
 from ._settings import set_flags, setting
 
 _DEBUG_MODES = ("default", "warn", "error")
@@ -37,12 +37,13 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 def set_deterministic_debug_mode(debug_mode: Union[int, str]) -> None:
     """0 or "default": off; 1 or "warn": told; 2 or "error": refused."""
-    if not isinstance(debug_mode, (int, str)):
+    number = whole(debug_mode)  # bools too: torch takes True for 1
+    if number is not None:
+        if number not in range(len(_DEBUG_MODES)):
+            raise bad_value(f"deterministic_debug_mode: {number} is not accepted; it takes 0, 1 or 2")
+        debug_mode = _DEBUG_MODES[number]
+    elif not isinstance(debug_mode, str):
         raise bad_type(f"deterministic_debug_mode: expects an int or a str, but got {type(debug_mode).__name__}")
-    if isinstance(debug_mode, int):  # bools too: torch takes True for 1
-        if debug_mode not in range(len(_DEBUG_MODES)):
-            raise bad_value(f"deterministic_debug_mode: {debug_mode} is not accepted; it takes 0, 1 or 2")
-        debug_mode = _DEBUG_MODES[debug_mode]
     setting("deterministic_debug_mode").set(debug_mode)
 
 

@@ -49,6 +49,8 @@ def _refuse_masks(**arrays: Any) -> None:
 
 def _view(result: _core.Tensor, dtype: Any) -> Any:
     """The memory of a result as a NumPy array. The constructor is the short way, and knows one order of memory."""
+    if result.dtype == "bf16":  # of ml_dtypes: NumPy has no type of its own, and no protocol for it
+        return sys.modules["numpy"].asarray(result.bits()).view(dtype)
     if result.row_major:
         return _plain_array(result.shape, dtype, result)
     return sys.modules["numpy"].asarray(result)
@@ -60,7 +62,7 @@ def _as_numpy(result: _core.Tensor) -> Any:
         numpy = sys.modules["numpy"]
         _numpy_types.update({ours: numpy.dtype(theirs) for ours, theirs in _NUMPY_NAMES.items()})
         _plain_array = numpy.ndarray
-    return _view(result, _numpy_types[result.dtype])
+    return _view(result, _numpy_types.get(result.dtype) or sys.modules["numpy"].dtype("bfloat16"))
 
 
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
@@ -88,7 +90,7 @@ def matmul(a: Any, b: Any, /, *, out: Any = None, settings: SettingsArgument = N
     a batch and broadcast. Scalars are refused.
 
     Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 sum in f32 and round once at the end. Any
-    strides, read in place. The result is a NumPy array where a or b is one, a torch tensor where one is that, else a
+    strides, read in place; an array that is not aligned is copied, also ``out``, and back. The result is a NumPy array where a or b is one, a torch tensor where one is that, else a
     backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a dict of
     dotted names, or backplane.Options, for this call only.
     """

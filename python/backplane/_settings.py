@@ -170,6 +170,8 @@ def set_flags(names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> 
     chosen = collect(names, more)
     _core.Options(chosen)
     for name, value in chosen.items():
+        table[name].check(value)
+    for name, value in chosen.items():
         table[name].set(value)
 
 

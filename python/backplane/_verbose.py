@@ -7,7 +7,7 @@ from typing import Callable, Optional, Type
 
 from . import _core
 from ._config import backend_status
-from ._errors import bad_type, bad_value, failure
+from ._errors import bad_type, bad_value, failure, whole
 
 Handler = Callable[[str], None]
 
@@ -22,12 +22,13 @@ class verbose:
     """
 
     def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
-        if not isinstance(level, int):
+        number = whole(level)  # True is VERBOSE_ON
+        if number is None:
             raise bad_type(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
-        if abs(level) > 1 << 30:
+        if abs(number) > 1 << 30:
             raise bad_value(f"level: {level} is not accepted; it takes VERBOSE_OFF, VERBOSE_ON or the like")
         self._backend = backend
-        self._level = int(level)  # True is VERBOSE_ON
+        self._level = number
         self._lines = lines
         self._scope: Optional[object] = None
         self._open = False

@@ -6,18 +6,20 @@ input was. ``out`` takes results in place, a tuple where there are several. Ever
 dotted names or backplane.Options for this call only, and ``backplane.explain(backplane.linalg.svd, a)`` tells which library
 would run it.
 
-A matrix on which an operation fails raises LinAlgError, which names the item of the batch; the ``_ex`` functions return an
+A matrix on which an operation fails raises LinAlgError, which names the item of the batch and is numpy.linalg's as well if that
+has been imported; the ``_ex`` functions return an
 ``info`` instead. NaN and infinity in the input raise it too: see docs/linalg.md.
 """
 
 from __future__ import annotations
 
 import functools
+import numbers
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, TypeVar, Union, cast
 
 from . import _core
 from ._core import LinAlgError
-from ._errors import bad_type, bad_value, failure
+from ._errors import bad_type, bad_value, failure, whole
 from ._products import _EXPLAINERS, SettingsArgument, _like, _may_be_masked, _own, _refuse_masks
 from .backends._module import close
 
@@ -400,7 +402,7 @@ def matrix_rank(
 def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
     if isinstance(order, str):
         return {"mode": _word(op, "order", order, ("fro", "nuc"))}
-    if isinstance(order, bool) or not isinstance(order, (int, float)):
+    if isinstance(order, bool) or not isinstance(order, numbers.Real):
         raise bad_type(f"linalg.{op}: the order expects a number, 'fro' or 'nuc', but got {type(order).__name__}")
     return {"mode": "p", "order": float(order)}
 
@@ -424,7 +426,7 @@ def matrix_norm(
     """A norm of matrices, which lie in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf."""
     if dtype is not None:
         raise bad_value("linalg.matrix_norm: dtype is not taken; convert A first", "E_ARGUMENT")
-    if not isinstance(dim, (tuple, list)) or len(dim) != 2 or not all(isinstance(one, int) for one in dim):
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2 or any(whole(one) is None for one in dim):
         raise bad_type(f"linalg.matrix_norm: dim expects two ints, but got {dim!r}")
     return _ask("matrix_norm", (A,), (True,), out=out, dim=tuple(dim), keepdim=keepdim, **_norm("matrix_norm", ord))
 

@@ -1,7 +1,9 @@
 /* arrays.c - brings arrays of Python to the library in place: by the buffer protocol, else by DLPack.
  *
  * The buffer protocol comes first because it tells whether memory may be written, for as long as it is held. Shape and
- * strides are copied, so that the tensor given to the library never points into an object of Python.
+ * strides are copied, so that the tensor given to the library never points into an object of Python. Three kinds of
+ * arrays need more: memory that is not aligned is copied (unaligned.c), ml_dtypes' bfloat16 is read as 16-bit words,
+ * and torch tensors whose memory does not have the sign that they show are resolved first.
  */
 #include "core.h"
 
@@ -76,7 +78,7 @@ static bool room_for(core_state *state, int ndim, const char *name) {
     return true;
 }
 
-static void compact_strides(operand *to) {
+void core_compact_strides(operand *to) {
     int64_t step = 1;
     for (int i = to->tensor.ndim - 1; i >= 0; i--) {
         to->strides[i] = step;
@@ -84,22 +86,18 @@ static void compact_strides(operand *to) {
     }
 }
 
-/* The protocol counts strides in bytes, the library in elements. */
-static bool read_strides(core_state *state, operand *to, const char *name) {
+/* The protocol counts strides in bytes, the library in elements. Only memory that is aligned has strides in elements.
+ */
+static void read_strides(operand *to) {
     const Py_buffer *buffer = &to->buffer;
-    for (int i = 0; buffer->strides && i < buffer->ndim; i++) {
-        if (buffer->shape[i] > 1 && buffer->strides[i] % buffer->itemsize != 0) {
-            core_refuse(state, state->bad_value, BP_E_LAYOUT,
-                        "%s: the stride of dimension %d is %zd bytes, which is no multiple of the element's %zd", name,
-                        i, buffer->strides[i], buffer->itemsize);
-            return false;
-        }
-        to->strides[i] = buffer->strides[i] / buffer->itemsize;
+    for (int i = 0; i < buffer->ndim; i++) {
+        to->steps[i] = buffer->strides ? buffer->strides[i] : to->strides[i] * buffer->itemsize;
+        to->strides[i] = to->steps[i] / buffer->itemsize;
     }
-    return true;
+    to->unaligned = buffer->buf;
 }
 
-static bool from_buffer(core_state *state, operand *to, const char *name) {
+static bool from_buffer(core_state *state, operand *to, const char *name, unsigned access) {
     if (!room_for(state, to->buffer.ndim, name) || !read_format(state, to, name)) {
         return false;
     }
@@ -109,11 +107,12 @@ static bool from_buffer(core_state *state, operand *to, const char *name) {
     for (int i = 0; i < to->buffer.ndim; i++) {
         to->shape[i] = to->buffer.shape[i];
     }
-    compact_strides(to);
-    return read_strides(state, to, name);
+    core_compact_strides(to);
+    read_strides(to);
+    return core_is_aligned(to) || core_align(state, to, access);
 }
 
-static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, const char *name) {
+static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, const char *name, unsigned access) {
     if (!room_for(state, given->ndim, name)) {
         return false;
     }
@@ -121,11 +120,19 @@ static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, c
     if (given->ndim > 0) {
         memcpy(to->shape, given->shape, (size_t)given->ndim * sizeof *to->shape);
     }
-    compact_strides(to);
+    core_compact_strides(to);
     if (given->ndim > 0 && given->strides) {
         memcpy(to->strides, given->strides, (size_t)given->ndim * sizeof *to->strides);
     }
-    return true;
+    if (given->device.device_type != kDLCPU) {
+        return true; /* the library says which devices it takes */
+    }
+    size_t size = given->dtype.bits / 8;
+    for (int i = 0; i < given->ndim; i++) {
+        to->steps[i] = (int64_t)((uint64_t)to->strides[i] * size); /* the library looks for overflow later */
+    }
+    to->unaligned = (char *)((uintptr_t)given->data + (uintptr_t)given->byte_offset);
+    return core_is_aligned(to) || core_align(state, to, access);
 }
 
 /* ---- DLPack capsules ---- */
@@ -145,7 +152,7 @@ static PyObject *ask_for_capsule(PyObject *exporter) {
 }
 
 /* From here on the memory is ours to give back, so the capsule gets the name that says it is used. */
-static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule, const char *name, bool writable) {
+static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule, const char *name, unsigned access) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
         DLManagedTensorVersioned *given = PyCapsule_GetPointer(capsule, "dltensor_versioned");
         if (given->version.major != DLPACK_MAJOR_VERSION) {
@@ -153,38 +160,23 @@ static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule,
                         (unsigned)given->version.major, DLPACK_MAJOR_VERSION);
             return false;
         }
-        if (writable && (given->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+        if ((access & CORE_WRITES) != 0 && (given->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
             core_refuse(state, state->bad_value, BP_E_ARGUMENT, "%s: is read-only", name);
             return false;
         }
         to->versioned = PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0 ? given : NULL;
-        return to->versioned && from_dlpack(state, to, &given->dl_tensor, name);
+        return to->versioned && from_dlpack(state, to, &given->dl_tensor, name, access);
     }
     if (PyCapsule_IsValid(capsule, "dltensor")) {
         DLManagedTensor *given = PyCapsule_GetPointer(capsule, "dltensor");
         to->managed = PyCapsule_SetName(capsule, "used_dltensor") == 0 ? given : NULL;
-        return to->managed && from_dlpack(state, to, &given->dl_tensor, name);
+        return to->managed && from_dlpack(state, to, &given->dl_tensor, name, access);
     }
     core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: __dlpack__() gave no DLPack capsule", name);
     return false;
 }
 
 /* ---- Both ways ---- */
-
-static bool by_buffer(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
-    if (PyObject_GetBuffer(array, &to->buffer, PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0)) != 0) {
-        memset(&to->buffer, 0, sizeof to->buffer);
-        return false;
-    }
-    return from_buffer(state, to, name);
-}
-
-static bool by_dlpack(core_state *state, operand *to, PyObject *exporter, const char *name, bool writable) {
-    PyObject *capsule = ask_for_capsule(exporter);
-    bool taken = capsule && take_from_capsule(state, to, capsule, name, writable);
-    Py_XDECREF(capsule);
-    return taken;
-}
 
 static bool is_read_only(PyObject *array) {
     Py_buffer buffer;
@@ -195,6 +187,95 @@ static bool is_read_only(PyObject *array) {
     bool fixed = buffer.readonly;
     PyBuffer_Release(&buffer);
     return fixed;
+}
+
+/* False with an exception set; to->buffer.obj is NULL then if the array does not give a buffer of numbers at all. */
+static bool by_buffer(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+    bool writes = (access & CORE_WRITES) != 0;
+    if (PyObject_GetBuffer(array, &to->buffer, PyBUF_STRIDES | PyBUF_FORMAT | (writes ? PyBUF_WRITABLE : 0)) == 0) {
+        return from_buffer(state, to, name, access);
+    }
+    memset(&to->buffer, 0, sizeof to->buffer);
+    return false;
+}
+
+static bool by_dlpack(core_state *state, operand *to, PyObject *exporter, const char *name, unsigned access) {
+    PyObject *capsule = ask_for_capsule(exporter);
+    bool taken = capsule && take_from_capsule(state, to, capsule, name, access);
+    Py_XDECREF(capsule);
+    return taken;
+}
+
+/* ---- bfloat16 of ml_dtypes, which neither protocol of NumPy hands on ---- */
+
+static bool has_bfloat16(PyObject *array) {
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    bool found = name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
+static bool by_words(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+    PyObject *words = PyObject_CallMethod(array, "view", "s", "uint16");
+    bool taken = words && by_buffer(state, to, words, name, access);
+    if (taken) {
+        to->tensor.dtype = (DLDataType){kDLBfloat, 16, 1};
+    } else if (words && (access & CORE_WRITES) != 0 && !to->buffer.obj && is_read_only(words)) {
+        PyErr_Clear();
+        core_refuse(state, state->bad_value, BP_E_ARGUMENT, "%s: is read-only", name);
+    }
+    Py_XDECREF(words);
+    return taken;
+}
+
+/* ---- Views that exist in torch alone: what DLPack would hand on are the numbers before the change of sign ---- */
+
+/* 1: yes; 0: no, or the type has no such method; -1 with an exception set. */
+static int asks(PyObject *array, const char *question) {
+    PyObject *method = PyObject_GetAttrString(array, question);
+    if (!method) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *answer = PyCallable_Check(method) ? PyObject_CallObject(method, NULL) : NULL;
+    int truth = answer ? PyObject_IsTrue(answer) : PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(answer);
+    Py_DECREF(method);
+    return truth;
+}
+
+/* Replaces *array (a reference of ours) by what `resolve` makes of it if its type has that bit and it is set. */
+static bool resolve_bit(core_state *state, PyObject **array, const char *question, const char *resolve,
+                        const char *name, unsigned access) {
+    int set = asks(*array, question);
+    if (set > 0 && (access & CORE_WRITES) != 0) {
+        core_refuse(state, state->bad_value, BP_E_ARGUMENT,
+                    "%s: %s() is true, so that numbers written to its memory would read differently; pass a tensor "
+                    "that %s() made",
+                    name, question, resolve);
+        return false;
+    }
+    if (set > 0) {
+        PyObject *plain = PyObject_CallMethod(*array, resolve, NULL);
+        Py_DECREF(*array);
+        *array = plain;
+        return plain != NULL;
+    }
+    return set == 0;
+}
+
+static bool by_export(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+    Py_INCREF(array);
+    bool taken = resolve_bit(state, &array, "is_conj", "resolve_conj", name, access) &&
+                 resolve_bit(state, &array, "is_neg", "resolve_neg", name, access);
+    PyObject *exporter = taken ? PyObject_GetAttrString(array, "__dlpack__") : NULL;
+    taken = exporter && by_dlpack(state, to, exporter, name, access);
+    Py_XDECREF(exporter);
+    Py_XDECREF(array);
+    return taken;
 }
 
 static bool no_array(core_state *state, PyObject *array, const char *name) {
@@ -251,24 +332,10 @@ static bool name_refused(core_state *state, PyObject *array, const char *name) {
     return false;
 }
 
-static bool bring(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
-    if (is_bytes(state, array, name)) {
-        return false;
-    }
-    bool buffers = PyObject_CheckBuffer(array);
-    if (buffers && by_buffer(state, to, array, name, writable)) {
-        return true;
-    }
-    if (buffers && writable && !to->buffer.obj && is_read_only(array)) {
-        PyErr_Clear();
-        core_refuse(state, state->bad_value, BP_E_ARGUMENT, "%s: is read-only", name);
-        return false;
-    }
-    if (buffers && to->buffer.obj) {
-        return false;
-    }
-    /* Types that the buffer protocol has no letter for, bfloat16 among them, may have DLPack. */
+/* By DLPack where the buffer protocol does not do, with the exception of that still set. */
+static bool bring_otherwise(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     PyObject *kind, *value, *trace;
+    bool buffers = PyErr_Occurred() != NULL;
     PyErr_Fetch(&kind, &value, &trace);
     PyObject *exporter = PyObject_GetAttrString(array, "__dlpack__");
     if (!exporter) {
@@ -279,9 +346,38 @@ static bool bring(core_state *state, operand *to, PyObject *array, const char *n
     Py_XDECREF(kind);
     Py_XDECREF(value);
     Py_XDECREF(trace);
-    bool taken = by_dlpack(state, to, exporter, name, writable);
     Py_DECREF(exporter);
-    return taken || name_refused(state, array, name);
+    return by_export(state, to, array, name, access) || name_refused(state, array, name);
+}
+
+static bool bring(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+    if (is_bytes(state, array, name)) {
+        return false;
+    }
+    if (!PyObject_CheckBuffer(array)) {
+        return bring_otherwise(state, to, array, name, access);
+    }
+    if (by_buffer(state, to, array, name, access)) {
+        return true;
+    }
+    if (to->buffer.obj) {
+        return false;
+    }
+    if ((access & CORE_WRITES) != 0 && is_read_only(array)) {
+        PyErr_Clear();
+        core_refuse(state, state->bad_value, BP_E_ARGUMENT, "%s: is read-only", name);
+        return false;
+    }
+    PyObject *kind, *value, *trace;
+    PyErr_Fetch(&kind, &value, &trace);
+    if (has_bfloat16(array)) {
+        Py_XDECREF(kind);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        return by_words(state, to, array, name, access);
+    }
+    PyErr_Restore(kind, value, trace);
+    return bring_otherwise(state, to, array, name, access);
 }
 
 void core_operand_clear(operand *held) {
@@ -289,11 +385,12 @@ void core_operand_clear(operand *held) {
     memset(&held->buffer, 0, sizeof held->buffer);
     held->managed = NULL;
     held->versioned = NULL;
+    held->aligned = NULL;
 }
 
-bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable) {
+bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     core_operand_clear(to);
-    if (!bring(state, to, array, name, writable)) {
+    if (!bring(state, to, array, name, access)) {
         core_operand_release(to);
         return false;
     }
@@ -307,6 +404,7 @@ bool core_operand(core_state *state, operand *to, PyObject *array, const char *n
 void core_operand_release(operand *held) {
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
+    core_unalign(held);
     if (held->buffer.obj) {
         PyBuffer_Release(&held->buffer);
     }

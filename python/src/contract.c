@@ -15,6 +15,7 @@ typedef struct contraction {
     const DLTensor **tensors;
     Py_ssize_t held; /* operands that were brought in */
     bool given_out;
+    bool explains;
     operand out;
     DLTensor result;
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
@@ -38,15 +39,19 @@ static bool make_room(contraction *of, Py_ssize_t count) {
     return false;
 }
 
+static unsigned access_of(const contraction *of) {
+    return of->explains ? CORE_DESCRIBES : CORE_READS;
+}
+
 static bool read_operand(contraction *of, PyObject *array) {
     static const char *const near_names[NEAR_OPERANDS] = {"operand 0", "operand 1", "operand 2"};
     operand *to = &of->operands[of->held];
     if (of->held < NEAR_OPERANDS) {
-        return core_operand(of->state, to, array, near_names[of->held], false);
+        return core_operand(of->state, to, array, near_names[of->held], access_of(of));
     }
     char name[32];
     PyOS_snprintf(name, sizeof name, "operand %d", (int)of->held);
-    return core_operand(of->state, to, array, name, false);
+    return core_operand(of->state, to, array, name, access_of(of));
 }
 
 /* The arrays are those of the tuple from `first` on. */
@@ -86,7 +91,7 @@ static bool place_result(contraction *of, PyObject *out) {
     bp_plan *plan;
     int ndim = 0;
     if (out != Py_None) {
-        of->given_out = core_operand(of->state, &of->out, out, "out", true);
+        of->given_out = core_operand(of->state, &of->out, out, "out", access_of(of) | CORE_WRITES);
         of->result = of->out.tensor;
         return of->given_out;
     }
@@ -148,10 +153,11 @@ static PyObject *contract(contraction *of) {
 }
 
 /* What is looked at before it is set. The rest of the structure is large, and stays as it is. */
-static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words) {
+static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words, bool explains) {
     of->state = core_state_of(module);
     of->held = 0;
     of->given_out = false;
+    of->explains = explains;
     of->options = NULL;
     of->options_owner = NULL;
     of->operands = of->near_operands;
@@ -168,7 +174,7 @@ PyObject *core_einsum(PyObject *module, PyObject *values) {
                           &explains)) {
         return NULL;
     }
-    if (begin(&of, module, expression, words)) {
+    if (begin(&of, module, expression, words, explains != 0)) {
         if (core_options(of.state, settings, &of.options, &of.options_owner) && read_operands(&of, arrays, 0) &&
             place_result(&of, out)) {
             result = explains ? core_explanation(of.state, explain, &of) : contract(&of);
@@ -197,7 +203,7 @@ PyObject *core_einsum_plain(PyObject *module, PyObject *values) {
     if (!is_plain(given, type)) {
         Py_RETURN_NONE;
     }
-    if (begin(&of, module, PyTuple_GetItem(given, 0), Py_None)) {
+    if (begin(&of, module, PyTuple_GetItem(given, 0), Py_None, false)) {
         if (read_operands(&of, given, 1) && place_result(&of, Py_None)) {
             result = contract(&of);
         }

@@ -52,12 +52,13 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 
 /* What one interpreter's module holds. */
 typedef struct core_state {
-    PyObject *error;        /* backplane.Error, a RuntimeError */
-    PyObject *bad_value;    /* an Error and a ValueError */
-    PyObject *bad_type;     /* an Error and a TypeError */
-    PyObject *unknown_name; /* an Error and an AttributeError */
-    PyObject *linalg_error; /* an Error: the matrix is at fault */
-    PyObject *warning;      /* the category of the library's warnings */
+    PyObject *error;              /* backplane.Error, a RuntimeError */
+    PyObject *bad_value;          /* an Error and a ValueError */
+    PyObject *bad_type;           /* an Error and a TypeError */
+    PyObject *unknown_name;       /* an Error and an AttributeError */
+    PyObject *linalg_error;       /* an Error: the matrix is at fault */
+    PyObject *linalg_error_numpy; /* the same, and numpy.linalg's; NULL until it is needed */
+    PyObject *warning;            /* the category of the library's warnings */
     PyObject *setting_type;
     PyObject *options_type;
     PyObject *scope_type;
@@ -97,6 +98,9 @@ int core_add_settings(PyObject *module, core_state *state);
 /* The value as the library's text, checked for the type that the row asks for. New reference to bytes, or NULL. */
 PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObject *value);
 
+/* Stores a preferred library for the process that has been checked first; two str: the setting, the library. */
+PyObject *core_prefer(PyObject *module, PyObject *arguments);
+
 /* ---- scopes.c ---- */
 
 int core_add_scopes(PyObject *module, core_state *state);
@@ -118,12 +122,34 @@ typedef struct operand {
     Py_buffer buffer; /* held while buffer.obj is not NULL */
     DLManagedTensor *managed;
     DLManagedTensorVersioned *versioned;
+    DLManagedTensorVersioned *aligned; /* a copy of memory that is not aligned as its elements ask for, or NULL */
+    char *unaligned;                   /* that memory's first element, and its strides in bytes */
+    int64_t steps[BP_MAX_NDIM];
+    bool copied_back; /* when the operand is released */
 } operand;
 
+/* What a call does with an operand, as bits. */
+typedef enum core_access {
+    CORE_READS = 0,
+    CORE_WRITES = 1,
+    CORE_DESCRIBES = 2 /* only looks at type and layout; the tensor may come without an address */
+} core_access;
+
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
-bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, bool writable);
+bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access);
+void core_compact_strides(operand *to);   /* of row-major memory without gaps */
 void core_operand_clear(operand *held);   /* makes one that holds nothing */
 void core_operand_release(operand *held); /* fine for one that holds nothing */
+
+/* ---- unaligned.c ---- */
+
+/* Whether the memory that operand->unaligned and ->steps describe can be read in place. */
+bool core_is_aligned(const operand *of);
+
+/* Puts an aligned copy of that memory in the operand's place, or a tensor without an address for CORE_DESCRIBES. On
+ * failure the exception is set. */
+bool core_align(core_state *state, operand *to, unsigned access);
+void core_unalign(operand *held); /* writes the copy back if the call may have changed it, and frees it */
 
 /* ---- tensor.c ---- */
 
@@ -138,7 +164,8 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory);
 typedef struct product {
     core_state *state;
     operand a, b, c;
-    bool gemm;    /* and not matmul */
+    bool gemm; /* and not matmul */
+    bool explains;
     bool given_c; /* the caller has named where the result goes */
     DLTensor out;
     int64_t shape[BP_MAX_NDIM];
@@ -150,7 +177,7 @@ typedef struct product {
 
 /* Reads the arguments; on failure the exception is set and nothing is held. The result's tensor has no memory yet
  * unless the caller has given some. */
-bool core_product(product *of, core_state *state, bool gemm, PyObject *arguments, PyObject *names);
+bool core_product(product *of, core_state *state, bool gemm, bool explains, PyObject *arguments, PyObject *names);
 void core_product_release(product *of);
 
 PyObject *core_matmul(PyObject *module, PyObject *arguments, PyObject *names);
@@ -167,7 +194,6 @@ PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
-PyObject *core_linalg_prefer(PyObject *module, PyObject *name);
 
 /* ---- explain.c ---- */
 

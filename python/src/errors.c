@@ -7,6 +7,22 @@
 
 #include <stdarg.h>
 
+/* backplane.linalg.LinAlgError, which is numpy.linalg's as well if that has been imported, so that programs written for
+ * NumPy catch it. NumPy may be imported at any time, so the class is made when the first such failure comes after. */
+static PyObject *linalg_error(core_state *state) {
+    PyObject *module =
+        state->linalg_error_numpy ? NULL : PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.linalg");
+    PyObject *numpy = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
+    PyObject *bases = numpy ? PyTuple_Pack(2, state->linalg_error, numpy) : NULL;
+    if (bases) {
+        state->linalg_error_numpy = PyErr_NewException("backplane.LinAlgError", bases, NULL);
+    }
+    Py_XDECREF(bases);
+    Py_XDECREF(numpy);
+    PyErr_Clear(); /* a module that is not NumPy's: then the failure is ours alone */
+    return state->linalg_error_numpy ? state->linalg_error_numpy : state->linalg_error;
+}
+
 static PyObject *kind_of(core_state *state, bp_status status) {
     switch (status) {
     case BP_E_ARGUMENT:
@@ -25,7 +41,7 @@ static PyObject *kind_of(core_state *state, bp_status status) {
     case BP_E_NOT_POSITIVE_DEFINITE:
     case BP_E_NOT_CONVERGED:
     case BP_E_NON_FINITE:
-        return state->linalg_error;
+        return linalg_error(state);
     default:
         return state->error;
     }

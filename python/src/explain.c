@@ -98,7 +98,7 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
 
 static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
     product of;
-    if (!core_product(&of, core_state_of(module), gemm, values, names)) {
+    if (!core_product(&of, core_state_of(module), gemm, true, values, names)) {
         return NULL;
     }
     PyObject *made = core_explanation(of.state, core_product_explain, &of);

@@ -141,7 +141,7 @@ static bool place_result(transformation *of, PyObject *out, bool runs) {
     bp_dtype dtype;
     int ndim;
     if (out != Py_None) {
-        bool good = core_operand(of->state, &of->output, out, "out", true);
+        bool good = core_operand(of->state, &of->output, out, "out", CORE_WRITES | (runs ? 0 : CORE_DESCRIBES));
         of->out = of->output.tensor;
         return good;
     }
@@ -196,7 +196,7 @@ static PyObject *run(transformation *of) {
 }
 
 static bool bring(transformation *of, PyObject *input, PyObject *out, bool runs) {
-    if (!core_operand(of->state, &of->input, input, "input", false)) {
+    if (!core_operand(of->state, &of->input, input, "input", runs ? CORE_READS : CORE_DESCRIBES)) {
         return false;
     }
     of->in = of->input.tensor;
@@ -231,7 +231,7 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     operand in;
     int dims[BP_MAX_NDIM], count, back;
     if (!PyArg_ParseTuple(arguments, "OOp:fftshift", &input, &dim, &back) || !read_dims(state, dim, dims, &count) ||
-        !core_operand(state, &in, input, "input", false)) {
+        !core_operand(state, &in, input, "input", CORE_READS)) {
         return NULL;
     }
     bp_status status;
@@ -264,7 +264,7 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments) {
     double d;
     int half;
     if (!PyArg_ParseTuple(arguments, "LdpsO:fftfreq", &n, &d, &half, &dtype, &out) ||
-        (out != Py_None && !core_operand(state, &given, out, "out", true))) {
+        (out != Py_None && !core_operand(state, &given, out, "out", CORE_WRITES))) {
         return NULL;
     }
     int64_t size = half ? n / 2 + 1 : n;

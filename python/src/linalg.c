@@ -25,6 +25,7 @@ typedef struct calculation {
     int inputs, outputs;
     DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of the library's, until it is a Tensor */
     bool keepdim;
+    bool explains;
     double rtol, atol;
     const bp_options *options;
     PyObject *options_owner;
@@ -139,6 +140,10 @@ static bool move_dims(calculation *of, PyObject *pair) {
     return true;
 }
 
+static unsigned access_of(const calculation *of) {
+    return of->explains ? CORE_DESCRIBES : CORE_READS;
+}
+
 static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
     if (PyTuple_Size(inputs) != of->inputs) {
         PyErr_Format(PyExc_ValueError, "%s takes %d arrays", of->name, of->inputs);
@@ -147,7 +152,7 @@ static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
     for (int i = 0; i < of->inputs; i++) {
         char name[16];
         name_of(bp_op_inputs(of->call.op), i, name, sizeof name);
-        if (!core_operand(of->state, &of->arrays[i], PyTuple_GetItem(inputs, i), name, false)) {
+        if (!core_operand(of->state, &of->arrays[i], PyTuple_GetItem(inputs, i), name, access_of(of))) {
             return false;
         }
         of->call.operand[i] = &of->arrays[i].tensor;
@@ -205,6 +210,12 @@ static bool make_output(calculation *of, int index) {
     if (of->keepdim) {
         keep_dims(of, &ndim, shape);
     }
+    if (of->explains) { /* a description is enough, and a result may be too large to be there */
+        memcpy(of->shapes[index], shape, (size_t)ndim * sizeof *shape);
+        of->results[index] = (DLTensor){
+            .device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
+        return true;
+    }
     if (library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, ndim, shape, NULL))) {
         return false;
     }
@@ -237,7 +248,7 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
             continue;
         }
         if (wanted == Py_False) {
-            if (!make_empty(of, index)) {
+            if (!of->explains && !make_empty(of, index)) {
                 return false;
             }
             continue;
@@ -249,7 +260,7 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
         } else {
             char name[16];
             name_of(bp_op_outputs(of->call.op), i, name, sizeof name);
-            if (!core_operand(of->state, &of->arrays[index], wanted, name, true)) {
+            if (!core_operand(of->state, &of->arrays[index], wanted, name, access_of(of) | CORE_WRITES)) {
                 return false;
             }
             of->results[index] = of->arrays[index].tensor;
@@ -277,7 +288,7 @@ static bool parse(calculation *of, PyObject *values, PyObject *names, int *expla
                                        &inputs, &PyTuple_Type, &outputs, &settings, explain, &mode, &call->upper,
                                        &call->right, &call->adjoint, &call->unitriangular, &call->hermitian,
                                        &call->check, &rtol, &atol, &call->order, &dim, &keepdim) &&
-           ((of->keepdim = keepdim), find_operation(of)) && find_mode(of, mode) &&
+           ((of->keepdim = keepdim), (of->explains = *explain), find_operation(of)) && find_mode(of, mode) &&
            read_tolerance(rtol, &of->rtol, &call->rtol) && read_tolerance(atol, &of->atol, &call->atol) &&
            core_options(of->state, settings, &of->options, &of->options_owner) && read_inputs(of, inputs, dim) &&
            read_outputs(of, outputs);
@@ -340,25 +351,5 @@ PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
         result = explain ? core_explanation(state, explain_call, of) : calculate(of);
     }
     release(of);
-    return core_finish(state, result);
-}
-
-PyObject *core_linalg_prefer(PyObject *module, PyObject *name) {
-    core_state *state = core_state_of(module);
-    PyObject *bytes = core_bytes(state, name, "backend");
-    if (!bytes) {
-        return NULL;
-    }
-    bp_status status;
-    const char *text = PyBytes_AsString(bytes);
-    Py_BEGIN_ALLOW_THREADS status = bp_linalg_prefer(text);
-    Py_END_ALLOW_THREADS PyObject *result = NULL;
-    if (status == BP_OK) {
-        result = Py_None;
-        Py_INCREF(result);
-    } else {
-        core_fail(state, status, NULL);
-    }
-    Py_DECREF(bytes);
     return core_finish(state, result);
 }

@@ -22,10 +22,17 @@ static bool transform_from(core_state *state, const char *word, const char *name
     return false;
 }
 
+/* complex(number) knows every type of number, those of NumPy among them; of text it would read one. */
 static bool scalar_from(PyObject *number, bp_scalar *scalar) {
-    scalar->re = PyComplex_RealAsDouble(number);
-    scalar->im = PyComplex_ImagAsDouble(number);
-    return !PyErr_Occurred();
+    PyObject *value = PyUnicode_Check(number)
+                          ? PyErr_Format(PyExc_TypeError, "a factor must be a number, not %R", number)
+                          : PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, number, NULL);
+    if (value) {
+        scalar->re = PyComplex_RealAsDouble(value);
+        scalar->im = PyComplex_ImagAsDouble(value);
+        Py_DECREF(value);
+    }
+    return value != NULL;
 }
 
 /* What PyArg_ParseTupleAndKeywords leaves; all borrowed. */
@@ -92,9 +99,13 @@ static bool shape_result(product *of) {
     return true;
 }
 
+static unsigned access_of(const product *of) {
+    return of->explains ? CORE_DESCRIBES : CORE_READS;
+}
+
 static bool place_result(product *of, PyObject *c) {
     if (c != Py_None) {
-        of->given_c = core_operand(of->state, &of->c, c, of->gemm ? "c" : "out", true);
+        of->given_c = core_operand(of->state, &of->c, c, of->gemm ? "c" : "out", access_of(of) | CORE_WRITES);
         of->out = of->c.tensor;
         return of->given_c;
     }
@@ -106,22 +117,24 @@ static bool place_result(product *of, PyObject *c) {
     return shape_result(of);
 }
 
-bool core_product(product *of, core_state *state, bool gemm, PyObject *values, PyObject *names) {
+bool core_product(product *of, core_state *state, bool gemm, bool explains, PyObject *values, PyObject *names) {
     arguments given;
     of->state = state;
     of->gemm = gemm;
+    of->explains = explains;
     of->given_c = false;
     of->a.buffer.obj = of->b.buffer.obj = of->c.buffer.obj = NULL;
     of->a.managed = of->b.managed = of->c.managed = NULL;
     of->a.versioned = of->b.versioned = of->c.versioned = NULL;
+    of->a.aligned = of->b.aligned = of->c.aligned = NULL;
     of->options_owner = NULL;
     core_leave_dropped();
     if (!parse(&given, gemm, values, names)) {
         return false;
     }
     if (read_factors(of, &given) && core_options(state, given.settings, &of->options, &of->options_owner) &&
-        core_operand(state, &of->a, given.a, "a", false) && core_operand(state, &of->b, given.b, "b", false) &&
-        place_result(of, given.c)) {
+        core_operand(state, &of->a, given.a, "a", access_of(of)) &&
+        core_operand(state, &of->b, given.b, "b", access_of(of)) && place_result(of, given.c)) {
         return true;
     }
     core_product_release(of);
@@ -174,7 +187,7 @@ static PyObject *multiply(PyObject *module, bool gemm, PyObject *values, PyObjec
     product of;
     DLManagedTensorVersioned *memory;
     PyObject *result = NULL;
-    if (!core_product(&of, core_state_of(module), gemm, values, names)) {
+    if (!core_product(&of, core_state_of(module), gemm, false, values, names)) {
         return NULL;
     }
     if (give_memory(&of, &memory)) {

@@ -73,7 +73,7 @@ static PyMethodDef functions[] = {
     {"fft_plans", core_fft_plans, METH_NOARGS, "How many transforms have a plan that is kept."},
     {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Throws the plans of transforms away."},
     {"linalg", WITH_NAMES(core_linalg), "An operation of linear algebra: its results as a tuple, or its explanation."},
-    {"linalg_prefer", core_linalg_prefer, METH_O, "Prefers a library for linear algebra that offers some."},
+    {"prefer", core_prefer, METH_VARARGS, "Prefers a library by a setting, once it is known to offer its operations."},
     {"last_plan", core_last_plan, METH_NOARGS, "The calling thread's last plan as a dict, or None."},
     {"einsum", core_einsum, METH_VARARGS, "A contraction as a Tensor, None where `out` was given, or its explanation."},
     {"einsum_plain", core_einsum_plain, METH_VARARGS, "The usual einsum, of arrays of a type; None for any other."},
@@ -110,6 +110,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->bad_type);
     Py_VISIT(state->unknown_name);
     Py_VISIT(state->linalg_error);
+    Py_VISIT(state->linalg_error_numpy);
     Py_VISIT(state->warning);
     Py_VISIT(state->setting_type);
     Py_VISIT(state->options_type);
@@ -125,6 +126,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->bad_type);
     Py_CLEAR(state->unknown_name);
     Py_CLEAR(state->linalg_error);
+    Py_CLEAR(state->linalg_error_numpy);
     Py_CLEAR(state->warning);
     Py_CLEAR(state->setting_type);
     Py_CLEAR(state->options_type);

@@ -116,6 +116,54 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
     return bytes;
 }
 
+/* ---- Preferred libraries: a name that means nothing here would go unnoticed until a call ---- */
+
+static bool is_preference(const bp_setting_info *row) {
+    const char *dot = strrchr(row->name, '.');
+    return dot && strcmp(dot, ".preferred") == 0;
+}
+
+/* Warns, unless dispatch.fallback says that nobody minds. It is stored all the same: a program may run on machines with
+ * other libraries. False with an exception set, which a warning may be as well. */
+static bool accept_preference(core_state *state, const bp_setting_info *row, const char *library) {
+    bp_status status;
+    if (!is_preference(row) || strcmp(bp_get_dispatch_fallback(), "allow") == 0) {
+        return true;
+    }
+    Py_BEGIN_ALLOW_THREADS status = bp_preferred_check(row->name, library);
+    Py_END_ALLOW_THREADS if (status == BP_OK) {
+        return true;
+    }
+    if (status == BP_E_NOT_FOUND || status == BP_E_UNSUPPORTED || status == BP_E_BROKEN || status == BP_E_UNTRUSTED) {
+        return PyErr_WarnFormat(state->warning, 1, "%s", bp_last_error()) == 0;
+    }
+    core_fail(state, status, NULL);
+    return false;
+}
+
+PyObject *core_prefer(PyObject *module, PyObject *arguments) {
+    const char *name, *library;
+    bp_status status;
+    if (!PyArg_ParseTuple(arguments, "ss:prefer", &name, &library)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = bp_preferred_set(name, library);
+    Py_END_ALLOW_THREADS if (status != BP_OK) {
+        core_fail(core_state_of(module), status, NULL);
+        return core_finish(core_state_of(module), NULL);
+    }
+    Py_INCREF(Py_None);
+    return core_finish(core_state_of(module), Py_None);
+}
+
+/* What assignment looks at before anything is stored; 0, or -1 with an exception set. */
+static int check_value(const setting *self, core_state *state, PyObject *value) {
+    PyObject *text = core_setting_text(state, self->row, value);
+    bool good = text && accept_preference(state, self->row, PyBytes_AsString(text));
+    Py_XDECREF(text);
+    return good ? 0 : -1;
+}
+
 static int write_value(const setting *self, core_state *state, PyObject *value) {
     bp_status status;
     if (value) {
@@ -153,7 +201,7 @@ static int descriptor_set(PyObject *object, PyObject *target, PyObject *value) {
                     self->row->name);
         return -1;
     }
-    return write_value(self, state, value);
+    return value && check_value(self, state, value) != 0 ? -1 : write_value(self, state, value);
 }
 
 /* ---- Methods ---- */
@@ -165,6 +213,13 @@ static PyObject *method_get(PyObject *self, PyObject *unused) {
 
 static PyObject *method_set(PyObject *self, PyObject *value) {
     if (write_value((const setting *)self, core_state_of_object(self), value) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *method_check(PyObject *self, PyObject *value) {
+    if (check_value((const setting *)self, core_state_of_object(self), value) != 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -221,6 +276,8 @@ static PyObject *method_stored(PyObject *object, PyObject *argument) {
 static PyMethodDef methods[] = {
     {"get", method_get, METH_NOARGS, "The value in force for the calling thread."},
     {"set", method_set, METH_O, "Writes the process layer."},
+    {"check", method_check, METH_O,
+     "Warns of a preferred library that is not here, as assignment does; stores nothing."},
     {"unset", method_unset, METH_NOARGS, "Takes the process layer's value away."},
     {"origin", method_origin, METH_NOARGS, "(layer, where, value as text) of the value in force."},
     {"stored", method_stored, METH_O, "What one layer stores, as text; None when it sets nothing."},

@@ -18,6 +18,7 @@ typedef struct storage {
 typedef struct tensor {
     PyObject_HEAD storage *storage;
     PyObject *weak;
+    bp_dtype dtype; /* as it is shown: the memory's own, or that of its bits */
     Py_ssize_t shape[BP_MAX_NDIM];
     Py_ssize_t strides[BP_MAX_NDIM]; /* in bytes, as the buffer protocol counts */
 } tensor;
@@ -38,23 +39,33 @@ static storage *hold(storage *held) {
     return held;
 }
 
+/* Takes over one share of the storage, also when it fails. */
+static PyObject *around(core_state *state, storage *held, bp_dtype dtype) {
+    const DLTensor *of = &held->memory->dl_tensor;
+    tensor *made = PyObject_New(tensor, (PyTypeObject *)state->tensor_type);
+    if (!made) {
+        let_go(held);
+        return NULL;
+    }
+    made->storage = held;
+    made->weak = NULL;
+    made->dtype = dtype;
+    for (int i = 0; i < of->ndim; i++) {
+        made->shape[i] = (Py_ssize_t)of->shape[i];
+        made->strides[i] = (Py_ssize_t)of->strides[i] * (of->dtype.bits / 8);
+    }
+    return (PyObject *)made;
+}
+
 PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
     storage *held = malloc(sizeof *held);
-    tensor *made = held ? PyObject_New(tensor, (PyTypeObject *)state->tensor_type) : NULL;
-    if (!made) {
-        free(held);
+    if (!held) {
         memory->deleter(memory);
-        return held ? NULL : PyErr_NoMemory();
+        return PyErr_NoMemory();
     }
     atomic_init(&held->holders, 1);
     held->memory = memory;
-    made->storage = held;
-    made->weak = NULL;
-    for (int i = 0; i < memory->dl_tensor.ndim; i++) {
-        made->shape[i] = (Py_ssize_t)memory->dl_tensor.shape[i];
-        made->strides[i] = (Py_ssize_t)memory->dl_tensor.strides[i] * (memory->dl_tensor.dtype.bits / 8);
-    }
-    return (PyObject *)made;
+    return around(state, held, bp_dtype_from_dlpack(memory->dl_tensor.dtype));
 }
 
 static void drop(PyObject *object) {
@@ -68,7 +79,7 @@ static void drop(PyObject *object) {
 }
 
 static bp_dtype dtype_of(const tensor *self) {
-    return bp_dtype_from_dlpack(inside(self)->dtype);
+    return self->dtype;
 }
 
 static Py_ssize_t count_of(const tensor *self) {
@@ -181,7 +192,8 @@ static void plain_capsule_end(PyObject *capsule) {
     }
 }
 
-static PyObject *versioned_capsule(storage *held, bool copied) {
+static PyObject *versioned_capsule(const tensor *self, bool copied) {
+    storage *held = self->storage;
     DLManagedTensorVersioned *given = malloc(sizeof *given);
     if (!given) {
         return PyErr_NoMemory();
@@ -191,6 +203,7 @@ static PyObject *versioned_capsule(storage *held, bool copied) {
                                         .deleter = versioned_deleter,
                                         .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
                                         .dl_tensor = held->memory->dl_tensor};
+    given->dl_tensor.dtype = bp_dtype_to_dlpack(self->dtype);
     PyObject *capsule = PyCapsule_New(given, "dltensor_versioned", versioned_capsule_end);
     if (!capsule) {
         versioned_deleter(given);
@@ -198,13 +211,15 @@ static PyObject *versioned_capsule(storage *held, bool copied) {
     return capsule;
 }
 
-static PyObject *plain_capsule(storage *held) {
+static PyObject *plain_capsule(const tensor *self) {
+    storage *held = self->storage;
     DLManagedTensor *given = malloc(sizeof *given);
     if (!given) {
         return PyErr_NoMemory();
     }
     *given =
         (DLManagedTensor){.dl_tensor = held->memory->dl_tensor, .manager_ctx = hold(held), .deleter = plain_deleter};
+    given->dl_tensor.dtype = bp_dtype_to_dlpack(self->dtype);
     PyObject *capsule = PyCapsule_New(given, "dltensor", plain_capsule_end);
     if (!capsule) {
         plain_deleter(given);
@@ -268,8 +283,9 @@ static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) 
     if (!source) {
         return NULL;
     }
-    storage *held = ((tensor *)source)->storage;
-    PyObject *capsule = major >= DLPACK_MAJOR_VERSION ? versioned_capsule(held, source != object) : plain_capsule(held);
+    const tensor *given = (const tensor *)source;
+    PyObject *capsule =
+        major >= DLPACK_MAJOR_VERSION ? versioned_capsule(given, source != object) : plain_capsule(given);
     if (source != object) {
         Py_DECREF(source);
     }
@@ -332,10 +348,25 @@ static PyObject *show(PyObject *object) {
     return text;
 }
 
+/* The way to a bfloat16 result for programs without a type for it: ml_dtypes' arrays of NumPy are views of words. */
+static PyObject *bits(PyObject *object, PyObject *unused) {
+    static const bp_dtype words[] = {[1] = BP_U8, [2] = BP_U16, [4] = BP_U32, [8] = BP_U64};
+    core_state *state = core_state_of_object(object);
+    const tensor *self = (const tensor *)object;
+    size_t size = bp_dtype_size(self->dtype);
+    (void)unused;
+    if (size >= sizeof words / sizeof *words) {
+        return core_refuse(state, state->bad_type, BP_E_DTYPE, "bits: there is no unsigned integer as large as %s",
+                           bp_dtype_name(self->dtype));
+    }
+    return around(state, hold(self->storage), words[size]);
+}
+
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "A DLPack capsule of the same memory; versioned where max_version asks for 1.0 or later."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): memory of the host."},
+    {"bits", bits, METH_NOARGS, "The same memory as unsigned integers of the elements' size, as a Tensor."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef fields[] = {

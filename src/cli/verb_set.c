@@ -24,10 +24,14 @@ static void tell_unanswered(const setting_row *row) {
     }
 }
 
-/* A library that is to be preferred for linear algebra has to offer some. */
-static int check_preference(const char *name, const char *value) {
-    bp_status status = strcmp(name, "linalg.preferred") == 0 ? bp_linalg_prefer(value) : BP_OK;
-    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+/* The same for a library that is not here, or that does not offer what it would be preferred for. */
+static void tell_unusable(const char *name, const char *value) {
+    const char *dot = strrchr(name, '.');
+    if (dot && strcmp(dot, ".preferred") == 0 && bp_preferred_check(name, value) != BP_OK) {
+        char *text = cli_format("stored all the same, for machines that have it: %s", bp_last_error());
+        cli_warn(NULL, text);
+        free(text);
+    }
 }
 
 static int set(const cli_args *args) {
@@ -37,10 +41,6 @@ static int set(const cli_args *args) {
     }
     setting_row row;
     int code = setting_row_read(args->operands[0], &row);
-    if (code != CLI_OK) {
-        return code;
-    }
-    code = unset ? CLI_OK : check_preference(row.info->name, args->operands[1]);
     if (code != CLI_OK) {
         return code;
     }
@@ -61,6 +61,7 @@ static int set(const cli_args *args) {
     tell_hidden(&row);
     if (!unset) {
         tell_unanswered(&row);
+        tell_unusable(row.info->name, args->operands[1]);
     }
     return CLI_OK;
 }

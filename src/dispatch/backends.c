@@ -38,7 +38,7 @@ static const backend backends[] = {
     {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0},
     {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0},
     {"openmp", "blas", "openmp", "a BLAS library on an OpenMP runtime", "openmp.enabled", 0},
-    {"opt_einsum", NO_PROVIDER, NULL, "einsum", "opt_einsum.enabled", 0},
+    {"opt_einsum", "native", NULL, "", "opt_einsum.enabled", 0}, /* the search for paths is ours */
     {"quantized", NO_PROVIDER, NULL, "quantised operations", "", 0},
     {"xnnpack", NO_PROVIDER, NULL, "XNNPACK", "xnnpack.enabled", 0},
     {"xpu", NO_PROVIDER, NULL, "Intel's GPUs", "", 0},

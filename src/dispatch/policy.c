@@ -31,9 +31,10 @@ static struct {
     uint32_t policy_count;
 } known;
 
-/* A number for a text, 0 for "" (and where memory is short: then the preference is left out of this policy). */
+/* A number for a text, 0 for "" and for "default", which takes back a preference of a lower layer (and where memory is
+ * short: then the preference is left out of this policy). */
 static uint32_t text_handle(const char *text) {
-    if (!*text) {
+    if (!*text || bp__text_equal(text, "default")) {
         return 0;
     }
     for (uint32_t i = 0; i < known.text_count; i++) {

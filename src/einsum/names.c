@@ -94,12 +94,17 @@ bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objec
     return unknown("objective", name, objectives, BP__COUNT(objectives));
 }
 
-/* opt_einsum's settings say which strategy; switched off, it goes from left to right. */
-static bp_path_strategy strategy_of_settings(void) {
-    static const bp_path_strategy words[] = {BP_PATH_AUTO, BP_PATH_GREEDY,
-                                             BP_PATH_OPTIMAL}; /* as in the settings' table */
-    bool enabled = bp__setting_int(BP_SET_opt_einsum_enabled) != 0;
-    return enabled ? words[bp__setting_int(BP_SET_opt_einsum_strategy)] : BP_PATH_LEFT_TO_RIGHT;
+/* Fills in the strategy that opt_einsum's settings name, and its trials where none were given. The search goes from
+ * left to right if they switch it off. */
+static bp_status strategy_of_settings(bp_einsum_search *s) {
+    int64_t trials = 0;
+    if (bp__setting_int(BP_SET_opt_einsum_enabled) == 0) {
+        s->strategy = BP_PATH_LEFT_TO_RIGHT;
+        return BP_OK;
+    }
+    BP__TRY(bp_path_strategy_from_name(bp_get_opt_einsum_strategy(), &s->strategy, &trials));
+    s->trials = s->trials == 0 ? trials : s->trials;
+    return BP_OK;
 }
 
 bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given) {
@@ -126,6 +131,5 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
     }
     s->dtype = s->dtype == BP_DTYPE_NONE ? BP_F64 : s->dtype;
     s->factor = s->factor == 0 ? USUAL_FACTOR : s->factor;
-    s->strategy = s->strategy == BP_PATH_SETTINGS ? strategy_of_settings() : s->strategy;
-    return BP_OK;
+    return s->strategy == BP_PATH_SETTINGS ? strategy_of_settings(s) : BP_OK;
 }

@@ -7,8 +7,14 @@
 #define READ(id, flags) ((flags) & (BP_SETTING_INHERITS | BP_SETTING_VIEW) ? bp__setting_resolved(id) : bp__setting(id))
 #define READ_BOOL(id, flags) ((int)READ(id, flags))
 #define READ_INT(id, flags) ((int64_t)READ(id, flags))
-#define READ_WORD(id, flags) (bp__row(id)->words[READ(id, flags)])
+#define READ_WORD(id, flags) word_of(id, READ(id, flags))
 #define READ_TEXT(id, flags) ((const char *)(uintptr_t)READ(id, flags))
+
+/* Without memory for the text of a number, the default stands for it: a reader never gets NULL. */
+static const char *word_of(bp_setting_id id, bp__value value) {
+    const char *word = bp__value_text(id, value);
+    return word ? word : bp__row(id)->info.fallback;
+}
 
 static bp_status write_text(bp_setting_id id, const char *value) {
     if (!value) {

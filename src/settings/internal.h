@@ -1,8 +1,8 @@
 /* internal.h - how the rest of the library reads settings, and what a reading costs.
  *
- * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list, a TEXT as the
- * pointer of an interned string. The effective process-wide value of each setting is one atomic; a thread with an open
- * scope has an overlay.
+ * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list (and the number, of a
+ * word that has one), a TEXT as the pointer of an interned string. The effective process-wide value of each setting is
+ * one atomic; a thread with an open scope has an overlay.
  */
 #ifndef BP_SETTINGS_INTERNAL_H
 #define BP_SETTINGS_INTERNAL_H

@@ -6,7 +6,12 @@
 
 #include <pthread.h>
 
-enum { BP__LONGEST_VALUE = 4095, BP__MOST_WORDS = 16 };
+enum {
+    BP__LONGEST_VALUE = 4095, /* bytes of a value as text */
+    BP__MOST_WORDS = 16,      /* of one row */
+    BP__WORD_NUMBER = 256,    /* the value of a WORD is its index + this times its number, 0 for none */
+    BP__MOST_NUMBER = 1000000 /* in a word with a number */
+};
 
 /* ---- The table (table.c) ---- */
 typedef struct bp__setting_row {

@@ -29,14 +29,36 @@ static bool parse_int(const bp__setting_row *row, const char *text, bp__value *v
     return true;
 }
 
+/* Bytes in front of the N of "random-greedy-N", 0 for a word without a number. */
+static size_t before_number(const char *word) {
+    size_t length = strlen(word);
+    return length > 2 && strcmp(word + length - 2, "-N") == 0 ? length - 1 : 0;
+}
+
 static bool parse_word(const bp__setting_row *row, const char *text, bp__value *value) {
     for (int i = 0; i < row->word_count; i++) {
-        if (strcasecmp(text, row->words[i]) == 0) {
-            *value = (bp__value)i;
+        size_t prefix = before_number(row->words[i]);
+        int64_t number = 0;
+        bool fits = prefix == 0
+                        ? strcasecmp(text, row->words[i]) == 0
+                        : strncasecmp(text, row->words[i], prefix) == 0 && text[prefix] >= '0' && text[prefix] <= '9' &&
+                              bp__parse_int(text + prefix, &number) && number > 0 && number <= BP__MOST_NUMBER;
+        if (fits) {
+            *value = (bp__value)i + (bp__value)number * BP__WORD_NUMBER;
             return true;
         }
     }
     return false;
+}
+
+static const char *word_text(const bp__setting_row *row, bp__value value) {
+    const char *word = row->words[value % BP__WORD_NUMBER];
+    char text[64];
+    if (value < BP__WORD_NUMBER) {
+        return word;
+    }
+    snprintf(text, sizeof text, "%.*s%lld", (int)before_number(word), word, (long long)(value / BP__WORD_NUMBER));
+    return bp__intern(text);
 }
 
 static const char *word_at(void *user, int index) {
@@ -160,7 +182,7 @@ const char *bp__value_text(bp_setting_id id, bp__value value) {
     case BP_SETTING_BOOL:
         return value ? "true" : "false";
     case BP_SETTING_WORD:
-        return row->words[value];
+        return word_text(row, value);
     case BP_SETTING_TEXT:
         return (const char *)(uintptr_t)value;
     case BP_SETTING_INT:

@@ -199,13 +199,3 @@ def test_explain(backplane, save):
     save(a=np.eye(3))
     done = backplane("eval", "inv", "a.npy", "-o", "x.npy", "--explain", "--set", "linalg.preferred=native")
     assert done.code == 0 and "linalg.preferred=native" in done.out, done
-
-
-def test_preference_is_checked_before_it_is_stored(backplane):
-    done = backplane("set", "linalg.preferred", "magma")
-    assert done.code == 4 and "linear algebra is offered by native" in done.err, done
-    assert backplane("get", "linalg.preferred").out.strip() == ""
-    assert backplane("set", "linalg.preferred", "native").code == 0
-    assert backplane("get", "linalg.preferred").out.strip() == "native"
-    assert backplane("set", "linalg.preferred", "blas").code == 4
-    assert backplane("get", "linalg.preferred").out.strip() == "native"

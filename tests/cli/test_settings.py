@@ -116,3 +116,28 @@ def test_file_that_cannot_be_written(backplane, tmp_path):
 def test_no_home(backplane):
     done = backplane("set", "num_threads", "2", env={"XDG_CONFIG_HOME": "", "HOME": ""})
     assert done.code != 0 and done.out == ""
+
+
+@pytest.mark.parametrize("name, what", [("blas.preferred", "matrix products are"), ("linalg.preferred", "linear algebra is"),
+                                        ("fft.preferred", "Fourier transforms are")])
+def test_preferences_are_looked_at(backplane, name, what):
+    """A file may be shared by machines, so an absent library is stored, but not in silence."""
+    for value in ("nativx", "/no/such/library.so"):
+        done = backplane("set", name, value)
+        assert done.code == 0 and f"warning: stored all the same, for machines that have it: {name}: no library '{value}'" in done.err
+        assert f"{what} offered by native" in done.err and backplane("get", name).out == f"{value}\n"
+    assert "did you mean 'native'?" in backplane("set", name, "nativx").err
+    for value in ("native", "default", ""):
+        done = backplane("set", name, value)
+        assert done.code == 0 and done.err == ""
+    assert backplane("set", "--unset", name).err == ""
+
+
+def test_einsum_answers_to_its_settings(backplane):
+    for value in ("auto-hq", "random-greedy-128", "dynamic-programming"):
+        done = backplane("set", "opt_einsum.strategy", value)
+        assert done.code == 0 and done.err == ""
+        assert backplane("get", "opt_einsum.strategy").out == f"{value}\n"
+    backend = next(one for one in backplane("list", "--backends", "--json").json["backends"] if one["name"] == "opt_einsum")
+    assert backend["available"] and backend["enabled"] and backend["reason"] == ""
+    assert "nothing on this machine answers" in backplane("set", "mha.fastpath", "false").err

@@ -52,6 +52,10 @@ static void names_of_pytorch_are_known(void **state) {
     assert_true(status_of("cpu").enabled);
     assert_string_equal(status_of("cpu").version, bp_version());
     assert_false(status_of("mps").built);
+    bp_backend_info einsum = status_of("opt_einsum"); /* which runs, whatever is installed */
+    assert_true(einsum.built && einsum.present && einsum.available && einsum.enabled);
+    assert_string_equal(einsum.reason, "");
+    assert_string_equal(einsum.version, bp_version());
     assert_non_null(strstr(status_of("mps").reason, "no provider for Apple's Metal"));
 }
 
@@ -142,10 +146,15 @@ static void settings_say_whether_anything_answers(void **state) {
         "num_threads",       "plan_cache.max_size",          "fp32_precision",
         "mkldnn.allow_tf32", "mkldnn.matmul.fp32_precision", "float32_matmul_precision",
         "mkl.enabled",       "deterministic_algorithms",     "registry.cache",
-        "simulate.tf32"};
-    static const char *const not_answered[] = {"cudnn.benchmark", "cuda.matmul.allow_tf32",     "cuda.flash_sdp",
-                                               "mkldnn.enabled",  "mkldnn.conv.fp32_precision", "opt_einsum.strategy",
-                                               "mha.fastpath",    "fill_uninitialized_memory",  "quantized.engine",
+        "simulate.tf32",     "opt_einsum.enabled",           "opt_einsum.strategy"};
+    static const char *const not_answered[] = {"cudnn.benchmark",
+                                               "cuda.matmul.allow_tf32",
+                                               "cuda.flash_sdp",
+                                               "mkldnn.enabled",
+                                               "mkldnn.conv.fp32_precision",
+                                               "mha.fastpath",
+                                               "fill_uninitialized_memory",
+                                               "quantized.engine",
                                                "xnnpack.enabled"};
     const char *why;
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {

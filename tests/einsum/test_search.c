@@ -2,6 +2,8 @@
  * be counted again, limits, objectives, seeds, the caller's paths. */
 #include "einsum/support_einsum.h"
 
+#include "einsum/internal.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -288,6 +290,43 @@ static void settings_decide(void **state) {
     }
 }
 
+/* The strategy and trials of a search that is left to the settings. */
+static bp_path_strategy searched(const char *word, int64_t *trials) {
+    bp_contraction_path *path;
+    bp_einsum_search given = {.struct_size = sizeof given}, resolved;
+    assert_int_equal(bp_set("opt_einsum.strategy", word), BP_OK);
+    assert_int_equal(text_path(&path, NULL, "ij,jk,kl->il", "2x3,3x4,4x5"), BP_OK);
+    bp_contraction_path_release(path);
+    assert_int_equal(bp__search_resolve(&resolved, &given), BP_OK);
+    *trials = resolved.trials;
+    return resolved.strategy;
+}
+
+static void settings_take_every_strategy(void **state) {
+    (void)state;
+    static const struct {
+        const char *word;
+        bp_path_strategy strategy;
+        int64_t trials;
+    } others[] = {{"eager", BP_PATH_GREEDY, 0},
+                  {"opportunistic", BP_PATH_GREEDY, 0},
+                  {"dynamic-programming", BP_PATH_DP, 0},
+                  {"random-greedy-1", BP_PATH_RANDOM_GREEDY, 1},
+                  {"random-greedy-128", BP_PATH_RANDOM_GREEDY, 128}};
+    int64_t trials;
+    for (int i = BP_PATH_AUTO; i < BP_PATH_GIVEN; i++) {
+        assert_int_equal(searched(bp_path_strategy_name((bp_path_strategy)i), &trials), i);
+        assert_int_equal(trials, 0);
+        assert_string_equal(bp_get_opt_einsum_strategy(), bp_path_strategy_name((bp_path_strategy)i));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(searched(others[i].word, &trials), others[i].strategy);
+        assert_int_equal(trials, others[i].trials);
+        assert_string_equal(bp_get_opt_einsum_strategy(), others[i].word);
+    }
+    assert_int_equal(bp_unset("opt_einsum.strategy"), BP_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimal_is_optimal),
@@ -300,6 +339,7 @@ int main(void) {
         cmocka_unit_test(seeds),
         cmocka_unit_test(given_paths),
         cmocka_unit_test(settings_decide),
+        cmocka_unit_test(settings_take_every_strategy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

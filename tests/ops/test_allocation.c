@@ -289,8 +289,8 @@ static bp_status linalg_refusal(void) {
 }
 
 static bp_status linalg_preference(void) {
-    bp_status status = bp_linalg_prefer("native");
-    status = status == BP_OK ? bp_linalg_prefer("absent") : status;
+    bp_status status = bp_preferred_set("linalg.preferred", "native");
+    status = status == BP_OK ? bp_preferred_set("linalg.preferred", "absent") : status;
     if (status == BP_E_NOT_FOUND) {
         status = bp_unset("linalg.preferred");
     }

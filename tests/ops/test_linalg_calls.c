@@ -455,17 +455,17 @@ static void plans_and_explanations(void **unused) {
 
 static void preferences_are_checked_first(void **unused) {
     (void)unused;
-    assert_int_equal(bp_linalg_prefer("recorder"), BP_OK);
+    assert_int_equal(bp_preferred_set("linalg.preferred", "recorder"), BP_OK);
     assert_string_equal(bp_get_linalg_preferred(), "recorder");
-    test_refused(bp_linalg_prefer("recorded"), BP_E_NOT_FOUND,
+    test_refused(bp_preferred_set("linalg.preferred", "recorded"), BP_E_NOT_FOUND,
                  "no library 'recorded' was found; linear algebra is offered by");
     assert_non_null(strstr(bp_last_error(), "recorder"));
-    test_refused(bp_linalg_prefer(NULL), BP_E_ARGUMENT, "must not be NULL");
+    test_refused(bp_preferred_set("linalg.preferred", NULL), BP_E_ARGUMENT, "library: NULL given");
     assert_string_equal(bp_get_linalg_preferred(), "recorder");
-    assert_int_equal(bp_linalg_prefer("default"), BP_OK);
+    assert_int_equal(bp_preferred_set("linalg.preferred", "default"), BP_OK);
     assert_string_equal(bp_get_linalg_preferred(), "");
-    assert_int_equal(bp_linalg_prefer("recorder"), BP_OK);
-    assert_int_equal(bp_linalg_prefer(""), BP_OK);
+    assert_int_equal(bp_preferred_set("linalg.preferred", "recorder"), BP_OK);
+    assert_int_equal(bp_preferred_set("linalg.preferred", ""), BP_OK);
     assert_string_equal(bp_get_linalg_preferred(), "");
     assert_int_equal(bp_unset("linalg.preferred"), BP_OK);
 }

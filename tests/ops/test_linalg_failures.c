@@ -239,31 +239,31 @@ static void preferences_of_real_libraries(void **unused) {
     bp_library_info row = {.struct_size = sizeof row};
     bool blas = false;
     for (int i = 0; bp_library_at(i, &row) == BP_OK; i++) {
-        bp_status status = bp_linalg_prefer(row.id);
+        bp_status status = bp_preferred_set("linalg.preferred", row.id);
         blas |= row.state == BP_LIBRARY_OK && (row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0 &&
                 !(row.kinds & BP_LIB_BUILTIN);
         if (row.state == BP_LIBRARY_OK && row.kinds & BP_LIB_LAPACK) {
             assert_int_equal(status, BP_OK);
-            assert_int_equal(bp_linalg_prefer(row.path), BP_OK);
-            assert_int_equal(bp_linalg_prefer(row.soname), BP_OK);
+            assert_int_equal(bp_preferred_set("linalg.preferred", row.path), BP_OK);
+            assert_int_equal(bp_preferred_set("linalg.preferred", row.soname), BP_OK);
             if (strcmp(row.family, "netlib") != 0) { /* that is the id of its BLAS */
-                assert_int_equal(bp_linalg_prefer(row.family), BP_OK);
+                assert_int_equal(bp_preferred_set("linalg.preferred", row.family), BP_OK);
             }
         } else if (row.state == BP_LIBRARY_OK && !(row.kinds & BP_LIB_BUILTIN)) {
-            assert_int_equal(bp_linalg_prefer("native"), BP_OK);
-            test_refused(bp_linalg_prefer(row.id), BP_E_UNSUPPORTED,
+            assert_int_equal(bp_preferred_set("linalg.preferred", "native"), BP_OK);
+            test_refused(bp_preferred_set("linalg.preferred", row.id), BP_E_UNSUPPORTED,
                          "offers no LAPACK; linear algebra is offered by native");
             assert_string_equal(bp_get_linalg_preferred(), "native");
         } else {
             assert_true(status != BP_OK || row.kinds & BP_LIB_BUILTIN);
         }
     }
-    assert_int_equal(bp_linalg_prefer("native"), BP_OK);
-    test_refused(bp_linalg_prefer("magma"), BP_E_NOT_FOUND, "no library 'magma' was found");
+    assert_int_equal(bp_preferred_set("linalg.preferred", "native"), BP_OK);
+    test_refused(bp_preferred_set("linalg.preferred", "magma"), BP_E_NOT_FOUND, "no library 'magma' was found");
     if (blas) {
-        test_refused(bp_linalg_prefer("blas"), BP_E_UNSUPPORTED, "offers no LAPACK");
+        test_refused(bp_preferred_set("linalg.preferred", "blas"), BP_E_UNSUPPORTED, "offers no LAPACK");
     } else {
-        test_refused(bp_linalg_prefer("blas"), BP_E_NOT_FOUND, "no library 'blas' was found");
+        test_refused(bp_preferred_set("linalg.preferred", "blas"), BP_E_NOT_FOUND, "no library 'blas' was found");
     }
     assert_string_equal(bp_get_linalg_preferred(), "native");
     assert_int_equal(bp_unset("linalg.preferred"), BP_OK);

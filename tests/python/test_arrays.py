@@ -89,13 +89,12 @@ def test_types_that_no_protocol_has():
     assert isinstance(caught.value.__cause__, BufferError)
 
 
-def test_structured_and_odd_strides_are_refused():
+def test_records_are_refused_and_their_fields_are_not():
     pairs = np.zeros((3, 3), [("x", "f8"), ("y", "f4")])
     with pytest.raises(TypeError):
         bp.matmul(pairs, pairs)
-    with pytest.raises(ValueError) as caught:
-        bp.matmul(pairs["x"], np.eye(3))
-    assert caught.value.status == "E_LAYOUT"
+    pairs["x"] = np.eye(3) + 1  # 12 bytes apart
+    assert np.array_equal(bp.matmul(pairs["x"], np.eye(3)), np.eye(3) + 1)
 
 
 def test_masked_arrays_are_refused():

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import backplane as torch
-from backplane.backends._module import LEAVE
 from backplane.nn.attention import SDPBackend, sdpa_kernel
 
 MODULES = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "mtia", "nnpack", "openmp",
@@ -98,7 +97,6 @@ def test_flags_change_only_what_is_named(name):
     assert list(inspect.signature(place.flags).parameters) == words
     assert list(inspect.signature(place.set_flags).parameters) == [f"_{word}" for word in words]
     before = [getattr(place, word) for word in words]
-    assert place.set_flags() == (LEAVE,) * len(words)
     for word in words:
         row = torch.setting(f"{name}.{word}")
         other = (not row.get() if row.type == "bool" else row.get() + 1 if row.type == "int"
@@ -112,36 +110,55 @@ def test_flags_change_only_what_is_named(name):
         place.flags(nonsense=True)
 
 
+def other(row):
+    """A value that the setting accepts and that is not the one in force."""
+    now = row.get()
+    return not now if row.type == "bool" else now + 1 if row.type == "int" else next(
+        word for word in row.allowed.split("|")[1:] if word != now)
+
+
+def process_layer_now():
+    return {one: torch.setting(one).stored("process") for one in torch.settings}
+
+
 @pytest.mark.parametrize("name", FLAGS)
 @pytest.mark.parametrize("stored", [False, True])
-def test_what_set_flags_returns_brings_back_what_was_stored(name, stored, monkeypatch):
-    monkeypatch.setattr(torch.backends.opt_einsum, "is_available", lambda: True)
+def test_set_flags_leaves_what_is_none_and_returns_the_values_before(name, stored):
     place, rows = module(name), [torch.setting(f"{name}.{word}") for word in FLAGS[name]]
-    values = {row: not row.get() if row.type == "bool" else row.get() + 1 if row.type == "int" else row.allowed.split("|")[1]
-              for row in rows}
-    for row, value in values.items():
-        if stored:
-            row.set(value)
-    process = {one: torch.setting(one).stored("process") for one in torch.settings}
-    for row, value in values.items():
-        word = row.name.rpartition(".")[2]
-        other = not value if row.type == "bool" else value + 1 if row.type == "int" else row.allowed.split("|")[2]
-        if stored:
-            other_before = place.set_flags(**{f"_{word}": None})
-            assert row.stored("process") is None
-            place.set_flags(*other_before)
-        before = place.set_flags(**{f"_{word}": other})
-        assert row.get() == other and (before[rows.index(row)] is None) is not stored
-        place.set_flags(*before)
-        assert {one: torch.setting(one).stored("process") for one in torch.settings} == process
+    for row in rows if stored else []:
+        row.set(other(row))
+    values, process = tuple(row.get() for row in rows), process_layer_now()
+    assert place.set_flags(*[None] * len(rows)) == values  # as PyTorch: nothing is changed, let alone taken away
+    assert place.set_flags() == values and process_layer_now() == process
+    for row in rows:
+        word = f"_{row.name.rpartition('.')[2]}"
+        wanted = other(row)
+        before = place.set_flags(**{word: wanted})
+        assert type(before[rows.index(row)]) is type(wanted) and before == values and row.get() == wanted
+        assert place.set_flags(**{word: None}) != values and row.get() == wanted
+        before.restore()
+        assert process_layer_now() == process
+    before = place.set_flags(**{f"_{word}": other(torch.setting(f"{name}.{word}")) for word in FLAGS[name]})
+    place.set_flags(*before)
+    assert before == values == tuple(row.get() for row in rows)
 
 
-def test_nodes_that_differ_come_back_as_they_were():
+def test_values_before_go_back_as_in_torch():
+    need("cudnn.benchmark", "cudnn.deterministic")
+    before = torch.backends.cudnn.set_flags(_benchmark=True, _deterministic=True)
+    assert isinstance(before, tuple) and before[1] is False and before[3] is False
+    torch.backends.cudnn.set_flags(*before)
+    assert not torch.backends.cudnn.benchmark and not torch.backends.cudnn.deterministic
+    with pytest.raises(TypeError, match="^cudnn.benchmark: expects a bool"):
+        torch.backends.cudnn.set_flags(None, 1)
+
+
+def test_nodes_that_differ_are_restored_as_they_were():
     need("cudnn.allow_tf32")
     torch.backends.cudnn.conv.fp32_precision = "ieee"
     before = torch.backends.cudnn.set_flags(_allow_tf32=True)
     assert torch.setting("cudnn.rnn.fp32_precision").stored("process") == "tf32"
-    torch.backends.cudnn.set_flags(*before)
+    before.restore()
     assert torch.setting("cudnn.rnn.fp32_precision").stored("process") is None
     assert torch.backends.cudnn.conv.fp32_precision == "ieee"
 
@@ -177,7 +194,7 @@ def test_precision_and_its_scope():
     with torch.backends.flags(fp32_precision="ieee"):
         assert torch.backends.fp32_precision == "ieee"
     assert torch.backends.fp32_precision == before
-    assert torch.backends.set_flags(_fp32_precision="tf32") == (None,)
+    assert torch.backends.set_flags(_fp32_precision="tf32") == (before,)
     assert torch.backends.fp32_precision == "tf32"
     with pytest.raises(ValueError):
         torch.backends.fp32_precision = "fp8"
@@ -368,6 +385,13 @@ def test_preferred_libraries():
     with pytest.raises(TypeError):
         blas(3)
     assert linalg().name == "Magma"
+    assert blas("native").name == "Cublas" and torch.setting("blas.preferred").get() == "native"  # the CPU's beside CUDA's
+    with pytest.raises(RuntimeError, match="matrix products are offered by native.*did you mean 'native'"):
+        blas("nativ")
+    assert torch.setting("blas.preferred").get() == "native"
+    assert blas("default").name == "Default" and torch.setting("blas.preferred").get() == ""
+    blas("native")
+    assert blas(type(blas()).Default).name == "Default" and torch.setting("blas.preferred").get() == ""
 
 
 # ---- Single modules ----
@@ -376,24 +400,29 @@ def test_preferred_libraries():
 def test_opt_einsum():
     need("opt_einsum.enabled", "opt_einsum.strategy")
     place = torch.backends.opt_einsum
-    assert (place.get_opt_einsum() is not None) is place.is_available()
+    assert place.is_available() is torch.backend_status("opt_einsum").available is True
+    package = importlib.util.find_spec("opt_einsum")
+    assert (place.get_opt_einsum() is None) is (package is None)
     place.strategy = "greedy"
     with place.flags(strategy="optimal"):
         assert place.strategy == "optimal"
     assert place.strategy == "greedy"
-    with pytest.raises(ValueError):
+    # The names of opt_einsum.paths and PyTorch's documentation.
+    for word in ("auto", "auto-hq", "optimal", "dp", "dynamic-programming", "branch-all", "branch-2", "branch-1", "greedy",
+                 "eager", "opportunistic", "random-greedy", "random-greedy-128"):
+        place.strategy = word
+        assert place.strategy == word
+        assert np.allclose(torch.einsum("ij,jk,kl->il", *[np.eye(3)] * 3), np.eye(3))
+    with pytest.raises(ValueError, match="auto-hq"):
         place.strategy = "fast"
-    with mock.patch.object(place, "is_available", return_value=False):
-        assert place.enabled is False
-        for attempt in (lambda: setattr(place, "enabled", True), lambda: place.flags(enabled=True), lambda: place.set_flags(True)):
-            with pytest.raises(ValueError, match="not installed"):
-                attempt()
-        place.enabled = False
-    with mock.patch.object(place, "is_available", return_value=True):
-        place.enabled = True
-        assert place.enabled is True
-        del place.enabled
-        assert torch.setting("opt_einsum.enabled").stored("process") is None
+    row = torch.setting("opt_einsum.enabled")
+    assert place.enabled is row.get() is True
+    place.enabled = False
+    assert place.enabled is row.get() is False
+    place.set_flags(True)
+    assert place.enabled is row.get() is True
+    del place.enabled
+    assert row.stored("process") is None
 
 
 def test_workspaces_and_rocm():

@@ -337,7 +337,7 @@ def test_names_of_torch():
     def strategy():
         return json.loads(bp.explain(bp.einsum, "ij,jk,kl->il", *arrays).json)["path"]["strategy"]
 
-    assert opt.is_available() is (opt.get_opt_einsum() is not None)
+    assert opt.is_available() and opt.enabled
     with opt.flags(strategy="greedy"):
         assert strategy() == "greedy" and np.allclose(bp.einsum("ij,jk,kl->il", *arrays), np.linalg.multi_dot(arrays))
     with opt.flags(enabled=False):
@@ -345,6 +345,8 @@ def test_names_of_torch():
     assert strategy() == "auto"
     opt.strategy = "optimal"
     assert strategy() == "optimal"
+    opt.strategy = "random-greedy-3"
+    assert strategy() == "random-greedy"
     with pytest.raises(ValueError):
         opt.strategy = "best"
 

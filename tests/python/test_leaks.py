@@ -14,6 +14,8 @@ A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
 SPECTRUM = np.empty((3, 3), "c8")
 SQUARE, SINGULAR = np.eye(3) + 1, np.zeros((2, 3, 3))
 PLAIN = memoryview(A), memoryview(B)
+RECORDS = np.zeros((3, 3), [("tag", "u1"), ("value", "f8")])
+RECORDS["value"] = SQUARE
 OPTIONS = bp.Options({"num_threads": 1})
 
 
@@ -32,6 +34,17 @@ def scopes():
 
 def tensor_to_numpy():
     np.from_dlpack(bp.matmul(*PLAIN))
+
+
+class Lazy:
+    def __dlpack__(self, **names):
+        return A.__dlpack__(**names)
+
+    def is_neg(self):
+        return True
+
+    def resolve_neg(self):
+        return -A
 
 
 def capsule_nobody_takes():
@@ -69,6 +82,10 @@ JOBS = {
     "singular": lambda: expect(bp.linalg.LinAlgError, bp.linalg.inv, SINGULAR),
     "no square": lambda: expect(ValueError, bp.linalg.lu_factor, A, out=(OUT,)),
     "wrong out": lambda: expect(TypeError, bp.linalg.inv, SQUARE, out=OUT),
+    "unaligned": lambda: bp.matmul(RECORDS["value"], SQUARE, out=RECORDS["value"]),
+    "lazy": lambda: bp.matmul(Lazy(), B),
+    "lazy out": lambda: expect(ValueError, bp.matmul, A, B, out=Lazy()),
+    "bits": lambda: bp._core.matmul(A, B).bits(),
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
@@ -77,7 +94,7 @@ JOBS = {
 }
 SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
         "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain einsum": lambda: bp.explain(bp.einsum, "ij,jk,kl->il", A, B, B.T), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
-        "libraries": bp.libraries}
+        "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries}
 
 
 def resident():

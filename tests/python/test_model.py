@@ -12,6 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import backplane as bp
 
+# Any text is stored as a preferred library, and told of where no library has the name: test_preferences.py is about that.
+pytestmark = pytest.mark.filterwarnings(r"ignore:\w+\.preferred:backplane.Warning")
+
 VALUES = {
     "num_threads": (st.integers(0, 1024), [-1, 1025, True, "2"]),
     "deterministic": (st.sampled_from(["off", "run", "threads"]), ["sometimes", 1]),

@@ -365,6 +365,10 @@ def test_openmp_is_preloaded_and_configured(tmp_path):
     (("tcmalloc", "jemalloc"), ("--enable-tcmalloc",), "tcmalloc", False),
     (("tcmalloc",), ("--enable-jemalloc",), None, False),
     (("tcmalloc", "jemalloc"), ("--use-default-allocator",), None, False),
+    (("tcmalloc_minimal", "jemalloc"), (), "tcmalloc_minimal", False),
+    (("tcmalloc_minimal", "tcmalloc"), (), "tcmalloc", False),
+    (("tcmalloc_minimal", "jemalloc"), ("--enable-tcmalloc",), "tcmalloc_minimal", False),
+    (("tcmalloc_minimal_debug",), (), None, False),
 ])
 def test_order_of_allocators(tmp_path, there, words, taken, configured):
     paths = {name: make_library(tmp_path, f"lib{name}.so") for name in there}
@@ -378,7 +382,18 @@ def test_missing_allocators_are_told(tmp_path, caplog):
     assert f"neither tcmalloc nor jemalloc was found; the default allocator is used. Folders searched: {tmp_path}" \
         in caplog.text
     built({}, [tmp_path], "--disable-iomp", "--enable-tcmalloc")
-    assert f"libtcmalloc.so was not found in {tmp_path}" in caplog.text
+    assert f"libtcmalloc.so or libtcmalloc_minimal.so was not found in {tmp_path}" in caplog.text
+
+
+def test_debians_tcmalloc_is_found(tmp_path):
+    """Of the package libtcmalloc-minimal4, which brings no link without a number; the whole library is better, wherever it is."""
+    near, far = tmp_path / "near", tmp_path / "far"
+    minimal = make_library(near, "libtcmalloc_minimal.so.4")
+    make_library(near, "libtcmalloc_minimal_debug.so.4")
+    assert built({}, [near, far], "--disable-iomp")[0]["LD_PRELOAD"] == minimal
+    whole = make_library(far, "libtcmalloc.so.4")
+    assert built({}, [near, far], "--disable-iomp")[0]["LD_PRELOAD"] == whole
+    assert built({"LD_PRELOAD": minimal}, [far], "--disable-iomp")[0]["LD_PRELOAD"] == minimal
 
 
 def test_preloads_are_kept_behind_and_missing_ones_dropped(tmp_path, caplog):

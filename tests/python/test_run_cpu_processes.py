@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from run_cpu_support import UNBOUND, eight_cpus, launch, launch_on_eight, parse, write_program
+from conftest import ROOT
+from run_cpu_support import UNBOUND, eight_cpus, environment, launch, launch_on_eight, parse, run, write_program
 
+from backplane.backends.xeon import environment as environment_of_launcher
 from backplane.backends.xeon import run_cpu
 from backplane.backends.xeon.run import Job, Logs, run_jobs
 
@@ -290,6 +292,69 @@ def test_numactl_that_is_not_permitted(tmp_path):
     refused = launch_on_eight(tmp_path, "--disable-taskset", "--no-python", "touch", str(tmp_path / "started"))
     assert (refused.returncode, "--disable-taskset leaves the binding to numactl" in refused.stderr) == (2, True)
     assert not (tmp_path / "started").exists()
+
+
+# Real runtimes in the children
+
+# Says the CPUs of the process, and of each thread of Intel's OpenMP runtime in a parallel region.
+PRINT_OPENMP = """
+import ctypes, os
+runtime, thread = ctypes.CDLL(os.environ["RUNTIME"]), ctypes.CDLL(None).gettid
+cpus = {}
+class Place(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int32) for name in "abcd"] + [("source", ctypes.c_char_p)]
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+def body(number, bound):
+    cpus[thread()] = sorted(os.sched_getaffinity(thread()))
+before = sorted(os.sched_getaffinity(0))
+runtime.__kmpc_fork_call(ctypes.byref(Place(0, 2, 0, 0, b";unknown;unknown;0;0;;")), ctypes.c_int32(0), body)
+assert len(cpus) == int(os.environ["OMP_NUM_THREADS"])
+print(before, sorted(cpus.values()))
+"""
+
+
+def openmp_of(tmp_path, *words, **changes):
+    """What each instance said, in order."""
+    folders = environment_of_launcher.library_folders({**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")})
+    path = environment_of_launcher.find_library("iomp5", folders)
+    if path is None:
+        pytest.skip("libiomp5 is not installed")
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("with one CPU all instances are on the same")
+    script = write_script(tmp_path, PRINT_OPENMP)
+    done = run(args=[sys.executable, "-m", "backplane.backends.xeon.run_cpu", "--use-default-allocator", *words, script],
+               env=environment(RUNTIME=path, VIRTUAL_ENV=str(pathlib.Path(path).parents[1]), **changes))
+    assert done.returncode == 0, done.stderr
+    lines = sorted(line for line in done.stdout.splitlines())
+    return [line.partition("]: ")[2] if line.startswith("[run") else line for line in lines]
+
+
+def test_openmp_threads_are_pinned_to_the_cores_of_their_instance(tmp_path):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    cores = ("--core-list", f"{first},{second}")
+    for changes in ({}, {"KMP_AFFINITY": "compact"}, {"KMP_AFFINITY": "granularity=fine,compact,1,0"}):
+        assert openmp_of(tmp_path, "--ncores-per-instance", "1", *cores, **changes) == [
+            f"[{first}] [[{first}]]", f"[{second}] [[{second}]]"]
+        assert openmp_of(tmp_path, "--ncores-per-instance", "2", *cores, **changes) == [
+            f"[{first}, {second}] [[{first}], [{second}]]"]
+
+
+def test_openmp_threads_of_unbound_instances_are_not_pinned(tmp_path):
+    """They would all be pinned to the first CPUs, whatever their number."""
+    everywhere = sorted(os.sched_getaffinity(0))
+    said = openmp_of(tmp_path, "--ninstances", "2", "--ncores-per-instance", "1", *UNBOUND)
+    assert said == [f"{everywhere} [{everywhere}]"] * 2
+
+
+def test_an_installed_tcmalloc_is_in_the_children(tmp_path):
+    folders = environment_of_launcher.library_folders(os.environ)
+    names = [name for name in ("tcmalloc", "tcmalloc_minimal") if environment_of_launcher.find_library(name, folders)]
+    if not names:
+        pytest.skip("tcmalloc is not installed")
+    script = write_script(tmp_path, "print(open('/proc/self/maps').read())")
+    done = run(args=[sys.executable, "-m", "backplane.backends.xeon.run_cpu", "--disable-iomp", "--enable-tcmalloc", script],
+               env=environment())
+    assert done.returncode == 0 and f"/lib{names[0]}.so" in done.stdout, done.stderr
 
 
 # The command line

@@ -80,6 +80,28 @@ static void words_come_from_a_list(void **state) {
     assert_int_equal(bp_set("dispatch.fallback", ""), BP_E_BAD_VALUE);
 }
 
+static void some_words_have_a_number(void **state) {
+    (void)state;
+    const char *const wrong[] = {"random-greedy-N", "random-greedy-",   "random-greedy-0",       "random-greedy--1",
+                                 "random-greedy-x", "random-greedy-1x", "random-greedy-1000001", "random-greedy-+1",
+                                 "random-greedy1",  "greedy-1",         "random-greedy- 1",      "-N"};
+    const char *value;
+    assert_int_equal(bp_set("opt_einsum.strategy", " Random-Greedy-0128 "), BP_OK);
+    assert_setting("opt_einsum.strategy", "random-greedy-128", BP_LAYER_PROCESS, "");
+    assert_string_equal(bp_get_opt_einsum_strategy(), "random-greedy-128");
+    for (int i = 0; i < BP__COUNT(wrong); i++) {
+        assert_int_equal(bp_set("opt_einsum.strategy", wrong[i]), BP_E_BAD_VALUE);
+        assert_contains(bp_last_error(), "random-greedy-N");
+    }
+    assert_int_equal(bp_set_opt_einsum_strategy("random-greedy-1000000"), BP_OK);
+    bp_scope *scope;
+    assert_int_equal(bp_scope_enter(&scope, "opt_einsum.strategy=random-greedy-7"), BP_OK);
+    assert_string_equal(bp_get_opt_einsum_strategy(), "random-greedy-7");
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    assert_int_equal(bp_get_layer("opt_einsum.strategy", BP_LAYER_PROCESS, &value, NULL), BP_OK);
+    assert_string_equal(value, "random-greedy-1000000");
+}
+
 static void booleans_have_many_words(void **state) {
     (void)state;
     const char *const yes[] = {"true", "ON", "Yes", "1"}, *const no[] = {"false", "off", "NO", "0"};
@@ -161,6 +183,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(null_arguments_are_errors, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(integers_have_a_range, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(words_come_from_a_list, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(some_words_have_a_number, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(booleans_have_many_words, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(texts_are_limited, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(hardware_is_asked, enter_world, leave_world),

@@ -11,7 +11,7 @@ from typing import Optional
 
 from .. import _core
 from .._settings import flags as _scope
-from ._module import LEAVE, Before, Word, attach, scope, write
+from ._module import Before, attach, scope, write
 
 fp32_precision: str
 
@@ -21,11 +21,11 @@ def flags(fp32_precision: Optional[str] = None) -> _scope:
     return scope("", fp32_precision=fp32_precision)
 
 
-def set_flags(_fp32_precision: Word = LEAVE) -> Before:
-    """Sets it for the process, and returns what brings back the state before: ``set_flags(*before)``.
+def set_flags(_fp32_precision: Optional[str] = None) -> Before:
+    """Sets it for the process, and returns the value before in a tuple: ``set_flags(*before)`` sets that again.
 
-    What nobody had set comes back as None, and None takes a value away again. What is not named is left as it is, and comes
-    back as LEAVE, which leaves it so. All modules' set_flags() do the same.
+    None leaves a setting as it is. ``before.restore()`` brings back exactly what the process had stored, so that a value which
+    was inherited goes on to be so. All modules' set_flags() do the same.
     """
     return write("", fp32_precision=_fp32_precision)
 

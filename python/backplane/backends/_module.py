@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Optional, Tuple
 
 from .. import _core
 from .._errors import failure
@@ -81,27 +80,33 @@ def attach(module_name: str, prefix: str, only: Optional[Iterable[str]] = None, 
     module.__class__ = type("SettingsModule", (SettingsModule,), rows)
 
 
-class Leave(enum.Enum):
-    """The default of what set_flags() takes, so that None can be an answer of it and go back in."""
-
-    LEAVE = "leave"
-
-    def __repr__(self) -> str:
-        return "LEAVE"
+def _stores(row: _core.Setting) -> List[str]:
+    """The settings that a write to this one changes: older names of precision write others."""
+    return row.affects.split(", ") if row.name.endswith(".allow_tf32") else [row.name]
 
 
-LEAVE = Leave.LEAVE
+class Before(Tuple[Value, ...]):
+    """The values before a set_flags(), in the order of its arguments, as PyTorch returns them.
 
+    ``set_flags(*before)`` sets these values again. ``before.restore()`` brings back exactly what the process had stored: a value
+    that was inherited, or a default, is not stored then and goes on to be inherited.
+    """
 
-class Nodes(Dict[str, Optional[Value]]):
-    """What the nodes under an allow_tf32 stored, where no single bool says it."""
+    _stored: Dict[str, Optional[str]]
 
+    @classmethod
+    def of(cls, rows: List[_core.Setting]) -> Before:
+        before = cls(row.get() for row in rows)
+        before._stored = {name: setting(name).stored("process") for row in rows for name in _stores(row)}
+        return before
 
-Back = Union[None, Nodes, Leave]
-Bool = Union[bool, Back]
-Int = Union[int, Back]
-Word = Union[str, Back]
-Before = Tuple[Union[Value, Back], ...]
+    def restore(self) -> None:
+        for name, text in self._stored.items():
+            row = setting(name)
+            if text is None:
+                row.unset()
+            else:
+                row.set(text == "true" if row.type == "bool" else int(text) if row.type == "int" else text)
 
 
 def scope(prefix: str, **given: Optional[Value]) -> flags:
@@ -109,35 +114,11 @@ def scope(prefix: str, **given: Optional[Value]) -> flags:
     return flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
 
 
-def write(prefix: str, **given: Union[Value, Back]) -> Before:
-    """Sets what was given for the whole process, and returns what brings back the state before, in the arguments' order.
-
-    None takes the process layer's value away, and is returned where that layer stored none: the value in force was then
-    inherited or a default, and writing it back would make it a fixed one.
-    """
-    before = tuple(LEAVE if value is LEAVE else _before(setting(f"{prefix}{name}")) for name, value in given.items())
-    changes: Dict[str, Optional[Value]] = {}
-    for name, value in given.items():
-        if isinstance(value, Nodes):
-            changes.update(value)
-        elif not isinstance(value, Leave):
-            changes[f"{prefix}{name}"] = value
-    set_flags({name: value for name, value in changes.items() if value is not None})
-    for name, value in changes.items():
-        if value is None:
-            setting(name).unset()
+def write(prefix: str, **given: Optional[Value]) -> Before:
+    """Sets what was given for the whole process, leaves what is None, and returns all values before."""
+    before = Before.of([setting(f"{prefix}{name}") for name in given])
+    set_flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
     return before
-
-
-def _before(row: _core.Setting) -> Union[Value, None, Nodes]:
-    targets = row.affects.split(", ") if row.name.endswith(".allow_tf32") else []
-    nodes = Nodes((name, setting(name).stored("process")) for name in targets)
-    if nodes and set(nodes.values()) not in ({None}, {"ieee"}, {"tf32"}):
-        return nodes
-    text = row.stored("process")
-    if text is None or row.type in ("word", "text"):
-        return text
-    return text == "true" if row.type == "bool" else int(text)
 
 
 def fact(read: Callable[[], Any], text: str) -> property:

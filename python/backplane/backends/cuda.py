@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Sequence, Type, TypeVar, Union
 
 from .._config import backend_status
-from .._core import Error, UnknownNameError, linalg_prefer
+from .._core import Error, UnknownNameError, prefer
 from .._errors import bad_type, bad_value, failure
 from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
@@ -84,7 +84,18 @@ _ALIASES = {"hipblas": "cublas", "hipblaslt": "cublaslt"}
 Choice = TypeVar("Choice", bound=enum.Enum)
 
 
-def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice]) -> Choice:
+def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice], here: Optional[str] = None) -> Choice:
+    """CUDA's choice, changed first where one of its words is given. Other text goes to ``here``, the setting for the CPU;
+    "default" takes both preferences away."""
+    if here is not None and isinstance(backend, str):
+        known = _ALIASES.get(backend.lower(), backend.lower())
+        if known.capitalize() not in kind.__members__:
+            prefer(here, backend)
+            backend = None
+        elif known == "default":
+            prefer(here, known)
+    elif here is not None and backend is kind["Default"]:
+        prefer(here, "default")
     row = setting(name)
     if backend is not None:
         word = backend.name if isinstance(backend, kind) else backend
@@ -98,18 +109,15 @@ def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -
     Any other text names a library of this machine for linear algebra on the CPU (linalg.preferred): its id, family, SONAME or
     path, checked before it is stored. "default" takes both preferences away. What is returned is CUDA's.
     """
-    if isinstance(backend, str) and backend.lower().capitalize() not in _LinalgBackend.__members__:
-        linalg_prefer(backend)
-        backend = None
-    chosen = _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend)
-    if backend is not None and chosen is _LinalgBackend.Default:
-        linalg_prefer("default")
-    return chosen
+    return _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend, "linalg.preferred")
 
 
 def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _BlasBackend:
-    """The BLAS preferred on CUDA, changed first where one is given: default, cublas (hipblas), cublaslt (hipblaslt), ck."""
-    return _prefer("cuda.preferred_blas_library", _BlasBackend, backend)
+    """The BLAS preferred on CUDA, changed first where one is given: default, cublas (hipblas), cublaslt (hipblaslt), ck.
+
+    Any other text names a library of this machine for products on the CPU (blas.preferred), likewise.
+    """
+    return _prefer("cuda.preferred_blas_library", _BlasBackend, backend, "blas.preferred")
 
 
 class _ROCmFABackend(enum.Enum):

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from .._config import backend_status
 from .._settings import Settings
 from .._settings import flags as _scope
-from ._module import LEAVE, Before, Bool, Int, Word, attach, scope, write
+from ._module import Before, attach, scope, write
 
 enabled: bool
 deterministic: bool
@@ -68,15 +68,15 @@ def flags(
 
 
 def set_flags(
-    _enabled: Bool = LEAVE,
-    _benchmark: Bool = LEAVE,
-    _benchmark_limit: Int = LEAVE,
-    _deterministic: Bool = LEAVE,
-    _allow_tf32: Bool = LEAVE,
-    _fp32_precision: Word = LEAVE,
-    _depthwise_kernel: Word = LEAVE,
+    _enabled: Optional[bool] = None,
+    _benchmark: Optional[bool] = None,
+    _benchmark_limit: Optional[int] = None,
+    _deterministic: Optional[bool] = None,
+    _allow_tf32: Optional[bool] = None,
+    _fp32_precision: Optional[str] = None,
+    _depthwise_kernel: Optional[str] = None,
 ) -> Before:
-    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
+    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
     return write(
         "cudnn.",
         enabled=_enabled,

@@ -6,7 +6,7 @@ from typing import Optional
 
 from .._config import backend_status
 from .._settings import flags as _scope
-from ._module import LEAVE, Before, Bool, attach, scope, write
+from ._module import Before, attach, scope, write
 
 immediate: bool
 
@@ -21,8 +21,8 @@ def flags(immediate: Optional[bool] = None) -> _scope:
     return scope("miopen.", immediate=immediate)
 
 
-def set_flags(_immediate: Bool = LEAVE) -> Before:
-    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
+def set_flags(_immediate: Optional[bool] = None) -> Before:
+    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
     return write("miopen.", immediate=_immediate)
 
 

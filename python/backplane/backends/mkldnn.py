@@ -9,7 +9,7 @@ from .._settings import Settings
 from .._settings import flags as _scope
 from .._verbose import Handler
 from .._verbose import verbose as _verbose
-from ._module import LEAVE, Before, Bool, Word, attach, scope, write
+from ._module import Before, attach, scope, write
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -55,12 +55,12 @@ def flags(
 
 
 def set_flags(
-    _enabled: Bool = LEAVE,
-    _deterministic: Bool = LEAVE,
-    _allow_tf32: Bool = LEAVE,
-    _fp32_precision: Word = LEAVE,
+    _enabled: Optional[bool] = None,
+    _deterministic: Optional[bool] = None,
+    _allow_tf32: Optional[bool] = None,
+    _fp32_precision: Optional[str] = None,
 ) -> Before:
-    """Sets what is named for the process, and returns what brings back the state before; see backends.set_flags()."""
+    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
     return write(
         "mkldnn.", enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision
     )

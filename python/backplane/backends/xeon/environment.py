@@ -17,6 +17,8 @@ Environment = Dict[str, str]
 
 JEMALLOC_SETTINGS = "oversize_threshold:1,background_thread:true,metadata_thp:auto"
 ELF_HEADER_BYTES = 20
+# The names of each allocator's library, best first. Debian packages the one without profilers by itself.
+ALLOCATORS = {"tcmalloc": ("tcmalloc", "tcmalloc_minimal"), "jemalloc": ("jemalloc",)}
 
 
 def _multiarch() -> str:
@@ -90,15 +92,15 @@ def _set_preloads(environment: Environment, items: List[str]) -> None:
         environment["LD_PRELOAD"] = ":".join(items)
 
 
-def _is_preloaded(environment: Mapping[str, str], name: str) -> bool:
-    return any(_is_library(name, os.path.basename(item)) for item in preloads(environment))
+def _is_preloaded(environment: Mapping[str, str], names: Sequence[str]) -> bool:
+    return any(_is_library(name, os.path.basename(item)) for item in preloads(environment) for name in names)
 
 
-def _preload(environment: Environment, name: str, folders: Sequence[Path]) -> bool:
-    """Puts a library in front of LD_PRELOAD unless it is there. False when it was not found."""
-    if _is_preloaded(environment, name):
+def _preload(environment: Environment, names: Sequence[str], folders: Sequence[Path]) -> bool:
+    """Puts the first of the libraries that is found in front of LD_PRELOAD, unless one of them is there. False when none was found."""
+    if _is_preloaded(environment, names):
         return True
-    path = find_library(name, folders)
+    path = next(filter(None, (find_library(name, folders) for name in names)), None)
     if path is not None:
         _set_preloads(environment, [path, *preloads(environment)])
     return path is not None
@@ -110,8 +112,8 @@ def set_unless_set(environment: Environment, name: str, value: str) -> None:
         logger.warning("%s=%s was set before and is kept; it would have become %s", name, environment[name], value)
 
 
-def _missing(name: str, folders: Sequence[Path]) -> str:
-    return f"lib{name}.so was not found in {', '.join(str(folder) for folder in folders)}"
+def _missing(names: Sequence[str], folders: Sequence[Path]) -> str:
+    return f"{' or '.join(f'lib{name}.so' for name in names)} was not found in {', '.join(str(folder) for folder in folders)}"
 
 
 def set_allocator(environment: Environment, options: Options, folders: Sequence[Path]) -> None:
@@ -121,24 +123,28 @@ def set_allocator(environment: Environment, options: Options, folders: Sequence[
     asked = [name for name, wanted in (("tcmalloc", options.enable_tcmalloc), ("jemalloc", options.enable_jemalloc))
              if wanted]
     # An allocator that the user preloads is a choice as well, and a second one in front would undo it.
-    ready = [name for name in ("tcmalloc", "jemalloc") if _is_preloaded(environment, name)]
-    for name in asked or ready or ("tcmalloc", "jemalloc"):
-        if _preload(environment, name, folders):
+    ready = [name for name, names in ALLOCATORS.items() if _is_preloaded(environment, names)]
+    for name in asked or ready or ALLOCATORS:
+        if _preload(environment, ALLOCATORS[name], folders):
             logger.info("memory allocator: %s", name)
             if options.enable_jemalloc:
                 set_unless_set(environment, "MALLOC_CONF", JEMALLOC_SETTINGS)
             return
     for name in asked:
-        logger.warning("%s; the default allocator is used", _missing(name, folders))
+        logger.warning("%s; the default allocator is used", _missing(ALLOCATORS[name], folders))
     if not asked:
         logger.warning("neither tcmalloc nor jemalloc was found; the default allocator is used. Folders searched: %s",
                        ", ".join(str(folder) for folder in folders))
 
 
 def set_openmp(environment: Environment, pin_threads: bool, folders: Sequence[Path]) -> None:
-    """Preloads Intel's OpenMP runtime and configures it. Without it, its variables are left alone."""
-    if not _preload(environment, "iomp5", folders):
-        logger.warning("%s; programs use the OpenMP runtime they are linked to", _missing("iomp5", folders))
+    """Preloads Intel's OpenMP runtime and configures it. Without it, its variables are left alone.
+
+    Threads are pinned inside the CPUs that the process may use, from the first on. So they may only be pinned in an instance
+    that is bound to CPUs of its own: of others each would be pinned to the machine's first CPUs.
+    """
+    if not _preload(environment, ["iomp5"], folders):
+        logger.warning("%s; programs use the OpenMP runtime they are linked to", _missing(["iomp5"], folders))
         return
     logger.info("OpenMP runtime: libiomp5")
     if pin_threads:

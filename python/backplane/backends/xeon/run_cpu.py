@@ -67,7 +67,7 @@ class _Launcher:
         instances = plan_instances(options, self.cpuinfo, os.environ)
         binding = self._binding(options, instances)
         environments = instance_environments(os.environ, options, [len(instance.cpus) for instance in instances],
-                                             pins_threads(options))
+                                             pins_threads(options) and (binding.own_cpus or binding.numactl_cpus))
         jobs = [
             Job(instance.index, (*_numactl(instance, binding), *_program(options)), environment,
                 instance.cpus if binding.own_cpus else None)

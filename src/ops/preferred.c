@@ -1,0 +1,208 @@
+/* preferred.c - checks the name of a preferred library: is there such a library here, and does it offer the operations
+ * that the setting is about? For blas.preferred, linalg.preferred and fft.preferred alike. Settings themselves are
+ * stored unchecked, because files and variables may be shared by machines with different libraries. */
+#include "backplane/backends.h"
+
+#include "ops/fft.h"
+#include "ops/gemm.h"
+#include "ops/linalg.h"
+#include "registry/internal.h"
+
+#include <string.h>
+
+#define LONGEST_NAME 4095 /* bytes, as of every setting */
+
+/* ---- What a preference must be good for, whatever else the library can do ---- */
+
+static bp_status begin_sample(bp_problem *problem, bp_op op, bp_dtype dtype) {
+    memset(problem, 0, sizeof *problem);
+    problem->struct_size = sizeof *problem;
+    problem->op = op;
+    problem->dtype = (uint32_t)dtype;
+    problem->policy.threads = 1;
+    return BP_OK;
+}
+
+static bp_status sample_product(bp_problem *problem) {
+    static const int64_t shape[2] = {4, 4};
+    bp_view a;
+    bp__matrix matrix;
+    BP__TRY(begin_sample(problem, BP_OP_GEMM, BP_F64));
+    BP__TRY(bp_view_init(&a, NULL, BP_F64, 2, shape, NULL));
+    bp__matrix_from(&matrix, &a.tensor);
+    problem->of.gemm.alpha = BP_FACTOR_ONE;
+    problem->of.gemm.beta = BP_FACTOR_ZERO;
+    return bp__gemm_lower(problem, &matrix, &matrix, &matrix);
+}
+
+static bp_status sample_transform(bp_problem *problem) {
+    static const int64_t shape[1] = {8};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = BP_FFT_ALL};
+    bp_view in, out;
+    bp__fft fft;
+    BP__TRY(begin_sample(problem, BP_OP_FFT, BP_C128));
+    BP__TRY(bp_view_init(&in, NULL, BP_C128, 1, shape, NULL));
+    BP__TRY(bp_view_init(&out, NULL, BP_C128, 1, shape, NULL));
+    BP__TRY(bp__fft_resolve(&fft, &call, &in.tensor));
+    return bp__fft_lower(&problem->of.fft, &fft, &in.tensor, &out.tensor);
+}
+
+/* The inverse of a small matrix. */
+static bp_status sample_inverse(bp_problem *problem) {
+    static const int64_t shape[2] = {4, 4};
+    bp_view a, inverse;
+    BP__TRY(bp_view_init(&a, NULL, BP_F64, 2, shape, NULL));
+    BP__TRY(bp_view_init(&inverse, NULL, BP_F64, 2, shape, NULL));
+    bp_linalg_call call = {
+        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &inverse.tensor}, .check = 1};
+    return bp__linalg_problem(problem, &call);
+}
+
+static const struct family {
+    bp_setting_id setting;
+    const char *what;    /* the operations */
+    const char *lacking; /* what a library without them does not offer */
+    unsigned kinds;      /* BP_LIB_ mask of the libraries that have them */
+    bp_status (*sample)(bp_problem *problem);
+} families[] = {
+    {BP_SET_blas_preferred, "matrix products", "BLAS", BP_LIB_BLAS | BP_LIB_CBLAS, sample_product},
+    {BP_SET_linalg_preferred, "linear algebra", "LAPACK", BP_LIB_LAPACK, sample_inverse},
+    {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},
+};
+
+/* ---- The answer ---- */
+
+typedef struct found {
+    bp__candidate **list;
+    int count;
+    const bp__candidate *able, *named; /* one meant by the name that offers the operations, and any one */
+} found;
+
+/* As the choice will read the name: an exact match keeps mere relatives out. */
+static void look(found *f, const char *name, const bp_problem *sample) {
+    int best = 1;
+    f->able = f->named = NULL;
+    for (int i = 0; i < f->count; i++) {
+        int match = bp__name_matches(name, f->list[i], NULL);
+        best = match > best ? match : best;
+    }
+    for (int i = 0; i < f->count; i++) {
+        if (bp__name_matches(name, f->list[i], NULL) >= best) {
+            f->able = f->able || !bp__candidate_offers(f->list[i], sample) ? f->able : f->list[i];
+            f->named = f->named && f->named->instance ? f->named : f->list[i];
+        }
+    }
+}
+
+/* "native, openblas": each once, though several providers may drive a library. */
+static void add_choices(bp__text *text, const found *f, const bp_problem *sample) {
+    int said = 0;
+    for (int i = 0; i < f->count; i++) {
+        bool again = false;
+        for (int j = 0; j < i; j++) {
+            again |= f->list[j]->library && f->list[j]->library == f->list[i]->library && bp__candidate_offers(f->list[j], sample);
+        }
+        if (!again && bp__candidate_offers(f->list[i], sample)) {
+            bp__text_addf(text, "%s%s", said++ ? ", " : "", bp__candidate_id(f->list[i]));
+        }
+    }
+    if (said == 0) {
+        bp__text_add(text, "nothing here");
+    }
+}
+
+/* Those that offer the operations, for the nearest names. */
+typedef struct offering {
+    const found *found;
+    const bp_problem *sample;
+} offering;
+
+static const char *id_at(void *user, int index) {
+    const offering *o = user;
+    for (int i = 0; i < o->found->count; i++) {
+        if (bp__candidate_offers(o->found->list[i], o->sample) && index-- == 0) {
+            return bp__candidate_id(o->found->list[i]);
+        }
+    }
+    return NULL;
+}
+
+static bp_status refuse(const struct family *family, const found *f, const char *name, const bp_problem *sample) {
+    const bp_library_info *row = f->named ? f->named->library : bp__library_lookup(name);
+    bp_status status = f->named && !f->named->instance ? f->named->status
+                       : f->named || row               ? BP_E_UNSUPPORTED
+                                                       : BP_E_NOT_FOUND;
+    bp__text text = {0};
+    if (status == BP_E_UNSUPPORTED && row && row->kinds & family->kinds && f->named) { /* the name is a provider's */
+        bp__text_addf(&text, "provider '%s' offers no %s", f->named->provider->name, family->lacking);
+    } else if (status == BP_E_UNSUPPORTED) {
+        bp__text_addf(&text, "library '%s' is here, but offers no %s", row ? row->id : name, family->lacking);
+    } else if (status == BP_E_NOT_FOUND) {
+        bp__text_addf(&text, "no library '%.200s' was found", name);
+    } else {
+        bp__text_addf(&text, "library '%.200s' cannot be used: %s", name, f->named->refusal);
+    }
+    bp__text_addf(&text, "; %s %s offered by ", family->what,
+                  family->setting == BP_SET_linalg_preferred ? "is" : "are");
+    add_choices(&text, f, sample);
+    if (status == BP_E_NOT_FOUND) {
+        char nearest[256];
+        bp__suggest(name, id_at, &(offering){f, sample}, nearest, sizeof nearest);
+        bp__text_addf(&text, "%s%s", *nearest ? "; " : "", nearest);
+    }
+    status = text.failed ? bp__fail_memory(text.length, "a sentence")
+                         : bp__fail(status, "%s: %s", bp_setting_at((int)family->setting)->name, bp__text_get(&text));
+    bp__text_free(&text);
+    return status;
+}
+
+static const struct family *family_of(const char *setting) {
+    for (int i = 0; i < BP__COUNT(families); i++) {
+        if (bp__text_equal(bp_setting_at((int)families[i].setting)->name, setting)) {
+            return &families[i];
+        }
+    }
+    return NULL;
+}
+
+/* As for every setting: a name is shown on terminals. */
+static bool has_control(const char *name) {
+    for (; *name; name++) {
+        if ((unsigned char)*name < 0x20 || *name == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bp_status bp_preferred_check(const char *setting, const char *library) {
+    if (!setting || !library) {
+        return bp__fail(BP_E_ARGUMENT, "%s: NULL given; it takes %s", setting ? "library" : "setting",
+                        setting ? "the name of a library" : "blas.preferred, linalg.preferred or fft.preferred");
+    }
+    const struct family *family = family_of(setting);
+    if (!family) {
+        return bp__fail(BP_E_UNKNOWN_NAME,
+                        "setting: '%.64s' names no library; it takes blas.preferred, linalg.preferred or "
+                        "fft.preferred",
+                        setting);
+    }
+    if (strlen(library) > LONGEST_NAME || has_control(library)) {
+        return bp__fail(BP_E_BAD_VALUE, "%s: the name has control characters or more than %d bytes", setting,
+                        LONGEST_NAME);
+    }
+    if (!*library || bp__text_equal(library, "default")) {
+        return BP_OK;
+    }
+    bp_problem sample;
+    found f;
+    BP__TRY(family->sample(&sample));
+    BP__TRY(bp__candidates(true, &f.list, &f.count));
+    look(&f, library, &sample);
+    return f.able ? BP_OK : refuse(family, &f, library, &sample);
+}
+
+bp_status bp_preferred_set(const char *setting, const char *library) {
+    BP__TRY(bp_preferred_check(setting, library));
+    return bp_set(setting, bp__text_equal(library, "default") ? "" : library);
+}

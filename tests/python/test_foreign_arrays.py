@@ -1,0 +1,231 @@
+"""Arrays whose memory is not what they show, or that the protocols do not hand on: torch's lazy signs and conjugates,
+memory that is not aligned, and bfloat16 of ml_dtypes."""
+
+import numpy as np
+import pytest
+
+import backplane as bp
+
+
+def every_call(a, b):
+    """The result of each family of operations with `a` as an input; b and a are square matrices of one type."""
+    return {
+        "matmul": bp.matmul(a, b),
+        "matmul, second": bp.matmul(b, a),
+        "gemm": bp.gemm(a, b, alpha=2.0),
+        "einsum": bp.einsum("ij,jk->ik", a, b),
+        "einsum of four": bp.einsum("ij,jk,kl,lm->im", b, b, b, a),
+        "inv": bp.linalg.inv(a),
+        "solve": bp.linalg.solve(b, a),
+        "det": bp.linalg.det(a),
+        "fft": bp.fft.fft(a),
+        "fftshift": bp.fft.fftshift(a),
+    }
+
+
+# ---- Lazy signs and conjugates ----
+
+
+class Lazy:
+    """What a torch tensor is to us: DLPack gives the memory, which has another sign than the numbers that it shows."""
+
+    def __init__(self, memory, negative=False, conjugate=False):
+        self.memory, self.negative, self.conjugate = memory, negative, conjugate
+
+    def __dlpack__(self, **names):
+        return self.memory.__dlpack__(**names)
+
+    def is_neg(self):
+        return self.negative
+
+    def is_conj(self):
+        return self.conjugate
+
+    def resolve_neg(self):
+        return Lazy(-self.memory, False, self.conjugate)
+
+    def resolve_conj(self):
+        return Lazy(self.memory.conj(), self.negative, False)
+
+    def shown(self):
+        array = self.memory.conj() if self.conjugate else self.memory
+        return -array if self.negative else array
+
+
+@pytest.mark.parametrize("negative, conjugate", [(True, False), (False, True), (True, True), (False, False)])
+def test_lazy_bits_are_resolved(negative, conjugate):
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3)) for _ in range(2))
+    lazy = Lazy(a, negative, conjugate)
+    results = every_call(lazy, b)
+    for name, wanted in every_call(lazy.shown(), b).items():
+        assert np.allclose(np.asarray(results[name]), wanted), name
+    assert np.array_equal(lazy.memory, a)
+    assert bp.explain(bp.matmul, lazy, b).problem == bp.explain(bp.matmul, a, b).problem
+
+
+@pytest.mark.parametrize("bit", ["neg", "conj"])
+def test_results_do_not_go_into_lazy_memory(bit):
+    a, memory = np.eye(2), np.zeros((2, 2))
+    out = Lazy(memory, negative=bit == "neg", conjugate=bit == "conj")
+    calls = [lambda: bp.matmul(a, a, out=out), lambda: bp.gemm(a, a, out), lambda: bp.einsum("ij,jk->ik", a, a, out=out),
+             lambda: bp.linalg.inv(a, out=out), lambda: bp.explain(bp.matmul, a, a, out=out)]
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"is_{bit}\(\) is true.*resolve_{bit}\(\)"):
+            call()
+    assert not memory.any()
+
+
+def test_what_only_looks_like_a_question():
+    class Odd:
+        is_neg = True  # no method: not torch's
+
+        def __dlpack__(self, **names):
+            return np.eye(2).__dlpack__(**names)
+
+    class Failing(Odd):
+        def is_neg(self):
+            raise RuntimeError("cannot say")
+
+    assert np.array_equal(np.from_dlpack(bp.matmul(Odd(), memoryview(np.eye(2)))), np.eye(2))
+    with pytest.raises(RuntimeError, match="cannot say"):
+        bp.matmul(Failing(), np.eye(2))
+
+
+def test_lazy_bits_of_torch():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x = (1j * torch.ones(2, 2, dtype=torch.complex64)).conj().imag
+    assert x.is_neg() and torch.equal(bp.matmul(x, torch.eye(2)), -torch.ones(2, 2))
+    b = torch.randn(3, 3, dtype=torch.complex128)
+    plain = torch.randn(3, 3, dtype=torch.complex128)
+    for lazy in (plain.conj(), torch._neg_view(plain), torch._neg_view(plain.conj())):
+        results = every_call(lazy, b)
+        for name, wanted in every_call(lazy.resolve_conj().resolve_neg(), b).items():
+            assert torch.allclose(results[name], wanted), name
+    with pytest.raises(ValueError, match="resolve_neg"):
+        bp.matmul(torch.eye(2), torch.eye(2), out=torch._neg_view(torch.zeros(2, 2)))
+    with pytest.raises(bp.BadTypeError, match="^a: cannot be read: .*detach"):
+        bp.matmul(torch.eye(2, requires_grad=True), torch.eye(2))
+
+
+# ---- Alignment ----
+
+
+def odd_bytes(array):
+    """A copy that starts at an odd address."""
+    memory = np.zeros(array.nbytes + 1, "u1")[1:]
+    copy = memory.view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    assert not copy.flags.aligned
+    return copy
+
+
+def field(array):
+    """A copy as the field of records, so that strides are no multiples of the element's size."""
+    records = np.zeros(array.shape, [("tag", "u1"), ("value", array.dtype)])
+    records["value"] = array
+    return records["value"]
+
+
+@pytest.mark.parametrize("place", [odd_bytes, field, lambda a: odd_bytes(a.T).T, lambda a: field(a[::-1])[::-1]])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_memory_that_is_not_aligned_is_copied(place, dtype):
+    rng = np.random.default_rng(3)
+    a, b = ((rng.standard_normal((3, 3)) + (1j * rng.standard_normal((3, 3)) if dtype[0] == "c" else 0)).astype(dtype)
+            for _ in range(2))
+    got = every_call(place(a), b)
+    for name, wanted in every_call(a, b).items():
+        assert np.allclose(got[name], wanted), name
+    out = place(np.full((3, 3), 7, dtype))
+    for call in (lambda: bp.matmul(a, b, out=out), lambda: bp.einsum("ij,jk->ik", a, b, out=out),
+                 lambda: bp.gemm(a, b, out)):
+        out[...] = 7
+        assert call() is out and np.allclose(out, a @ b)
+    assert bp.gemm(a, b, out, beta=1.0) is out and np.allclose(out, 2 * (a @ b))
+    assert bp.linalg.inv(a, out=out) is out and np.allclose(out, np.linalg.inv(a))
+
+
+def test_an_unaligned_array_keeps_its_neighbours():
+    records = np.zeros((4, 4), [("before", "u1"), ("value", "f8"), ("after", "u2")])
+    records["before"], records["after"] = 17, 4711
+    bp.matmul(np.eye(2), np.ones((2, 2)), out=records["value"][::2, ::3])
+    assert (records["before"] == 17).all() and (records["after"] == 4711).all()
+    assert records["value"].sum() == 4 and (records["value"][::2, ::3] == 1).all()
+
+
+def test_a_failing_call_leaves_an_unaligned_result_as_it_was():
+    out = field(np.full((2, 2), 5.0))
+    with pytest.raises(bp.linalg.LinAlgError):
+        bp.linalg.inv(np.full((2, 2), np.nan), out=out)
+    with pytest.raises(ValueError, match="shape"):
+        bp.matmul(np.eye(3), np.eye(3), out=out)
+    frozen = field(np.eye(2))
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="^out: is read-only"):
+        bp.matmul(np.eye(2), np.eye(2), out=frozen)
+    assert bp.matmul(frozen, np.zeros((2, 0))).shape == (2, 0) and (frozen == np.eye(2)).all()
+
+
+def test_explaining_reads_and_writes_no_unaligned_array():
+    a, out = odd_bytes(np.eye(4)), field(np.full((4, 4), 3.0))
+    wanted = bp.explain(bp.matmul, np.eye(4), np.eye(4), out=np.empty((4, 4)))
+    assert bp.explain(bp.matmul, a, a, out=out).problem == wanted.problem
+    assert bp.explain(bp.fft.fft, a, out=field(np.empty((4, 4), "c16"))).chosen
+    assert bp.explain(bp.einsum, "ij,jk->ik", a, a, out=out).parts or wanted
+    assert bp.explain(bp.linalg.inv, a, out=out).chosen
+    assert (out == 3).all()
+
+
+# ---- bfloat16 ----
+
+
+@pytest.fixture
+def bfloat16():
+    return pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed").bfloat16
+
+
+def test_bfloat16_of_ml_dtypes(bfloat16):
+    a = (np.arange(12).reshape(3, 4) / 4).astype(bfloat16)
+    wanted = a.astype("f4") @ a.astype("f4").T
+    for result in (bp.matmul(a, a.T), bp.gemm(a, a.T), bp.einsum("ij,kj->ik", a, a)):
+        assert type(result) is np.ndarray and result.dtype == bfloat16 and np.array_equal(result.astype("f4"), wanted.astype(bfloat16).astype("f4"))
+    out = np.zeros((6, 3), bfloat16)[::2]
+    assert bp.matmul(a, a.T, out=out) is out and np.array_equal(out, bp.matmul(a, a.T))
+    assert np.array_equal(bp.matmul(odd_bytes(a), a.T), out) and np.array_equal(bp.matmul(a[::-1], a.T), out[::-1])
+    assert "bf16 3x4" in bp.explain(bp.matmul, a, a.T).problem
+    assert bp.matmul(a[:, :0], a.T[:0]).shape == (3, 3) and bp.matmul(a[0], a[0]).dtype == bfloat16
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="^out: is read-only"):
+        bp.matmul(a, a.T, out=out)
+    with pytest.raises(TypeError):
+        bp.matmul(a, np.eye(4, dtype="f4"))
+    with pytest.raises(TypeError):
+        bp.linalg.inv(np.eye(2).astype(bfloat16))
+
+
+def test_a_bfloat16_result_of_einsum_in_another_order(bfloat16):
+    a, b = (np.ones(shape, bfloat16) * 2 for shape in ((9, 8, 30), (9, 30, 7)))
+    for expression in ("bij,bjk->ikb", "bij,bjk->kbi", "bij,bjk->bki", "bij,bjk->kib"):
+        result = bp.einsum(expression, a, b)
+        assert result.dtype == bfloat16 and (result == 120).all()
+        assert result.shape == np.einsum(expression, a.astype("f4"), b.astype("f4")).shape
+
+
+def test_bits_of_results(bfloat16):
+    half = np.ones((2, 2), bfloat16)
+    result = bp._core.matmul(half, half)
+    assert result.dtype == "bf16" and result.bits().dtype == "u16"
+    assert np.asarray(result.bits()).tolist() == [[0x4000] * 2] * 2
+    assert np.array_equal(np.from_dlpack(result.bits()), np.asarray(result.bits()))
+    bits = result.bits()
+    del result
+    assert memoryview(bits).format == "H" and memoryview(bits)[1, 1] == 0x4000
+
+
+def test_bits_of_other_types():
+    for dtype, name in (("float16", "uint16"), ("float32", "uint32"), ("float64", "uint64"), ("complex64", "uint64")):
+        result = bp._core.matmul(np.ones((1, 2), dtype), np.ones((2, 1), dtype))
+        words = np.asarray(result.bits())
+        assert words.dtype == name and np.array_equal(words, np.asarray(result).view(name))
+    with pytest.raises(bp.BadTypeError, match="bits: there is no unsigned integer as large as c128"):
+        bp._core.matmul(np.ones((1, 2), "c16"), np.ones((2, 1), "c16")).bits()
