@@ -110,6 +110,7 @@ struct bp_plan {
     const bp__candidate *candidate;
     int candidate_index;
     bp_verdict verdict;
+    double order_ns; /* what the choice went by: the estimate, under deterministic=threads for all processors */
     bp_problem problem;
     char reason[512];
     char text[256];

@@ -124,6 +124,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->candidate = candidate;
     plan->candidate_index = choice->chosen;
     plan->verdict = choice->verdicts[choice->chosen];
+    plan->order_ns = choice->order[choice->chosen];
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
