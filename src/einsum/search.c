@@ -13,7 +13,6 @@
 /* Units of work. */
 #define WORK_USUAL 500000000 /* of a strategy that has no end of its own, and of auto-hq: some seconds */
 #define WORK_AUTO 1000000    /* of an exact search that the automatic strategies try: about a millisecond */
-#define WORK_HQ_EXACT 100000000
 #define WORK_RESCUE 100000000
 #define WORK_REFINE 200000000
 #define TRIED_DP 512   /* operands up to which automatic strategies try exact search at all */
@@ -216,7 +215,7 @@ static bp__outcome high_quality(seeker *s, const bp__net *net, bp__pair *pairs) 
 static bp__outcome automatic(seeker *s, const bp__net *net, bp__pair *pairs, bool *proven) {
     bool hq = s->search->strategy == BP_PATH_AUTO_HQ;
     if (net->terms <= TRIED_DP) {
-        bp__outcome outcome = exact_try(s, net, hq && net->terms <= TRIED_LONG ? WORK_HQ_EXACT : WORK_AUTO, pairs);
+        bp__outcome outcome = exact_try(s, net, hq && net->terms <= TRIED_LONG ? s->budget.work / 5 : WORK_AUTO, pairs);
         if (outcome != BP__GAVE_UP) {
             return outcome;
         }
