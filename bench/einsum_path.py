@@ -130,9 +130,13 @@ def main():
     for n in (4, 6, 8, 10, 12, 14, 16, 18, 20):
         compare(f"regular-{n}", [regular(n, seed, 9) for seed in range(5)], ["auto", "dp"], ["dp", "auto"])
     for n in (25, 50, 100):
-        compare(f"regular-{n}", [regular(n, seed, 6) for seed in range(3)], ["random-greedy-128", "auto", "greedy"],
+        compare(f"regular-{n}", [regular(n, seed, 6) for seed in range(3)], ["random-greedy-128", "auto", "greedy", "auto-hq", "random-greedy-1024"],
                 ["random-greedy-128", "greedy"])
-    compare("circuit-379", [circuit(6, 9, 12, 8)], ["random-greedy-128", "auto", "greedy"], ["random-greedy-128", "greedy"])
+    compare("circuit-379", [circuit(6, 9, 12, 8)], ["random-greedy-128", "auto", "greedy", "auto-hq", "random-greedy-512"],
+            ["random-greedy-128", "greedy"])
+    everywhere = [regular(n, seed, 6) for n in (25, 50, 100) for seed in range(12)]
+    everywhere += [circuit(rows, columns, depth, 0) for rows, columns in ((3, 3), (4, 4), (4, 5), (5, 6)) for depth in (6, 8, 10, 12)]
+    compare("mixed-52", everywhere, ["greedy"], ["greedy"])
 
 
 main()

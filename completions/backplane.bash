@@ -5,7 +5,7 @@ _backplane_settings() {
 }
 
 # Options that are not for all operations.
-_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --seed --path"
+_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --path"
 _backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
 _backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord"
 

@@ -77,6 +77,7 @@ complete -c backplane -n "$using path explain eval" -l minimize -x -a 'flops siz
 complete -c backplane -n "$using path explain eval" -l memory-limit -x -d 'Most elements of a result'
 complete -c backplane -n "$using path explain eval" -l trials -x -d 'How often to try'
 complete -c backplane -n "$using path explain eval" -l seconds -x -d 'Time limit'
+complete -c backplane -n "$using path explain eval" -l work -x -d 'Most units of work'
 complete -c backplane -n "$using path explain eval" -l seed -x -d 'Of random trials'
 complete -c backplane -n "$using path explain eval" -l path -x -d 'Order of steps'
 complete -c backplane -n "$using path" -l dtype -x -a 'f16 bf16 f32 f64 c64 c128' -d 'Element type'

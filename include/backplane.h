@@ -1,6 +1,7 @@
 /* backplane.h - the one header to include: every math library of a machine behind one interface.
  *
  *   status.h    what functions return, and the sentence behind a failure
+ *   interrupt.h how a program stops a long call
  *   tensor.h    DLPack tensors in one line
  *   settings.h  every switch, its layers and its scopes
  *   machine.h   facts about the processor and this process
@@ -20,6 +21,7 @@
 
 #include "backplane/version.h"
 #include "backplane/status.h"
+#include "backplane/interrupt.h"
 #include "backplane/tensor.h"
 #include "backplane/settings.h"
 #include "backplane/machine.h"

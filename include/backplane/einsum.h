@@ -14,7 +14,8 @@
  *
  * All functions are thread-safe. Errors of all that look at an expression: BP_E_ARGUMENT (notation, with the offset of
  * the character; fields of the search), BP_E_SHAPE, BP_E_OVERFLOW (more than 2^28 dimensions in all), BP_E_CONSTRAINT
- * (the memory limit cannot be kept), BP_E_TIMEOUT (an exact strategy did not finish), BP_E_NO_MEMORY.
+ * (the memory limit cannot be kept), BP_E_TIMEOUT (optimal or dp did not finish within its work or time),
+ * BP_E_CANCELLED (the thread's interrupt check asked to stop, see interrupt.h), BP_E_NO_MEMORY.
  */
 #ifndef BACKPLANE_EINSUM_H
 #define BACKPLANE_EINSUM_H
@@ -29,7 +30,7 @@ extern "C" {
 #define BP_PATH_STRATEGY_MAP(X)                                                                                        \
     X(0, SETTINGS, "settings", "as opt_einsum.enabled and opt_einsum.strategy say")                                    \
     X(1, AUTO, "auto", "exact where that takes about a millisecond, else greedy in several ways")                      \
-    X(2, AUTO_HQ, "auto-hq", "exact where that takes about a second, else many trials")                                \
+    X(2, AUTO_HQ, "auto-hq", "exact where that takes about a second, else parts ordered anew")                         \
     X(3, OPTIMAL, "optimal", "the least cost of all orders, outer products among them")                                \
     X(4, DP, "dp", "the least cost of all orders without outer products of what is connected")                         \
     X(5, BRANCH_ALL, "branch-all", "all pairs that share a label, as deep as they may still win")                      \
@@ -71,13 +72,16 @@ typedef struct bp_einsum_search {
     int64_t memory_limit; /* most elements of one intermediate result (not of the output); 0: none */
     int64_t trials;       /* of random-greedy and the automatic strategies; 0: as many as suit */
     double seconds;       /* time after which no trial begins, and exact strategies give up; 0: none. Results depend on
-                             the machine's speed then; without it they depend on the arguments and `seed` alone */
+                             the machine's speed then; without it they depend on the arguments and `seed` alone. The
+                             usual work of exact and branching strategies is no limit then */
     uint64_t seed;
     bp_dtype dtype;             /* of the elements, for bytes; 0: BP_F64 */
     const int32_t *path;        /* BP_PATH_GIVEN: positions, step after step */
     const int32_t *path_counts; /* how many positions each step has; NULL: two, or one for a single operand. A step of
                                  more is done in pairs, from the left */
     int path_steps;
+    int64_t work; /* most units of work of auto-hq, optimal, dp and branch-*; 0: 500 million. A unit takes some
+                     nanoseconds. It is counted, so that a search ends at the same place on every machine */
 } bp_einsum_search;
 
 /* "random-greedy-128" gives BP_PATH_RANDOM_GREEDY and 128 trials (0 without a number); opt_einsum's other names

@@ -50,6 +50,7 @@ extern "C" {
     X(81, E_IO, "input or output failed")                                                  \
     X(82, E_SYSTEM, "a system call failed")                                                \
     X(83, E_BUSY, "resource is in use")                                                    \
+    X(84, E_CANCELLED, "stopped by the caller's interrupt check")                          \
     /* Files. */                                                                           \
     X(100, E_FORMAT, "file is not in the expected format")                                 \
     X(101, E_TRUNCATED, "file ends too early")                                             \

@@ -131,9 +131,9 @@ def linalg(
 def prefer(setting: str, library: str, /) -> None: ...
 def last_plan() -> Optional[Dict[str, Any]]: ...
 
-# Labels, output, strategy, minimize, memory limit, trials, seconds, seed, path.
+# Labels, output, strategy, minimize, memory limit, trials, seconds, seed, work, path.
 _Lists = Optional[Tuple[Tuple[int, ...], ...]]
-_Words = Tuple[_Lists, Optional[Tuple[int, ...]], Optional[str], str, int, int, float, int, _Lists]
+_Words = Tuple[_Lists, Optional[Tuple[int, ...]], Optional[str], str, int, int, float, int, int, _Lists]
 
 def einsum(
     expression: Optional[str],

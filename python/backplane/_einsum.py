@@ -173,15 +173,16 @@ def _unpack(given: Tuple[Any, ...], shapes: bool = False) -> Unpacked:
     return None, given[0:last:2], tuple(_labels(each) for each in given[1:last:2]), output
 
 
-# optimize, minimize, memory_limit, trials, seconds, seed
-Search = Tuple[Optimize, str, Union[None, int, str], int, float, int]
+# optimize, minimize, memory_limit, trials, seconds, seed, work
+Search = Tuple[Optimize, str, Union[None, int, str], int, float, int, int]
 
 
 def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
     """What the extension gets beside operands, in its order."""
-    optimize, minimize, memory_limit, trials, seconds, seed = search
+    optimize, minimize, memory_limit, trials, seconds, seed, work = search
     strategy, path, limit = _strategy(optimize, memory_limit)
-    return labels, output, strategy, minimize, _limit(limit), operator.index(trials), seconds, operator.index(seed), path
+    return (labels, output, strategy, minimize, _limit(limit), operator.index(trials), seconds, operator.index(seed),
+            work, path)
 
 
 def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: SettingsArgument, explains: bool) -> Any:
@@ -215,6 +216,7 @@ def einsum(
     trials: int = 0,
     seconds: float = 0.0,
     seed: int = 0,
+    work: int = 0,
     settings: SettingsArgument = None,
 ) -> Any:
     """The product of arrays in Einstein's notation: ``einsum("ij,jk->ik", a, b)``, or ``einsum("ij,jk->ik", [a, b])``, or with
@@ -229,12 +231,12 @@ def einsum(
     """
     if (
         optimize is None and out is None and settings is None and memory_limit is None
-        and not (trials or seconds or seed) and minimize == "flops"
+        and not (trials or seconds or seed or work) and minimize == "flops"
     ):
         plain = _core.einsum_plain(operands, _plain)
         if plain is not None:
             return _view(plain, operands[1].dtype)
-    search = (optimize, minimize, memory_limit, trials, seconds, seed)
+    search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     result, arrays = _contract(operands, out, search, settings, False)
     _note_numpy(arrays)
     return out if result is None else _like(result, *arrays)
@@ -249,9 +251,10 @@ def _explain(
     trials: int = 0,
     seconds: float = 0.0,
     seed: int = 0,
+    work: int = 0,
     settings: SettingsArgument = None,
 ) -> Dict[str, Any]:
-    search = (optimize, minimize, memory_limit, trials, seconds, seed)
+    search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     explanation: Dict[str, Any] = _contract(operands, out, search, settings, True)[0]
     return explanation
 
@@ -267,6 +270,7 @@ def einsum_path(
     trials: int = 0,
     seconds: float = 0.0,
     seed: int = 0,
+    work: int = 0,
     dtype: Optional[str] = None,
     shapes: bool = False,
 ) -> Tuple[Path, PathReport]:
@@ -280,10 +284,12 @@ def einsum_path(
     opt_einsum.strategy. A list is a path of one's own. ``minimize`` is flops, size, write, combo or limit (combo-N and limit-N
     weigh elements by N). ``memory_limit`` is the most elements that an intermediate result may have; "max_input" is
     the largest operand. ``trials``, ``seconds`` and ``seed`` are for strategies that try at random: without ``seconds``
-    the same seed gives the same path. ``dtype`` is the element type, for peak_bytes.
+    the same seed gives the same path. ``work`` is how much auto-hq, optimal, dp and branch-* may do in place of the usual;
+    work is counted, so that a search ends at the same place on every machine. ``dtype`` is the element type, for peak_bytes.
+    Ctrl-C ends a search.
     """
     expression, given, labels, output = _unpack(operands, shapes)
-    search = (optimize, minimize, memory_limit, trials, seconds, seed)
+    search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     found, held = _core.einsum_path(
         expression, tuple(_shape(each, shapes) for each in given), dtype, _words(labels, output, search)
     )

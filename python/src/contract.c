@@ -95,9 +95,11 @@ static bool place_result(contraction *of, PyObject *out) {
         of->result = of->out.tensor;
         return of->given_out;
     }
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_einsum_plan(&plan, of->options, &of->call, NULL);
-    Py_END_ALLOW_THREADS if (status == BP_OK) {
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = bp_einsum_plan(&plan, of->options, &of->call, NULL);
+    core_lock(&unlocked);
+    if (status == BP_OK) {
         status = bp_einsum_plan_output(plan, &dtype, &ndim, of->shape, of->strides);
         bp_plan_release(plan);
     }
@@ -138,8 +140,11 @@ static PyObject *contract(contraction *of) {
         }
         of->result = memory->dl_tensor;
     }
-    Py_BEGIN_ALLOW_THREADS status = bp_einsum_run(of->options, &of->call, &of->result);
-    Py_END_ALLOW_THREADS if (status != BP_OK) {
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    status = bp_einsum_run(of->options, &of->call, &of->result);
+    core_lock(&unlocked);
+    if (status != BP_OK) {
         core_fail_explained(of->state, status, explain, of);
         if (memory) {
             memory->deleter(memory);

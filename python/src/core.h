@@ -85,11 +85,25 @@ PyObject *core_no_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
 int core_add_errors(PyObject *module, core_state *state);
 
 /* Sets the exception that belongs to a status, with the library's sentence, and returns NULL. `reasons` (may be NULL)
- * is a tuple of (library, reason, text), and is borrowed. */
+ * is a tuple of (library, reason, text), and is borrowed. Of a call that a signal has stopped, the exception that its
+ * handler raised stays. */
 PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons);
 
 /* The same with a sentence of our own; `format` is PyUnicode_FromFormat's. */
 PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const char *format, ...);
+
+/* ---- unlock.c ---- */
+
+/* A call of the library without the interpreter's lock that may take long: Ctrl-C stops it where the library asks its
+ * interrupt check. The call then returns BP_E_CANCELLED, and the exception of Python's handler is set. */
+typedef struct core_unlocked {
+    PyThreadState *thread;
+    int64_t next; /* when Python is asked again; 0: not yet asked */
+    bp_interrupt_check check;
+    void *user; /* of the check that was set before */
+} core_unlocked;
+void core_unlock(core_unlocked *unlocked);
+void core_lock(core_unlocked *unlocked);
 
 /* ---- settings.c ---- */
 
@@ -226,8 +240,8 @@ typedef struct core_asking {
     int32_t *path, *path_counts;
 } core_asking;
 
-/* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed and path. On
- * failure the exception is set and nothing is held. */
+/* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed, work and
+ * path. On failure the exception is set and nothing is held. */
 bool core_asking_read(core_asking *asking, core_state *state, PyObject *expression, PyObject *words);
 void core_asking_free(core_asking *asking); /* fine for one that is all zeros */
 

@@ -120,15 +120,16 @@ static bool read_names(core_asking *a, const char *strategy, const char *minimiz
 static bool read_search(core_asking *a, PyObject *words) {
     PyObject *labels, *output, *path;
     const char *strategy, *minimize;
-    long long limit, trials;
+    long long limit, trials, work;
     unsigned long long seed;
     a->search.struct_size = sizeof a->search;
-    if (!PyArg_ParseTuple(words, "OOzsLLdKO:einsum", &labels, &output, &strategy, &minimize, &limit, &trials,
-                          &a->search.seconds, &seed, &path)) {
+    if (!PyArg_ParseTuple(words, "OOzsLLdKLO:einsum", &labels, &output, &strategy, &minimize, &limit, &trials,
+                          &a->search.seconds, &seed, &work, &path)) {
         return false;
     }
     a->search.memory_limit = limit;
     a->search.trials = trials;
+    a->search.work = work;
     a->search.seed = seed;
     return read_names(a, strategy, minimize) && (path == Py_None || read_path(a, path)) &&
            (labels == Py_None || read_labels(a, labels, output));
@@ -221,11 +222,13 @@ static void release(PyObject *capsule) {
 
 static bp_status find(const question *q, bp_contraction_path **path) {
     const core_asking *a = &q->asking;
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status =
         a->lists ? bp_einsum_path_sublists(path, &a->search, (int)q->count, q->operands, a->output_count, a->output)
                  : bp_einsum_path(path, &a->search, a->expression, (int)q->count, q->operands);
-    Py_END_ALLOW_THREADS return status;
+    core_lock(&unlocked);
+    return status;
 }
 
 /* The positions of each step, as opt_einsum writes a path. */

@@ -62,6 +62,9 @@ static PyObject *raise_one(PyObject *kind, PyObject *message, bp_status status, 
 }
 
 PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons) {
+    if (status == BP_E_CANCELLED && PyErr_Occurred()) {
+        return NULL;
+    }
     if (status == BP_E_NO_MEMORY) {
         /* Python's own kind, which programs catch; where the sentence finds no memory either, it is raised without. */
         PyObject *sentence = core_text(bp_last_error());

@@ -24,6 +24,14 @@ PyObject *core_refusals(const bp_explanation *explanation) {
     return tuple;
 }
 
+static bp_status explain_unlocked(core_explainer explain, const void *call, bp_explanation **explanation) {
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = explain(call, explanation);
+    core_lock(&unlocked);
+    return status;
+}
+
 PyObject *core_fail_explained(core_state *state, bp_status status, core_explainer explain, const void *call) {
     PyObject *reasons = NULL;
     bp_explanation *explanation = NULL;
@@ -35,8 +43,14 @@ PyObject *core_fail_explained(core_state *state, bp_status status, core_explaine
     PyObject *raised = core_fail(state, status, NULL);
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    Py_BEGIN_ALLOW_THREADS status = explain(call, &explanation);
-    Py_END_ALLOW_THREADS if (status == BP_OK) {
+    status = explain_unlocked(explain, call, &explanation);
+    if (status == BP_E_CANCELLED && PyErr_Occurred()) { /* by a signal, whose exception is the one that counts */
+        Py_XDECREF(kind);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        return NULL;
+    }
+    if (status == BP_OK) {
         reasons = core_refusals(explanation);
         bp_explanation_free(explanation);
     }
@@ -89,9 +103,8 @@ static PyObject *page(const bp_explanation *explanation) {
 
 PyObject *core_explanation(core_state *state, core_explainer explain, const void *call) {
     bp_explanation *explanation = NULL;
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = explain(call, &explanation);
-    Py_END_ALLOW_THREADS PyObject *made = status == BP_OK ? page(explanation) : core_fail(state, status, NULL);
+    bp_status status = explain_unlocked(explain, call, &explanation);
+    PyObject *made = status == BP_OK ? page(explanation) : core_fail(state, status, NULL);
     bp_explanation_free(explanation);
     return made;
 }

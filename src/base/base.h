@@ -50,6 +50,14 @@ void bp__error_return(const bp__held_error *held);
         }                                                                                                              \
     } while (0)
 
+/* ---- Interruption (interrupt.c): see interrupt.h ---- */
+
+/* Asks the calling thread's check; true: stop. Only without locks, and where everything can be given back. Long loops
+ * ask about each tenth of a millisecond. */
+bool bp__interrupted(void);
+/* The status and the usual sentence: "<what> was stopped by ...". */
+bp_status bp__fail_cancelled(const char *what);
+
 /* ---- Memory (memory.c): all of the library's memory comes from here, so that an allocator given by the host program,
  * or a test that lets the n-th allocation fail, reaches every one. ---- */
 void *bp__alloc(size_t size);                    /* uninitialised; NULL when there is none left */

@@ -86,6 +86,7 @@ int search_read(const cli_args *args, cli_search *search) {
     code = code == CLI_OK ? read_limit(args, &fields->memory_limit) : code;
     code = code == CLI_OK ? cli_number(args, "trials", 1, 1000000000, fields->trials, &fields->trials) : code;
     code = code == CLI_OK ? cli_number(args, "seed", 0, INT64_MAX, 0, &seed) : code;
+    code = code == CLI_OK ? cli_number(args, "work", 1, INT64_MAX, 0, &fields->work) : code;
     fields->seed = (uint64_t)seed;
     return code == CLI_OK ? read_seconds(args, &fields->seconds) : code;
 }

@@ -18,6 +18,8 @@ typedef struct cli_search {
         {"memory-limit", 0, "N", "Most elements of an intermediate result; max_input is the largest operand."},        \
         {"trials", 0, "N", "How often random-greedy and the automatic strategies try."},                               \
         {"seconds", 0, "X", "Begin no trial after so long; exact strategies give up."},                                \
+        {"work", 0, "N",                                                                                               \
+         "Most units of counted work of auto-hq, optimal, dp and branch-*; 500 million unless given."},                \
         {"seed", 0, "N", "Of random trials; 0 unless given."}, {                                                       \
         "path", 0, "LIST", "An order of one's own: 1-2,0-1 are positions in the list of what is left."                 \
     }

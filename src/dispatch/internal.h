@@ -191,6 +191,7 @@ struct bp_plan {
     atomic_uint_least64_t runs;
     const bp__candidate *candidate;
     bp_verdict verdict;
+    double order_ns; /* what the choice went by: the estimate, under deterministic=threads for all processors */
     bp_problem problem;
     char reason[512];
     char text[256];

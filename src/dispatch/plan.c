@@ -137,6 +137,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     const bp__offer *offer = &choice->offers[choice->chosen];
     plan->candidate = offer->candidate;
     plan->verdict = offer->verdict;
+    plan->order_ns = offer->order;
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define BITS 64
+#define WORK_PER_PAIR 4 /* units */
 #define CUTOFF 4 /* an order is dropped that costs this many times what the cheapest has cost at the same depth */
 
 typedef struct option {
@@ -181,12 +182,11 @@ static void go(branching *s, int depth, double cost) {
         memcpy(s->best, s->current, (size_t)depth * sizeof *s->best);
         return;
     }
-    uint64_t count = (uint64_t)(s->net->terms - depth), work = count * count;
-    if (s->budget->work < work || bp__late(s->budget)) {
-        s->trouble = BP__GAVE_UP;
+    uint64_t count = (uint64_t)(s->net->terms - depth);
+    if (!bp__spend(s->budget, count * count * WORK_PER_PAIR)) {
+        s->trouble = s->budget->end;
         return;
     }
-    s->budget->work -= work;
     if (!find_options(s, depth, true) && s->trouble == BP__FOUND) {
         find_options(s, depth, false);
     }
@@ -247,7 +247,8 @@ bp__outcome bp__branch(const bp__net *net, const bp__goal *goal, int width, bp__
     bp__free(s.memory);
     bp__free(s.options);
     *cost = s.best_cost;
-    if (s.trouble != BP__FOUND) {
+    bool stands = s.trouble == BP__FOUND || (s.trouble == BP__GAVE_UP && s.best_cost < HUGE_VAL);
+    if (!stands) {
         return s.trouble;
     }
     return s.best_cost < HUGE_VAL ? BP__FOUND : BP__NONE;

@@ -49,7 +49,7 @@ static void put_int(key *k, int64_t value) {
 
 static void put_search(key *k, const bp_einsum_search *s) {
     const int64_t numbers[] = {(int64_t)s->strategy, (int64_t)s->objective, s->memory_limit, s->trials,
-                               (int64_t)s->seed,     (int64_t)s->dtype};
+                               (int64_t)s->seed,     (int64_t)s->dtype,     s->work};
     put(k, numbers, sizeof numbers);
     put(k, &s->factor, sizeof s->factor);
     put(k, &s->seconds, sizeof s->seconds);

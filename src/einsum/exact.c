@@ -13,8 +13,9 @@
 #include <string.h>
 
 #define BITS 64
-#define MOST_SETS (1 << 25)     /* about 2 GiB */
-#define WORK_PER_LOOK (1 << 16) /* units of work between looks at the clock */
+#define MOST_SETS (1 << 25) /* about 2 GiB */
+#define JOINS_PER_LOOK 4096
+#define WORK_PER_JOIN 16 /* units for a pair that is priced, and perhaps kept */
 
 typedef struct table {
     const bp__net *net;
@@ -347,26 +348,31 @@ ALWAYS_INLINE bp__outcome fill_from(table *t, const scratch *x, int size, int pa
                                     const int label_words) {
     int rest = size - part;
     bool last = size == t->net->terms;
-    uint64_t looked = 0;
     for (int a = t->layer[part]; a < t->layer[part + 1]; a++) {
         int from = part == rest ? a + 1 : t->layer[rest], to = t->layer[rest + 1];
-        uint64_t work = (uint64_t)(to > from ? to - from : 0) + 1;
-        if (t->budget->work < work) {
-            return BP__GAVE_UP;
+        uint64_t work = (uint64_t)(to > from ? to - from : 0) + 1, joined = 0;
+        if (!bp__spend(t->budget, work * (uint64_t)(set_words + label_words) / 2)) {
+            return t->budget->end;
         }
-        t->budget->work -= work;
-        looked += work;
-        if (looked > WORK_PER_LOOK) {
-            looked = 0;
-            if (bp__late(t->budget) || t->count > MOST_SETS) {
-                return t->count > MOST_SETS ? BP__NO_MEMORY : BP__GAVE_UP;
-            }
+        if (t->count > MOST_SETS) {
+            return BP__GAVE_UP;
         }
         for (int b = from; b < to; b++) {
             bool within = bp__goal_join(t->goal, t->cost[a], t->cost[b]) <= t->bound;
-            if (within && fit(t, a, b, set_words, label_words) && !join(t, x, a, b, last, set_words, label_words)) {
-                return BP__NO_MEMORY;
+            if (within && fit(t, a, b, set_words, label_words)) {
+                if (!join(t, x, a, b, last, set_words, label_words)) {
+                    return BP__NO_MEMORY;
+                }
+                if (++joined == JOINS_PER_LOOK) {
+                    joined = 0;
+                    if (!bp__spend(t->budget, JOINS_PER_LOOK * WORK_PER_JOIN)) {
+                        return t->budget->end;
+                    }
+                }
             }
+        }
+        if (!bp__spend(t->budget, joined * WORK_PER_JOIN)) {
+            return t->budget->end;
         }
     }
     return BP__FOUND;

@@ -3,12 +3,15 @@
  *
  * Everything is kept per entry (a label in a term), so that a merge costs as much as the two terms have labels, however
  * many terms share one; half a million operands take a second or two. */
-#include "einsum/internal.h"
+#include "einsum/tree.h"
 
 #include <string.h>
 
 #define MOST_PARTNERS 24 /* looked at for each label of a new term: labels on many terms would make this quadratic */
 #define LARGEST_LOG 1000.0
+#define WORK_PER_POP 40       /* and for the merge that follows it */
+#define WORK_PER_CANDIDATE 30 /* which is priced and put on the heap */
+#define WHOLE_LOG 40.0        /* below it the error of a power is less than a half */
 
 typedef struct candidate {
     double key;
@@ -34,7 +37,7 @@ struct bp__greedy {
     unsigned char *alive;
     int32_t count; /* nodes */
     candidate *heap;
-    int64_t heap_count, heap_capacity;
+    int64_t heap_count, heap_capacity, appended; /* appended: candidates so far, those taken out among them */
     /* Partners of the node in hand: what their shared labels take off the result. */
     double *shared;
     int32_t *partner;
@@ -47,16 +50,9 @@ struct bp__greedy {
 
 /* ---- Chance ---- */
 
-static uint64_t next_random(bp__greedy *g) {
-    uint64_t z = g->random += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 /* Gumbel's distribution: adding it to keys and taking the best draws with Boltzmann's weights. */
 static double gumbel(bp__greedy *g) {
-    double uniform = ((double)(next_random(g) >> 11) + 0.5) * 0x1p-53;
+    double uniform = ((double)(bp__next_random(&g->random) >> 11) + 0.5) * 0x1p-53;
     return -log(-log(uniform));
 }
 
@@ -120,8 +116,11 @@ static candidate pop(bp__greedy *g) {
 
 /* ---- Candidates ---- */
 
+/* 2 to that power. Elements are whole numbers: what logarithms have rounded off is put back while they are small enough
+ * for that, so that equal sizes are equal keys. */
 static double power(double log) {
-    return exp2(log < LARGEST_LOG ? log : LARGEST_LOG);
+    double value = exp2(log < LARGEST_LOG ? log : LARGEST_LOG);
+    return log < WHOLE_LOG ? (value + 0x1.8p52) - 0x1.8p52 : value;
 }
 
 /* What the result takes more than the operands give back; with chance, its logarithm and some noise. */
@@ -160,30 +159,74 @@ static void find_partners(bp__greedy *g, int32_t id, bool later_only) {
     }
 }
 
-/* False without memory. */
-static bool push_partners(bp__greedy *g, int32_t id, bool later_only, bool sift) {
-    find_partners(g, id, later_only);
-    bool room = true;
-    for (int i = 0; i < g->partners; i++) {
-        int32_t other = g->partner[i];
-        double a = g->nodes[id].log, b = g->nodes[other].log, result = a + b - g->shared[other];
-        g->shared[other] = -1;
-        room = room && give_heap_room(g);
-        if (!room || result > g->limit_log) {
-            continue; /* the sums of all partners must be cleared */
-        }
-        g->heap[g->heap_count] = (candidate){key_of(g, result, a, b), other < id ? other : id, other < id ? id : other};
-        if (sift) {
-            sift_up(g->heap, g->heap_count);
-        }
-        g->heap_count++;
+static const candidate none = {HUGE_VAL, -1, -1};
+
+/* The node in hand and a partner; `none` where the result would be larger than the limit. */
+static candidate pair_with(bp__greedy *g, int32_t id, int32_t other) {
+    double a = g->nodes[id].log, b = g->nodes[other].log, result = a + b - g->shared[other];
+    if (result > g->limit_log) {
+        return none;
     }
+    return (candidate){key_of(g, result, a, b), other < id ? other : id, other < id ? id : other};
+}
+
+static void clear_partners(bp__greedy *g) {
+    for (int i = 0; i < g->partners; i++) {
+        g->shared[g->partner[i]] = -1;
+    }
+}
+
+/* Behind the heap's last; false without memory. */
+static bool append(bp__greedy *g, candidate c) {
+    if (c.b < 0) {
+        return true;
+    }
+    if (!give_heap_room(g)) {
+        return false;
+    }
+    g->heap[g->heap_count++] = c;
+    g->appended++;
+    return true;
+}
+
+/* The operands that come later; as candidates they wait in no order yet. */
+static bool append_all(bp__greedy *g, int32_t id) {
+    bool room = true;
+    find_partners(g, id, true);
+    for (int i = 0; room && i < g->partners; i++) {
+        room = append(g, pair_with(g, id, g->partner[i]));
+    }
+    clear_partners(g);
     return room;
 }
 
-static bool push_all(bp__greedy *g) {
+/* Of each of the operand's labels, the best partner that comes later. */
+static bool append_best(bp__greedy *g, int32_t id) {
+    const node *n = &g->nodes[id];
+    bool room = true;
+    find_partners(g, id, true);
+    for (int32_t e = n->first; room && e < n->first + n->count; e++) {
+        int32_t label = g->label[e];
+        const int32_t *list = g->holder + g->holder_start[label];
+        bool leads_on = g->uses[label] == g->holders[label]; /* what the output has brings nobody together */
+        candidate best = none;
+        for (int32_t i = 0; leads_on && i < g->holders[label]; i++) {
+            int32_t other = g->owner[list[i]];
+            if (other > id && g->shared[other] >= 0) {
+                candidate c = pair_with(g, id, other);
+                best = before(&c, &best) ? c : best;
+            }
+        }
+        room = append(g, best);
+    }
+    clear_partners(g);
+    return room;
+}
+
+/* False without memory. */
+static bool push_operands(bp__greedy *g) {
     for (int32_t t = 0; t < g->net->terms; t++) {
-        if (!push_partners(g, t, true, false)) {
+        if (!(g->taste->narrow ? append_best(g, t) : append_all(g, t))) {
             return false;
         }
     }
@@ -191,6 +234,28 @@ static bool push_all(bp__greedy *g) {
         sift_down(g->heap, g->heap_count, i);
     }
     return true;
+}
+
+/* A fresh result with all of its partners, or the best of them alone. False without memory. */
+static bool push_result(bp__greedy *g, int32_t id) {
+    candidate best = none;
+    bool room = true;
+    find_partners(g, id, false);
+    for (int i = 0; room && i < g->partners; i++) {
+        candidate c = pair_with(g, id, g->partner[i]);
+        if (g->taste->narrow) {
+            best = before(&c, &best) ? c : best;
+        } else if (c.b >= 0) {
+            room = append(g, c);
+            sift_up(g->heap, g->heap_count - 1);
+        }
+    }
+    clear_partners(g);
+    if (room && best.b >= 0) {
+        room = append(g, best);
+        sift_up(g->heap, g->heap_count - 1);
+    }
+    return room;
 }
 
 /* ---- Merging ---- */
@@ -272,7 +337,7 @@ static void add_cost(bp__greedy *g, double product_log, double result_log, bool 
     }
     g->largest = cost > g->largest ? cost : g->largest;
     if (g->goal->objective != BP_MINIMIZE_SIZE) {
-        g->sum += power(cost);
+        g->sum += exp2(cost < LARGEST_LOG ? cost : LARGEST_LOG);
     }
 }
 
@@ -333,7 +398,7 @@ static void begin(bp__greedy *g) {
     const bp__net *net = g->net;
     g->entries = net->start[net->terms];
     g->count = net->terms;
-    g->heap_count = 0;
+    g->heap_count = g->appended = 0;
     g->sum = 0;
     g->largest = -HUGE_VAL;
     memcpy(g->uses, net->uses, (size_t)net->labels * sizeof *g->uses);
@@ -354,15 +419,20 @@ static void begin(bp__greedy *g) {
     }
 }
 
-bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_log, bp__pair *pairs, double *cost_log) {
+bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_log, bp__budget *budget, bp__pair *pairs,
+                           double *cost_log) {
     int32_t last = 2 * g->net->terms - 2;
     g->taste = taste;
     g->random = taste->seed;
     begin(g);
-    if (!push_all(g)) {
+    if (!push_operands(g)) {
         return BP__NO_MEMORY;
     }
-    while (g->heap_count > 0) {
+    for (int64_t appended = 0; g->heap_count > 0; appended = g->appended) {
+        uint64_t work = WORK_PER_POP + (uint64_t)(g->appended - appended) * WORK_PER_CANDIDATE;
+        if (!bp__spend_anyway(budget, work)) {
+            return BP__CANCELLED;
+        }
         candidate best = pop(g);
         if (!g->alive[best.a] || !g->alive[best.b]) {
             continue;
@@ -373,7 +443,7 @@ bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_l
         if (total_log(g) > bound_log) {
             return BP__NONE;
         }
-        if (g->count - 1 != last && !push_partners(g, g->count - 1, false, true)) {
+        if (g->count - 1 != last && !push_result(g, g->count - 1)) {
             return BP__NO_MEMORY;
         }
     }

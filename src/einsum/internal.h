@@ -145,29 +145,47 @@ typedef struct bp__pair {
     int32_t a, b;
 } bp__pair;
 
-/* What limits a search. Work is counted, so that it ends at the same place everywhere; time is not. */
+/* How a search ended. */
+typedef enum bp__outcome {
+    BP__FOUND,
+    BP__NONE,      /* nothing within the limits, or nothing better than the bound */
+    BP__GAVE_UP,   /* the budget is used up */
+    BP__CANCELLED, /* by the thread's interrupt check */
+    BP__NO_MEMORY,
+} bp__outcome;
+
+/* What limits a search. Work is counted, so that it ends at the same place everywhere; time is not. A unit is a pair of
+ * sets that the exact search looks at and drops, a nanosecond or two; other work is counted by what it takes beside
+ * that. (budget.c) */
 typedef struct bp__budget {
-    uint64_t work;    /* units left */
-    int64_t deadline; /* bp__now_ns(), 0: none */
+    uint64_t work;     /* units left */
+    uint64_t given;    /* what a share began with */
+    int64_t deadline;  /* bp__now_ns(), 0: none */
+    uint64_t unlooked; /* units since the clock and the interrupt check were asked */
+    bp__outcome end;   /* BP__FOUND until it ends */
 } bp__budget;
 static inline bool bp__late(const bp__budget *budget) {
     return budget->deadline != 0 && bp__now_ns() > budget->deadline;
 }
-
-/* How a search ended. */
-typedef enum bp__outcome {
-    BP__FOUND,
-    BP__NONE,    /* nothing within the limits, or nothing better than the bound */
-    BP__GAVE_UP, /* the budget is used up */
-    BP__NO_MEMORY,
-} bp__outcome;
+/* Whether another part of the search may begin. */
+static inline bool bp__lasts(const bp__budget *budget) {
+    return budget->end == BP__FOUND && budget->work > 0 && !bp__late(budget);
+}
+/* Takes work off; false once the budget has ended, as `end` tells. */
+bool bp__spend(bp__budget *budget, uint64_t work);
+/* The same for work that must be done whatever is left; false where it was cancelled. */
+bool bp__spend_anyway(bp__budget *budget, uint64_t work);
+/* A part of a search gets so much of the work that is left, and afterwards what it has used is taken off the whole. */
+bp__budget bp__budget_share(const bp__budget *whole, uint64_t work);
+void bp__budget_settle(bp__budget *whole, const bp__budget *share);
 
 /* All orders whose cost is at most `bound`; without outer products unless `outer` (the net must be connected then).
  * (exact.c) */
 bp__outcome bp__exact(const bp__net *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
                       bp__pair *pairs, double *cost);
 
-/* Pairs that share a label, the `width` best at each step (0: all), depth first. (branch.c) */
+/* Pairs that share a label, the `width` best at each step (0: all), depth first. Where the budget ends, the best that
+ * was found before stands. (branch.c) */
 bp__outcome bp__branch(const bp__net *net, const bp__goal *goal, int width, bp__budget *budget, bp__pair *pairs,
                        double *cost);
 
@@ -176,28 +194,35 @@ typedef struct bp__greedy bp__greedy;
 typedef struct bp__taste {
     double weight;      /* of the operands' sizes against the result's: 1 is the plain way */
     double temperature; /* 0: no chance */
+    bool narrow;        /* a result is a candidate with its best partner only, as opt_einsum's greedy has it */
     uint64_t seed;
 } bp__taste;
 bp_status bp__greedy_new(bp__greedy **greedy, const bp__net *net, const bp__goal *goal);
-/* BP__NONE where the memory limit left nothing, or the cost went over `bound`. Costs are binary logarithms. */
-bp__outcome bp__greedy_run(bp__greedy *greedy, const bp__taste *taste, double bound_log, bp__pair *pairs,
-                           double *cost_log);
+/* BP__NONE where the memory limit left nothing, or the cost went over `bound`. Costs are binary logarithms. The run
+ * comes to its end whatever work is left, unless it is cancelled. */
+bp__outcome bp__greedy_run(bp__greedy *greedy, const bp__taste *taste, double bound_log, bp__budget *budget,
+                           bp__pair *pairs, double *cost_log);
 void bp__greedy_free(bp__greedy *greedy);
 
 /* Greedy in many ways, those with the numbers `first` and up; pairs get the best. (trials.c) */
 bp__outcome bp__trials(const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials, uint64_t seed,
                        bp__budget *budget, bp__pair *pairs, double *cost_log);
 
-/* Orders parts of up to `leaves` operands anew, exactly, while that helps. (refine.c) */
+/* Orders parts of up to `leaves` (at most 12) operands anew, exactly, while that helps. An order that breaks the goal's
+ * limit is brought within it where parts can be, which may cost more. (refine.c) */
 bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
                        bp__pair *pairs);
 
-/* What a tree costs under a goal; sums of single operands are in it. (refine.c) */
+/* Orders large parts of an order that keeps the limit anew, by greedy with chance, as long as the budget lasts.
+ * (explore.c) */
+bp__outcome bp__explore(const bp__net *net, const bp__goal *goal, uint64_t seed, bp__budget *budget, bp__pair *pairs);
+
+/* What a tree costs under a goal; sums of single operands are in it. (tree.c) */
 bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pair *pairs, double *cost);
 
-/* Whether all results but the last have at most `limit` elements; true where it cannot be told, since paths are checked
- * again at the end. (refine.c) */
-bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs);
+/* Whether all results but the last have at most `limit` elements; `unknown` where the network is too large to tell.
+ * (tree.c) */
+bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs, bool unknown);
 
 /* The strategy's search. (search.c) */
 typedef struct bp__found {

@@ -120,9 +120,9 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
                         (int)s->objective);
     }
     if (!(s->factor >= 0) || s->factor > 1e30 || !(s->seconds >= 0) || s->seconds > 1e9 || s->trials < 0 ||
-        s->memory_limit < BP_PATH_LARGEST_OPERAND) {
+        s->work < 0 || s->memory_limit < BP_PATH_LARGEST_OPERAND) {
         return bp__fail(BP_E_ARGUMENT,
-                        "einsum: factor, seconds, trials and memory_limit must not be negative, but %d as "
+                        "einsum: factor, seconds, trials, work and memory_limit must not be negative, but %d as "
                         "a memory limit is the largest operand",
                         BP_PATH_LARGEST_OPERAND);
     }

@@ -1,307 +1,61 @@
 /* refine.c - makes a good order better: parts of the tree with a few operands are ordered anew, exactly, while that
- * helps. Each part is a small network whose operands are results of what is below it. */
-#include "einsum/internal.h"
+ * helps. A part with a result that is larger than the memory limit is ordered so that it keeps the limit, at the least
+ * cost that allows, or comes closer to it. */
+#include "einsum/tree.h"
 
-#include <string.h>
-
-#define BITS 64
 #define MOST_LEAVES 12
-#define MOST_WORDS ((size_t)1 << 24) /* of label sets of all nodes together: 128 MiB */
+#define WORK_PER_PART 1000 /* to cut it out, beside the search */
 
-typedef struct tree {
-    const bp__net *net;
-    const bp__goal *goal;
-    bp__budget *budget;
-    int words;
-    int32_t nodes;
-    bp__pair *child; /* -1 for operands */
-    uint64_t *sets;  /* of labels */
-    int32_t *parent;
-    double *size, *cost; /* elements; of the step that makes the node */
-    int32_t *number;     /* scratch: labels of a part */
-    int32_t *order;      /* scratch */
-    void *memory;
-} tree;
-
-static uint64_t *set_of(const tree *t, int32_t node) {
-    return t->sets + (size_t)node * (size_t)t->words;
-}
-
-static double product_of(const tree *t, const uint64_t *a, const uint64_t *b) {
-    double product = 1;
-    for (int w = 0; w < t->words; w++) {
-        for (uint64_t left = a[w] | b[w]; left; left &= left - 1) {
-            product *= t->net->size[w * BITS + __builtin_ctzll(left)];
-        }
-    }
-    return product;
-}
-
-static bp__side side_of(const tree *t, int32_t node) {
-    return (bp__side){t->size[node], node < t->net->terms ? t->net->alone[node] : 0};
-}
-
-/* The node's set is known: what it costs to make it of its children. */
-static void price(tree *t, int32_t node) {
-    bp__pair c = t->child[node];
-    const uint64_t *a = set_of(t, c.a), *b = set_of(t, c.b), *result = set_of(t, node);
-    bool inner = false;
-    unsigned first;
-    for (int w = 0; w < t->words; w++) {
-        inner |= ((a[w] | b[w]) & ~result[w]) != 0;
-    }
-    t->size[node] = product_of(t, result, result);
-    t->cost[node] =
-        bp__goal_pair(t->goal, product_of(t, a, b), t->size[node], inner, side_of(t, c.a), side_of(t, c.b), &first);
-}
-
-/* Sets of all results, counting down how many still have each label. */
-static void fill_sets(tree *t, const bp__pair *pairs, int32_t *uses) {
-    const bp__net *net = t->net;
-    memset(t->sets, 0, (size_t)t->nodes * (size_t)t->words * sizeof *t->sets);
-    memcpy(uses, net->uses, (size_t)net->labels * sizeof *uses);
-    for (int32_t i = 0; i < net->terms; i++) {
-        for (int32_t e = net->start[i]; e < net->start[i + 1]; e++) {
-            set_of(t, i)[net->label[e] / BITS] |= (uint64_t)1 << net->label[e] % BITS;
-        }
-        t->size[i] = net->elements[i];
-        t->cost[i] = 0;
-        t->child[i] = (bp__pair){-1, -1};
-    }
-    for (int32_t i = net->terms; i < t->nodes; i++) {
-        t->child[i] = pairs[i - net->terms];
-        for (int w = 0; w < t->words; w++) {
-            uint64_t a = set_of(t, t->child[i].a)[w], b = set_of(t, t->child[i].b)[w], result = a | b;
-            for (uint64_t left = a & b; left; left &= left - 1) {
-                if (--uses[w * BITS + __builtin_ctzll(left)] == 1) {
-                    result &= ~(left & (0 - left));
-                }
-            }
-            set_of(t, i)[w] = result;
-        }
-        price(t, i);
-    }
-}
-
-static bool tree_new(tree *t, const bp__pair *pairs) {
-    const bp__net *net = t->net;
-    t->words = net->labels < 1 ? 1 : (net->labels + BITS - 1) / BITS;
-    t->nodes = 2 * net->terms - 1;
-    size_t nodes = (size_t)t->nodes, words = nodes * (size_t)t->words, labels = (size_t)net->labels;
-    char *at = bp__alloc(words * 8 + nodes * (2 * sizeof(double) + sizeof(bp__pair) + 2 * sizeof(int32_t)) +
-                         labels * sizeof(int32_t));
-    if (!at) {
-        return false;
-    }
-    t->memory = at;
-    t->sets = (uint64_t *)at;
-    t->size = (double *)(t->sets + words);
-    t->cost = t->size + nodes;
-    t->child = (bp__pair *)(t->cost + nodes);
-    t->parent = (int32_t *)(t->child + nodes);
-    t->order = t->parent + nodes;
-    t->number = t->order + nodes;
-    fill_sets(t, pairs, t->number);
-    memset(t->number, 0xff, labels * sizeof(int32_t));
-    return true;
-}
-
-/* ---- A part ---- */
-
-typedef struct part {
-    int32_t leaf[MOST_LEAVES];
-    int32_t inside[MOST_LEAVES]; /* nodes that the part is made of, the root first */
-    int leaves, insides;
+/* The order of the part at the least cost within the limit; where it is to come within it first, at any cost, or else
+ * with a smaller largest result. */
+static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__net *net, bp__pair *pairs) {
+    const double less = 1 - 1e-6;
     double cost;
-} part;
-
-/* The part below `root`: from its children on, the largest result is replaced by its own children. */
-static void grow_part(const tree *t, int32_t root, int most, part *p) {
-    *p = (part){.leaf = {t->child[root].a, t->child[root].b}, .leaves = 2, .insides = 1, .cost = t->cost[root]};
-    p->inside[0] = root;
-    while (p->leaves < most) {
-        int widest = -1;
-        for (int i = 0; i < p->leaves; i++) {
-            bool result = p->leaf[i] >= t->net->terms;
-            if (result && (widest < 0 || t->size[p->leaf[i]] > t->size[p->leaf[widest]])) {
-                widest = i;
-            }
-        }
-        if (widest < 0) {
-            return;
-        }
-        int32_t node = p->leaf[widest];
-        p->inside[p->insides++] = node;
-        p->cost = bp__goal_join(t->goal, p->cost, t->cost[node]);
-        p->leaf[widest] = t->child[node].a;
-        p->leaf[p->leaves++] = t->child[node].b;
+    if (p->largest <= t->goal->limit) {
+        bp__outcome outcome = bp__exact(net, t->goal, true, p->cost * less, t->budget, pairs, &cost);
+        return outcome == BP__FOUND && !(cost < p->cost) ? BP__NONE : outcome;
     }
-}
-
-/* The part's operands as a network; labels that its root has are used outside. */
-static bool net_of_part(tree *t, const part *p, bp__net *net, int32_t *labels, int most_labels) {
-    int count = 0;
-    int64_t entries = 0;
-    bool fits = true;
-    for (int i = 0; i < p->leaves; i++) {
-        for (int w = 0; w < t->words; w++) {
-            for (uint64_t left = set_of(t, p->leaf[i])[w]; left; left &= left - 1) {
-                int32_t label = w * BITS + __builtin_ctzll(left);
-                entries++;
-                if (t->number[label] < 0 && count < most_labels) {
-                    t->number[label] = count;
-                    labels[count++] = label;
-                }
-                fits = fits && t->number[label] >= 0;
-            }
-        }
+    bp__outcome outcome = bp__exact(net, t->goal, true, HUGE_VAL, t->budget, pairs, &cost);
+    if (outcome == BP__NONE) {
+        bp__goal smaller = {.objective = BP_MINIMIZE_WRITE, .limit = p->largest * less};
+        outcome = bp__exact(net, &smaller, true, HUGE_VAL, t->budget, pairs, &cost);
     }
-    if (fits && bp__net_room(net, p->leaves, count, entries) != BP_OK) {
-        fits = false;
-    }
-    for (int i = 0; i < count; i++) {
-        if (fits) {
-            net->size[i] = t->net->size[labels[i]];
-            net->uses[i] = (int32_t)(set_of(t, p->inside[0])[labels[i] / BITS] >> labels[i] % BITS & 1);
-        }
-    }
-    int32_t at = 0;
-    for (int i = 0; i < p->leaves && fits; i++) {
-        for (int w = 0; w < t->words; w++) {
-            for (uint64_t left = set_of(t, p->leaf[i])[w]; left; left &= left - 1) {
-                int32_t number = t->number[w * BITS + __builtin_ctzll(left)];
-                net->label[at++] = number;
-                net->uses[number]++;
-            }
-        }
-        net->start[i + 1] = at;
-        net->alone[i] = side_of(t, p->leaf[i]).alone;
-    }
-    for (int i = 0; i < count; i++) {
-        t->number[labels[i]] = -1;
-    }
-    return fits;
-}
-
-/* Puts the part together as `pairs` say. The root keeps its number, the others take those of the old ones. */
-static void rebuild(tree *t, const part *p, const bp__pair *pairs) {
-    int32_t id[2 * MOST_LEAVES];
-    int made = p->leaves - 1;
-    for (int i = 0; i < p->leaves; i++) {
-        id[i] = p->leaf[i];
-    }
-    for (int i = 0; i < made; i++) {
-        id[p->leaves + i] = p->inside[made - 1 - i];
-    }
-    uint64_t *root = set_of(t, p->inside[0]);
-    for (int i = 0; i < made; i++) {
-        int32_t node = id[p->leaves + i];
-        t->child[node] = (bp__pair){id[pairs[i].a], id[pairs[i].b]};
-        for (int w = 0; i < made - 1 && w < t->words; w++) {
-            /* What the result keeps: labels that the root has, or another operand of the part that is not in it yet. */
-            set_of(t, node)[w] = set_of(t, t->child[node].a)[w] | set_of(t, t->child[node].b)[w];
-        }
-    }
-    for (int i = 0; i < made - 1; i++) {
-        uint64_t in = 0; /* which operands the result holds */
-        int32_t stack[2 * MOST_LEAVES], depth = 0;
-        stack[depth++] = p->leaves + i;
-        while (depth > 0) {
-            int32_t at = stack[--depth];
-            if (at < p->leaves) {
-                in |= (uint64_t)1 << at;
-            } else {
-                stack[depth++] = pairs[at - p->leaves].a;
-                stack[depth++] = pairs[at - p->leaves].b;
-            }
-        }
-        for (int w = 0; w < t->words; w++) {
-            uint64_t outside = root[w];
-            for (int j = 0; j < p->leaves; j++) {
-                outside |= in >> j & 1 ? 0 : set_of(t, p->leaf[j])[w];
-            }
-            set_of(t, id[p->leaves + i])[w] &= outside;
-        }
-    }
-    for (int i = 0; i < made; i++) {
-        price(t, id[p->leaves + i]);
-    }
+    return outcome;
 }
 
 /* True when it got better. */
-static bool improve_part(tree *t, int32_t root, int most) {
-    enum { MOST_LABELS = 512 };
-    int32_t labels[MOST_LABELS];
+static bool improve_part(bp__tree *t, int32_t root, int most) {
     bp__pair pairs[MOST_LEAVES];
-    part p;
+    bp__part_tree p;
     bp__net net;
-    double cost;
-    grow_part(t, root, most, &p);
-    if (p.leaves < 3 || !net_of_part(t, &p, &net, labels, MOST_LABELS)) {
+    bp__tree_part(t, root, most, NULL, &p);
+    if (p.leaves < 3 || !bp__spend(t->budget, WORK_PER_PART) || !bp__tree_part_net(t, &p, &net)) {
         return false;
     }
-    bp__net_finish(&net);
-    bp__goal goal = *t->goal;
-    bp__outcome outcome = bp__exact(&net, &goal, true, p.cost * (1 - 1e-6), t->budget, pairs, &cost);
+    bp__outcome outcome = order_part(t, &p, &net, pairs);
     bp__net_free(&net);
-    if (outcome != BP__FOUND || !(cost < p.cost)) {
-        return false;
+    if (outcome == BP__FOUND) {
+        bp__tree_rebuild(t, &p, pairs);
     }
-    rebuild(t, &p, pairs);
-    return true;
+    return outcome == BP__FOUND;
 }
 
-/* ---- The whole ---- */
-
-/* Results from the root down, parents before children. */
-static int32_t order_results(tree *t) {
-    int32_t count = 0;
-    t->order[count++] = t->nodes - 1;
-    for (int32_t i = 0; i < count; i++) {
-        bp__pair c = t->child[t->order[i]];
-        if (c.a >= t->net->terms) {
-            t->order[count++] = c.a;
-        }
-        if (c.b >= t->net->terms) {
-            t->order[count++] = c.b;
-        }
-    }
-    return count;
-}
-
-/* Identities must grow along the tree: those that `order` says, backwards. */
-static void write_pairs(tree *t, bp__pair *pairs) {
-    int32_t count = order_results(t), terms = t->net->terms;
-    for (int32_t i = 0; i < count; i++) {
-        t->parent[t->order[i]] = terms + count - 1 - i; /* the new identity */
-    }
-    for (int32_t i = 0; i < count; i++) {
-        bp__pair c = t->child[t->order[i]];
-        pairs[count - 1 - i] = (bp__pair){c.a < terms ? c.a : t->parent[c.a], c.b < terms ? c.b : t->parent[c.b]};
-    }
-}
-
-static bool sweep(tree *t, int leaves) {
-    int32_t count = order_results(t);
+static bool sweep(bp__tree *t, int leaves) {
+    int32_t count = bp__tree_order(t);
     bool better = false;
-    for (int32_t i = 0; i < count && !bp__late(t->budget) && t->budget->work > 1 << 16; i++) {
+    for (int32_t i = 0; i < count && bp__lasts(t->budget); i++) {
         better |= improve_part(t, t->order[i], leaves);
     }
     return better;
 }
 
-static bool too_large(const bp__net *net) {
-    size_t words = ((size_t)net->labels + BITS - 1) / BITS;
-    return words * 2 * (size_t)net->terms > MOST_WORDS;
-}
-
 bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
                        bp__pair *pairs) {
-    tree t = {.net = net, .goal = goal, .budget = budget};
-    if (net->terms < 3 || too_large(net)) {
+    bp__tree t = {.net = net, .goal = goal, .budget = budget};
+    if (net->terms < 3 || bp__tree_too_large(net)) {
         return BP__NONE;
     }
-    if (!tree_new(&t, pairs)) {
+    if (!bp__tree_new(&t, pairs)) {
         return BP__NO_MEMORY;
     }
     bool any = false;
@@ -309,34 +63,8 @@ bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int
         any = true;
     }
     if (any) {
-        write_pairs(&t, pairs);
+        bp__tree_pairs(&t, pairs);
     }
     bp__free(t.memory);
-    return any ? BP__FOUND : BP__NONE;
-}
-
-bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pair *pairs, double *cost) {
-    tree t = {.net = net, .goal = goal};
-    if (too_large(net) || !tree_new(&t, pairs)) {
-        return BP__NO_MEMORY;
-    }
-    *cost = 0;
-    for (int32_t i = net->terms; i < t.nodes; i++) {
-        *cost = bp__goal_join(goal, *cost, t.cost[i]);
-    }
-    bp__free(t.memory);
-    return BP__FOUND;
-}
-
-bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs) {
-    tree t = {.net = net, .goal = &(bp__goal){.objective = BP_MINIMIZE_SIZE, .limit = limit}};
-    bool fits = true;
-    if (limit == HUGE_VAL || too_large(net) || !tree_new(&t, pairs)) {
-        return true;
-    }
-    for (int32_t i = net->terms; i < t.nodes - 1; i++) {
-        fits = fits && t.size[i] <= limit;
-    }
-    bp__free(t.memory);
-    return fits;
+    return budget->end == BP__CANCELLED ? BP__CANCELLED : any ? BP__FOUND : BP__NONE;
 }

@@ -1,17 +1,22 @@
 /* search.c - what each strategy does: which searches it asks, on which parts of the network, with how much work. */
-#include "einsum/internal.h"
+#include "einsum/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAVES 8 /* of parts that are ordered anew */
 #define SWEEPS 8
-#define ROUND 16             /* trials before an order is made anew */
-#define WORK_AUTO 400000     /* pairs of sets looked at: about a millisecond */
-#define WORK_HQ 100000000    /* a quarter of a second and more */
-#define WORK_RESCUE 20000000 /* where a memory limit leaves greedy nothing */
-#define WORK_REFINE 20000000
-#define TRIED_DP 512 /* operands up to which automatic strategies try exact search at all */
+#define ROUND 16         /* trials before an order is made anew */
+#define REPAIR_LEAVES 10 /* of parts that are brought within a memory limit */
+#define REPAIR_SWEEPS 16
+#define RESCUES 4 /* rounds of orders with small results, where a memory limit leaves greedy nothing */
+/* Units of work. */
+#define WORK_USUAL 500000000 /* of a strategy that has no end of its own, and of auto-hq: some seconds */
+#define WORK_AUTO 1000000    /* of an exact search that the automatic strategies try: about a millisecond */
+#define WORK_RESCUE 100000000
+#define WORK_REFINE 200000000
+#define TRIED_DP 512   /* operands up to which automatic strategies try exact search at all */
+#define TRIED_LONG 100 /* and up to which auto-hq does so with much work */
 #define MOST_EXACT_WORDS ((size_t)1 << 22)
 #define MOST_BRANCH 2000
 #define ALL_ORDERS 6 /* operands up to which automatic strategies look at outer products too */
@@ -24,7 +29,11 @@ typedef struct seeker {
     bp__found *found;
 } seeker;
 
-/* ---- Pieces ---- */
+static bool ended_early(bp__outcome outcome) {
+    return outcome == BP__CANCELLED || outcome == BP__NO_MEMORY;
+}
+
+/* ---- Orders by greedy ---- */
 
 /* How often greedy may run for the price that a strategy should have. */
 static int64_t trials_for(const seeker *s, const bp__net *net, int64_t most) {
@@ -35,51 +44,100 @@ static int64_t trials_for(const seeker *s, const bp__net *net, int64_t most) {
     return afforded < 1 ? 1 : afforded < most ? afforded : most;
 }
 
-/* Some trials, the best of which has parts of its order made anew. Where the goal is size, the operations come second.
+/* Where the goal is size, what comes second is the least of operations among orders whose largest result is no larger.
  */
-static bp__outcome round_of(seeker *s, const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials,
-                            bp__pair *pairs) {
+static bp__goal second_of(const bp__goal *goal, double largest) {
+    if (goal->objective != BP_MINIMIZE_SIZE) {
+        return *goal;
+    }
+    return (bp__goal){.objective = BP_MINIMIZE_FLOPS, .limit = fmin(goal->limit, largest * (1 + 1e-9))};
+}
+
+/* Orders small parts of an order anew; where it breaks the goal's limit, so that it keeps it if that can be done. */
+static bp__outcome refine(seeker *s, const bp__net *net, const bp__goal *goal, int leaves, int sweeps,
+                          bp__pair *pairs) {
+    bp__budget share = bp__budget_share(&s->budget, WORK_REFINE);
+    bp__outcome outcome = bp__refine(net, goal, leaves, sweeps, &share, pairs);
+    bp__budget_settle(&s->budget, &share);
+    return ended_early(outcome) ? outcome : BP__FOUND;
+}
+
+/* Some trials, the best of which has parts of its order made anew. */
+static bp__outcome refined_trials(seeker *s, const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials,
+                                  bp__pair *pairs) {
     double cost_log;
     bp__outcome outcome = bp__trials(net, goal, first, trials, s->search->seed, &s->budget, pairs, &cost_log);
     if (outcome != BP__FOUND || net->terms < 4) {
         return outcome;
     }
-    bp__goal refined = *goal;
-    if (goal->objective == BP_MINIMIZE_SIZE) {
-        refined.objective = BP_MINIMIZE_FLOPS;
-        refined.limit = fmin(goal->limit, exp2(cost_log) * (1 + 1e-9));
+    bp__goal refined = second_of(goal, exp2(cost_log));
+    return refine(s, net, &refined, LEAVES, SWEEPS, pairs);
+}
+
+/* BP__FOUND where the order keeps the goal's limit, if need be after parts of it were ordered anew; else BP__NONE. */
+static bp__outcome repair(seeker *s, const bp__net *net, const bp__goal *goal, bp__pair *pairs) {
+    bp__goal within = second_of(goal, goal->limit);
+    bp__outcome outcome = refine(s, net, &within, REPAIR_LEAVES, REPAIR_SWEEPS, pairs);
+    if (outcome != BP__FOUND) {
+        return outcome;
     }
-    bp__budget budget = {WORK_REFINE, s->budget.deadline};
-    return bp__refine(net, &refined, LEAVES, SWEEPS, &budget, pairs) == BP__NO_MEMORY ? BP__NO_MEMORY : BP__FOUND;
+    return bp__tree_fits(net, goal->limit, pairs, false) ? BP__FOUND : BP__NONE;
+}
+
+/* Puts `tried` into `pairs` where that is the cheaper one, or the only one, of two orders that keep the limit. */
+static bp__outcome keep_better(const bp__net *net, const bp__goal *goal, bp__outcome known, bp__pair *pairs,
+                               bp__outcome outcome, const bp__pair *tried) {
+    double cost, least = HUGE_VAL;
+    if (outcome != BP__FOUND) {
+        return ended_early(outcome) ? outcome : known;
+    }
+    if (known == BP__FOUND && (bp__tree_cost(net, goal, pairs, &least) != BP__FOUND ||
+                               bp__tree_cost(net, goal, tried, &cost) != BP__FOUND || cost >= least)) {
+        return known;
+    }
+    memcpy(pairs, tried, (size_t)(net->terms - 1) * sizeof *pairs);
+    return BP__FOUND;
+}
+
+/* Trials that keep a limit, and the same ones without it, brought within it: those that skip what is too large may end
+ * far from what a few changes would do. */
+static bp__outcome round_of(seeker *s, const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials,
+                            bp__pair *pairs) {
+    bp__outcome best = refined_trials(s, net, goal, first, trials, pairs);
+    if (goal->limit == HUGE_VAL || ended_early(best)) {
+        return best;
+    }
+    bp__goal free = *goal;
+    free.limit = HUGE_VAL;
+    bp__pair *tried = bp__alloc((size_t)(net->terms - 1) * sizeof *tried);
+    bp__outcome outcome = tried ? refined_trials(s, net, &free, first, trials, tried) : BP__NO_MEMORY;
+    outcome = outcome == BP__FOUND ? repair(s, net, goal, tried) : outcome;
+    best = keep_better(net, goal, best, pairs, outcome, tried);
+    bp__free(tried);
+    return best;
 }
 
 /* Greedy in many ways, in rounds: orders that begin worse may end better once parts of them are made anew. */
 static bp__outcome heuristic(seeker *s, const bp__net *net, const bp__goal *goal, int64_t trials, bp__pair *pairs) {
-    size_t size = (size_t)(net->terms - 1) * sizeof *pairs;
     int64_t each = trials > ROUND ? ROUND : trials;
     bp__outcome best = round_of(s, net, goal, 0, each, pairs);
-    bp__pair *tried = best == BP__NO_MEMORY || trials <= each ? NULL : bp__alloc(size);
-    double least = HUGE_VAL, cost;
-    if (best == BP__NO_MEMORY || trials <= each) {
+    if (ended_early(best) || trials <= each || bp__tree_too_large(net)) {
         return best;
     }
-    if (!tried || (best == BP__FOUND && bp__tree_cost(net, goal, pairs, &least) != BP__FOUND)) {
-        bp__free(tried);
-        return best; /* too large for more than one */
+    bp__pair *tried = bp__alloc((size_t)(net->terms - 1) * sizeof *pairs);
+    if (!tried) {
+        return BP__NO_MEMORY;
     }
-    for (int64_t first = each; first < trials && !bp__late(&s->budget); first += each) {
+    for (int64_t first = each; first < trials && bp__lasts(&s->budget) && !ended_early(best); first += each) {
         int64_t left = trials - first;
         bp__outcome outcome = round_of(s, net, goal, first, left < each ? left : each, tried);
-        outcome = outcome == BP__FOUND ? bp__tree_cost(net, goal, tried, &cost) : outcome;
-        if (outcome == BP__FOUND && (best != BP__FOUND || cost < least)) {
-            memcpy(pairs, tried, size);
-            least = cost;
-            best = BP__FOUND;
-        }
+        best = keep_better(net, goal, best, pairs, outcome, tried);
     }
     bp__free(tried);
     return best;
 }
+
+/* ---- Exact orders ---- */
 
 static bool too_large(const bp__net *net) {
     size_t words = ((size_t)net->terms + 63) / 64 + ((size_t)net->labels + 63) / 64;
@@ -96,42 +154,74 @@ static bp__outcome best_of(const bp__net *net, const bp__goal *goal, bool outer,
     return outcome == BP__NONE && known ? BP__FOUND : outcome;
 }
 
+/* An order to start from. */
+static bp__outcome first_order(seeker *s, const bp__net *net, bp__pair *pairs) {
+    int64_t trials = net->terms < 7 ? 1 : net->terms < 9 ? 2 : 4;
+    double cost_log;
+    if (net->terms >= 14) {
+        return round_of(s, net, &s->goal, 0, ROUND, pairs);
+    }
+    return bp__trials(net, &s->goal, 0, trials, s->search->seed, &s->budget, pairs, &cost_log);
+}
+
 /* An order that is proven to be the best. When it gives up, pairs may hold a good one all the same: *good. */
 static bp__outcome exact(seeker *s, const bp__net *net, bool outer, bp__budget *budget, bp__pair *pairs, bool *good) {
-    double cost_log;
-    int64_t trials = net->terms < 7 ? 1 : net->terms < 9 ? 2 : 4;
-    bp__outcome outcome = net->terms < 14
-                              ? bp__trials(net, &s->goal, 0, trials, s->search->seed, &s->budget, pairs, &cost_log)
-                              : round_of(s, net, &s->goal, 0, ROUND, pairs);
+    bp__outcome outcome = first_order(s, net, pairs);
     *good = outcome == BP__FOUND;
-    if (outcome == BP__NO_MEMORY || too_large(net)) {
-        return outcome == BP__NO_MEMORY ? outcome : BP__GAVE_UP;
+    if (ended_early(outcome) || too_large(net)) {
+        return ended_early(outcome) ? outcome : BP__GAVE_UP;
     }
     outcome = best_of(net, &s->goal, outer, *good, budget, pairs);
     if (outcome == BP__FOUND && s->goal.objective == BP_MINIMIZE_SIZE) {
-        bp__goal second = {.objective = BP_MINIMIZE_FLOPS, .limit = s->goal.limit};
         double largest;
         outcome = bp__tree_cost(net, &s->goal, pairs, &largest);
-        second.limit = fmin(second.limit, largest * (1 + 1e-9));
+        bp__goal second = second_of(&s->goal, largest);
         outcome = outcome == BP__FOUND ? best_of(net, &second, outer, true, budget, pairs) : outcome;
     }
     return outcome;
 }
 
+/* The same with a part of the work that is left, as the automatic strategies try it. */
+static bp__outcome exact_try(seeker *s, const bp__net *net, uint64_t work, bp__pair *pairs) {
+    bool good;
+    bp__budget share = bp__budget_share(&s->budget, work);
+    bp__outcome outcome = exact(s, net, net->terms <= ALL_ORDERS, &share, pairs, &good);
+    bp__budget_settle(&s->budget, &share);
+    return outcome;
+}
+
 /* ---- Connected parts ---- */
+
+/* Some trials, and large parts of what they gave ordered anew with the rest of the work. */
+static bp__outcome high_quality(seeker *s, const bp__net *net, bp__pair *pairs) {
+    bp__budget share = bp__budget_share(&s->budget, s->budget.work / 5), whole = s->budget;
+    s->budget = share;
+    bp__outcome outcome = heuristic(s, net, &s->goal, trials_for(s, net, 64), pairs);
+    share = s->budget;
+    s->budget = whole;
+    bp__budget_settle(&s->budget, &share);
+    double largest = 0;
+    if (outcome != BP__FOUND || bp__tree_too_large(net)) {
+        return outcome;
+    }
+    outcome = bp__tree_cost(net, &s->goal, pairs, &largest);
+    bp__goal goal = second_of(&s->goal, largest);
+    outcome = outcome == BP__FOUND ? bp__explore(net, &goal, s->search->seed, &s->budget, pairs) : outcome;
+    outcome = ended_early(outcome) ? outcome : refine(s, net, &goal, REPAIR_LEAVES, SWEEPS, pairs);
+    return outcome;
+}
 
 /* The automatic strategies on one part: exact while that is affordable. */
 static bp__outcome automatic(seeker *s, const bp__net *net, bp__pair *pairs, bool *proven) {
-    bool hq = s->search->strategy == BP_PATH_AUTO_HQ, good = false;
+    bool hq = s->search->strategy == BP_PATH_AUTO_HQ;
     if (net->terms <= TRIED_DP) {
-        bp__budget budget = {hq ? WORK_HQ : WORK_AUTO, s->budget.deadline};
-        bp__outcome outcome = exact(s, net, net->terms <= ALL_ORDERS, &budget, pairs, &good);
+        bp__outcome outcome = exact_try(s, net, hq && net->terms <= TRIED_LONG ? s->budget.work / 5 : WORK_AUTO, pairs);
         if (outcome != BP__GAVE_UP) {
             return outcome;
         }
     }
     *proven = false;
-    return heuristic(s, net, &s->goal, trials_for(s, net, hq ? 256 : 32), pairs);
+    return hq ? high_quality(s, net, pairs) : heuristic(s, net, &s->goal, trials_for(s, net, 32), pairs);
 }
 
 static bp__outcome search_part(seeker *s, const bp__net *net, bp__pair *pairs, bool *proven) {
@@ -287,12 +377,18 @@ static void left_to_right(const bp__net *net, bp__pair *pairs) {
     }
 }
 
+/* The best that was found when the work ends; greedy's order where there is none yet. */
 static bp__outcome branching(seeker *s, int width) {
     double cost;
-    if (s->net->terms > MOST_BRANCH) {
-        return BP__GAVE_UP;
+    bp__outcome outcome = BP__GAVE_UP;
+    if (s->net->terms <= MOST_BRANCH) {
+        outcome = bp__branch(s->net, &s->goal, width, &s->budget, s->found->pairs, &cost);
     }
-    return bp__branch(s->net, &s->goal, width, &s->budget, s->found->pairs, &cost);
+    if (outcome == BP__GAVE_UP) {
+        s->found->strategy = bp_path_strategy_name(BP_PATH_GREEDY);
+        outcome = bp__trials(s->net, &s->goal, 0, 1, 0, &s->budget, s->found->pairs, &cost);
+    }
+    return outcome;
 }
 
 static bp__outcome ask(seeker *s, bool *proven) {
@@ -327,14 +423,70 @@ static bp__outcome ask(seeker *s, bool *proven) {
     return BP__FOUND;
 }
 
-/* Where a memory limit left the strategy nothing: many trials, then every order there is. */
+/* ---- Memory limits ---- */
+
+/* Where a memory limit left the strategy nothing: many trials; orders with small results, brought within the limit;
+ * then every order there is, as long as the work lasts. */
 static bp__outcome rescue(seeker *s, bool *proven) {
     double cost_log;
-    bp__budget budget = {WORK_RESCUE, s->budget.deadline};
-    bp__outcome outcome = bp__trials(s->net, &s->goal, 0, 256, s->search->seed, &s->budget, s->found->pairs, &cost_log);
+    bp__pair *pairs = s->found->pairs;
+    bp__goal small = {.objective = BP_MINIMIZE_SIZE, .limit = HUGE_VAL};
+    bp__outcome outcome = bp__trials(s->net, &s->goal, 0, 256, s->search->seed, &s->budget, pairs, &cost_log);
+    for (int i = 0; i < RESCUES && outcome == BP__NONE; i++) {
+        outcome = bp__trials(s->net, &small, i * ROUND, ROUND, s->search->seed, &s->budget, pairs, &cost_log);
+        outcome = outcome == BP__FOUND ? repair(s, s->net, &s->goal, pairs) : outcome;
+    }
     if (outcome == BP__NONE && !too_large(s->net)) {
-        outcome = best_of(s->net, &s->goal, true, false, &budget, s->found->pairs);
+        bp__budget share = bp__budget_share(&s->budget, WORK_RESCUE);
+        outcome = best_of(s->net, &s->goal, true, false, &share, pairs);
+        bp__budget_settle(&s->budget, &share);
         *proven = outcome == BP__NONE;
+    }
+    return outcome == BP__GAVE_UP ? BP__NONE : outcome;
+}
+
+/* The strategy within the limit, and its order without one (`known`, or none) brought within it. */
+static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
+    size_t size = (size_t)s->net->terms * sizeof *s->found->pairs;
+    bp__pair *repaired = bp__alloc(size);
+    if (!repaired) {
+        return BP__NO_MEMORY;
+    }
+    memcpy(repaired, s->found->pairs, size);
+    bp__outcome outcome = ask(s, proven);
+    if (outcome == BP__FOUND && !bp__tree_fits(s->net, s->goal.limit, s->found->pairs, true)) {
+        outcome = BP__NONE; /* parts that share nothing were joined in another order than the limit allows */
+    }
+    if ((outcome == BP__FOUND && !*proven) || outcome == BP__NONE) {
+        known = known == BP__FOUND ? repair(s, s->net, &s->goal, repaired) : known;
+        outcome = keep_better(s->net, &s->goal, outcome, s->found->pairs, known, repaired);
+        *proven = false;
+    }
+    bp__free(repaired);
+    return outcome;
+}
+
+/* With a limit the strategy's order without one comes first: where that keeps the limit, it stands. So a limit costs
+ * nothing that it need not cost. */
+static bp__outcome ask_within(seeker *s, bool *proven) {
+    const double limit = s->goal.limit;
+    const bp__budget whole = s->budget;
+    if (limit == HUGE_VAL || s->search->strategy == BP_PATH_LEFT_TO_RIGHT) {
+        return ask(s, proven);
+    }
+    s->goal.limit = HUGE_VAL;
+    bp__outcome outcome = ask(s, proven);
+    s->goal.limit = limit;
+    if (ended_early(outcome) || (outcome == BP__FOUND && bp__tree_fits(s->net, limit, s->found->pairs, false))) {
+        return outcome;
+    }
+    s->budget = whole;
+    outcome = within_limit(s, outcome, proven);
+    if (outcome == BP__NONE) {
+        *proven = false;
+        s->budget = whole;
+        outcome = rescue(s, proven);
+        *proven = outcome == BP__NONE && *proven;
     }
     return outcome;
 }
@@ -344,12 +496,14 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     switch (outcome) {
     case BP__GAVE_UP:
         return bp__fail(BP_E_TIMEOUT,
-                        "einsum: strategy %s does not come to an end for %d operands within its limits; "
+                        "einsum: strategy %s does not come to an end for %d operands within its %s; "
                         "auto, auto-hq and random-greedy always do",
-                        name, s->net->terms);
+                        name, s->net->terms, s->search->seconds > 0 ? "work and time" : "work");
     case BP__NONE:
         return bp__fail(BP_E_CONSTRAINT, "einsum: %s order keeps every intermediate result within %.0f elements",
                         proven ? "no" : "strategy found no", s->goal.limit);
+    case BP__CANCELLED:
+        return bp__fail_cancelled("einsum: the search for a path");
     case BP__FOUND:
     case BP__NO_MEMORY:
         break;
@@ -357,46 +511,48 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     return bp__fail(BP_E_NO_MEMORY, "einsum: not enough memory for strategy %s with %d operands", name, s->net->terms);
 }
 
-/* Where the size of the largest result is the goal, operations count among what is no larger. */
-static void second_goal(const seeker *s, bp__goal *goal) {
+/* The goal that sums of single operands are for. */
+static bp__goal goal_of_sums(const seeker *s) {
     double largest;
-    *goal = s->goal;
-    if (goal->objective != BP_MINIMIZE_SIZE || s->net->terms < 2 ||
-        bp__tree_cost(s->net, &s->goal, s->found->pairs, &largest) != BP__FOUND) {
-        return;
+    bool second = s->goal.objective == BP_MINIMIZE_SIZE && s->net->terms > 1 &&
+                  bp__tree_cost(s->net, &s->goal, s->found->pairs, &largest) == BP__FOUND;
+    return second ? second_of(&s->goal, largest) : s->goal;
+}
+
+/* All that a search may do: what its strategy needs where that has an end, the usual work else. A time of the caller's
+ * takes the place of that. */
+static bp__budget budget_of(const bp_einsum_search *search) {
+    bp__budget budget = {.work = UINT64_MAX};
+    bool bounded = search->strategy >= BP_PATH_AUTO_HQ && search->strategy <= BP_PATH_BRANCH_1;
+    if (search->seconds > 0) {
+        budget.deadline = bp__now_ns() + (int64_t)(search->seconds * 1e9);
     }
-    *goal = (bp__goal){.objective = BP_MINIMIZE_FLOPS, .limit = fmin(goal->limit, largest * (1 + 1e-9))};
+    if (bounded && search->work > 0) {
+        budget.work = (uint64_t)search->work;
+    } else if (search->strategy == BP_PATH_AUTO_HQ || (bounded && search->seconds == 0)) {
+        budget.work = WORK_USUAL;
+    }
+    return budget;
 }
 
 bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_search *search, const bp__goal *goal) {
-    seeker s = {.net = net, .search = search, .goal = *goal, .found = found};
+    seeker s = {.net = net, .search = search, .goal = *goal, .budget = budget_of(search), .found = found};
     size_t size = (size_t)net->terms * sizeof *found->pairs;
     *found = (bp__found){.pairs = bp__alloc(size), .strategy = bp_path_strategy_name(search->strategy), .exact = true};
     if (!found->pairs) {
         return bp__fail_memory(size, "a contraction path");
     }
-    s.budget.work = UINT64_MAX;
-    s.budget.deadline = search->seconds > 0 ? bp__now_ns() + (int64_t)(search->seconds * 1e9) : 0;
     bp__outcome outcome = BP__FOUND;
     if (net->terms < 3) {
         left_to_right(net, found->pairs);
     } else {
-        outcome = ask(&s, &found->exact);
+        outcome = ask_within(&s, &found->exact);
     }
-    bool chosen = search->strategy == BP_PATH_LEFT_TO_RIGHT; /* then it stays as it is */
-    if (outcome == BP__FOUND && !chosen && !bp__tree_fits(net, goal->limit, found->pairs)) {
-        outcome = BP__NONE; /* parts that share nothing were joined in another order than the limit allows */
-    }
-    if (outcome == BP__NONE) {
-        bool proven = false;
+    if (outcome != BP__FOUND) {
+        bool proven = found->exact;
         found->exact = false;
-        outcome = rescue(&s, &proven);
-        if (outcome == BP__NONE) {
-            return failed(&s, outcome, proven);
-        }
+        return failed(&s, outcome, proven);
     }
-    if (outcome == BP__FOUND) {
-        second_goal(&s, &found->goal);
-    }
-    return outcome == BP__FOUND ? BP_OK : failed(&s, outcome, false);
+    found->goal = goal_of_sums(&s);
+    return BP_OK;
 }

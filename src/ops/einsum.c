@@ -212,8 +212,8 @@ static void sum_up(bp__composition *c, const bp__program *program) {
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];
         const bp_verdict *v = &part->plan->verdict;
-        double cost = v->cost_ns * (double)part->runs;
-        c->cost_ns += cost;
+        double cost = part->plan->order_ns * (double)part->runs;
+        c->cost_ns += v->cost_ns * (double)part->runs;
         c->notes &= v->notes | (BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32);
         c->threads = v->threads > c->threads ? v->threads : c->threads;
         if (cost > longest) {

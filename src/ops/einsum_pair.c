@@ -226,10 +226,12 @@ static bp_status contract(bp__pairing *p) {
 
 /* ---- The choice ---- */
 
+/* By the estimate that libraries are chosen by, so that under deterministic=threads the same parts are made whatever
+ * num_threads says: other parts have other bits. */
 static double cost_since(const bp__builder *b, int first) {
     double cost = 0;
     for (int i = first; i < b->part_count; i++) {
-        cost += b->parts[i].plan->verdict.cost_ns * (double)b->parts[i].runs;
+        cost += b->parts[i].plan->order_ns * (double)b->parts[i].runs;
     }
     return cost;
 }
@@ -298,7 +300,7 @@ static bp_status multiply_or_contract(bp__pairing *p) {
     if (status != BP_OK) {
         return BP_OK; /* the product stands */
     }
-    bool better = other->verdict.cost_ns < cost_since(p->builder, start.parts);
+    bool better = other->order_ns < cost_since(p->builder, start.parts);
     bp__plan_release(other);
     if (better) {
         go_back(p, start);

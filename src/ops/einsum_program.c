@@ -9,7 +9,11 @@ typedef struct run {
     int count;
     char *work;       /* intermediate results and copies */
     char *part_space; /* behind them: the workspace of the part that runs */
+    double since;     /* estimated nanoseconds since the interrupt check was asked */
 } run;
+
+#define ASKED_EACH 1e5 /* nanoseconds */
+#define LEAST_PART 100 /* nanoseconds, whatever the estimate says */
 
 /* Where an operand of a part lies. Tensors without elements may have no address. */
 static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn) {
@@ -32,15 +36,30 @@ static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn)
     return at;
 }
 
-static bp_status run_part(const run *r, const bp__part *part, int64_t turn) {
+/* Whether the thread's interrupt check stops the run before this part. By estimates, so that short runs ask nobody. */
+static bool stops(run *r, const bp__part *part) {
+    if (BP__UNLIKELY(r->since > ASKED_EACH)) {
+        r->since = 0;
+        if (bp__interrupted()) {
+            return true;
+        }
+    }
+    r->since += part->plan->verdict.cost_ns + LEAST_PART;
+    return false;
+}
+
+static bp_status run_part(run *r, const bp__part *part, int64_t turn) {
     bp_operand operands[BP__OPERANDS];
+    if (stops(r, part)) {
+        return bp__fail_cancelled("einsum");
+    }
     for (int i = 0; i < BP__OPERANDS; i++) {
         operands[i] = operand_at(r, &part->place[i], turn);
     }
     return bp__plan_run_part(part->plan, operands, r->part_space);
 }
 
-static bp_status run_loop(const run *r, const bp__part *parts) {
+static bp_status run_loop(run *r, const bp__part *parts) {
     for (int64_t turn = 0; turn < parts->runs; turn++) {
         for (int i = 0; i < parts->loop; i++) {
             BP__TRY(run_part(r, &parts[i], turn));
@@ -51,7 +70,7 @@ static bp_status run_loop(const run *r, const bp__part *parts) {
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__program *program = (const bp__program *)self;
-    run r = {operands, program->operands, NULL, NULL};
+    run r = {.operands = operands, .count = program->operands};
     if (self->workspace > 0) {
         r.work = bp_operand_address(&exec->workspace);
         r.part_space = r.work + program->workspace;

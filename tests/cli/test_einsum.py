@@ -92,7 +92,7 @@ CHAIN = ("ij,jk,kl->il", [(30, 2), (2, 40), (40, 3)])
         (["--path", "0-1,0-1"], "given", "jk,ij->"),
         (["--path", "0-1-2"], "given", "jk,ij->"),
         (["--strategy", "left-to-right"], "left-to-right", "jk,ij->"),
-        (["--strategy", "random-greedy-8", "--seed", "3", "--trials", "4", "--seconds", "10"], "random-greedy", "kl,jk->"),
+        (["--strategy", "random-greedy-8", "--seed", "3", "--trials", "4", "--seconds", "10", "--work", "1000"], "random-greedy", "kl,jk->"),
         (["--strategy", "optimal", "--minimize", "size"], "optimal", "kl,jk->"),
         (["--strategy", "greedy", "--memory-limit", "max_input"], "greedy", "kl,jk->"),
         (["--set", "opt_einsum.enabled=false"], "left-to-right", "jk,ij->"),

@@ -88,6 +88,7 @@ def test_mistakes_are_pointed_at(backplane):
         ["path", "ij", "--shapes", "1x2", "--minimize", "time"],
         ["path", "ij", "--shapes", "1x2", "--memory-limit", "0"],
         ["path", "ij", "--shapes", "1x2", "--seconds", "soon"],
+        ["path", "ij", "--shapes", "1x2", "--work", "0"],
         ["path", "ij", "--shapes", "1x2", "--trials", "0"],
         ["path", "ij", "--shapes", "1x2", "--dtype", "f33"],
     ],
@@ -96,3 +97,10 @@ def test_wrong_usage(backplane, words):
     done = backplane(*words)
     assert done.code == 2 and done.out == ""
     assert done.err.startswith("backplane: path: ") and done.err.count("\n") == 1
+
+
+def test_work_is_a_limit(backplane):
+    vectors = ["path", ",".join("abcdefghijklmnopqrstuvwxyz") + "->", "--shapes", ",".join(["2"] * 26)]
+    ended = backplane(*vectors, "--strategy", "optimal", "--work", "1000000")
+    assert ended.code != 0 and "optimal does not come to an end for 26 operands within its work" in ended.err
+    assert backplane(*vectors, "--strategy", "branch-2", "--work", "1").code == 0

@@ -400,27 +400,78 @@ static void what_only_own_kernels_do_is_refused_without_them(void **state) {
     sample_free(&s);
 }
 
+/* The parts of a plan and what runs them, as "action on library; ...". */
+static void parts_of(char *text, size_t size, const bp_plan *plan) {
+    bp_einsum_part part = {.struct_size = sizeof part};
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; bp_einsum_part_at(plan, i, &part) && at < size; i++) {
+        at += (size_t)snprintf(text + at, size - at, "%s on %s; ", part.action, described(part.plan).library);
+    }
+}
+
+/* One expression on 1 to 4 threads: the same parts, and the same bits. */
+static void check_threads(sample *s) {
+    char first_parts[512] = "", parts[512];
+    void *first = malloc(s->out.bytes);
+    for (int threads = 1; threads <= 4; threads++) {
+        char text[64];
+        snprintf(text, sizeof text, "deterministic=threads, num_threads=%d", threads);
+        bp_options *options = options_of(text);
+        bp_einsum_call call = sample_call(s);
+        bp_plan *plan;
+        assert_int_equal(bp_einsum_plan(&plan, options, &call, &s->out.view.tensor), BP_OK);
+        parts_of(parts, sizeof parts, plan);
+        assert_int_equal(bp_einsum_run(options, &call, &s->out.view.tensor), BP_OK);
+        if (threads == 1) {
+            memcpy(first, s->out.memory, s->out.bytes);
+            strcpy(first_parts, parts);
+        }
+        if (strcmp(first_parts, parts) != 0 || memcmp(first, s->out.memory, s->out.bytes) != 0) {
+            fail_msg("%s: on one thread %s on %d threads %s", s->expression, first_parts, threads, parts);
+        }
+        bp_plan_release(plan);
+        bp_options_free(options);
+    }
+    free(first);
+}
+
 static void the_same_bits_on_any_number_of_threads(void **state) {
     (void)state;
     static const char *const texts[] = {"abc,bad,de->ce", "ab,bc,cd->ad", "abc->b", "abc,abc->", "abc,bca->ac"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         sample s;
         make(&s, texts[i], 61, BP_F32);
-        void *first = malloc(s.out.bytes);
-        for (int threads = 1; threads <= 3; threads++) {
-            char text[64];
-            snprintf(text, sizeof text, "deterministic=threads, num_threads=%d", threads);
-            bp_options *options = options_of(text);
-            bp_einsum_call call = sample_call(&s);
-            assert_int_equal(bp_einsum_run(options, &call, &s.out.view.tensor), BP_OK);
-            if (threads == 1) {
-                memcpy(first, s.out.memory, s.out.bytes);
-            }
-            assert_memory_equal(first, s.out.memory, s.out.bytes);
-            bp_options_free(options);
-        }
-        free(first);
+        check_threads(&s);
         sample_free(&s);
+    }
+}
+
+/* Thin products, for which estimates decide between a product, one with copies, one with a larger batch, and a sum of
+ * products: those of one thread would choose otherwise than those of all. Sizes of a, b, c and so on follow. */
+static void the_same_parts_on_any_number_of_threads(void **state) {
+    (void)state;
+    static const struct {
+        const char *expression;
+        int64_t size[4];
+    } rows[] = {
+        {"abc,cad->dab", {3, 67, 1000, 3}}, {"abc,cad->dab", {3, 67, 400, 3}},    {"abc,cad->dab", {2, 200, 700, 2}},
+        {"abc,cad->dab", {3, 33, 2000, 5}}, {"ab,bc->ac", {3, 3000, 3}},          {"ab,bc->ac", {200, 900, 2}},
+        {"ab,cb->ca", {300, 700, 3}},       {"abc,bd->acd", {60, 3, 90, 4}},      {"abc,dbc->ad", {6, 60, 60, 6}},
+        {"bac,dca->bd", {40, 5, 80, 7}},    {"abcd,dbe->eac", {40, 50, 60, 2}},   {"abc,cd->adb", {70, 80, 3, 90}},
+        {"abc,acd->abd", {64, 4, 400, 4}},  {"dabc,cb->dac", {100, 100, 8, 100}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int f64 = 0; f64 < 2; f64++) {
+            sample s;
+            int64_t size[SAMPLE_LABELS] = {0};
+            for (int k = 0; k < SAMPLE_LABELS; k++) {
+                size[k] = k < 4 && rows[i].size[k] ? rows[i].size[k] : 6;
+            }
+            sample_make(&s, rows[i].expression, size, f64 ? BP_F64 : BP_F32, COMPACT, COMPACT, &dice);
+            check_threads(&s);
+            sample_free(&s);
+        }
     }
 }
 
@@ -468,6 +519,7 @@ int main(void) {
         cmocka_unit_test(settings_of_products_hold_for_them),
         cmocka_unit_test(what_only_own_kernels_do_is_refused_without_them),
         cmocka_unit_test(the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(the_same_parts_on_any_number_of_threads),
         cmocka_unit_test(explanations_tell_each_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

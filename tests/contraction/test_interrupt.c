@@ -1,0 +1,122 @@
+/* test_interrupt.c - einsum that its thread's interrupt check stops: between parts, between slices, never within short
+ * calls; and what is left afterwards. */
+#include "base/base.h"
+#include "contraction/support_contraction.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static sample_random dice = {815};
+
+typedef struct counter {
+    int asked, stop; /* 0: never */
+} counter;
+
+static int count_asked(void *user) {
+    counter *c = user;
+    return ++c->asked == c->stop;
+}
+
+static void make(sample *s, const char *expression, int64_t each) {
+    int64_t size[SAMPLE_LABELS];
+    for (int i = 0; i < SAMPLE_LABELS; i++) {
+        size[i] = each;
+    }
+    sample_make(s, expression, size, BP_F64, COMPACT, COMPACT, &dice);
+}
+
+static bp_status counted(sample *s, counter *c) {
+    bp_einsum_call call = sample_call(s);
+    bp_set_interrupt_check(count_asked, c, NULL);
+    bp_status status = bp_einsum_run(NULL, &call, &s->out.view.tensor);
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    return status;
+}
+
+static void stops_between_parts_and_slices(void **state) {
+    (void)state;
+    static const struct {
+        const char *expression;
+        int64_t each;
+    } rows[] = {{"ab,bc,cd,de,ef->af", 300}, {"abcd,cebf->eafd", 28}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sample s;
+        counter all = {0, 0}, again = {0, 0};
+        make(&s, rows[i].expression, rows[i].each);
+        assert_int_equal(counted(&s, &all), BP_OK);
+        assert_true(all.asked >= 2);
+        void *expected = malloc(s.out.bytes);
+        memcpy(expected, s.out.memory, s.out.bytes);
+        int64_t blocks = bp__live_blocks();
+        for (int stop = 1; stop <= all.asked; stop += 1 + all.asked / 4) {
+            counter c = {0, stop};
+            assert_int_equal(counted(&s, &c), BP_E_CANCELLED);
+            assert_int_equal(c.asked, stop);
+            assert_non_null(strstr(bp_last_error(), "einsum was stopped"));
+            assert_int_equal(bp__live_blocks(), blocks);
+        }
+        memset(s.out.memory, 0xff, s.out.bytes);
+        assert_int_equal(counted(&s, &again), BP_OK);
+        assert_int_equal(again.asked, all.asked);
+        assert_memory_equal(s.out.memory, expected, s.out.bytes);
+        free(expected);
+        sample_free(&s);
+    }
+}
+
+static void short_calls_do_not_ask(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ab,bc->ac", "ab,bc,cd->ad", "ab,ab->", "ab->ba"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        sample s;
+        counter c = {0, 1};
+        make(&s, texts[i], 5);
+        assert_int_equal(counted(&s, &c), BP_OK);
+        assert_int_equal(c.asked, 0);
+        sample_free(&s);
+    }
+}
+
+/* The check runs another einsum of several parts, which takes the thread's memory for intermediate results too. */
+static int contract_within(void *user) {
+    counter *c = user;
+    sample s;
+    make(&s, "ab,bc,cd,da->ad", 20);
+    bp_einsum_call call = sample_call(&s);
+    bool fine = bp_einsum_run(NULL, &call, &s.out.view.tensor) == BP_OK && sample_error(&s) <= 1;
+    sample_free(&s);
+    c->asked++;
+    return !fine;
+}
+
+static void checks_may_run_operations(void **state) {
+    (void)state;
+    sample s;
+    counter c = {0, 0};
+    make(&s, "ab,bc,cd,de,ef->af", 300);
+    bp_einsum_call call = sample_call(&s);
+    assert_int_equal(bp_einsum_run(NULL, &call, &s.out.view.tensor), BP_OK);
+    void *expected = malloc(s.out.bytes);
+    memcpy(expected, s.out.memory, s.out.bytes);
+    memset(s.out.memory, 0xff, s.out.bytes);
+    bp_set_interrupt_check(contract_within, &c, NULL);
+    assert_int_equal(bp_einsum_run(NULL, &call, &s.out.view.tensor), BP_OK);
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    assert_true(c.asked >= 2);
+    assert_memory_equal(s.out.memory, expected, s.out.bytes);
+    free(expected);
+    sample_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stops_between_parts_and_slices),
+        cmocka_unit_test(short_calls_do_not_ask),
+        cmocka_unit_test(checks_may_run_operations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+"""Ctrl-C in long calls: a search for a path, and an einsum of many parts, end soon with KeyboardInterrupt, in the main thread
+alone, and leave nothing behind."""
+
+import textwrap
+
+# A signal comes while the call runs: a thread sends it once the call has begun. The call would take far longer than the
+# test may; it says how long it took after the signal.
+SENDER = """
+import os, signal, threading, time
+import backplane
+
+sent = []
+
+def send(delay=0.3):
+    def later():
+        time.sleep(delay)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=later).start()
+"""
+
+
+def interrupted(python, code, **env):
+    result = python("-c", SENDER + textwrap.dedent(code), **env)
+    assert result.returncode == 0, result.stderr + result.stdout
+    return result.stdout.split()
+
+
+def test_a_search_ends(python):
+    words = interrupted(
+        python,
+        """
+        letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        for function in backplane.einsum_path, backplane.einsum:
+            send()
+            operands = [(2,)] * 52 if function is backplane.einsum_path else [memoryview(b"ab" * 8).cast("d")] * 52
+            kept = {"shapes": True} if function is backplane.einsum_path else {}
+            try:
+                function(",".join(letters) + "->", *operands, optimize="optimal", work=10**15, **kept)
+            except KeyboardInterrupt as stop:
+                assert time.monotonic() - sent.pop() < 20
+                print(type(stop).__name__, backplane.einsum_path("ab,bc->ac", (2, 3), (3, 4), shapes=True)[0])
+        """,
+    )
+    assert " ".join(words) == "KeyboardInterrupt [(0, 1)] KeyboardInterrupt [(0, 1)]"
+
+
+def test_an_einsum_of_many_parts_ends(python):
+    words = interrupted(
+        python,
+        """
+        array = backplane.einsum("ij->ij", memoryview(bytearray(8 * 700 * 700)).cast("d", [700, 700]))
+        call = [each for i in range(4000) for each in (array, [i, i + 1])]
+        search = dict(optimize=[(0, 1)] + [(0, 3998 - i) for i in range(3998)])
+        backplane.set_flags(num_threads=1)
+        send()
+        try:
+            backplane.einsum(*call, [0, 4000], **search)
+        except KeyboardInterrupt as stop:
+            assert time.monotonic() - sent.pop() < 20
+            print(type(stop).__name__)
+        """,
+    )
+    assert words == ["KeyboardInterrupt"]
+
+
+def test_handlers_that_return_do_not_stop_a_call(python):
+    words = interrupted(
+        python,
+        """
+        seen = []
+        signal.signal(signal.SIGINT, lambda *unused: seen.append(backplane.einsum_path("ab,bc->ac", (2, 3), (3, 4), shapes=True)))
+        letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        send(0.2)
+        try:
+            backplane.einsum_path(",".join(letters) + "->", *[(2,)] * 52, shapes=True, optimize="optimal", work=10**15, seconds=1.5)
+        except backplane.Error as error:
+            print(error.status, len(seen), seen[0][0])
+        """,
+    )
+    assert words == ["E_TIMEOUT", "1", "[(0,", "1)]"]
+
+
+def test_other_threads_go_on(python):
+    words = interrupted(
+        python,
+        """
+        ended = []
+        letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+        def search():
+            try:
+                backplane.einsum_path(",".join(letters) + "->", *[(2,)] * 52, shapes=True, optimize="optimal", work=10**15, seconds=1.5)
+            except BaseException as error:
+                ended.append(getattr(error, "status", type(error).__name__))
+
+        threading.Thread(target=search).start()
+        try:
+            send(0.2)
+            time.sleep(100)
+        except KeyboardInterrupt:
+            while not ended:  # join() of Python 3.11 returns at once after an interrupt
+                time.sleep(0.05)
+        print(ended)
+        """,
+    )
+    assert words == ["['E_TIMEOUT']"]
