@@ -11,7 +11,6 @@
 #define _GNU_SOURCE
 #include "machine/files.h"
 #include "machine/internal.h"
-#include "machine/usable.h"
 #include "settings/internal.h"
 
 #include <dlfcn.h>
@@ -35,16 +34,12 @@ typedef struct runtime {
 static runtime runtimes[MOST_RUNTIMES];
 static _Atomic int count;
 static _Atomic int waiting;           /* runtimes of LLVM that had not started at the last look */
-static _Atomic uint32_t version;      /* changes with `count` and with each `ask` */
 static _Atomic uint64_t seen_changes; /* of the loader's list, as the loader counts them */
 
 /* `walking` is held while the loader's list is read, so that no fork happens meanwhile: the child would find a lock of
  * the loader taken. Nothing is opened under it, because the loader runs other people's code then. */
 static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, adding = PTHREAD_MUTEX_INITIALIZER;
 static pid_t forking; /* the process that holds both for a fork */
-
-/* The version that the calling thread has asked. */
-static _Thread_local uint32_t asked __attribute__((tls_model("initial-exec")));
 
 static int read_changes(struct dl_phdr_info *object, size_t size, void *user) {
     uint64_t *changes = user;
@@ -77,7 +72,6 @@ static bool add(question in_parallel, question number) {
         atomic_store_explicit(&runtimes[at].ask, number ? number : in_parallel, memory_order_relaxed);
         atomic_fetch_add(&waiting, number != NULL);
         atomic_store_explicit(&count, at + 1, memory_order_release);
-        atomic_fetch_add(&version, 1);
     }
     pthread_mutex_unlock(&adding);
     return fresh;
@@ -139,7 +133,6 @@ static bool find_started(void) {
         if (waits && object_of((uintptr_t)r->in_parallel) == started) {
             atomic_store_explicit(&r->ask, r->in_parallel, memory_order_release);
             atomic_fetch_sub(&waiting, 1);
-            atomic_fetch_add(&version, 1);
             fresh = true;
         }
     }
@@ -165,26 +158,7 @@ static int ask_all(void) {
     return 0;
 }
 
-/* Asks for the first time. LLVM's runtime then binds the thread to a core where OMP_PROC_BIND or KMP_AFFINITY are set;
- * a thread that has nothing to do with OpenMP keeps the cores that it had. */
-static void ask_first(void) {
-    size_t size;
-    cpu_set_t *before = bp__affinity(&size);
-    ask_all();
-    cpu_set_t *after = before ? bp__affinity(&size) : NULL;
-    if (after && !CPU_EQUAL_S(size, before, after)) {
-        sched_setaffinity(0, size, before);
-    }
-    bp__free(after);
-    bp__free(before);
-}
-
 question bp__region_question(void) {
-    uint32_t now = atomic_load_explicit(&version, memory_order_acquire);
-    if (BP__UNLIKELY(asked != now)) {
-        asked = now;
-        ask_first();
-    }
     int known = atomic_load_explicit(&count, memory_order_acquire);
     return known == 0 ? NULL : known == 1 ? atomic_load_explicit(&runtimes[0].ask, memory_order_acquire) : ask_all;
 }
@@ -204,7 +178,6 @@ void bp__region_fork_unlock(void) {
                 atomic_fetch_add(&waiting, 1);
             }
         }
-        atomic_fetch_add(&version, 1);
         bp__settings_changed();
     }
     pthread_mutex_unlock(&adding);
