@@ -192,23 +192,29 @@ static bp__outcome exact_try(seeker *s, const bp__net *net, uint64_t work, bp__p
 
 /* ---- Connected parts ---- */
 
+/* Large parts of an order that keeps the goal's limit ordered anew, and small ones at the end. */
+static bp__outcome explore(seeker *s, const bp__net *net, const bp__goal *goal, bp__pair *pairs) {
+    bp__budget share = bp__budget_share(&s->budget, s->budget.work - s->budget.work / 10);
+    bp__outcome outcome = bp__explore(net, goal, s->search->seed, &share, pairs);
+    bp__budget_settle(&s->budget, &share);
+    return ended_early(outcome) ? outcome : refine(s, net, goal, REPAIR_LEAVES, SWEEPS, pairs);
+}
+
 /* Some trials, and large parts of what they gave ordered anew with the rest of the work. */
 static bp__outcome high_quality(seeker *s, const bp__net *net, bp__pair *pairs) {
-    bp__budget share = bp__budget_share(&s->budget, s->budget.work / 5), whole = s->budget;
-    s->budget = share;
+    const bp__budget whole = s->budget;
+    double largest = 0;
+    s->budget = bp__budget_share(&whole, whole.work / 5);
     bp__outcome outcome = heuristic(s, net, &s->goal, trials_for(s, net, 64), pairs);
-    share = s->budget;
+    const bp__budget share = s->budget;
     s->budget = whole;
     bp__budget_settle(&s->budget, &share);
-    double largest = 0;
     if (outcome != BP__FOUND || bp__tree_too_large(net)) {
         return outcome;
     }
     outcome = bp__tree_cost(net, &s->goal, pairs, &largest);
     bp__goal goal = second_of(&s->goal, largest);
-    outcome = outcome == BP__FOUND ? bp__explore(net, &goal, s->search->seed, &s->budget, pairs) : outcome;
-    outcome = ended_early(outcome) ? outcome : refine(s, net, &goal, REPAIR_LEAVES, SWEEPS, pairs);
-    return outcome;
+    return outcome == BP__FOUND ? explore(s, net, &goal, pairs) : outcome;
 }
 
 /* The automatic strategies on one part: exact while that is affordable. */
