@@ -55,7 +55,7 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
  * loaded by now. */
 static bool same_row(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           a->faulty == b->faulty && same_texts(a, b);
+           same_texts(a, b);
 }
 
 static const bp_library_info *keep_row(const bp_library_info *info) {

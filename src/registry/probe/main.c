@@ -2,28 +2,21 @@
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
- *
- * The library is opened in a child of the supervised process. Where it ends or hangs in one of the checks that come
- * last, another child opens it again and goes on with the next one, so that the others are not lost.
  */
 #include "registry/probe/probe.h"
 
 #include "registry/siblings.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST_OUTPUT = 64 << 20, WORDS = 10 };
@@ -146,12 +139,13 @@ static void report_blas(const subject *library) {
     }
 }
 
-static bool open_library(subject *library, bool deepbind, void (*used)(const char *)) {
+/* What goes wrong is reported where nothing is known of the library yet. */
+static bool open_library(subject *library, bool known) {
     char error[1024];
-    int flags = RTLD_NOW | RTLD_LOCAL | (deepbind ? RTLD_DEEPBIND : 0);
+    int flags = RTLD_NOW | RTLD_LOCAL | (library->deepbind ? RTLD_DEEPBIND : 0);
     note_loaded();
-    library->handle = bp__open_with_siblings(library->path, flags, used, error, sizeof error);
-    if (!library->handle) {
+    library->handle = bp__open_with_siblings(library->path, flags, known ? NULL : report_sibling, error, sizeof error);
+    if (!library->handle && !known) {
         report("error", "%s", error);
     }
     return library->handle != NULL;
@@ -162,8 +156,8 @@ static void report_due(const subject *library) {
 }
 
 /* All but the checks. */
-static void examine(subject *library, int output) {
-    report_output(output, "when loaded");
+static void examine(subject *library) {
+    report_output(library->output, "when loaded");
     check_origin(library);
     report("step", "when asked for its version");
     ask_version_and_kernels(library);
@@ -179,7 +173,7 @@ static void examine(subject *library, int output) {
     report("step", "when asked about threads");
     ask_loaded_runtimes(library);
     ask_thread_scope(library);
-    report_output(output, "when used");
+    report_output(library->output, "when used");
     report_due(library);
     report("done", "1");
 }
@@ -192,77 +186,19 @@ static void learn_width(subject *library, progress *state) {
     state->int_bits = library->int_bits;
 }
 
-static void work(subject *library, progress *state, int output, bool deepbind) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    become_reporter();
+/* In each child: the first one learns everything, the others go on with the checks. */
+static void work(subject *library, progress *state) {
     report("step", "while it was loaded");
-    if (!open_library(library, deepbind, state->known ? NULL : report_sibling)) {
+    if (!open_library(library, state->known)) {
         return;
     }
     if (!state->known) {
-        examine(library, output);
+        examine(library);
         learn_width(library, state);
     }
     library->int_bits = state->int_bits;
     report_due(library);
     run_checks(library, state);
-}
-
-/* Ends as the child has ended, for our parent to see. */
-static void end_like(int status) {
-    if (WIFSIGNALED(status)) {
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
-}
-
-/* Starts a child that works, and returns how it has ended. */
-static int run_child(subject *library, progress *state, int output, bool deepbind) {
-    int status = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        work(library, state, output, deepbind);
-        state->check = INT_MAX;
-        _exit(0); /* destructors of the library are none of our business */
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return child > 0 ? status : SIGKILL;
-}
-
-static void report_end(const subject *library, const progress *state, int status) {
-    char how[64];
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-        snprintf(how, sizeof how, "did not end within %d ms", state->limit_ms);
-    } else if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(how, sizeof how, "ended the probe with SIG%s", name ? name : "?");
-    } else {
-        snprintf(how, sizeof how, "ended the probe");
-    }
-    report_unfinished(library, state, how);
-}
-
-static void supervise(subject *library, int timeout_ms, bool deepbind) {
-    int output = isolate();
-    progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (state == MAP_FAILED) {
-        _exit(3);
-    }
-    *state = (progress){.limit_ms = timeout_ms / 4, .check = -1};
-    int status = run_child(library, state, output, deepbind);
-    if (!state->known) {
-        end_like(status);
-    }
-    for (library->int_bits = state->int_bits; state->check != INT_MAX;
-         status = run_child(library, state, output, deepbind)) {
-        if (state->check >= 0) {
-            report_end(library, state, status);
-        }
-        state->check++;
-    }
-    end_like(status);
 }
 
 int main(int count, char **words) {
@@ -277,7 +213,9 @@ int main(int count, char **words) {
         .suffix = words[4],
         .cblas_suffix = words[5],
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
+        .deepbind = strcmp(words[7], "1") == 0,
     };
     start_supervised(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
-    supervise(&library, (int)strtol(words[8], NULL, 10), strcmp(words[7], "1") == 0);
+    library.output = isolate();
+    work_in_children(&library, (int)(strtol(words[8], NULL, 10) / 4), work);
 }

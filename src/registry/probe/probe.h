@@ -23,6 +23,8 @@ typedef struct subject {
     unsigned kinds;
     void *handle;
     int int_bits; /* 0 before it is known */
+    bool deepbind;
+    int output; /* the file that it prints to, or -1 */
 } subject;
 
 /* How far a child has come, in memory that outlives it: where it ends in a check, another one goes on behind that. */
@@ -34,6 +36,11 @@ typedef struct progress {
     int type;
     char routine[24];
 } progress;
+
+/* Calls `work` in a child of this process. Where the library ends or hangs the child in one of the checks that come
+ * last, another one goes on with the next check, so that the others are not lost. Does not return: this process ends as
+ * the child did that learned the facts. */
+_Noreturn void work_in_children(subject *library, int limit_ms, void (*work)(subject *library, progress *state));
 
 /* Sends "name=value" to the parent; a later line of the same name replaces an earlier one. */
 void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);

@@ -1,0 +1,77 @@
+/* attempts.c - the children in which a library is opened: one for all that is asked, and another one behind each check
+ * that ended it. */
+#include "registry/probe/probe.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ALL_DONE = INT_MAX };
+
+/* For our parent to see. */
+static _Noreturn void end_like(int status) {
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+}
+
+/* Returns how the child has ended. Where none can be started, what is left is given up. */
+static int try_once(subject *library, progress *state, void (*work)(subject *, progress *)) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        become_reporter();
+        work(library, state);
+        state->check = ALL_DONE;
+        _exit(0); /* destructors of the library are none of our business */
+    }
+    if (child < 0) {
+        state->check = ALL_DONE;
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+static void report_end(const subject *library, const progress *state, int status) {
+    char how[64];
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        snprintf(how, sizeof how, "did not end within %d ms", state->limit_ms);
+    } else if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        snprintf(how, sizeof how, "ended the probe with SIG%s", name ? name : "?");
+    } else {
+        snprintf(how, sizeof how, "ended the probe");
+    }
+    report_unfinished(library, state, how);
+}
+
+void work_in_children(subject *library, int limit_ms, void (*work)(subject *library, progress *state)) {
+    progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (state == MAP_FAILED) {
+        _exit(3);
+    }
+    *state = (progress){.limit_ms = limit_ms, .check = -1};
+    int status = try_once(library, state, work);
+    if (!state->known) {
+        end_like(status);
+    }
+    library->int_bits = state->int_bits;
+    while (state->check != ALL_DONE) {
+        if (state->check >= 0) {
+            report_end(library, state, status);
+        }
+        state->check++;
+        status = try_once(library, state, work);
+    }
+    end_like(status);
+}
