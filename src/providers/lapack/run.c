@@ -1,7 +1,10 @@
-/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest. */
+/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest; or
+ * threads of our pool draw runs of items, each with scratch memory of its own and the library on one thread, so that an
+ * item has the same bits whoever computes it. */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 typedef struct walk {
     int64_t index[BP_MAX_BATCH_NDIM];
@@ -19,6 +22,19 @@ static void next(const bp_linalg_problem *l, walk *at) {
             return;
         }
     }
+}
+
+/* The place of any item. */
+static walk walk_to(const bp_linalg_problem *l, int64_t item) {
+    walk at = {0};
+    for (int d = l->batch_ndim - 1; d >= 0; d--) {
+        at.index[d] = item % l->batch_shape[d];
+        item /= l->batch_shape[d];
+        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+            at.offset[i] += l->operand[i].batch[d] * at.index[d];
+        }
+    }
+    return at;
 }
 
 static int64_t size_of(const bp__lapack_plan *plan, uint32_t dtype) {
@@ -60,24 +76,112 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
     return info != 0 && plan->problem.of.linalg.check ? host->fail_numeric(&plan->problem, item->number, info) : BP_OK;
 }
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch,
-                           const bp__driver_illegal *heard) {
+/* Items of the batch one after the other, up to the first that fails, which `range` begins with then. */
+typedef struct range {
+    int64_t first, end;
+} range;
+
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_item item = {.scratch = scratch};
-    walk at = {0};
+    walk at = walk_to(l, items->first);
     bool clean = false; /* what the item before left in scratch may be used again */
-    for (int64_t i = 0; i < l->batch; i++, next(l, &at)) {
+    bp__driver_illegal heard = {0};
+    bp_status status = BP_OK;
+    bp__driver_listen(&heard);
+    for (; items->first < items->end; items->first++, next(l, &at)) {
         int64_t info = 0;
-        item.number = i;
+        item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
-        bp_status status = plan->recipe->run(plan, &item, &info);
-        status = status == BP_OK ? conclude(plan, &item, info, heard) : status;
+        status = plan->recipe->run(plan, &item, &info);
+        status = status == BP_OK ? conclude(plan, &item, info, &heard) : status;
         if (status != BP_OK) {
-            return status;
+            break;
         }
         clean = info == 0;
     }
-    return BP_OK;
+    bp__driver_listen(NULL);
+    return status;
+}
+
+static bp_status scratch_of(const bp__lapack_plan *plan, char **scratch) {
+    const bp_host *host = plan->driver->host;
+    *scratch = plan->scratch > 0 ? host->scratch(plan->scratch) : NULL;
+    return plan->scratch == 0 || *scratch
+               ? BP_OK
+               : host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory for copies and workspace", plan->scratch);
+}
+
+/* ---- One thread ---- */
+
+static bp_status run_alone(const bp__lapack_plan *plan, void *const *operands, range items) {
+    char *scratch;
+    bp_status status = scratch_of(plan, &scratch);
+    return status == BP_OK ? run_items(plan, operands, scratch, &items) : status;
+}
+
+/* ---- Several threads ---- */
+
+typedef struct shared {
+    const bp__lapack_plan *plan;
+    void *const *operands;
+    int64_t handful;         /* items that are drawn at a time */
+    _Atomic int64_t next;    /* the first that nobody has drawn */
+    _Atomic int64_t failing; /* the first that failed so far */
+} shared;
+
+static void keep_least(_Atomic int64_t *least, int64_t value) {
+    int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
+    while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
+    }
+}
+
+/* Items before the first that failed are all computed, so that it is the first of the batch. */
+static void draw_items(void *context, int task) {
+    shared *work = context;
+    const bp__lapack_plan *plan = work->plan;
+    const int64_t batch = plan->problem.of.linalg.batch;
+    char *scratch;
+    (void)task;
+    if (scratch_of(plan, &scratch) != BP_OK) {
+        return; /* the others have more to do */
+    }
+    int before = bp__driver_join(plan->driver, &plan->settling);
+    for (;;) {
+        range items = {.first = atomic_fetch_add_explicit(&work->next, work->handful, memory_order_relaxed)};
+        if (items.first >= batch || items.first > atomic_load(&work->failing)) {
+            break;
+        }
+        items.end = items.first + work->handful < batch ? items.first + work->handful : batch;
+        if (run_items(plan, work->operands, scratch, &items) != BP_OK) {
+            keep_least(&work->failing, items.first);
+        }
+    }
+    bp__driver_part(plan->driver, &plan->settling, before);
+}
+
+/* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
+static bp_status tell_again(const bp__lapack_plan *plan, void *const *operands, int64_t item) {
+    bp_status status = run_alone(plan, operands, (range){item, item + 1});
+    return status != BP_OK ? status
+                           : plan->driver->host->fail(BP_E_INTERNAL,
+                                                      "library '%s' failed on batch element %" PRId64
+                                                      " among others, and did not by itself",
+                                                      plan->driver->library->id, item);
+}
+
+static bp_status run_shared(const bp__lapack_plan *plan, void *const *operands) {
+    const bp_host *host = plan->driver->host;
+    const int64_t batch = plan->problem.of.linalg.batch;
+    shared work = {
+        .plan = plan, .operands = operands, .handful = batch / (16 * (int64_t)plan->sharers) + 1, .failing = INT64_MAX};
+    host->parallel(plan->sharers, plan->sharers, draw_items, &work);
+    const int64_t failing = atomic_load(&work.failing);
+    if (failing < INT64_MAX) {
+        return tell_again(plan, operands, failing);
+    }
+    /* Nobody had memory: this thread says so, or it has by now. */
+    return atomic_load(&work.next) < batch ? run_alone(plan, operands, (range){0, batch}) : BP_OK;
 }
 
 bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands) {
@@ -86,19 +190,9 @@ bp_status bp__lapack_execute(const bp_prepared *self, void *const *operands) {
     if (bp__driver_forked(driver)) {
         return bp__driver_fail_forked(driver);
     }
-    char *scratch = NULL;
-    if (plan->scratch > 0) {
-        scratch = driver->host->scratch(plan->scratch);
-        if (!scratch) {
-            return driver->host->fail(BP_E_NO_MEMORY, "no %zu bytes of scratch memory for copies and workspace",
-                                      plan->scratch);
-        }
-    }
     int before = bp__driver_begin(driver, &plan->settling);
-    bp__driver_illegal heard = {0};
-    bp__driver_listen(&heard);
-    bp_status status = run_items(plan, operands, scratch, &heard);
-    bp__driver_listen(NULL);
+    bp_status status = plan->sharers > 1 ? run_shared(plan, operands)
+                                         : run_alone(plan, operands, (range){0, plan->problem.of.linalg.batch});
     bp__driver_end(driver, &plan->settling, before);
     return status;
 }
