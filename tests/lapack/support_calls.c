@@ -50,6 +50,36 @@ void test_each_library(void (*check)(void *instance, const bp_library_info *row)
     }
 }
 
+/* ---- The native provider ---- */
+
+/* Whom test_run() calls, with which capability. */
+static const bp_provider *provider = &bp_provider_lapack;
+static bp_capability capability;
+
+bool test_fits(int64_t m, int64_t n) {
+    return provider != &bp_provider_native || (m <= 32 && n <= 32);
+}
+
+void test_each_native(void (*check)(void *instance, const bp_library_info *row)) {
+    static const struct {
+        bp_capability capability;
+        const char *id;
+    } sets[] = {{BP_CAPABILITY_DEFAULT, "native default"},
+                {BP_CAPABILITY_AVX2, "native avx2"},
+                {BP_CAPABILITY_AVX512, "native avx512"}};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0] && bp__host()->hardware >= sets[i].capability; i++) {
+        const bp_library_info row = {.struct_size = sizeof row, .id = sets[i].id};
+        void *instance = NULL;
+        assert_int_equal(bp_provider_native.open(bp__host(), NULL, &instance), BP_OK);
+        provider = &bp_provider_native;
+        capability = sets[i].capability;
+        check(instance, &row);
+        provider = &bp_provider_lapack;
+        capability = BP_CAPABILITY_DEFAULT;
+        bp_provider_native.close(instance);
+    }
+}
+
 /* ---- Problems ---- */
 
 static bool has(const char *names, const char *name) {
@@ -93,6 +123,7 @@ bp_problem test_problem(const test_call *call) {
     sizes_of(call->op, l->operand, l);
     problem.policy.threads = call->threads > 0 ? call->threads : bp__host()->machine->usable_cpus;
     problem.policy.deterministic = (uint8_t)call->deterministic;
+    problem.policy.capability = (uint8_t)capability;
     return problem;
 }
 
@@ -130,12 +161,12 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     bp_verdict own = {0};
     bp_verdict *v = verdict ? verdict : &own;
     bp_problem problem = test_problem(call);
-    *v = test_verdict(&bp_provider_lapack, instance, &problem);
+    *v = test_verdict(provider, instance, &problem);
     if (v->reason != BP_REASON_ACCEPTED) {
         return BP_E_UNSUPPORTED;
     }
     bp_prepared *prepared = NULL;
-    bp_status status = test_plan_first(&bp_provider_lapack, instance, &problem, &prepared);
+    bp_status status = test_plan_first(provider, instance, &problem, &prepared);
     if (status != BP_OK) {
         return status;
     }

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-extern const bp_provider bp_provider_lapack;
+extern const bp_provider bp_provider_lapack, bp_provider_native;
 
 typedef long double complex number;
 
@@ -72,6 +72,10 @@ bp_problem test_problem(const test_call *call);
 bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict);
 /* Runs check(instance, row) for each library. */
 void test_each_library(void (*check)(void *instance, const bp_library_info *row));
+/* The same on the native provider, for each instruction set of its kernels that runs here: test_run() calls that one
+ * then, and test_each_case() leaves out what is too large for it. The row has an id, and no more. */
+void test_each_native(void (*check)(void *instance, const bp_library_info *row));
+bool test_fits(int64_t m, int64_t n);
 
 /* ---- Matrices (support_matrices.c): column-major arrays of n x n or m x n numbers ---- */
 

@@ -123,14 +123,14 @@ void test_near(const number *a, const number *b, int64_t m, int64_t n, long doub
 
 /* Long ones run in two layouts only, since the residuals take their time. */
 void test_each_case(void *instance, const bp_library_info *row, bool square, void (*check)(const test_case *c)) {
-    static const int64_t sizes[][2] = {{1, 1}, {2, 2},  {5, 5},  {33, 33}, {60, 60}, {7, 3},
-                                       {3, 7}, {50, 9}, {9, 50}, {40, 33}, {1, 6},   {6, 1}};
+    static const int64_t sizes[][2] = {{1, 1},  {2, 2},   {5, 5}, {33, 33}, {60, 60}, {7, 3},   {3, 7},  {50, 9},
+                                       {9, 50}, {40, 33}, {1, 6}, {6, 1},   {19, 19}, {32, 17}, {14, 30}};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         for (int d = 0; d < 4; d++) {
             for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
                 test_case c = {instance, row->id, test_dtypes[d], sizes[s][0], sizes[s][1], 1, layout};
                 c.items = layout == TEST_GENERAL ? 3 : 1;
-                if ((square && c.m != c.n) || (c.m * c.n > 1000 && (int)layout % 3 != d % 3)) {
+                if (!test_fits(c.m, c.n) || (square && c.m != c.n) || (c.m * c.n > 1000 && (int)layout % 3 != d % 3)) {
                     continue;
                 }
                 check(&c);

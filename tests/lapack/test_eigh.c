@@ -1,4 +1,5 @@
-/* test_eigh.c - eigenvalues and eigenvectors of Hermitian matrices on every LAPACK library of this machine. */
+/* test_eigh.c - eigenvalues and eigenvectors of Hermitian matrices on every LAPACK library of this machine, and of the
+ * native provider. */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -165,9 +166,15 @@ static void test_factors(void **state) {
     test_each_library(check_library);
 }
 
+static void test_native(void **state) {
+    (void)state;
+    test_each_native(check_library);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_native),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_norm.c - matrix_norm and cond on every LAPACK library of this machine. */
+/* test_norm.c - matrix_norm and cond on every LAPACK library of this machine, and of the native provider. */
 #include "providers/lapack/spectra.h" /* before <complex.h>, whose macro is a name there */
 
 #include "lapack/support_spectra.h"
@@ -96,9 +96,14 @@ static void check_sums(const test_case *c, test_operand *a) {
 
 static void check_norms(const test_case *c) {
     test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout), out = numbers(c);
-    int64_t least = c->m < c->n ? c->m : c->n;
     test_fill(&a, TEST_RANDOM, 5);
     check_sums(c, &a);
+    test_drop(&a), test_drop(&out);
+}
+
+static void check_values(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout), out = numbers(c);
+    int64_t least = c->m < c->n ? c->m : c->n;
     test_fill_spectrum(&a, TEST_SPREAD, 1, 5);
     long double all = 0, bound = TEST_BOUND * (long double)(c->m + c->n) * test_epsilon(c->dtype);
     for (int64_t i = 0; i < least; i++) {
@@ -271,6 +276,14 @@ static void check_conditions(const test_case *c) {
             free(matrix);
         }
     }
+    test_drop(&a), test_drop(&out);
+}
+
+static void check_quotients(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, c->items, false, c->layout), out = numbers(c);
+    long double condition = c->m > 1 && c->n > 1 ? 10 : 1;
+    long double slack = TEST_BOUND * (long double)(c->m + c->n) * test_epsilon(c->dtype) * condition;
+    test_fill_spectrum(&a, TEST_SPREAD, 1, 5);
     for (int sign = -1; sign < 2; sign += 2) {
         assert_int_equal(run(c, BP_OP_COND, &a, BP_NORM_P, 2 * sign, &out), BP_OK);
         long double exact = sign > 0 ? condition : 1 / condition;
@@ -293,6 +306,11 @@ static void check_singular(const test_case *c) {
             assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
         }
     }
+    test_drop(&a), test_drop(&out);
+}
+
+static void check_deficient(const test_case *c) {
+    test_operand a = test_make(c->dtype, 3, 3, 1, false, c->layout), out = numbers(c);
     for (int i = 0; i < 9; i++) {
         test_set(&a, 0, i / 3, i % 3, i == 0 ? 2 : 0);
     }
@@ -321,25 +339,50 @@ static void check_zeros(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
-static void check_non_finite(const test_case *c) {
+/* The first three of these are of singular values alone. */
+static void check_non_finite_of(const test_case *c, int kinds) {
     test_case three = *c;
     three.items = 3;
     test_operand a = test_make(c->dtype, 4, 4, 3, false, c->layout), out = numbers(&three);
     test_fill(&a, TEST_RANDOM, 5);
-    for (int i = 0; i < 8; i++) {
-        bp_linalg_mode mode = i == 0 ? BP_NORM_FRO : i < 3 ? BP_NORM_NUC : BP_NORM_P;
-        test_call call = {.op = i == 2 || i == 3 ? BP_OP_MATRIX_NORM : BP_OP_COND, .operand = {&a, &out}};
+    for (int i = 0; i < kinds; i++) {
+        bp_linalg_mode mode = i == 4 ? BP_NORM_FRO : i == 0 || i == 3 ? BP_NORM_NUC : BP_NORM_P;
+        test_call call = {.op = i < 2 ? BP_OP_MATRIX_NORM : BP_OP_COND, .operand = {&a, &out}};
         call.fields.mode = (uint8_t)mode;
-        call.fields.order = i == 3 || i == 4 ? 2 : i > 4 ? sum_orders[i - 5] : 0;
+        call.fields.order = i == 1 || i == 2 ? 2 : i > 4 ? sum_orders[i - 5] : 0;
         test_non_finite(&three, &call, 1, INFINITY);
         test_non_finite(&three, &call, 1, NAN);
     }
     test_drop(&a), test_drop(&out);
 }
 
+static void check_non_finite(const test_case *c) {
+    check_non_finite_of(c, 8);
+}
+
+static void check_non_finite_values(const test_case *c) {
+    check_non_finite_of(c, 3);
+}
+
+static void check_zero(const test_case *c) {
+    test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
+    for (int64_t i = 0; i < c->m * c->n; i++) {
+        test_set(&a, 0, i / c->n, i % c->n, 0);
+    }
+    for (int sign = -1; sign < 2; sign += 2) {
+        assert_int_equal(run(c, BP_OP_COND, &a, BP_NORM_P, 2 * sign, &out), BP_OK);
+        assert_true(isinf(creall(test_get(&out, 0, 0, 0))));
+        assert_int_equal(run(c, BP_OP_MATRIX_NORM, &a, BP_NORM_P, 2 * sign, &out), BP_OK);
+        assert_true(creall(test_get(&out, 0, 0, 0)) == 0);
+    }
+    test_drop(&a), test_drop(&out);
+}
+
 static void check_library(void *instance, const bp_library_info *row) {
     test_each_case(instance, row, false, check_norms);
+    test_each_case(instance, row, false, check_values);
     test_each_case(instance, row, false, check_conditions);
+    test_each_case(instance, row, false, check_quotients);
     test_each_type(instance, row, 6, 9, check_range);
     test_each_type(instance, row, 9, 6, check_range);
     test_each_type(instance, row, 13, 11, check_magnitudes);
@@ -348,7 +391,22 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 3, 3, check_singular);
     test_each_type(instance, row, 3, 3, check_zeros);
     test_each_type(instance, row, 4, 2, check_zeros);
+    test_each_type(instance, row, 3, 3, check_deficient);
     test_each_type(instance, row, 4, 4, check_non_finite);
+}
+
+/* Norms that are sums have tests of their own. */
+static void check_small(void *instance, const bp_library_info *row) {
+    test_each_case(instance, row, false, check_values);
+    test_each_case(instance, row, false, check_quotients);
+    test_each_type(instance, row, 3, 3, check_deficient);
+    test_each_type(instance, row, 5, 4, check_zero);
+    test_each_type(instance, row, 4, 4, check_non_finite_values);
+}
+
+static void test_native(void **state) {
+    (void)state;
+    test_each_native(check_small);
 }
 
 static void test_numbers(void **state) {
@@ -359,6 +417,7 @@ static void test_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_native),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_pinv.c - pinv and matrix_rank on every LAPACK library of this machine. */
+/* test_pinv.c - pinv and matrix_rank on every LAPACK library of this machine, and of the native provider. */
 #include "lapack/support_spectra.h"
 
 #include <math.h>
@@ -178,9 +178,15 @@ static void test_inverses(void **state) {
     test_each_library(check_library);
 }
 
+static void test_native(void **state) {
+    (void)state;
+    test_each_native(check_library);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inverses),
+        cmocka_unit_test(test_native),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

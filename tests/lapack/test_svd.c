@@ -1,4 +1,4 @@
-/* test_svd.c - singular values and vectors on every LAPACK library of this machine. */
+/* test_svd.c - singular values and vectors on every LAPACK library of this machine, and of the native provider. */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -163,7 +163,7 @@ static void check_sizes(void *instance, const bp_library_info *row) {
     }
 }
 
-static void check_library(void *instance, const bp_library_info *row) {
+static void check_all(void *instance, const bp_library_info *row) {
     test_each_case(instance, row, false, check_random);
     test_each_type(instance, row, 24, 24, check_kinds);
     test_each_type(instance, row, 30, 30, check_spectra);
@@ -171,7 +171,16 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 6, 9, check_mixed);
     test_each_type(instance, row, 4, 4, check_non_finite);
     test_each_type(instance, row, 4, 4, check_edge);
+}
+
+static void check_library(void *instance, const bp_library_info *row) {
+    check_all(instance, row);
     check_sizes(instance, row);
+}
+
+static void test_native(void **state) {
+    (void)state;
+    test_each_native(check_all);
 }
 
 static void test_factors(void **state) {
@@ -182,6 +191,7 @@ static void test_factors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_native),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

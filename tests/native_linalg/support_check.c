@@ -158,6 +158,17 @@ static void shape_definite(const operands *o, int64_t item, bool poison) {
     }
 }
 
+static void shape_hermitian(const operands *o, int64_t item, bool poison) {
+    for (int64_t i = 0; i < o->t.n && poison; i++) {
+        wide diagonal = creall(get(o, 0, item, i, i));
+        ((long double *)&diagonal)[1] = (long double)NAN;
+        put(o, 0, item, i, i, diagonal);
+        for (int64_t j = 0; j < i; j++) {
+            put(o, 0, item, o->t.upper ? i : j, o->t.upper ? j : i, (wide)NAN);
+        }
+    }
+}
+
 static void shape_triangle(const operands *o, int operand, int64_t item, bool poison) {
     for (int64_t i = 0; i < o->t.n; i++) {
         for (int64_t j = 0; j < o->t.n; j++) {
@@ -199,6 +210,9 @@ void shape_inputs(operands *o, bool poison) {
             break;
         case BP_OP_LU_SOLVE:
             shape_factored(o, item);
+            break;
+        case BP_OP_EIGH:
+            shape_hermitian(o, item, poison);
             break;
         case BP_OP_DET:
         case BP_OP_SLOGDET:
@@ -386,9 +400,68 @@ static void check_det(const operands *o, int64_t item) {
     assert_true(fabsl(creall(get(o, 2, item, 0, 0)) - logarithm) <= bound * (1 + fabsl(logarithm)));
 }
 
+/* Columns of q are orthonormal; frees q. */
+static void check_orthonormal(const operands *o, dense q) {
+    dense adjoint = turned(leading(q, q.rows, q.columns), true, true);
+    dense product_of_both = product(adjoint, q);
+    free(adjoint.at), free(q.at);
+    check_close(product_of_both, identity(product_of_both.rows), 4 * tolerance(o));
+}
+
+/* The columns of d times the values of an operand; the others are left out. */
+static dense scaled(const operands *o, dense d, int operand, int64_t item) {
+    const int64_t count = o->problem.of.linalg.operand[operand].rows;
+    dense r = leading(d, d.rows, count);
+    for (int64_t i = 0; i < r.rows; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            *cell(r, i, j) *= get(o, operand, item, j, 0);
+        }
+    }
+    return r;
+}
+
+static void check_eigh(const operands *o, int64_t item) {
+    const int64_t n = o->t.n;
+    dense a = read_operand(o, 0, item), v = read_operand(o, 2, item);
+    for (int64_t i = 0; i < n; i++) {
+        *cell(a, i, i) = creall(*cell(a, i, i));
+        for (int64_t j = 0; j < i; j++) {
+            const wide x = *cell(a, o->t.upper ? j : i, o->t.upper ? i : j);
+            *cell(a, i, j) = o->t.upper ? conjl(x) : x;
+            *cell(a, j, i) = conjl(*cell(a, i, j));
+        }
+        assert_true(i == 0 || creall(get(o, 1, item, i, 0)) >= creall(get(o, 1, item, i - 1, 0)));
+    }
+    const long double bound = 4 * tolerance(o) * norm(a);
+    check_close(product(a, v), scaled(o, v, 1, item), bound);
+    free(a.at);
+    check_orthonormal(o, v);
+}
+
+static void check_svd(const operands *o, int64_t item) {
+    dense a = read_operand(o, 0, item), u = read_operand(o, 1, item), vh = read_operand(o, 3, item);
+    const int64_t k = o->problem.of.linalg.operand[2].rows;
+    for (int64_t i = 0; i < k; i++) {
+        const long double value = creall(get(o, 2, item, i, 0));
+        assert_true(value >= 0 && (i == 0 || value <= creall(get(o, 2, item, i - 1, 0))));
+    }
+    dense us = scaled(o, u, 2, item), rows = leading(vh, k, vh.columns);
+    const long double bound = 4 * tolerance(o) * norm(a);
+    check_close(product(us, rows), a, bound);
+    free(us.at), free(rows.at);
+    check_orthonormal(o, u);
+    check_orthonormal(o, turned(vh, true, true));
+}
+
 void check_item(const operands *o, int64_t item) {
     const task *t = &o->t;
     switch (t->op) {
+    case BP_OP_EIGH:
+        check_eigh(o, item);
+        break;
+    case BP_OP_SVD:
+        check_svd(o, item);
+        break;
     case BP_OP_LU_FACTOR:
         check_lu_factor(o, item);
         break;

@@ -5,9 +5,19 @@
 #include "machine/internal.h"
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
-                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
-                            BP_OP_SLOGDET};
+static const bp_op ops[] = {BP_OP_INV,
+                            BP_OP_CHOLESKY,
+                            BP_OP_CHOLESKY_SOLVE,
+                            BP_OP_CHOLESKY_INVERSE,
+                            BP_OP_LU_FACTOR,
+                            BP_OP_LU,
+                            BP_OP_LU_SOLVE,
+                            BP_OP_SOLVE,
+                            BP_OP_SOLVE_TRIANGULAR,
+                            BP_OP_DET,
+                            BP_OP_SLOGDET,
+                            BP_OP_EIGH,
+                            BP_OP_SVD};
 
 static task make(bp_op op, bp_dtype dtype, int64_t n, kernels set) {
     return (task){.op = op, .dtype = dtype, .m = n, .n = n, .batch = 1, .set = set, .seed = 7 + (unsigned)n};
@@ -90,8 +100,10 @@ static void test_rectangles(void **state) {
     EACH_SET(set) {
         for (int i = 0; i < COUNT(shapes); i++) {
             for (int d = 0; d < COUNT(dtypes); d++) {
-                for (int op = 0; op < 2; op++) {
-                    task t = make(op ? BP_OP_LU : BP_OP_LU_FACTOR, dtypes[d], shapes[i][1], set);
+                for (int op = 0; op < 4; op++) {
+                    const bp_op which = op == 0 ? BP_OP_LU_FACTOR : op == 1 ? BP_OP_LU : BP_OP_SVD;
+                    task t = make(which, dtypes[d], shapes[i][1], set);
+                    t.mode = op == 2 ? BP_SVD_REDUCED : op == 3 ? BP_SVD_FULL : BP_MODE_DEFAULT;
                     t.m = shapes[i][0];
                     t.batch = 5;
                     t.out = (layout)(i % SHARED);

@@ -6,15 +6,31 @@
 #include <string.h>
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
-                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
-                            BP_OP_SLOGDET};
+static const bp_op ops[] = {BP_OP_INV,
+                            BP_OP_CHOLESKY,
+                            BP_OP_CHOLESKY_SOLVE,
+                            BP_OP_CHOLESKY_INVERSE,
+                            BP_OP_LU_FACTOR,
+                            BP_OP_LU,
+                            BP_OP_LU_SOLVE,
+                            BP_OP_SOLVE,
+                            BP_OP_SOLVE_TRIANGULAR,
+                            BP_OP_DET,
+                            BP_OP_SLOGDET,
+                            BP_OP_EIGH,
+                            BP_OP_SVD,
+                            BP_OP_PINV,
+                            BP_OP_MATRIX_RANK,
+                            BP_OP_COND,
+                            BP_OP_MATRIX_NORM};
 
 static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set) {
     const bool solves =
         op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
-    return (task){
-        .op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 5 : 0, .batch = batch, .set = set, .seed = 11};
+    task t = {.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 5 : 0, .batch = batch, .set = set, .seed = 11};
+    t.mode = op == BP_OP_MATRIX_NORM ? BP_NORM_NUC : op == BP_OP_COND ? BP_NORM_P : BP_MODE_DEFAULT;
+    t.order = op == BP_OP_COND ? 2 : 0;
+    return t;
 }
 
 static void test_threads(void **state) {
@@ -103,7 +119,15 @@ static void test_refusals(void **state) {
     t = make(BP_OP_LU_FACTOR, BP_F64, 5, 2, KERNELS_DEFAULT);
     t.m = 33;
     assert_int_equal(verdict_of(t), BP_REASON_SIZE);
-    static const bp_op large[] = {BP_OP_QR, BP_OP_EIGH, BP_OP_EIG, BP_OP_SVD, BP_OP_LSTSQ, BP_OP_PINV};
+    t = make(BP_OP_SVD, BP_F64, 32, 2, KERNELS_DEFAULT);
+    assert_int_equal(verdict_of(t), BP_REASON_ACCEPTED);
+    t.m = 33;
+    assert_int_equal(verdict_of(t), BP_REASON_SIZE);
+    /* Conditions in norms that are sums need an inverse. */
+    t = make(BP_OP_COND, BP_F64, 5, 2, KERNELS_DEFAULT);
+    t.order = 1;
+    assert_int_equal(verdict_of(t), BP_REASON_OP);
+    static const bp_op large[] = {BP_OP_QR, BP_OP_EIG, BP_OP_LSTSQ};
     for (int i = 0; i < COUNT(large); i++) {
         t = make(large[i], BP_F64, 5, 2, KERNELS_DEFAULT);
         t.k = 1;

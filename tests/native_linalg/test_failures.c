@@ -9,14 +9,31 @@
 #include <string.h>
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
-                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
-                            BP_OP_SLOGDET};
+static const bp_op ops[] = {BP_OP_INV,
+                            BP_OP_CHOLESKY,
+                            BP_OP_CHOLESKY_SOLVE,
+                            BP_OP_CHOLESKY_INVERSE,
+                            BP_OP_LU_FACTOR,
+                            BP_OP_LU,
+                            BP_OP_LU_SOLVE,
+                            BP_OP_SOLVE,
+                            BP_OP_SOLVE_TRIANGULAR,
+                            BP_OP_DET,
+                            BP_OP_SLOGDET,
+                            BP_OP_EIGH,
+                            BP_OP_SVD,
+                            BP_OP_PINV,
+                            BP_OP_MATRIX_RANK,
+                            BP_OP_COND,
+                            BP_OP_MATRIX_NORM};
 
 static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set) {
     const bool solves =
         op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
-    return (task){.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 3 : 0, .batch = batch, .set = set, .seed = 3};
+    task t = {.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 3 : 0, .batch = batch, .set = set, .seed = 3};
+    t.mode = op == BP_OP_MATRIX_NORM ? BP_NORM_NUC : op == BP_OP_COND ? BP_NORM_P : BP_MODE_DEFAULT;
+    t.order = op == BP_OP_COND ? 2 : 0;
+    return t;
 }
 
 /* Where info is among the operands, or -1. */
@@ -62,7 +79,7 @@ static void check_non_finite(const task *t, double value) {
                 const bp_linalg_operand *x = &o.problem.of.linalg.operand[i];
                 for (int64_t at = 0; at < x->rows * x->columns; at++) {
                     const wide y = get(&o, i, item, at / x->columns, at % x->columns);
-                    if (x->dtype == BP_I32) {
+                    if (x->dtype == BP_I32 || x->dtype == BP_I64) {
                         assert_int_equal((int)creall(y), i == info_of(&o) ? BP_INFO_NON_FINITE : 0);
                     } else {
                         assert_true(isnan(creall(y)) && (!is_complex((bp_dtype)x->dtype) || isnan(cimagl(y))));

@@ -117,12 +117,20 @@ uint32_t bp__driver_promises(const bp__driver *driver, const bp_policy *policy, 
 /* The last word of accept(), once notes are in the verdict: refuses what the policy asks for and the library lacks. */
 void bp__driver_insist(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling,
                        bp_verdict *verdict);
+/* How many threads may call the library at once for one problem, when each has it on one thread; at least 1. */
+int bp__driver_callers(const bp__driver *driver, const bp_policy *policy);
+/* The settling of such calls: the library is on one thread. */
+bp__driver_settling bp__driver_settle_shared(const bp__driver *driver, const bp_policy *policy);
 /* Makes a plan's settling of a verdict's, with the count that the library grants. The library must be loaded. */
 bp__driver_settling bp__driver_settle_plan(bp__driver *driver, const bp__driver_settling *judged);
 
 /* Around a plan's calls of the library, however many: returns what end needs. */
 int bp__driver_begin(bp__driver *driver, const bp__driver_settling *settling);
 void bp__driver_end(bp__driver *driver, const bp__driver_settling *settling, int before);
+/* Between these two, around the calls of another thread that shares the work: a count that belongs to the thread is
+ * brought to the settled one there, too. Returns what the second needs. */
+int bp__driver_join(const bp__driver *driver, const bp__driver_settling *settling);
+void bp__driver_part(const bp__driver *driver, const bp__driver_settling *settling, int before);
 /* Notes, before a call that may start threads, what it leaves behind. */
 static inline void bp__driver_note_threads(bp__driver *driver, const bp__driver_settling *settling) {
     bp__driver_trace *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);

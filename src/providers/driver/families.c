@@ -2,6 +2,7 @@
  * GFLOP/s in f64), smallest of many runs, and are meant for putting candidates in order, not for prediction. */
 #include "providers/driver/families.h"
 
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,6 +14,10 @@
 #define LIBGOMP_START 400000
 #define NEW_THREADS_START 300000
 
+/* OpenBLAS has a table of buffers, one for each call that is under way, with 50 places or more; where it is full, some
+ * versions print and some end the process. Two for each caller are left. */
+#define OPENBLAS_CALLERS 24
+
 /* clang-format off */
 #define OPENBLAS_SPEED(start_ns) \
     {55, 24, 0.96, 0, {0.40, 0.50}, {0.13, 0.23}, {0.055, 0.120}, 0.8, start_ns, {0.40, 0.50}}
@@ -22,18 +27,19 @@
     {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns, {0.40, 0.50}}
 
 static const bp__driver_family families[] = {
-    /* OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
+    /* A build of OpenBLAS without threads may be one without locks, so that calls must not meet in it (callers is 0).
+     * OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
      * below 2304 (complex 1024) times that in gemv. The rows take the factor as 1. */
     {.family = "openblas", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .speed = OPENBLAS_SPEED(0)},
     {.family = "openblas", .threading = "pthread", .setter = BP__DRIVER_SET_OPENBLAS, .survives_fork = true,
-     .stops_at_fork = true,
+     .stops_at_fork = true, .callers = OPENBLAS_CALLERS,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(8000)},
     /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call that
      * finds another count than the last one changes buffers that all threads share. */
     {.family = "openblas", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_OPENMP, .serialise = true,
-     .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
+     .callers = OPENBLAS_CALLERS, .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(LIBGOMP_START)},
     {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .speed = BLIS_SPEED(500, 0)},
@@ -44,11 +50,11 @@ static const bp__driver_family families[] = {
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(1050, LIBGOMP_START)},
     /* MKL promises equal bits only for operands aligned alike to 64 bytes, which problems do not tell, and in its CBWR
      * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
-    {.family = "mkl", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_MKL,
+    {.family = "mkl", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_MKL, .callers = INT_MAX,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
      .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000, {0.09, 0.20}}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
-     .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0, {0.10, 0.10}}},
+     .callers = INT_MAX, .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0, {0.10, 0.10}}},
     /* Nothing is promised for libraries that we have not seen. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},

@@ -39,6 +39,7 @@ typedef struct bp__driver_family {
     bool stops_at_fork; /* stops its threads before a fork, and hangs in the parent where they are at work then */
     bool stateless;     /* ... and while another thread of the parent was inside: it has no locks and no buffers */
     bool serialise;     /* calls with several threads must not overlap while counts differ */
+    int callers;        /* threads that may call it at once, when each has it on one thread; 0: not known */
     bool repeats;       /* the same bits again with the same count of threads, wherever the operands lie in memory */
     bool gemm_nan, gemv_nan; /* NaN and infinity in an operand reach the result, also beside zeros */
     int64_t own_gemm;        /* the library stays on one thread by itself up to this m*n*k ... */

@@ -93,6 +93,27 @@ void bp__driver_insist(const bp__driver *driver, const bp_policy *policy, const 
     }
 }
 
+/* Whether each thread has a count of its own. */
+static bool counts_by_thread(const bp__driver *driver) {
+    return driver->family->setter == BP__DRIVER_SET_MKL || driver->family->setter == BP__DRIVER_SET_OPENMP;
+}
+
+/* A count of the process is certain only under the lock, and nobody may wait for other threads with that: an executor
+ * of the host program may make calls of its own in this thread meanwhile. */
+int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
+    const bp__driver_family *family = driver->family;
+    bool of_process = family->setter == BP__DRIVER_SET_OPENBLAS || family->setter == BP__DRIVER_SET_BLIS;
+    bool certain = family->one_thread || counts_by_thread(driver) || (of_process && policy->deterministic == 0);
+    int most = policy->threads < family->callers ? policy->threads : family->callers;
+    return certain && most > 1 ? most : 1;
+}
+
+bp__driver_settling bp__driver_settle_shared(const bp__driver *driver, const bp_policy *policy) {
+    bp__driver_settling settling = bp__driver_settle(driver, policy, false, false);
+    settling.locks = false; /* without need where each thread has its count: see bp__driver_callers */
+    return settling;
+}
+
 bp__driver_settling bp__driver_settle_plan(bp__driver *driver, const bp__driver_settling *judged) {
     bp__driver_settling settling = *judged;
     if (settling.settles) {
@@ -123,4 +144,14 @@ void bp__driver_end(bp__driver *driver, const bp__driver_settling *settling, int
         bp__driver_unlock(driver);
     }
     bp__driver_leave_threads(driver->trace);
+}
+
+int bp__driver_join(const bp__driver *driver, const bp__driver_settling *settling) {
+    return settling->settles && counts_by_thread(driver) ? bp__driver_threads_begin(driver, settling->threads) : 0;
+}
+
+void bp__driver_part(const bp__driver *driver, const bp__driver_settling *settling, int before) {
+    if (settling->settles && counts_by_thread(driver)) {
+        bp__driver_threads_end(driver, settling->threads, before);
+    }
 }

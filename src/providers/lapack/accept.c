@@ -84,22 +84,37 @@ static uint32_t notes_of(const bp__driver *driver, const bp_problem *problem, co
     return notes | BP_NOTE_PROPAGATES_NAN | bp__driver_promises(driver, &problem->policy, settling);
 }
 
+/* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
+static double settle(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
+    const bp__lapack_recipe *recipe = judgement->recipe;
+    const bp_policy *policy = &problem->policy;
+    int allowed = bp__driver_allowed(driver, policy);
+    double alone = bp__lapack_cost(driver, recipe, problem, 1);
+    bool gains = allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < alone;
+    judgement->settling = bp__driver_settle(driver, policy, false, gains);
+    int threads = judgement->settling.threads;
+    double within = threads > 1 ? bp__lapack_cost(driver, recipe, problem, threads) : alone;
+    int sharers = bp__lapack_sharers(problem, alone, bp__driver_callers(driver, policy));
+    if (sharers < 2 || bp__lapack_shared_cost(alone, sharers) >= within) {
+        return within;
+    }
+    judgement->settling = bp__driver_settle_shared(driver, policy);
+    judgement->sharers = sharers;
+    return bp__lapack_shared_cost(alone, sharers);
+}
+
 static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
     const bp__lapack_recipe *recipe = bp__lapack_recipe_of(problem);
-    *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1};
+    *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1, .sharers = 1};
     if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
         !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
         return;
     }
-    int allowed = bp__driver_allowed(driver, &problem->policy);
-    bool gains =
-        allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < bp__lapack_cost(driver, recipe, problem, 1);
-    judgement->settling = bp__driver_settle(driver, &problem->policy, false, gains);
+    verdict->cost_ns = settle(driver, problem, judgement);
     int threads = judgement->settling.threads;
     verdict->algorithm = recipe->algorithm;
-    verdict->threads = threads;
+    verdict->threads = judgement->sharers > 1 ? judgement->sharers : threads;
     verdict->notes = notes_of(driver, problem, &judgement->settling);
-    verdict->cost_ns = bp__lapack_cost(driver, recipe, problem, threads > 1 ? threads : 1);
     if (threads == 0) {
         const char *blas = driver->library->blas;
         snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",

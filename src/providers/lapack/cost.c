@@ -14,6 +14,9 @@
 #define USUAL_MEETINGS 0.5
 #define MEETING 8000.0    /* nanoseconds for which threads wait for each other then, on a machine that is not idle */
 #define HALF_COLUMNS 90.0 /* matrices of so many reach half of the rate, since all blocks are short */
+#define GRAIN 20000.0     /* nanoseconds of work for which another thread of our pool is worth waking */
+#define SHARED_START 3000.0
+#define SHARED_PART 0.92 /* of the rate of as many threads */
 
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                        int threads) {
@@ -31,4 +34,13 @@ double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe
         arithmetic = arithmetic / threads + driver->family->speed.start + meetings * MEETING;
     }
     return (double)l->batch * (ITEM + arithmetic + short_blocks + panels + copies);
+}
+
+int bp__lapack_sharers(const bp_problem *problem, double alone_ns, int most) {
+    double worth = fmin(1 + alone_ns / GRAIN, (double)problem->of.linalg.batch);
+    return worth < most ? (int)worth : most;
+}
+
+double bp__lapack_shared_cost(double alone_ns, int sharers) {
+    return SHARED_START + alone_ns / (SHARED_PART * sharers);
 }

@@ -61,11 +61,15 @@ const bp__lapack_recipe *bp__lapack_recipe_of(const bp_problem *problem);
 typedef struct bp__lapack_judgement {
     const bp__lapack_recipe *recipe;
     bp__driver_settling settling;
+    int sharers; /* threads of our pool that share the items; above 1 the library is on one thread */
 } bp__lapack_judgement;
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers);
 double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
                        int threads);
+/* How many of the threads that may share a batch are worth their start, and what they make of its time on one. */
+int bp__lapack_sharers(const bp_problem *problem, double alone_ns, int most);
+double bp__lapack_shared_cost(double alone_ns, int sharers);
 
 /* ---- Plans (plan.c) ---- */
 
@@ -86,6 +90,7 @@ struct bp__lapack_plan {
     bp__driver *driver;
     const bp__lapack_recipe *recipe;
     bp__driver_settling settling;
+    int sharers; /* as of the judgement */
     bp_problem problem;
     bp_dtype dtype, real_type;
     bool complex;

@@ -92,7 +92,7 @@ static void destroy(bp_prepared *prepared) {
     plan->driver->host->release(plan);
 }
 
-static bp_status prepare(bp__lapack_plan *plan, const bp__driver_settling *settling) {
+static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judgement) {
     bp__driver *driver = plan->driver;
     bp_status status = bp__driver_ready(driver);
     for (int i = 0; i < plan->recipe->routine_count && status == BP_OK; i++) {
@@ -101,7 +101,9 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__driver_settling *settl
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_settle_plan(driver, settling);
+    plan->settling = bp__driver_settle_plan(driver, &judgement->settling);
+    /* A library that does not stay on one thread has the items to itself. */
+    plan->sharers = plan->settling.threads == 1 ? judgement->sharers : 1;
     int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
     bp__driver_illegal heard = {0};
     bp__driver_listen(&heard);
@@ -132,12 +134,12 @@ bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp
         .driver = driver,
         .recipe = judgement->recipe};
     describe(plan, problem);
-    bp_status status = prepare(plan, &judgement->settling);
+    bp_status status = prepare(plan, judgement);
     if (status != BP_OK) {
         host->release(plan);
         return status;
     }
-    plan->prepared.workspace = plan->scratch;
+    plan->prepared.workspace = plan->scratch * (size_t)plan->sharers; /* each thread has its own */
     *prepared = &plan->prepared;
     return BP_OK;
 }

@@ -1,7 +1,10 @@
-/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest. */
+/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest; or
+ * threads of our pool draw runs of items, each with scratch memory of its own and the library on one thread, so that an
+ * item has the same bits whoever computes it. */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 typedef struct walk {
     int64_t index[BP_MAX_BATCH_NDIM];
@@ -19,6 +22,19 @@ static void next(const bp_linalg_problem *l, walk *at) {
             return;
         }
     }
+}
+
+/* The place of any item. */
+static walk walk_to(const bp_linalg_problem *l, int64_t item) {
+    walk at = {0};
+    for (int d = l->batch_ndim - 1; d >= 0; d--) {
+        at.index[d] = item % l->batch_shape[d];
+        item /= l->batch_shape[d];
+        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+            at.offset[i] += l->operand[i].batch[d] * at.index[d];
+        }
+    }
+    return at;
 }
 
 static int64_t size_of(const bp__lapack_plan *plan, uint32_t dtype) {
@@ -60,30 +76,99 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
     return info != 0 && plan->problem.of.linalg.check ? host->fail_numeric(&plan->problem, item->number, info) : BP_OK;
 }
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch,
-                           const bp__driver_illegal *heard) {
+/* Items of the batch one after the other, up to the first that fails, which `range` begins with then. */
+typedef struct range {
+    int64_t first, end;
+} range;
+
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_item item = {.scratch = scratch};
-    walk at = {0};
+    walk at = walk_to(l, items->first);
     bool clean = false; /* what the item before left in scratch may be used again */
-    for (int64_t i = 0; i < l->batch; i++, next(l, &at)) {
+    bp__driver_illegal heard = {0};
+    bp_status status = BP_OK;
+    bp__driver_listen(&heard);
+    for (; items->first < items->end; items->first++, next(l, &at)) {
         int64_t info = 0;
-        item.number = i;
+        item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
-        bp_status status = plan->recipe->run(plan, &item, &info);
-        status = status == BP_OK ? conclude(plan, &item, info, heard) : status;
+        status = plan->recipe->run(plan, &item, &info);
+        status = status == BP_OK ? conclude(plan, &item, info, &heard) : status;
         if (status != BP_OK) {
-            return status;
+            break;
         }
         clean = info == 0;
     }
-    return BP_OK;
+    bp__driver_listen(NULL);
+    return status;
+}
+
+/* ---- Several threads ---- */
+
+typedef struct shared {
+    const bp__lapack_plan *plan;
+    void *const *operands;
+    char *scratch;           /* of all threads, one after the other */
+    int64_t handful;         /* items that are drawn at a time */
+    _Atomic int64_t next;    /* the first that nobody has drawn */
+    _Atomic int64_t failing; /* the first that failed so far */
+} shared;
+
+static void keep_least(_Atomic int64_t *least, int64_t value) {
+    int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
+    while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
+    }
+}
+
+/* Items before the first that failed are all computed, so that it is the first of the batch. */
+static void draw_items(void *context, int task) {
+    shared *work = context;
+    const bp__lapack_plan *plan = work->plan;
+    const int64_t batch = plan->problem.of.linalg.batch;
+    char *scratch = plan->scratch > 0 ? work->scratch + (size_t)task * plan->scratch : NULL;
+    int before = bp__driver_join(plan->driver, &plan->settling);
+    for (;;) {
+        range items = {.first = atomic_fetch_add_explicit(&work->next, work->handful, memory_order_relaxed)};
+        if (items.first >= batch || items.first > atomic_load(&work->failing)) {
+            break;
+        }
+        items.end = items.first + work->handful < batch ? items.first + work->handful : batch;
+        if (run_items(plan, work->operands, scratch, &items) != BP_OK) {
+            keep_least(&work->failing, items.first);
+        }
+    }
+    bp__driver_part(plan->driver, &plan->settling, before);
+}
+
+/* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
+static bp_status tell_again(const shared *work, int64_t item) {
+    const bp__lapack_plan *plan = work->plan;
+    bp_status status = run_items(plan, work->operands, work->scratch, &(range){item, item + 1});
+    return status != BP_OK ? status
+                           : plan->driver->host->fail(BP_E_INTERNAL,
+                                                      "library '%s' failed on batch element %" PRId64
+                                                      " among others, and did not by itself",
+                                                      plan->driver->library->id, item);
+}
+
+static bp_status run_shared(const bp__lapack_plan *plan, void *const *operands, char *scratch) {
+    shared work = {.plan = plan,
+                   .operands = operands,
+                   .scratch = scratch,
+                   .handful = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1,
+                   .failing = INT64_MAX};
+    plan->driver->host->parallel(plan->sharers, plan->sharers, draw_items, &work);
+    const int64_t failing = atomic_load(&work.failing);
+    return failing < INT64_MAX ? tell_again(&work, failing) : BP_OK;
 }
 
 bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__lapack_plan *plan = (const bp__lapack_plan *)self;
     bp__driver *driver = plan->driver;
     void *at[BP_LINALG_OPERANDS];
+    char *scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL;
+    range all = {0, plan->problem.of.linalg.batch};
     if (bp__driver_forked(driver)) {
         return bp__driver_fail_forked(driver);
     }
@@ -91,10 +176,7 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
         at[i] = bp_operand_address(&operands[i]);
     }
     int before = bp__driver_begin(driver, &plan->settling);
-    bp__driver_illegal heard = {0};
-    bp__driver_listen(&heard);
-    bp_status status = run_items(plan, at, bp_operand_address(&exec->workspace), &heard);
-    bp__driver_listen(NULL);
+    bp_status status = plan->sharers > 1 ? run_shared(plan, at, scratch) : run_items(plan, at, scratch, &all);
     bp__driver_end(driver, &plan->settling, before);
     return status;
 }

@@ -29,18 +29,20 @@ static int64_t code_of(int64_t item, int info) {
 /* An item for which NaN and infinity, or a failure, or an astray pivot was found. */
 static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
     const bp__small_plan *plan = work->plan;
-    int info = g->info[lane];
+    const bp_op op = (bp_op)plan->problem.op;
+    const bool wrong = g->wrong >> lane & 1;
+    const int info = wrong ? BP_INFO_NON_FINITE : g->info[lane];
     if (g->astray >> lane & 1) {
         keep_least(&work->astray, item);
     }
-    if (g->wrong >> lane & 1) {
+    /* What did not converge has no answer; where there is an info, outputs are what LAPACK leaves. */
+    if (wrong || (info > 0 && bp__small_fails(op) && bp__small_info(op) < 0)) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, item, at);
-        bp__item_give_up(&plan->problem, bp__small_inputs((bp_op)plan->problem.op), plan->info, at);
-        info = BP_INFO_NON_FINITE;
+        bp__item_give_up(&plan->problem, bp__small_inputs(op), plan->info, at);
     }
     /* Where there is no info, a zero pivot is an answer (lu, det). */
-    if (g->l->check && info != 0 && (info == BP_INFO_NON_FINITE || bp__small_info((bp_op)plan->problem.op) >= 0)) {
+    if (g->l->check && info != 0 && (wrong || bp__small_fails(op))) {
         keep_least(&work->failing, code_of(item, info));
     }
 }
@@ -107,7 +109,8 @@ static void draw_groups(void *context, int task) {
     g.step = bp__small_step_of((bp_op)plan->problem.op);
     g.a = work->scratch + (size_t)task * plan->scratch;
     g.b = g.a + plan->factor;
-    g.inverses = g.b + plan->right;
+    g.c = g.b + plan->right;
+    g.inverses = g.c + plan->third;
     /* A handful at a time: the counter is shared. */
     const int64_t handful = plan->threads == 1 ? work->groups : work->groups / (16 * (int64_t)plan->threads) + 1;
     for (;;) {
@@ -164,6 +167,8 @@ static int row_for(int columns) {
     return columns < 12 ? columns : columns | 1;
 }
 
+#define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
+
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
                             int threads, bp_prepared **prepared) {
     bp__small_plan *plan = host->allocate(sizeof *plan);
@@ -171,19 +176,24 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     const bp_linalg_problem *l = &problem->of.linalg;
-    const size_t rows = (size_t)l->m, columns = (size_t)l->n;
+    const bp__small_cells cells = bp__small_cells_of(problem);
     memset(plan, 0, sizeof *plan);
     plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
     plan->kernels = kernels;
     plan->threads = threads;
-    plan->width = bp__small_width(problem);
-    plan->factor_row = row_for((int)l->n);
-    plan->right_row = row_for(plan->width);
-    plan->factor = rows * (size_t)plan->factor_row * kernels->cell;
-    plan->right = rows * (size_t)plan->right_row * kernels->cell;
+    plan->tries = TRIES;
+    plan->single = problem->dtype == BP_F32 || problem->dtype == BP_C64;
+    plan->width = cells.width;
+    plan->factor_row = row_for(cells.columns);
+    plan->right_row = row_for(cells.width);
+    plan->third_row = row_for(cells.third);
+    plan->factor = (size_t)(cells.rows * plan->factor_row) * kernels->cell;
+    plan->right = (size_t)(cells.rows * plan->right_row) * kernels->cell;
+    plan->third = (size_t)(cells.third * plan->third_row) * kernels->cell;
     /* Threads stay off each other's cache lines. */
-    plan->scratch = (plan->factor + plan->right + columns * kernels->inverse + 63) / 64 * 64;
+    plan->scratch =
+        (plan->factor + plan->right + plan->third + (size_t)cells.columns * kernels->inverse + 63) / 64 * 64;
     plan->base.workspace = plan->scratch * (size_t)threads;
     plan->problem = *problem;
     const int info = bp__small_info((bp_op)problem->op);

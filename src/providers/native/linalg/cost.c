@@ -29,6 +29,32 @@ static double solving(const rates *r, double n, double k, int triangles) {
     return triangles * (r->product * n * n * k + 2 * n) + 2 * r->move * n * k + 10 * n;
 }
 
+/* QL steps: each rotation waits for the one before, whatever the lanes hold, and with vectors turns two columns. */
+static double eigenvalues(const rates *r, double n, bool vectors) {
+    const double turned = vectors ? (1.4 + 5) * r->product * n * n * n : 0;
+    return 1.8 * r->product * n * n * n + 36 * n * n + 20 * n + turned;
+}
+
+/* The same for QR steps, with twice the rotations, of both sides. */
+static double singular_values(const rates *r, double most, double least, bool vectors) {
+    const double turned = vectors ? (3.2 + 10) * r->product * most * least * least : 0;
+    return 2.8 * r->product * most * least * least + 55 * least * least + 40 * least + turned;
+}
+
+static double spectral_cost(const bp_problem *problem, const rates *r) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double m = (double)l->m, n = (double)l->n, most = m > n ? m : n, least = m > n ? n : m;
+    const double product = problem->op == BP_OP_PINV ? r->product * m * n * least + r->move * m * n : 0;
+    const bool pinv = problem->op == BP_OP_PINV, hermitian = problem->op == BP_OP_EIGH || l->hermitian;
+    if (hermitian) {
+        const bool vectors = pinv || l->operand[2].dtype != 0;
+        return eigenvalues(r, n, vectors) + product + (vectors ? 2 * r->move * n * n : 0);
+    }
+    const bool vectors = pinv || (problem->op == BP_OP_SVD && l->operand[1].dtype != 0);
+    const double stored = problem->op == BP_OP_SVD && l->mode == BP_SVD_FULL ? most * most : most * least;
+    return singular_values(r, most, least, vectors) + product + (vectors ? 2 * r->move * (stored + least * least) : 0);
+}
+
 static double group_cost(const bp_problem *problem, const bp__lanes_kernels *kernels) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const rates r = rates_of(kernels);
@@ -55,8 +81,10 @@ static double group_cost(const bp_problem *problem, const bp__lanes_kernels *ker
         return in + solving(&r, n, k, 1);
     case BP_OP_SLOGDET:
         return in + lu(&r, n, n) + items * (2 * n + 35);
-    default: /* DET */
+    case BP_OP_DET:
         return in + lu(&r, n, n) + items * (2 * n + 10);
+    default: /* of eigenvalues or singular values */
+        return in + spectral_cost(problem, &r);
     }
 }
 

@@ -5,6 +5,9 @@
  * Every lane goes the same way, row exchanges are made lane by lane, and no lane reads another; so a matrix has the
  * same bits in every lane, beside any others, and on any thread.
  *
+ * Algorithms with steps that depend on the numbers (eigenvalues, singular values) go on until every lane is done, and
+ * leave alone the lanes that are.
+ *
  * Solving with a triangle has one kernel, for a lower triangle on the left, from the first row to the last. The other
  * cases are the same memory seen otherwise: strides exchanged (transposed, or on the right), or negative (upper).
  */
@@ -59,6 +62,43 @@ typedef struct bp__lanes_solve {
     bool triangular; /* b is a lower triangle, zero above */
 } bp__lanes_solve;
 
+/* to = left diag(values) right^H: left is rows x count cells, and is lost; right is columns x count. */
+typedef struct bp__lanes_combine {
+    void *to, *left;
+    const void *right, *values; /* [count] vectors of reals */
+    int64_t to_row, left_row, right_row;
+    int rows, columns, count;
+} bp__lanes_combine;
+
+/* Eigenvalues of Hermitian matrices, of which all cells are there. The cells become the eigenvectors, in columns, or
+ * are lost. */
+typedef struct bp__lanes_eigh {
+    void *cells;
+    int64_t row;
+    int n;
+    int tries; /* iterations that one eigenvalue may take */
+    bool vectors;
+    void *values;   /* [n] vectors of reals */
+    int32_t *order; /* [n][lanes]: at which place of the ascending order value i, and column i, comes */
+    int32_t *info;  /* [lanes]: 0, or the eigenvalue from 1 on that did not converge */
+} bp__lanes_eigh;
+
+/* A = U S V^H for m x n cells with m >= n, which are lost. */
+typedef struct bp__lanes_svd {
+    void *cells;
+    int64_t row;
+    int rows, columns;
+    int tries; /* iterations that one singular value may take */
+    void *u;   /* m x u_columns cells; NULL: values alone */
+    int64_t u_row;
+    int u_columns; /* n or m */
+    void *v;       /* n x n cells; NULL with u */
+    int64_t v_row;
+    void *values;   /* [n] vectors of reals */
+    int32_t *order; /* [n][lanes]: at which place of the descending order value i, and column i, comes */
+    int32_t *info;  /* as of bp__lanes_eigh */
+} bp__lanes_svd;
+
 /* What one instruction set offers for one data type. */
 typedef struct bp__lanes_kernels {
     int lanes;
@@ -80,6 +120,9 @@ typedef struct bp__lanes_kernels {
     void (*solve)(const bp__lanes_solve *solve);
     void (*identity)(void *cells, int64_t row, int n);
     void (*conjugate)(void *cells, int64_t count); /* does nothing to real types */
+    void (*combine)(const bp__lanes_combine *combine);
+    void (*eigh)(const bp__lanes_eigh *eigh);
+    void (*svd)(const bp__lanes_svd *svd);
 } bp__lanes_kernels;
 
 /* In the order of bp_dtype from BP_F32 on. */

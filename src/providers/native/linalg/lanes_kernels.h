@@ -375,5 +375,42 @@ static void NAME(conjugate)(void *cells, int64_t count) {
     }
 }
 
+/* ---- Products ---- */
+
+INLINE void NAME(combine_tile)(int rows, int columns, const bp__lanes_combine *t, int i, int j) {
+    CELL x[ROWS][COLUMNS];
+    UNROLL
+    for (int p = 0; p < rows; p++) {
+        UNROLL
+        for (int q = 0; q < columns; q++) {
+            x[p][q] = (CELL){{OF_PART(splat)(0)}};
+        }
+    }
+    NAME(reduce)
+    (rows, columns, true, x, (const CELL *)t->left + i * t->left_row, t->left_row, 1,
+     (const CELL *)t->right + j * t->right_row, 1, t->right_row, t->count);
+    NAME(put)(rows, columns, x, (CELL *)t->to + i * t->to_row + j, t->to_row, 1);
+}
+
+static void NAME(combine)(const bp__lanes_combine *t) {
+    const VECTOR *values = t->values;
+    for (int i = 0; i < t->rows; i++) {
+        CELL *left = (CELL *)t->left + i * t->left_row;
+        for (int k = 0; k < t->count; k++) {
+            UNROLL
+            for (int part = 0; part < PARTS; part++) {
+                left[k].part[part] *= -values[k]; /* the sums are subtracted */
+            }
+        }
+    }
+    for (int i = 0; i < t->rows; i += ROWS) {
+        const int rows = t->rows - i < ROWS ? t->rows - i : ROWS;
+        for (int j = 0, columns; j < t->columns; j += columns) {
+            columns = t->columns - j < COLUMNS ? 1 : COLUMNS;
+            EACH_TILE(NAME(combine_tile), rows, columns, t, i, j);
+        }
+    }
+}
+
 #undef TILE_OF_ROWS
 #undef EACH_TILE

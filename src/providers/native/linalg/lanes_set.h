@@ -30,6 +30,12 @@
 #include "lanes_kernels.h"
 
 #include "lanes_move.h"
+
+#include "lanes_reflect.h"
+
+#include "lanes_eigh.h"
+
+#include "lanes_svd.h"
 #undef TYPE
 #undef PART
 #undef REAL
@@ -46,6 +52,12 @@
 #include "lanes_kernels.h"
 
 #include "lanes_move.h"
+
+#include "lanes_reflect.h"
+
+#include "lanes_eigh.h"
+
+#include "lanes_svd.h"
 #undef TYPE
 #undef PART
 #undef REAL
@@ -67,6 +79,12 @@
 #include "lanes_kernels.h"
 
 #include "lanes_move.h"
+
+#include "lanes_reflect.h"
+
+#include "lanes_eigh.h"
+
+#include "lanes_svd.h"
 #undef TYPE
 #undef PART
 #undef REAL
@@ -84,13 +102,20 @@
 
 #include "lanes_move.h"
 
+#include "lanes_reflect.h"
+
+#include "lanes_eigh.h"
+
+#include "lanes_svd.h"
+
 #define KERNELS(type, real, count)                                                                                     \
     {                                                                                                                  \
         .lanes = (int)(VECTOR_BYTES / sizeof(real)), .parts = count, .element = count * sizeof(real),                  \
         .cell = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                      \
         .examine = examine_##type, .trim = trim_##type, .store = store_##type, .lu = lu_##type,                        \
         .cholesky = cholesky_##type, .invert_diagonal = invert_diagonal_##type, .solve = solve_##type,                 \
-        .identity = identity_##type, .conjugate = conjugate_##type                                                     \
+        .identity = identity_##type, .conjugate = conjugate_##type, .combine = combine_##type, .eigh = eigh_##type,    \
+        .svd = svd_##type                                                                                              \
     }
 const bp__lanes_kernels SET[BP__LANES_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
                                                  KERNELS(c64, float, 2), KERNELS(c128, double, 2)};

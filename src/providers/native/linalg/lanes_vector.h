@@ -3,6 +3,8 @@
  */
 #include "providers/native/kernel_vector.h"
 
+#include <stdbool.h>
+
 typedef int32_t words_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t words_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -108,3 +110,64 @@ INLINE vector_f64 unscale_f64(vector_f64 x) {
     const words_f64 usable = bits > 0;
     return (vector_f64)((usable & bits) | (~usable & INT64_C(0x0010000000000000)));
 }
+
+/* A size, which is not negative, with the sign of another number. */
+INLINE vector_f32 signed_f32(vector_f32 size, vector_f32 of) {
+    return (vector_f32)((words_f32)size | ((words_f32)of & INT32_MIN));
+}
+INLINE vector_f64 signed_f64(vector_f64 size, vector_f64 of) {
+    return (vector_f64)((words_f64)size | ((words_f64)of & INT64_MIN));
+}
+
+/* Whether the mask has a bit set. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE bool any_f32(words_f32 mask) {
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+}
+INLINE bool any_f64(words_f64 mask) {
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE bool any_f32(words_f32 mask) {
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+}
+INLINE bool any_f64(words_f64 mask) {
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+}
+#else
+INLINE bool any_f32(words_f32 mask) {
+    int32_t bits = 0;
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        bits |= mask[i];
+    }
+    return bits != 0;
+}
+INLINE bool any_f64(words_f64 mask) {
+    int64_t bits = 0;
+    for (int i = 0; i < VECTOR_BYTES / 8; i++) {
+        bits |= mask[i];
+    }
+    return bits != 0;
+}
+#endif
+
+/* A sum of squares from here on has lost nothing to denormals that would count. */
+#define LEAST_SQUARES_f32 0x1p-90F
+#define LEAST_SQUARES_f64 0x1p-900
+
+/* A rotation: for numbers f and g that are far from overflow, c f + s g = r, c g - s f = 0 and c^2 + s^2 = 1. Where the
+ * sum of their squares has lost bits, g is taken for 0: that is far below what counts beside numbers near 1. */
+#define DEFINE_ROTATION(part)                                                                                          \
+    typedef struct rotation_##part {                                                                                   \
+        vector_##part c, s, r;                                                                                         \
+    } rotation_##part;                                                                                                 \
+    INLINE rotation_##part rotate_##part(vector_##part f, vector_##part g) {                                           \
+        const vector_##part square = madd_##part(f, f, g * g), root = root_##part(square), inverse = 1 / root;         \
+        const words_##part some = square >= splat_##part(LEAST_SQUARES_##part);                                        \
+        return (rotation_##part){.c = select_##part(some, f * inverse, splat_##part(1)),                               \
+                                 .s = select_##part(some, g * inverse, splat_##part(0)),                               \
+                                 .r = select_##part(some, root, f)};                                                   \
+    }
+DEFINE_ROTATION(f32)
+DEFINE_ROTATION(f64)
+#undef DEFINE_ROTATION

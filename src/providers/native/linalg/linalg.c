@@ -59,7 +59,7 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
         choose_norm(host, problem, to);
         return BP_REASON_ACCEPTED;
     }
-    if (!bp__small_step_of((bp_op)problem->op)) {
+    if (!bp__small_step_of((bp_op)problem->op) || (problem->op == BP_OP_COND && !bp__small_is_spectral(l))) {
         return BP_REASON_OP;
     }
     if (l->m > BP__SMALL_MOST || l->n > BP__SMALL_MOST) {

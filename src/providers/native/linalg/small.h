@@ -13,10 +13,14 @@ typedef struct bp__small_plan {
     int threads;
     int width;                 /* columns of B that are in cells at a time */
     int factor_row, right_row; /* cells from row to row of A, and of the cells beside it */
+    int third_row;             /* of the third matrix, where there is one */
     size_t factor;             /* bytes of A's cells */
     size_t right;              /* bytes of the cells beside them */
+    size_t third;              /* bytes of the third matrix */
     size_t scratch;            /* bytes of each thread */
     int info;                  /* which operand is info, or -1 where there is none */
+    int tries;                 /* iterations that one eigenvalue or singular value may take */
+    bool single;               /* parts of elements are f32 */
     bool stepped;              /* the batch has one dimension at most, with these bytes from item to item */
     int64_t step[BP_LINALG_OPERANDS];
     bp_problem problem;
@@ -33,7 +37,11 @@ struct bp__small_group {
     bp__small_step step;
     int items;
     char *at[BP_LINALG_OPERANDS][BP__LANES_MOST];
-    char *a, *b, *inverses;                          /* scratch */
+    char *a, *b, *c; /* scratch: A's cells, those beside them, and a third matrix */
+    union {
+        char *inverses; /* scratch: those of a diagonal ... */
+        char *values;   /* ... or eigenvalues, singular values */
+    };
     int32_t pivots[BP__SMALL_MOST * BP__LANES_MOST]; /* from 0 */
     int32_t order[BP__SMALL_MOST * BP__LANES_MOST];  /* where the exchanges take each row from */
     int32_t info[BP__LANES_MOST];
@@ -42,10 +50,42 @@ struct bp__small_group {
 };
 
 /* steps.c. NULL: the operation is not offered. */
-bp__small_step bp__small_step_of(bp_op op);     /* steps.c */
-int bp__small_inputs(bp_op op);                 /* how many operands are inputs */
-int bp__small_info(bp_op op);                   /* which operand is info, or -1 */
-int bp__small_width(const bp_problem *problem); /* columns of the cells that the step needs beside A's */
+bp__small_step bp__small_step_of(bp_op op); /* steps.c */
+int bp__small_inputs(bp_op op);             /* how many operands are inputs */
+int bp__small_info(bp_op op);               /* which operand is info, or -1 */
+bool bp__small_fails(bp_op op);             /* whether an item that has no answer fails a checked call */
+
+/* What cells a step needs: for A, for a matrix as high beside it, and for a square third one. */
+typedef struct bp__small_cells {
+    int rows, columns, width, third;
+} bp__small_cells;
+bp__small_cells bp__small_cells_of(const bp_problem *problem);
+
+/* A matrix in memory: its lanes and strides in bytes. */
+typedef struct bp__small_view {
+    char *const *memory;
+    int64_t row, column;
+} bp__small_view;
+
+bp__small_view bp__small_view_of(const bp__small_group *group, int operand);
+bp__small_view bp__small_transposed(bp__small_view view);
+/* A matrix in memory, and its cells: those of A, or those beside. */
+bp__lanes_move bp__small_whole(const bp__small_group *group, bp__small_view view, char *cells, int rows, int columns);
+/* Loads all, and looks for NaN and infinity in what counts. */
+void bp__small_load(bp__small_group *group, const bp__lanes_move *move, bp__lanes_shape shape);
+/* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
+ * `natural` says: where it was, or where the transposed matrix has it. */
+void bp__small_load_triangle(bp__small_group *group, int operand, bp__lanes_shape shape, bool natural);
+
+/* spectra.c: eigenvalues, singular values, and what is made of these. */
+void bp__small_eigh(bp__small_group *group);
+void bp__small_svd(bp__small_group *group);
+void bp__small_matrix_rank(bp__small_group *group);
+void bp__small_norm(bp__small_group *group);
+void bp__small_cond(bp__small_group *group);
+void bp__small_pinv(bp__small_group *group);
+/* Whether a norm, or a condition number, is one of singular values by their order alone. */
+bool bp__small_is_spectral(const bp_linalg_problem *problem);
 
 /* The addresses of all operands of a call. */
 void bp__item_addresses(const bp_operand *operands, void **addresses);

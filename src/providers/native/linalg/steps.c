@@ -5,24 +5,17 @@
  */
 #include "small.h"
 
-/* A matrix in memory: its lanes and strides in bytes. */
-typedef struct view {
-    char *const *memory;
-    int64_t row, column;
-} view;
-
-static view view_of(const bp__small_group *g, int operand) {
+bp__small_view bp__small_view_of(const bp__small_group *g, int operand) {
     const bp_linalg_operand *o = &g->l->operand[operand];
     const int64_t size = (int64_t)g->plan->kernels->element;
-    return (view){g->at[operand], o->row * size, o->column * size};
+    return (bp__small_view){g->at[operand], o->row * size, o->column * size};
 }
 
-static view transposed(view v) {
-    return (view){v.memory, v.column, v.row};
+bp__small_view bp__small_transposed(bp__small_view v) {
+    return (bp__small_view){v.memory, v.column, v.row};
 }
 
-/* A matrix in memory, and its cells: those of A, or those beside. */
-static bp__lanes_move whole(const bp__small_group *g, view v, char *cells, int rows, int columns) {
+bp__lanes_move bp__small_whole(const bp__small_group *g, bp__small_view v, char *cells, int rows, int columns) {
     return (bp__lanes_move){.cells = cells,
                             .cell_row = cells == g->a ? g->plan->factor_row : g->plan->right_row,
                             .cell_column = 1,
@@ -34,28 +27,25 @@ static bp__lanes_move whole(const bp__small_group *g, view v, char *cells, int r
                             .lanes = g->items};
 }
 
-/* Loads all, and looks for NaN and infinity in what counts. */
-static void load(bp__small_group *g, const bp__lanes_move *move, bp__lanes_shape shape) {
+void bp__small_load(bp__small_group *g, const bp__lanes_move *move, bp__lanes_shape shape) {
     g->plan->kernels->load(move);
     g->wrong |= g->plan->kernels->examine(move, shape);
 }
 
-/* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
- * `natural` says: where it was, or where the transposed matrix has it. */
-static void load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape, bool natural) {
+void bp__small_load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape, bool natural) {
     const int n = (int)g->l->n;
-    const view v = view_of(g, operand);
-    bp__lanes_move move = whole(g, g->l->upper ? transposed(v) : v, g->a, n, n);
+    const bp__small_view v = bp__small_view_of(g, operand);
+    bp__lanes_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(v) : v, g->a, n, n);
     if (g->l->upper && natural) {
         move.cell_row = 1, move.cell_column = g->plan->factor_row;
     }
-    load(g, &move, shape);
+    bp__small_load(g, &move, shape);
 }
 
 static void load_all(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
-    const bp__lanes_move move = whole(g, view_of(g, 0), g->a, m, n);
-    load(g, &move, BP__LANES_ALL);
+    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 0), g->a, m, n);
+    bp__small_load(g, &move, BP__LANES_ALL);
 }
 
 static void order_rows(bp__small_group *g, int rows, int pivots) {
@@ -111,10 +101,10 @@ static void solve(const bp__small_group *g, triangle t, int k, bool triangular) 
 }
 
 /* B or X, seen as n x k whichever side it stands on; a vector that stands on the right has its elements in a column. */
-static view right_side(const bp__small_group *g, int operand) {
+static bp__small_view right_side(const bp__small_group *g, int operand) {
     const bp_linalg_operand *o = &g->l->operand[operand];
     const bool across = !g->l->left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
-    return across ? transposed(view_of(g, operand)) : view_of(g, operand);
+    return across ? bp__small_transposed(bp__small_view_of(g, operand)) : bp__small_view_of(g, operand);
 }
 
 /* Two triangles, one after the other, on all columns of B. */
@@ -136,7 +126,7 @@ static void solve_conjugate(bp__small_group *g, int k) {
 
 static void solve_columns(bp__small_group *g, const solution *s) {
     const bp__lanes_kernels *kernels = g->plan->kernels;
-    const view from = right_side(g, s->from), to = right_side(g, s->to);
+    const bp__small_view from = right_side(g, s->from), to = right_side(g, s->to);
     const int n = (int)g->l->n;
     char *source[BP__LANES_MOST], *target[BP__LANES_MOST];
     for (int64_t j = 0; j < g->l->k; j += g->plan->width) {
@@ -145,11 +135,11 @@ static void solve_columns(bp__small_group *g, const solution *s) {
             source[lane] = from.memory[lane] + j * from.column;
             target[lane] = to.memory[lane] + j * to.column;
         }
-        bp__lanes_move in = whole(g, (view){source, from.row, from.column}, g->b, n, k);
-        bp__lanes_move out = whole(g, (view){target, to.row, to.column}, g->b, n, k);
+        bp__lanes_move in = bp__small_whole(g, (bp__small_view){source, from.row, from.column}, g->b, n, k);
+        bp__lanes_move out = bp__small_whole(g, (bp__small_view){target, to.row, to.column}, g->b, n, k);
         in.order = s->order_first ? g->order : NULL;
         out.order = s->order_last ? g->order : NULL;
-        load(g, &in, BP__LANES_ALL);
+        bp__small_load(g, &in, BP__LANES_ALL);
         solve(g, s->first, k, false);
         if (s->hermitian) {
             solve_conjugate(g, k);
@@ -215,7 +205,7 @@ static void inv(bp__small_group *g) {
     solve(g, (triangle){.unit = true}, n, true);
     solve(g, (triangle){.upper = true}, n, false);
     /* The exchanges of rows of A are exchanges of columns of its inverse. */
-    bp__lanes_move move = whole(g, transposed(view_of(g, 1)), g->b, n, n);
+    bp__lanes_move move = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
     move.cell_row = 1, move.cell_column = g->plan->right_row;
     move.order = g->order;
     g->plan->kernels->store(&move);
@@ -224,7 +214,7 @@ static void inv(bp__small_group *g) {
 static void lu_factor(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n, lanes = g->plan->kernels->lanes;
     factor_lu(g);
-    const bp__lanes_move move = whole(g, view_of(g, 1), g->a, m, n);
+    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->a, m, n);
     g->plan->kernels->store(&move);
     for (int lane = 0; lane < g->items; lane++) {
         int32_t *to = (int32_t *)(void *)g->at[2][lane];
@@ -241,14 +231,14 @@ static void lu(bp__small_group *g) {
     order_rows(g, m, k);
     /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
     kernels->identity(g->b, g->plan->right_row, m);
-    bp__lanes_move p = whole(g, view_of(g, 1), g->b, m, m);
+    bp__lanes_move p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
     p.order = g->order;
     kernels->store(&p);
     kernels->trim(g->b, g->plan->right_row, g->a, g->plan->factor_row, m, k, BP__LANES_UNIT);
-    const bp__lanes_move l = whole(g, view_of(g, 2), g->b, m, k);
+    const bp__lanes_move l = bp__small_whole(g, bp__small_view_of(g, 2), g->b, m, k);
     kernels->store(&l);
     kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, k, n, BP__LANES_UPPER);
-    const bp__lanes_move u = whole(g, view_of(g, 3), g->a, k, n);
+    const bp__lanes_move u = bp__small_whole(g, bp__small_view_of(g, 3), g->a, k, n);
     kernels->store(&u);
 }
 
@@ -265,19 +255,19 @@ static void slogdet(bp__small_group *g) {
 static void cholesky(bp__small_group *g) {
     const int n = (int)g->l->n;
     /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
-    load_triangle(g, 0, BP__LANES_HERMITIAN, false);
+    bp__small_load_triangle(g, 0, BP__LANES_HERMITIAN, false);
     const bp__lanes_factor factor = {
         .cells = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
     g->plan->kernels->cholesky(&factor);
-    const view to = view_of(g, 1);
+    const bp__small_view to = bp__small_view_of(g, 1);
     g->plan->kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_LOWER);
-    const bp__lanes_move move = whole(g, g->l->upper ? transposed(to) : to, g->a, n, n);
+    const bp__lanes_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(to) : to, g->a, n, n);
     g->plan->kernels->store(&move);
 }
 
 /* L of L L^H, also where U is given. */
 static void load_cholesky(bp__small_group *g, int operand) {
-    load_triangle(g, operand, BP__LANES_LOWER, false);
+    bp__small_load_triangle(g, operand, BP__LANES_LOWER, false);
     if (g->l->upper) {
         g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
     }
@@ -316,12 +306,12 @@ static void cholesky_inverse(bp__small_group *g) {
     solve(g, (triangle){0}, n, true);
     solve_conjugate(g, n);
     g->plan->kernels->trim(g->b, g->plan->right_row, g->b, g->plan->right_row, n, n, BP__LANES_HERMITIAN);
-    const bp__lanes_move move = whole(g, view_of(g, 1), g->b, n, n);
+    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->b, n, n);
     g->plan->kernels->store(&move);
 }
 
 static void solve_triangular(bp__small_group *g) {
-    load_triangle(g, 0, g->l->unit ? BP__LANES_STRICT : BP__LANES_LOWER, true);
+    bp__small_load_triangle(g, 0, g->l->unit ? BP__LANES_STRICT : BP__LANES_LOWER, true);
     if (!g->l->unit) {
         invert_diagonal(g);
     }
@@ -333,8 +323,9 @@ static void solve_triangular(bp__small_group *g) {
 typedef struct operation {
     bp__small_step step;
     int8_t inputs, info;
-    bool square; /* needs cells for a matrix as high as A, and square */
-    bool solves; /* needs cells for right sides */
+    bool square;   /* needs cells for a matrix as high as A, and square */
+    bool solves;   /* needs cells for right sides */
+    bool spectral; /* an item without an answer is a failure, though there is no info to tell it */
 } operation;
 
 static const operation operations[] = {
@@ -349,10 +340,20 @@ static const operation operations[] = {
     [BP_OP_SOLVE_TRIANGULAR] = {.step = solve_triangular, .inputs = 2, .info = -1, .solves = true},
     [BP_OP_DET] = {.step = det, .inputs = 1, .info = -1},
     [BP_OP_SLOGDET] = {.step = slogdet, .inputs = 1, .info = -1},
+    [BP_OP_EIGH] = {.step = bp__small_eigh, .inputs = 1, .info = -1, .spectral = true},
+    [BP_OP_SVD] = {.step = bp__small_svd, .inputs = 1, .info = -1, .spectral = true},
+    [BP_OP_PINV] = {.step = bp__small_pinv, .inputs = 1, .info = -1, .spectral = true},
+    [BP_OP_MATRIX_RANK] = {.step = bp__small_matrix_rank, .inputs = 1, .info = -1, .spectral = true},
+    [BP_OP_COND] = {.step = bp__small_cond, .inputs = 1, .info = -1, .spectral = true},
+    [BP_OP_MATRIX_NORM] = {.step = bp__small_norm, .inputs = 1, .info = -1, .spectral = true},
 };
 
 bp__small_step bp__small_step_of(bp_op op) {
     return (size_t)op < sizeof operations / sizeof *operations ? operations[op].step : NULL;
+}
+
+bool bp__small_fails(bp_op op) {
+    return operations[op].info >= 0 || operations[op].spectral;
 }
 
 int bp__small_inputs(bp_op op) {
@@ -363,9 +364,19 @@ int bp__small_info(bp_op op) {
     return operations[op].info;
 }
 
-int bp__small_width(const bp_problem *problem) {
+bp__small_cells bp__small_cells_of(const bp_problem *problem) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const operation *op = &operations[problem->op];
+    const int m = (int)l->m, n = (int)l->n, least = m < n ? m : n, most = m < n ? n : m;
+    bp__small_cells cells = {.rows = m, .columns = n};
+    if (op->spectral) {
+        const bool vectors = problem->op == BP_OP_PINV || (problem->op == BP_OP_SVD && l->operand[1].dtype);
+        cells.rows = most, cells.columns = least;
+        cells.width = !vectors ? 0 : problem->op == BP_OP_SVD && l->mode == BP_SVD_FULL ? most : least;
+        cells.third = vectors ? least : 0;
+        return cells;
+    }
     const int64_t wanted = op->square ? l->m : op->solves ? l->k : 0;
-    return wanted < BP__SMALL_MOST ? (int)wanted : BP__SMALL_MOST;
+    cells.width = wanted < BP__SMALL_MOST ? (int)wanted : BP__SMALL_MOST;
+    return cells;
 }
