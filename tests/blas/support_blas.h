@@ -60,7 +60,6 @@ typedef struct test_product {
     bool broadcast_a, broadcast_b; /* over the last batch dimension */
     int threads;
     int deterministic;
-    bool never_gemv; /* by gemm although there is one row or column */
     size_t shift;    /* bytes that every operand's address is off 64; a multiple of the element's real part */
 } test_product;
 

@@ -108,7 +108,6 @@ static void describe(bp_problem *problem, const test_product *p, const operand *
     problem->dtype = p->dtype;
     problem->policy.threads = p->threads > 0 ? p->threads : 1;
     problem->policy.deterministic = (uint8_t)p->deterministic;
-    problem->policy.never_gemv = p->never_gemv;
     bp_gemm_problem *g = &problem->of.gemm;
     g->m = p->m;
     g->n = p->n;

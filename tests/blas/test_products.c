@@ -50,10 +50,6 @@ static void visit_layouts(void *instance, const bp_library_info *library) {
             p.conjugate_a = layouts % 2;
             p.conjugate_b = layouts / 2 % 2;
             expect(instance, p);
-            if ((p.m == 1 || p.n == 1) && layouts % 7 == 3) {
-                p.never_gemv = true;
-                expect(instance, p);
-            }
         }
     }
 }
@@ -112,7 +108,6 @@ static void visit_batches(void *instance, const bp_library_info *library) {
             expect(instance, p);
             p.batch[0] = 0;
             p.deterministic = variant % 7 == 0 && library->family[0] != 'm' ? 2 : 0;
-            p.never_gemv = variant % 2;
             expect(instance, p);
         }
     }

@@ -1,4 +1,4 @@
-/* test_vectors.c - products with blas.gemv=never, those of one row or column among them: bit for bit what the library's
+/* test_vectors.c - the algorithm gemm, of products of one row or column too: bit for bit what the library's
  * own cblas gemm gives of the same row-major arrays, on every library of the machine that has the C interface. */
 #include "blas/support_blas.h"
 
@@ -92,26 +92,29 @@ static bp_problem problem_of(const product *p) {
     g->c_column = p->n == 1 ? 0 : 1;
     g->alpha = p->alpha == 1 ? BP_FACTOR_ONE : BP_FACTOR_ANY;
     g->beta = p->beta == 0 ? BP_FACTOR_ZERO : BP_FACTOR_ANY;
-    problem.policy = (bp_policy){.threads = 1, .never_gemv = 1};
+    problem.policy = (bp_policy){.threads = 1};
     return problem;
 }
 
 static void compare(void *instance, const bp_library_info *library, const product *p) {
     bp_problem problem = problem_of(p);
-    bp_verdict verdict = {.struct_size = sizeof verdict};
+    test_offers offers;
     bp_prepared *prepared;
     int got;
-    bp_provider_blas.accept(instance, &problem, &verdict);
-    assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
-    assert_string_equal(verdict.algorithm, "gemm");
-    assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), 0);
-    assert_int_equal(bp_provider_blas.plan(instance, &problem, &verdict, &prepared), BP_OK);
+    test_offers_ask(&offers, &bp_provider_blas, instance, &problem);
+    int gemm = test_offers_find(&offers, "gemm");
+    assert_true(gemm >= 0);
+    assert_string_equal(offers.of[gemm].verdict.algorithm, "gemm");
+    assert_int_equal(offers.of[gemm].verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), 0);
+    assert_int_equal(test_offers_plan(&offers, gemm, &problem, &prepared), BP_OK);
+    test_offers_free(&offers);
     fill(&a, p->dtype, p->m * p->k, 1);
     fill(&b, p->dtype, p->k * p->n, 2);
     fill(&c, p->dtype, p->m * p->n, 3);
     fill(&own, p->dtype, p->m * p->n, 3);
     const bp_scalar scalars[2] = {{p->alpha, 0}, {p->beta, 0}};
-    assert_int_equal(prepared->run(prepared, &a, &b, &c, scalars), BP_OK);
+    void *addresses[] = {&a, &b, &c};
+    assert_int_equal(test_enqueue(prepared, addresses, 3, scalars), BP_OK);
     prepared->destroy(prepared);
     bp_provider_blas.threads(instance, 1, &got);
     void *symbol = find_own(library, ((bp__driver *)instance)->handle, p->dtype);

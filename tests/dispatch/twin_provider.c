@@ -26,18 +26,21 @@ static void twin_close(void *made) {
     ((instance *)made)->host->release(made);
 }
 
-static void twin_accept(void *made, const bp_problem *problem, bp_verdict *verdict) {
+static void twin_accept(void *made, const bp_problem *problem, bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
     const instance *twin = made;
     bool offered = problem->op == BP_OP_FFT || problem->op == BP_OP_MATRIX_NORM;
-    verdict->reason = !offered ? BP_REASON_OP : problem->dtype != twin->own ? BP_REASON_DTYPE : BP_REASON_LAYOUT;
-    snprintf(verdict->text, sizeof verdict->text, "%s",
+    verdict.reason = !offered ? BP_REASON_OP : problem->dtype != twin->own ? BP_REASON_DTYPE : BP_REASON_LAYOUT;
+    snprintf(verdict.text, sizeof verdict.text, "%s",
              !offered                      ? "neither transform nor norm"
              : problem->dtype != twin->own ? "another type"
                                            : "no layout will do");
+    offers->add(offers, &verdict, NULL, 0);
 }
 
-static bp_status twin_plan(void *made, const bp_problem *problem, const bp_verdict *verdict, bp_prepared **prepared) {
-    (void)problem, (void)verdict, (void)prepared;
+static bp_status twin_plan(void *made, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                           bp_prepared **prepared) {
+    (void)problem, (void)verdict, (void)found, (void)prepared;
     return ((instance *)made)->host->fail(BP_E_UNSUPPORTED, "everything was refused");
 }
 

@@ -85,7 +85,7 @@ static void test_faults(void **state) {
     test_make(&o, &t);
     r.library.faulty = BP_CHECK_BIT(BP_CHECK_R2C, BP_C128);
     r.library.faults = "fft r2c c128: wrong results in probe: fftw";
-    assert_int_equal(test_judge(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
     r.library.faulty |= BP_CHECK_BIT(BP_CHECK_C2C, BP_C128);
     r.library.faults = "fft c2c c128: not tested: fftw did not end\nfft r2c c128: wrong results in probe: fftw";
     refused(r.instance, &o.problem, BP_REASON_BROKEN, "not tested: fftw did not end");

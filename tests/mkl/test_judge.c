@@ -57,7 +57,7 @@ static void test_faults(void **state) {
     (void)state;
     bp_problem problem = plain();
     void *instance = test_open_faulty_dfti(BP_CHECK_BIT(BP_CHECK_C2C, BP_C64), "fft c2c c64: wrong results");
-    assert_int_equal(test_judge(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+    assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem.dtype = BP_C64;
     refused(instance, &problem, BP_REASON_BROKEN, "wrong results");
     bp_provider_mkl.close(instance);

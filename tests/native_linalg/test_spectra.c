@@ -138,7 +138,7 @@ static bp_status run_without_tries(operands *o) {
     assert_int_equal(bp__small_prepare(test_host(), &o->problem, set, 2, &prepared), BP_OK);
     ((bp__small_plan *)prepared)->tries = 0;
     last = (told){0};
-    const bp_status status = prepared->execute(prepared, (void *const *)o->first);
+    const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
 }
