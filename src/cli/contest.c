@@ -1,4 +1,4 @@
-/* contest.c - one product on every library that can run it, and on each provider that drives it, timed in turn and
+/* contest.c - one product on every library that can run it, by each provider and each algorithm, timed in turn and
  * checked. For the verb compare. */
 #include "contest.h"
 
@@ -70,7 +70,7 @@ static int add_contender(contest *c, const bp_candidate_info *info) {
         set_why(one, cli_format("refused: %s", info->text));
         return CLI_OK;
     }
-    char *name = cli_format("%s:%s", one->library, one->provider), text[32];
+    char *name = cli_format("%s:%s:%s", one->library, one->provider, one->algorithm), text[32];
     char *quoted = cli_quote(name), *wanted = cli_format("blas.preferred=%s, dispatch.fallback=strict", quoted);
     bp_status status = bp_options_new(&one->options, wanted);
     free(wanted);

@@ -382,11 +382,11 @@ static int refuser(const bp__choice *choice, int wanted) {
 
 /* Providers that drive the same library, or libraries of one family, as many as are meant by the name equally well. */
 static int shared_by(const bp__choice *choice, const char *name, int wanted) {
-    int quality = bp__name_matches(name, choice->offers[wanted].candidate, NULL), count = 0;
+    int quality = bp__name_matches(name, choice->offers[wanted].candidate, ""), count = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__candidate *candidate = choice->offers[i].candidate;
         bool again = i > 0 && choice->offers[i - 1].candidate == candidate;
-        count += !again && bp__name_matches(name, candidate, NULL) == quality;
+        count += !again && quality > 0 && bp__name_matches(name, candidate, "") == quality;
     }
     return count;
 }

@@ -131,9 +131,9 @@ typedef struct bp__choice {
 
 /* ---- Names of libraries in settings (names.c) ---- */
 /* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. A
- * name may end with ":" and a provider, of those that drive a library ("openblas:lapack"), or with an algorithm, by its
- * whole text or its first word ("native:packed"); one that begins with ":" means those of any library. `algorithm`
- * NULL: whichever. */
+ * name may end with ":" and one of the providers that drive the library ("openblas:lapack"), with ":" and an algorithm,
+ * by its whole text or its first word ("native:packed"), or with both; one that begins with ":" means those of any
+ * library. `algorithm` NULL: whichever; "": names without one. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm);
 bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm);
 /* Adds to the warning what dispatch.exclude names and nobody answers to: a constraint must not fail in silence. */

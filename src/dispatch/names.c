@@ -44,18 +44,24 @@ static bool algorithm_matches(const char *name, const char *algorithm) {
                           (algorithm[length] == '\0' || algorithm[length] == ' '));
 }
 
+/* LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM, read from the end. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
-    char library[PATH_MAX];
+    char rest[PATH_MAX];
     const char *colon = strrchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : 0;
     int whole = library_matches(name, candidate); /* a file's path may have a colon */
-    if (whole > 0 || !colon || length >= sizeof library ||
-        !(bp__text_equal(candidate->provider->name, colon + 1) || algorithm_matches(colon + 1, algorithm))) {
+    if (whole > 0 || !colon || length >= sizeof rest) {
         return whole;
     }
-    memcpy(library, name, length);
-    library[length] = '\0';
-    return length > 0 ? library_matches(library, candidate) : 1;
+    memcpy(rest, name, length);
+    rest[length] = '\0';
+    if (bp__text_equal(candidate->provider->name, colon + 1)) {
+        return length > 0 ? library_matches(rest, candidate) : 1;
+    }
+    if (!algorithm_matches(colon + 1, algorithm)) {
+        return 0;
+    }
+    return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }
 
 /* The next name of a list without the blanks around it; names that do not fit are cut, and then mean nothing. Returns

@@ -61,6 +61,7 @@ static void settings_name_algorithms(void **state) {
         {"blas.preferred=several:working", 101},
         {"blas.preferred=\"several:working second\"", 101},
         {"blas.preferred=:slow", 102},
+        {"blas.preferred=several:several:slow", 102},
         {"blas.preferred=several, dispatch.exclude=several:starving", 101},
         {"blas.preferred=several, dispatch.exclude=\"several:starving, several:working\"", 102},
         {"blas.preferred=several, dispatch.exclude=\":starving, :working second\"", 102},

@@ -174,7 +174,7 @@ static void failure_when_planned(void **state) {
 static void the_sentence_of_who_failed(void **state) {
     (void)state;
     static const char *const words[] = {"warn", "allow"};
-    static const char alone[] = "dispatch.exclude=\"cheap, dear, refusing, scaling, failing, native, starving\"";
+    static const char alone[] = "dispatch.exclude=\"cheap, dear, refusing, scaling, failing, gated, native, starving\"";
     bp_plan_info info;
     for (int i = 0; i < 4; i++) {
         char settings[256];

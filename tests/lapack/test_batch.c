@@ -223,48 +223,6 @@ static void test_failures(void **state) {
     test_each_library(check_failures);
 }
 
-/* ---- No memory ---- */
-
-static atomic_int refusals; /* how many requests for scratch memory are refused before one is granted */
-
-static void *scarce_scratch(size_t size) {
-    return atomic_fetch_sub(&refusals, 1) > 0 ? NULL : bp__host()->scratch(size);
-}
-
-/* Whoever has memory computes the items of those who have none; where nobody has, the call says so. */
-static void check_memory(void *instance, const bp_library_info *row) {
-    bp_host host = *bp__host();
-    host.scratch = scarce_scratch;
-    void *scarce = NULL;
-    assert_int_equal(bp_provider_lapack.open(&host, row, &scarce), BP_OK);
-    family f = make_family(BP_F64);
-    test_call call = {.op = BP_OP_SVD,
-                      .fields.mode = BP_SVD_REDUCED,
-                      .operand = {&f.a, &f.x, &f.values, &f.second},
-                      .threads = THREADS};
-    bp_verdict verdict;
-    atomic_store(&refusals, 0);
-    if (test_run(instance, &call, &verdict) == BP_OK && verdict.threads == THREADS) {
-        char *expected = malloc(f.x.bytes);
-        memcpy(expected, f.x.block, f.x.bytes);
-        for (int refused = 1; refused <= THREADS; refused++) {
-            atomic_store(&refusals, refused);
-            assert_int_equal(test_run(scarce, &call, NULL), BP_OK);
-            assert_memory_equal(expected, f.x.block, f.x.bytes);
-        }
-        atomic_store(&refusals, 1000);
-        assert_int_equal(test_run(scarce, &call, NULL), BP_E_NO_MEMORY);
-        free(expected);
-    }
-    drop_family(&f);
-    bp_provider_lapack.close(scarce);
-}
-
-static void test_memory(void **state) {
-    (void)state;
-    test_each_library(check_memory);
-}
-
 /* ---- fork ---- */
 
 /* The child has none of the threads that shared the items, and starts others. */
@@ -310,7 +268,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, stop_pool);

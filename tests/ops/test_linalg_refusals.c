@@ -22,7 +22,7 @@ static void parameters_are_checked(void **unused) {
     for (int warm = 0; warm < 2; warm++) {
         test_refused(bp_linalg(NULL, NULL), BP_E_ARGUMENT, "call must not be NULL");
         c.call.struct_size--;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "struct_size must be");
+        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "struct_size is");
         c.call = good;
         c.call.op = BP_OP_GEMM;
         test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "operation 1 ('gemm') is none of linear algebra");
