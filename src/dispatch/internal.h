@@ -31,6 +31,7 @@ const char *bp__candidate_version(const bp__candidate *candidate);
 
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
+bool bp__provider_exists(const char *name);
 void bp__candidates_reset(void);
 const bp_host *bp__host(void);                                                     /* host.c */
 bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* numeric.c: see bp_host */

@@ -58,8 +58,8 @@ int bp__name_matches(const char *name, const bp__candidate *candidate, const cha
     if (bp__text_equal(candidate->provider->name, colon + 1)) {
         return length > 0 ? library_matches(rest, candidate) : 1;
     }
-    if (!algorithm_matches(colon + 1, algorithm)) {
-        return 0;
+    if (!algorithm_matches(colon + 1, algorithm) || bp__provider_exists(colon + 1)) {
+        return 0; /* a name that is a provider's is no algorithm's */
     }
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }

@@ -35,6 +35,15 @@ bool bp__provider_is_builtin(const char *name) {
     return false;
 }
 
+bool bp__provider_exists(const char *name) {
+    bp_provider_info info = {.struct_size = sizeof info};
+    bool found = false;
+    for (int i = 0; !found && bp_provider_at(i, &info); i++) {
+        found = bp__text_equal(info.name, name);
+    }
+    return found;
+}
+
 static void describe_builtin(const bp_provider *provider, bp_provider_info *info) {
     info->name = provider->name;
     info->version = provider->version;

@@ -99,7 +99,7 @@ static void a_provider_of_a_library(void **state) {
                             ran, sizeof ran),
                    "named by dispatch.exclude");
     assert_int_equal(multiply("blas.preferred=\"blis:lapack\", dispatch.fallback=strict", ran, sizeof ran),
-                     BP_E_FALLBACK);
+                     BP_E_NOT_FOUND);
     assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.exclude=\"blis-serial:blas\"", ran, sizeof ran),
                      BP_OK);
     assert_string_equal(ran, "blis:blas");

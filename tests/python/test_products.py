@@ -58,7 +58,7 @@ def test_no_plan_after_a_result_without_elements():
 
 
 def test_gemm_in_place_of_gemv():
-    """The setting takes part in choosing: each value has its own plan, found again under the other's scope."""
+    """A preference may name the algorithm: each one has its own plan, found again under the other's scope."""
     names = [row.id for row in bp.libraries() if "blas" in row.offers and row.state == "ok"]
     if not names:
         pytest.skip("no library offers the BLAS")
@@ -67,8 +67,8 @@ def test_gemm_in_place_of_gemv():
     for name in names:
         for left, right in ((row, matrix), (matrix.T, row.T), (row, row.T)):
             for _ in range(2):
-                for word, algorithm in (("auto", "gemv"), ("never", "gemm")):
-                    settings = {"blas.preferred": name, "blas.gemv": word, "dispatch.fallback": "strict"}
+                for named, algorithm in ((name, "gemv"), (f"{name}:gemm", "gemm")):
+                    settings = {"blas.preferred": named, "dispatch.fallback": "strict"}
                     assert np.allclose(bp.matmul(left, right, settings=settings), left @ right)
                     assert bp.last_plan().library == name and bp.last_plan().algorithm == algorithm
                     assert bp.explain(bp.matmul, left, right, settings=settings).chosen.algorithm == algorithm
