@@ -100,7 +100,8 @@ static void add_choices(bp__text *text, const found *f, const bp_problem *sample
     for (int i = 0; i < f->count; i++) {
         bool again = false;
         for (int j = 0; j < i; j++) {
-            again |= f->list[j]->library && f->list[j]->library == f->list[i]->library && bp__candidate_offers(f->list[j], sample);
+            again |= f->list[j]->library && f->list[j]->library == f->list[i]->library &&
+                     bp__candidate_offers(f->list[j], sample);
         }
         if (!again && bp__candidate_offers(f->list[i], sample)) {
             bp__text_addf(text, "%s%s", said++ ? ", " : "", bp__candidate_id(f->list[i]));

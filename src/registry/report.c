@@ -120,7 +120,8 @@ static bool take_lines(bp__facts *facts, summary *all, char *report) {
 
 bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
     summary all = {.step = "before it was loaded"};
-    bool enough = take_lines(facts, &all, report) && conclude(facts, &all, otherwise) && conclude_checks(facts, &all, otherwise);
+    bool enough =
+        take_lines(facts, &all, report) && conclude(facts, &all, otherwise) && conclude_checks(facts, &all, otherwise);
     bp__text_free(&all.faults);
     return enough;
 }

@@ -60,7 +60,7 @@ typedef struct test_product {
     bool broadcast_a, broadcast_b; /* over the last batch dimension */
     int threads;
     int deterministic;
-    size_t shift;    /* bytes that every operand's address is off 64; a multiple of the element's real part */
+    size_t shift; /* bytes that every operand's address is off 64; a multiple of the element's real part */
 } test_product;
 
 /* Plans every accepted offer, runs it on random data, checks every element within its error bound and that nothing else
