@@ -3,9 +3,9 @@
  * stored unchecked, because files and variables may be shared by machines with different libraries. */
 #include "backplane/backends.h"
 
-#include "ops/fft.h"
-#include "ops/gemm.h"
-#include "ops/linalg.h"
+#include "ops/fft/fft.h"
+#include "ops/gemm/gemm.h"
+#include "ops/linalg/linalg.h"
 #include "registry/internal.h"
 
 #include <string.h>

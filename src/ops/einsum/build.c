@@ -1,0 +1,180 @@
+/* build.c - from a path and the layouts of the operands to a program: follows the steps of the path, with what
+ * is left of the operands as terms. */
+#include "ops/einsum/einsum.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+bp_status bp__term_room(bp__term *term, int count) {
+    size_t size = ((size_t)count + 1) * (sizeof *term->stride + sizeof *term->label);
+    term->stride = bp__alloc(size);
+    term->label = (int32_t *)(term->stride + count + 1);
+    return term->stride ? BP_OK : bp__fail_memory(size, "a contraction");
+}
+
+/* Adds a dimension; a label that is there already is a diagonal, and its strides add up. */
+static void add_label(bp__term *term, int32_t label, int64_t stride) {
+    for (int i = 0; i < term->count; i++) {
+        if (term->label[i] == label) {
+            term->stride[i] += stride;
+            return;
+        }
+    }
+    term->label[term->count] = label;
+    term->stride[term->count++] = stride;
+}
+
+/* Dimensions of size 1 have one index, whether they broadcast or not. */
+static bp_status operand_term(bp__term *term, const bp__einsum *e, int operand, const DLTensor *tensor) {
+    int64_t strides[BP_MAX_NDIM];
+    int first = e->start[operand], ndim = e->start[operand + 1] - first;
+    BP__TRY(bp__term_room(term, ndim));
+    bp__tensor_strides(tensor, strides);
+    for (int i = 0; i < ndim; i++) {
+        if (e->dim[first + i] != 1) {
+            add_label(term, e->label[first + i], strides[i]);
+        }
+    }
+    term->place = (bp__place){.home = BP__AT_OPERAND, .operand = operand};
+    return BP_OK;
+}
+
+/* Compact where no layout is given, which counts only if there is nothing to compute. */
+static void output_strides(const bp__einsum *e, const DLTensor *out, int64_t strides[BP_MAX_NDIM]) {
+    if (out) {
+        bp__tensor_strides(out, strides);
+        return;
+    }
+    int64_t step = 1;
+    for (int i = e->output_ndim - 1; i >= 0; i--) {
+        int64_t size = e->size[e->output[i]];
+        strides[i] = step;
+        step = (int64_t)((uint64_t)step * (uint64_t)(size > 0 ? size : 1));
+    }
+}
+
+static bp_status output_term(bp__term *term, const bp__einsum *e, const DLTensor *out) {
+    int64_t strides[BP_MAX_NDIM] = {0};
+    BP__TRY(bp__term_room(term, e->output_ndim));
+    output_strides(e, out, strides);
+    for (int i = 0; i < e->output_ndim; i++) {
+        if (e->size[e->output[i]] != 1) {
+            add_label(term, e->output[i], strides[i]);
+        }
+    }
+    term->place = (bp__place){.home = BP__AT_OUT};
+    return BP_OK;
+}
+
+static void count_uses(bp__builder *b, const bp__term *term) {
+    for (int i = 0; i < term->count; i++) {
+        b->uses[term->label[i]]++;
+    }
+}
+
+static bp_status begin(bp__builder *b, const bp__einsum *e, int steps, const DLTensor *const *operands,
+                       const DLTensor *out) {
+    b->terms = bp__alloc_zero((size_t)e->count + (size_t)steps, sizeof *b->terms);
+    b->uses = bp__alloc_zero((size_t)e->labels + 1, sizeof *b->uses);
+    if (!b->terms || !b->uses) {
+        return bp__fail_memory((size_t)e->count * sizeof *b->terms, "a contraction");
+    }
+    for (int i = 0; i < e->count; i++) {
+        BP__TRY(operand_term(&b->terms[i], e, i, operands[i]));
+        count_uses(b, &b->terms[i]);
+    }
+    BP__TRY(output_term(&b->out, e, out));
+    count_uses(b, &b->out);
+    b->free = !out;
+    b->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
+    b->element = bp_dtype_size(b->dtype);
+    bp__policy_resolve(&b->products, &bp__family_gemm);
+    bp__policy_resolve(&b->contractions, &bp__family_contract);
+    return BP_OK;
+}
+
+static void end(bp__builder *b, int terms) {
+    for (int i = 0; b->terms && i < terms; i++) {
+        bp__free(b->terms[i].stride);
+    }
+    bp__free(b->terms);
+    bp__free(b->uses);
+    bp__free(b->out.stride);
+    bp__free(b->parts);
+    bp__room_free(&b->room);
+}
+
+/* Where some size is 0: the output is empty, or all zero. */
+static bp_status build_zeros(bp__builder *b) {
+    const bp__term *out = &b->out;
+    bp__axis *axes = bp__alloc_zero((size_t)out->count + 1, sizeof *axes);
+    if (!axes) {
+        return bp__fail_memory(sizeof *axes, "a contraction");
+    }
+    for (int i = 0; i < out->count; i++) {
+        axes[i].size = b->einsum->size[out->label[i]];
+        axes[i].kept = true;
+        axes[i].stride[BP__C] = out->stride[i];
+    }
+    bp_plan *plan;
+    bp_status status = bp__contraction_plan(&plan, b, axes, out->count + 1, false, false);
+    bp__place none = {.home = BP__NOWHERE};
+    bp__free(axes);
+    return status == BP_OK ? bp__part_add(b, plan, "zeros", b->terms[0].place, none, out->place) : status;
+}
+
+static bool is_empty(const bp__einsum *e) {
+    bool empty = false;
+    for (int i = 0; i < e->labels; i++) {
+        empty |= e->size[i] == 0;
+    }
+    return empty;
+}
+
+static bp_status build_steps(bp__builder *b, const bp__steps *steps) {
+    int operands = b->einsum->count;
+    for (int i = 0; i < steps->count; i++) {
+        const bp__step *s = &steps->step[i];
+        b->step = i;
+        BP__TRY(bp__step_build(b, &b->terms[s->id.a], s->id.b < 0 ? NULL : &b->terms[s->id.b], &b->terms[operands + i],
+                               i == steps->count - 1));
+    }
+    return BP_OK;
+}
+
+/* As they were given, or as the last step has laid the output out; 1 where there is one index at most. */
+static void tell_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
+    const bp__einsum *e = b->einsum;
+    output_strides(e, out, program->strides);
+    for (int i = 0; i < e->output_ndim && !out; i++) {
+        bool walks = e->size[e->output[i]] > 1;
+        program->strides[i] = walks || is_empty(e) ? program->strides[i] : 1;
+        for (int k = 0; k < result->count; k++) {
+            program->strides[i] = result->label[k] == e->output[i] ? result->stride[k] : program->strides[i];
+        }
+    }
+}
+
+bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
+                            const DLTensor *out, bp_problem *refused) {
+    bp__builder b = {.einsum = &path->einsum, .refused = refused};
+    int terms = path->einsum.count + path->steps.count;
+    bp_status status = begin(&b, &path->einsum, path->steps.count, operands, out);
+    if (status == BP_OK) {
+        status = is_empty(&path->einsum) ? build_zeros(&b) : build_steps(&b, &path->steps);
+    }
+    if (status == BP_OK) {
+        status = bp__program_make(program, path, b.parts, b.part_count, b.room.peak);
+        if (status == BP_OK) {
+            tell_strides(*program, &b, &b.terms[terms - 1], out);
+        }
+    } else {
+        for (int i = 0; i < b.part_count; i++) {
+            bp__plan_release(b.parts[i].plan);
+        }
+        bp__path_drop(path);
+    }
+    end(&b, terms);
+    return status;
+}

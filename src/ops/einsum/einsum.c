@@ -1,0 +1,481 @@
+/* einsum.c - the calls of einsum.h that compute: checked, given a path and a plan, run or explained. */
+#include "ops/einsum/einsum.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NEAR_OPERANDS 32        /* lists on the stack */
+#define MOST_KEPT_OPERANDS 1000 /* plans of larger expressions are not kept */
+
+/* A call on its way. */
+typedef struct request {
+    const bp_einsum_call *call;
+    const DLTensor *out;
+    bool data_optional;
+    bool free;                 /* `out` may be NULL */
+    bp_problem *refused;       /* of a part that no candidate takes, for explain; may be NULL */
+    bp_contraction_path *path; /* one of the path room's references */
+} request;
+
+/* ---- Checks ---- */
+
+/* The call as this version knows it; NULL with a failure. */
+static const bp_einsum_call *whole(bp_einsum_call *own, const bp_einsum_call *call) {
+    return bp__struct_read(own, sizeof *own, call, "einsum: call");
+}
+
+static bp_status check_call(const bp_einsum_call *call) {
+    if (!call) {
+        return BP_E_ARGUMENT; /* whole() has said why */
+    }
+    if (call->count < 1 || !call->operands) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: there must be an operand, and the list of them must not be NULL");
+    }
+    if (!call->expression && (!call->labels || !call->label_counts)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: there is neither an expression nor lists of labels");
+    }
+    return BP_OK;
+}
+
+static bp_status check_operand(const bp_einsum_call *call, int i, bool data_optional) {
+    char name[32];
+    snprintf(name, sizeof name, "operand %d", i);
+    BP__TRY(bp__tensor_check(call->operands[i], name, data_optional));
+    bp_dtype dtype = bp_dtype_from_dlpack(call->operands[i]->dtype);
+    bp_dtype first = bp_dtype_from_dlpack(call->operands[0]->dtype);
+    if (dtype < BP_F16 || dtype > BP_C128) {
+        return bp__fail(BP_E_DTYPE, "%s is %s; einsum takes f16, bf16, f32, f64, c64 and c128", name,
+                        bp_dtype_name(dtype));
+    }
+    if (dtype != first) {
+        return bp__fail(BP_E_DTYPE, "operand 0 is %s and %s is %s; they must have the same type", bp_dtype_name(first),
+                        name, bp_dtype_name(dtype));
+    }
+    return BP_OK;
+}
+
+static bp_status check_output(const request *r) {
+    const DLTensor *out = r->out;
+    const bp_contraction_path_info *info = &r->path->info;
+    if (info->output_ndim > BP_MAX_NDIM) {
+        return bp__fail(BP_E_SHAPE, "einsum: the output has %d dimensions; tensors have at most %d", info->output_ndim,
+                        BP_MAX_NDIM);
+    }
+    if (r->free && !out) {
+        return BP_OK;
+    }
+    BP__TRY(bp__tensor_check(out, "out", r->data_optional));
+    bp_dtype dtype = bp_dtype_from_dlpack(r->call->operands[0]->dtype), given = bp_dtype_from_dlpack(out->dtype);
+    if (given != dtype) {
+        return bp__fail(BP_E_DTYPE, "out is %s; einsum of %s gives %s", bp_dtype_name(given), bp_dtype_name(dtype),
+                        bp_dtype_name(dtype));
+    }
+    size_t size = (size_t)info->output_ndim * sizeof(int64_t);
+    if (out->ndim != info->output_ndim || (size > 0 && memcmp(out->shape, info->output_shape, size) != 0)) {
+        char want[256], got[256];
+        return bp__fail(BP_E_SHAPE, "out has shape %s; the expression gives %s here",
+                        bp__shape_text(out->ndim, out->shape, got, sizeof got),
+                        bp__shape_text(info->output_ndim, info->output_shape, want, sizeof want));
+    }
+    return BP_OK;
+}
+
+static bp_status check_memory(const request *r) {
+    if (!r->out) {
+        return BP_OK;
+    }
+    if (bp__tensor_self_overlaps(r->out)) {
+        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+    }
+    for (int i = 0; r->out->data && bp__tensor_elements(r->out) > 0 && i < r->call->count; i++) {
+        if (r->call->operands[i]->data && bp__tensor_overlap(r->out, r->call->operands[i])) {
+            return bp__fail(BP_E_OVERLAP, "out shares memory with operand %d; give it memory of its own", i);
+        }
+    }
+    return BP_OK;
+}
+
+/* ---- Paths ---- */
+
+static bp_status search_path(request *r, const bp_einsum_search *search, bp_einsum_operand *operands) {
+    const bp_einsum_call *call = r->call;
+    for (int i = 0; i < call->count; i++) {
+        BP__TRY(check_operand(call, i, r->data_optional));
+        const DLTensor *t = call->operands[i];
+        operands[i] = (bp_einsum_operand){.ndim = t->ndim, .shape = t->shape};
+        if (!call->expression) {
+            operands[i].labels = call->labels[i];
+            operands[i].label_count = call->label_counts[i];
+        }
+    }
+    return call->expression
+               ? bp_einsum_path(&r->path, search, call->expression, call->count, operands)
+               : bp_einsum_path_sublists(&r->path, search, call->count, operands, call->output_count, call->output);
+}
+
+/* The path for the call's operands, which are checked on the way. */
+static bp_status find_path(request *r) {
+    bp_einsum_operand near[NEAR_OPERANDS];
+    BP__TRY(check_call(r->call));
+    size_t size = (size_t)r->call->count * sizeof *near;
+    bp_einsum_operand *operands = r->call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
+    if (!operands) {
+        return bp__fail_memory(size, "einsum's operands");
+    }
+    bp_einsum_search search = {.struct_size = sizeof search};
+    if (r->call->search) {
+        search = *r->call->search;
+    }
+    bool known = r->call->operands[0] != NULL; /* else check_operand() will say so */
+    search.dtype = known ? bp_dtype_from_dlpack(r->call->operands[0]->dtype) : BP_DTYPE_NONE;
+    bp_status status = search_path(r, &search, operands);
+    if (operands != near) {
+        bp__free(operands);
+    }
+    return status;
+}
+
+/* ---- Plans ---- */
+
+/* The bytes that a plan is found by: all that it depends on, and what its words name. Counted when bytes is NULL. */
+typedef struct key_writer {
+    unsigned char *bytes;
+    size_t size;
+} key_writer;
+
+static void put(key_writer *k, const void *bytes, size_t size) {
+    if (k->bytes && size > 0) {
+        memcpy(k->bytes + k->size, bytes, size);
+    }
+    k->size += size;
+}
+
+static void put_tensor(key_writer *k, const DLTensor *t) {
+    int64_t strides[BP_MAX_NDIM];
+    bp__tensor_strides(t, strides);
+    put(k, strides, (size_t)t->ndim * sizeof *strides);
+}
+
+static bp_dtype type_of(const request *r) {
+    return bp_dtype_from_dlpack(r->call->operands[0]->dtype);
+}
+
+static void put_request(key_writer *k, const request *r, const bp_policy *policy) {
+    const bp__einsum *e = &r->path->einsum;
+    const bp__steps *steps = &r->path->steps;
+    size_t dims = (size_t)e->start[e->count];
+    int32_t head[] = {0,
+                      (int32_t)r->path->search.strategy,
+                      (int32_t)r->path->search.objective,
+                      e->count,
+                      e->labels,
+                      e->output_ndim,
+                      (int32_t)type_of(r),
+                      steps->count};
+    put(k, head, sizeof head);
+    put(k, policy, sizeof *policy);
+    put(k, e->start, ((size_t)e->count + 1) * sizeof *e->start);
+    put(k, e->label, dims * sizeof *e->label);
+    put(k, e->dim, dims * sizeof *e->dim);
+    put(k, e->size, (size_t)e->labels * sizeof *e->size);
+    put(k, e->name, (size_t)e->labels * sizeof *e->name);
+    put(k, e->output, (size_t)e->output_ndim * sizeof *e->output);
+    for (int i = 0; i < steps->count; i++) {
+        put(k, &steps->step[i].id, sizeof steps->step[i].id);
+    }
+    for (int i = 0; i < e->count; i++) {
+        put_tensor(k, r->call->operands[i]);
+    }
+    if (r->out) {
+        put_tensor(k, r->out);
+    }
+}
+
+static void add_words(bp__text *text, const request *r) {
+    bp__text_addf(text, "%s %s", bp_dtype_name(type_of(r)), bp_contraction_path_expression(r->path));
+    for (int i = 0; i < r->call->count && text->length < 240; i++) {
+        char shape[256];
+        const DLTensor *t = r->call->operands[i];
+        bp__text_addf(text, "%s%s", i ? ", " : " of ", bp__shape_text(t->ndim, t->shape, shape, sizeof shape));
+    }
+}
+
+/* What is said of the whole: the longest part, and the promises that all parts make. */
+static void sum_up(bp__composition *c, const bp__program *program) {
+    const uint32_t packs = BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C;
+    double longest = -1;
+    c->notes = ~packs;
+    for (int i = 0; i < program->count; i++) {
+        const bp__part *part = &program->parts[i];
+        const bp_verdict *v = &part->plan->verdict;
+        double cost = part->plan->order_ns * (double)part->runs;
+        c->cost_ns += v->cost_ns * (double)part->runs;
+        c->notes &= v->notes | (BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32);
+        c->threads = v->threads > c->threads ? v->threads : c->threads;
+        if (cost > longest) {
+            longest = cost;
+            c->longest = part->plan;
+        }
+    }
+    uint32_t lossy = 0; /* what one part does to its inputs, the whole does */
+    for (int i = 0; i < program->count; i++) {
+        lossy |= program->parts[i].plan->verdict.notes & (BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32);
+    }
+    c->notes = (c->notes & ~(BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32)) | lossy;
+}
+
+static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,
+                         bp__program *program) {
+    bp__composition c = {.op = BP_OP_EINSUM,
+                         .dtype = type_of(r),
+                         .policy = policy,
+                         .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
+                         .key = *key};
+    bp__text words = {0}, reason = {0};
+    sum_up(&c, program);
+    add_words(&words, r);
+    bp__text_addf(&reason, "path found by %s, in %d part%s, of which this one takes longest: %s",
+                  r->path->info.strategy, program->count, program->count == 1 ? "" : "s", c.longest->reason);
+    c.text = bp__text_get(&words);
+    c.reason = bp__text_get(&reason);
+    bp_status status = bp__plan_compose(plan, &program->base, &c);
+    bp__text_free(&words);
+    bp__text_free(&reason);
+    return status;
+}
+
+typedef struct making {
+    const request *r;
+    const bp_policy *policy;
+} making;
+
+static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *context) {
+    const making *m = context;
+    bp__program *program;
+    atomic_fetch_add_explicit(&m->r->path->references, 1, memory_order_relaxed);
+    BP__TRY(bp__program_build(&program, m->r->path, m->r->call->operands, m->r->out, m->r->refused));
+    bp_status status = compose(plan, key, m->r, m->policy, program);
+    if (status != BP_OK) {
+        program->base.destroy(&program->base);
+    }
+    return status;
+}
+
+static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
+    unsigned char near[1024];
+    bp_policy policy;
+    bp__policy_resolve(&policy, &bp__family_gemm);
+    making m = {r, &policy};
+    key_writer k = {NULL, 0};
+    if (r->call->count > MOST_KEPT_OPERANDS) {
+        bp__plan_key none = {near, 0};
+        *fresh = true;
+        return make_plan(plan, &none, &m);
+    }
+    put_request(&k, r, &policy);
+    size_t size = k.size;
+    k = (key_writer){size <= sizeof near ? near : bp__alloc(size), 0};
+    if (!k.bytes) {
+        return bp__fail_memory(size, "a contraction");
+    }
+    put_request(&k, r, &policy);
+    bp_status status = bp__cache_get_composed(plan, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
+    if (k.bytes != near) {
+        bp__free(k.bytes);
+    }
+    return status;
+}
+
+/* Everything from the checks to the plan. */
+static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
+    *plan = NULL;
+    BP__TRY(find_path(r));
+    bp_status status = check_output(r);
+    status = status == BP_OK ? check_memory(r) : status;
+    status = status == BP_OK ? find_plan(plan, r, fresh) : status;
+    bp_contraction_path_release(r->path);
+    r->path = NULL;
+    return status;
+}
+
+/* ---- Calls ---- */
+
+/* Whether the thread's short list can know the call; fills what it looks for. The expression is part of that. */
+static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTensor *out) {
+    const size_t most = sizeof o->parameters;
+    if (!call->expression || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands) {
+        return false;
+    }
+    size_t length = strnlen(call->expression, most);
+    if (length == most) {
+        return false;
+    }
+    memset(o->parameters, 0, most);
+    memcpy(o->parameters, call->expression, length);
+    o->tag = bp__tag(BP_OP_EINSUM, (uint64_t)call->count);
+    o->parameter_count = (int)(length / sizeof o->parameters[0]) + 1;
+    o->count = call->count + 1;
+    o->inputs = call->count;
+    o->in_place = false;
+    for (int i = 0; i < call->count; i++) {
+        if (!call->operands[i]) {
+            return false;
+        }
+        o->tensors[i] = call->operands[i];
+    }
+    o->tensors[call->count] = out;
+    return true;
+}
+
+static bp_status run_prepared(bp__operation *o, bp_plan *plan, bool fresh, const bp_einsum_call *call, DLTensor *out) {
+    bp_operand near[NEAR_OPERANDS + 1];
+    size_t size = ((size_t)call->count + 1) * sizeof *near;
+    bp_operand *operands = call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
+    if (!operands) {
+        return bp__fail_memory(size, "einsum's operands");
+    }
+    for (int i = 0; i < call->count; i++) {
+        operands[i] = (bp_operand){call->operands[i]->data, call->operands[i]->byte_offset};
+    }
+    operands[call->count] = (bp_operand){out->data, out->byte_offset};
+    bp_status status = bp__composed_run(o, plan, fresh, operands);
+    if (operands != near) {
+        bp__free(operands);
+    }
+    return status;
+}
+
+__attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_einsum_call *call, DLTensor *out) {
+    request r = {.call = call, .out = out};
+    bp_plan *plan;
+    bool fresh;
+    BP__TRY(prepare(&plan, &r, &fresh));
+    bp_status status = run_prepared(o, plan, fresh, call, out);
+    bp__plan_release(plan);
+    return status;
+}
+
+static bp_status run(const bp_einsum_call *call, DLTensor *out) {
+    bp__operation operation;
+    if (!out || !describe(&operation, call, out)) {
+        return run_long(NULL, call, out);
+    }
+    const bp_plan *plan = bp__operation_find(&operation);
+    return BP__LIKELY(plan != NULL) ? bp__operation_run(&operation, plan) : run_long(&operation, call, out);
+}
+
+bp_status bp_einsum(const char *expression, int count, const DLTensor *const *operands, DLTensor *out) {
+    if (BP__UNLIKELY(!expression)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: expression is NULL; it must be text such as \"ij,jk->ik\"");
+    }
+    bp_einsum_call call = {.struct_size = sizeof call, .expression = expression, .count = count, .operands = operands};
+    return run(&call, out);
+}
+
+bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *out) {
+    bp_einsum_call own;
+    call = whole(&own, call);
+    BP__TRY(check_call(call));
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = run(call, out);
+    bp__call_leave(&scope);
+    return status;
+}
+
+/* Without an output callers ask before every computation, so that the short list knows these plans too. */
+static bp_status plan_without_output(bp_plan **plan, request *r) {
+    bp__operation operation;
+    bool fresh, listed = describe(&operation, r->call, NULL);
+    bp_plan *known = listed ? (bp_plan *)(uintptr_t)bp__operation_find(&operation) : NULL;
+    if (known) {
+        bp__plan_retain(known);
+        *plan = known;
+        return BP_OK;
+    }
+    BP__TRY(prepare(plan, r, &fresh));
+    if (listed) {
+        bp__operation_remember(&operation, *plan);
+    }
+    return BP_OK;
+}
+
+bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call, const DLTensor *out) {
+    if (!plan) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: plan must not be NULL");
+    }
+    *plan = NULL;
+    bp_einsum_call own;
+    call = whole(&own, call);
+    BP__TRY(check_call(call));
+    request r = {.call = call, .out = out, .data_optional = true, .free = true};
+    bp__call_scope scope;
+    bool fresh;
+    bp__call_enter(&scope, options);
+    bp_status status = out ? prepare(plan, &r, &fresh) : plan_without_output(plan, &r);
+    if (status == BP_OK) {
+        bp__plan_handed_out();
+    }
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *options, const bp_einsum_call *call,
+                            const DLTensor *out) {
+    if (!explanation) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: explanation must not be NULL");
+    }
+    *explanation = NULL;
+    bp_problem refused;
+    bp_einsum_call own;
+    request r = {.call = whole(&own, call), .out = out, .data_optional = true, .free = true, .refused = &refused};
+    bp__call_scope scope;
+    bp_plan *plan;
+    bool fresh;
+    bp__call_enter(&scope, options);
+    bp_status status = prepare(&plan, &r, &fresh);
+    if (status == BP_E_NO_CANDIDATE) {
+        status = bp__explain(explanation, &refused);
+    } else if (status == BP_OK) {
+        status = bp__program_explain(explanation, plan);
+        bp__plan_release(plan);
+    }
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    if (!dtype || !ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: dtype, ndim and shape must not be NULL");
+    }
+    bp_einsum_call own;
+    request r = {.call = whole(&own, call), .data_optional = true, .free = true};
+    BP__TRY(find_path(&r));
+    const bp_contraction_path_info *info = &r.path->info;
+    bp_status status = check_output(&r);
+    if (status == BP_OK) {
+        *dtype = type_of(&r);
+        *ndim = info->output_ndim;
+        memcpy(shape, info->output_shape, (size_t)*ndim * sizeof *shape);
+    }
+    bp_contraction_path_release(r.path);
+    return status;
+}
+
+bp_status bp_einsum_plan_output(const bp_plan *plan, bp_dtype *dtype, int *ndim, int64_t *shape, int64_t *strides) {
+    const bp__program *program = bp__program_of(plan);
+    if (!program || !dtype || !ndim || !shape || !strides) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: dtype, ndim, shape and strides must not be NULL, and the plan one of einsum");
+    }
+    size_t size = (size_t)program->path->info.output_ndim * sizeof *shape;
+    *dtype = (bp_dtype)plan->problem.dtype;
+    *ndim = program->path->info.output_ndim;
+    memcpy(shape, program->path->info.output_shape, size);
+    memcpy(strides, program->strides, size);
+    return BP_OK;
+}

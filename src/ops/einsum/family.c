@@ -1,0 +1,43 @@
+/* family.c - what dispatch must know of einsum, and of the contractions that it is made of beside products. */
+#include "ops/einsum/einsum.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Hashed and compared by its bytes. */
+_Static_assert(sizeof(bp_contract_problem) == (2 + 4 * BP_MAX_CONTRACT_NDIM) * 8, "bytes between the fields");
+
+/* "f32 64x32x16, two operands -> 64x16": the sizes of all dimensions, and of those that are left. */
+static void describe(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_contract_problem *c = &problem->of.contract;
+    char all[160] = "", kept[96] = "";
+    size_t used = 0, left = 0;
+    for (int i = 0; i < c->ndim; i++) {
+        const char *by = i ? "x" : "";
+        used +=
+            used < sizeof all - 24 ? (size_t)snprintf(all + used, sizeof all - used, "%s%" PRId64, by, c->size[i]) : 0;
+        if (i < c->kept && left < sizeof kept - 24) {
+            left += (size_t)snprintf(kept + left, sizeof kept - left, "%s%" PRId64, by, c->size[i]);
+        }
+    }
+    snprintf(buffer, size, "%s %s%s -> %s%s", bp_dtype_name((bp_dtype)problem->dtype), used ? all : "1",
+             c->second ? ", two operands" : "", left ? kept : "1", c->in_place ? ", in place" : "");
+}
+
+const bp__family bp__family_contract = {
+    .size = sizeof(bp_contract_problem),
+    .preference = BP__NO_SETTING,
+    .precision = BP__NO_SETTING,
+    .describe = describe,
+};
+
+static void describe_whole(const bp_problem *problem, char *buffer, size_t size) {
+    snprintf(buffer, size, "%s contraction", bp_dtype_name((bp_dtype)problem->dtype));
+}
+
+/* Its plans are composed: they have keys and words of their own. */
+const bp__family bp__family_einsum = {
+    .preference = BP_SET_blas_preferred,
+    .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .describe = describe_whole,
+};

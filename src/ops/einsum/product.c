@@ -1,0 +1,347 @@
+/* product.c - a step as a matrix product. Its rows, columns and inner dimension are groups of labels, and a
+ * group is one dimension where its labels follow each other evenly in memory. Where a layout does not allow that in any
+ * order, the operand is copied into an order that does, or the outermost labels become a batch: of each kind the
+ * recipe that moves the fewest bytes is tried. A large copy goes slice by slice, together with the product that it is
+ * for, so that slices are still in the cache when they are multiplied. */
+#include "ops/einsum/pair.h"
+
+#include <string.h>
+
+#define LEAST_ROWS 4     /* of a product whose outermost labels become a batch */
+#define SLICED_BYTES 5e5 /* copies from this size on are made slice by slice */
+#define LEAST_SLICE 2e5  /* bytes */
+#define LEAST_SLICE_ROWS 64
+
+/* One way to do the step. The groups are in the order that the product will have. */
+typedef struct recipe {
+    bp__product groups;
+    bool copied[BP__OPERANDS];
+    bool demotes; /* labels of rows or columns to the batch */
+    double bytes; /* moved */
+    int *memory;
+} recipe;
+
+enum { LEFT_AS_C = 1, RIGHT_AS_C = 2, SUMMED_AS_B = 4, ORDERS = 8 };
+
+static void copy_group(bp__group *to, const bp__group *from, int *at) {
+    *to = (bp__group){from->count, at};
+    memcpy(at, from->at, (size_t)from->count * sizeof *at);
+}
+
+/* Room for all axes in the batch, since others may join it. */
+static void begin_recipe(recipe *r, const bp__pairing *p) {
+    int *at = r->memory;
+    copy_group(&r->groups.batch, &p->batch, at);
+    copy_group(&r->groups.left, &p->left, at += p->count);
+    copy_group(&r->groups.right, &p->right, at += p->left.count);
+    copy_group(&r->groups.summed, &p->summed, at + p->right.count);
+    memset(r->copied, 0, sizeof r->copied);
+    r->demotes = false;
+    r->bytes = 0;
+}
+
+static double elements_of(const bp__pairing *p, int operand) {
+    const bp__group *groups[] = {&p->batch, operand == BP__B ? &p->right : &p->left,
+                                 operand == BP__C ? &p->right : &p->summed};
+    double elements = 1;
+    for (int i = 0; i < BP__COUNT(groups); i++) {
+        elements *= bp__group_size(p->axes, groups[i]);
+    }
+    return elements;
+}
+
+/* The part of a group that is one dimension in the operand and, if the result's layout is given, in C: how many of the
+ * outermost labels must be left out. */
+static int outer_of(const bp__pairing *p, const bp__group *group, int operand) {
+    for (int out = 0; out < group->count; out++) {
+        bp__group inner = {group->count - out, group->at + out};
+        int64_t unused;
+        bool merges = bp__group_merges(p->axes, &inner, operand, &unused);
+        if (merges && (!p->fixed || bp__group_merges(p->axes, &inner, BP__C, &unused))) {
+            return out;
+        }
+    }
+    return 0;
+}
+
+/* Makes a batch of the outermost labels of a side, if what remains is still worth a product. */
+static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand) {
+    int out = outer_of(p, side, operand);
+    bp__group inner = {side->count - out, side->at + out}, outer = {out, side->at};
+    if (out == 0 || bp__group_size(p->axes, &inner) < LEAST_ROWS) {
+        return;
+    }
+    double times = bp__group_size(p->axes, &outer), other = elements_of(p, operand == BP__A ? BP__B : BP__A);
+    for (int i = 0; i < out; i++) {
+        r->groups.batch.at[r->groups.batch.count++] = side->at[i];
+    }
+    *side = inner;
+    r->demotes = true;
+    r->bytes += 0.25 * times * other * (double)p->builder->element; /* read again for each, mostly from a cache */
+}
+
+/* Whether a library finds neighbours side by side in one of two directions. */
+static bool has_unit(const bp__pairing *p, const bp__group *rows, const bp__group *columns, int operand) {
+    int64_t row, column;
+    bool merge = bp__group_merges(p->axes, rows, operand, &row) && bp__group_merges(p->axes, columns, operand, &column);
+    bool vector = bp__group_size(p->axes, rows) == 1 || bp__group_size(p->axes, columns) == 1;
+    return merge && (vector || row == 1 || column == 1);
+}
+
+static bool too_deep(const bp__pairing *p, const bp__group *batch) {
+    int steps = 0;
+    for (int i = 0; i < batch->count; i++) {
+        bool even = i > 0;
+        for (int k = 0; even && k < BP__OPERANDS; k++) {
+            const bp__axis *x = &p->axes[batch->at[i]];
+            even = p->axes[batch->at[i - 1]].stride[k] == x->stride[k] * x->size && (k != BP__C || p->fixed);
+        }
+        steps += !even;
+    }
+    return steps > BP_MAX_BATCH_NDIM;
+}
+
+static void judge(recipe *r, const bp__pairing *p) {
+    const bp__product *g = &r->groups;
+    r->copied[BP__A] = !has_unit(p, &g->left, &g->summed, BP__A);
+    r->copied[BP__B] = !has_unit(p, &g->summed, &g->right, BP__B);
+    r->copied[BP__C] = p->fixed && !has_unit(p, &g->left, &g->right, BP__C);
+    if (too_deep(p, &g->batch)) {
+        r->copied[BP__A] = r->copied[BP__B] = true;
+        r->copied[BP__C] = p->fixed;
+    }
+    for (int k = 0; k < BP__OPERANDS; k++) {
+        r->bytes += r->copied[k] ? 2 * elements_of(p, k) * (double)p->builder->element : 0;
+    }
+}
+
+static void consider(recipe *r, const bp__pairing *p, int orders, bool demoting) {
+    begin_recipe(r, p);
+    bp__group_sort(p->axes, &r->groups.left, orders & LEFT_AS_C ? BP__C : BP__A);
+    bp__group_sort(p->axes, &r->groups.right, orders & RIGHT_AS_C ? BP__C : BP__B);
+    bp__group_sort(p->axes, &r->groups.summed, orders & SUMMED_AS_B ? BP__B : BP__A);
+    if (demoting) {
+        demote(r, p, &r->groups.left, BP__A);
+        demote(r, p, &r->groups.right, BP__B);
+    }
+    bp__group_sort(p->axes, &r->groups.batch, p->fixed ? BP__C : BP__A);
+    judge(r, p);
+}
+
+static bp_status recipe_begin(recipe *r, const bp__pairing *p) {
+    size_t size = 2 * (size_t)p->count * sizeof *r->memory + 1;
+    r->memory = bp__alloc(size);
+    return r->memory ? BP_OK : bp__fail_memory(size, "a contraction");
+}
+
+/* The way that moves least; the first of equal ones. */
+static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) {
+    recipe next;
+    BP__TRY(recipe_begin(best, p));
+    bp_status status = recipe_begin(&next, p);
+    if (status != BP_OK) {
+        bp__free(best->memory);
+        return status;
+    }
+    consider(best, p, 0, demoting);
+    for (int orders = 1; orders < ORDERS && best->bytes > 0; orders++) {
+        if (!p->fixed && (orders & (LEFT_AS_C | RIGHT_AS_C))) {
+            continue; /* there is no C yet */
+        }
+        consider(&next, p, orders, demoting);
+        if (next.bytes < best->bytes) {
+            recipe worse = *best;
+            *best = next;
+            next = worse;
+        }
+    }
+    bp__free(next.memory);
+    return BP_OK;
+}
+
+/* ---- From a recipe to parts ---- */
+
+/* What is being made: the axes as the product will see them, and where its operands lie. */
+typedef struct making {
+    bp__pairing *p;
+    recipe *r;
+    bp__axis *axes;
+    bp__axis *copied; /* room for those of one copy */
+    bp__place place[BP__OPERANDS];
+    int slice; /* the axis that a loop runs over, -1: none */
+} making;
+
+static bool has(const bp__axis *x, int operand) {
+    return operand == BP__C ? x->kept : x->in[operand];
+}
+
+static int64_t closest(const bp__axis *axes, const bp__group *group, int operand) {
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < group->count; i++) {
+        int64_t step = axes[group->at[i]].stride[operand];
+        step = step < 0 ? -step : step;
+        least = step < least ? step : least;
+    }
+    return least;
+}
+
+/* The strides of a copy: compact, and the group with the closest elements in the original stays innermost. */
+static double lay_out(making *m, int operand) {
+    const bp__product *g = &m->r->groups;
+    const bp__group *rows = operand == BP__B ? &g->summed : &g->left,
+                    *columns = operand == BP__A ? &g->summed : &g->right;
+    bool turned = closest(m->p->axes, rows, operand) < closest(m->p->axes, columns, operand);
+    const bp__group *groups[] = {&g->batch, turned ? columns : rows, turned ? rows : columns};
+    return bp__axes_lay_out(m->axes, operand, groups, BP__COUNT(groups));
+}
+
+static double bytes_of(const making *m, int operand) {
+    return m->r->copied[operand] ? elements_of(m->p, operand) * (double)m->p->builder->element : 0;
+}
+
+/* Whether a loop over the group's outermost axis leaves copies of a good size, of `bytes` in all. */
+static bool slices_well(const making *m, const bp__group *group, double bytes) {
+    double size = group->count > 0 ? (double)m->p->axes[group->at[0]].size : 1;
+    return size > 1 && bytes >= SLICED_BYTES && bytes / size >= LEAST_SLICE;
+}
+
+static void take_off_first(bp__group *group) {
+    group->at++;
+    group->count--;
+}
+
+/* Takes the axis to loop over out of its group. */
+static void choose_slice(making *m) {
+    bp__product *g = &m->r->groups;
+    bp__group *sides[] = {&g->left, &g->right};
+    m->slice = -1;
+    for (int k = 0; k < 2 && m->slice < 0; k++) {
+        bool rows = bp__group_size(m->p->axes, sides[k]) >=
+                    LEAST_SLICE_ROWS * (sides[k]->count > 0 ? (double)m->p->axes[sides[k]->at[0]].size : 1);
+        if (rows && slices_well(m, sides[k], bytes_of(m, k))) {
+            m->slice = sides[k]->at[0];
+            take_off_first(sides[k]);
+        }
+    }
+    if (m->slice < 0 && slices_well(m, &g->batch, bytes_of(m, BP__A) + bytes_of(m, BP__B) + bytes_of(m, BP__C))) {
+        m->slice = g->batch.at[0];
+        take_off_first(&g->batch);
+    }
+}
+
+/* From one run to the next, of a tensor that the loop walks through. */
+static int64_t advance_of(const making *m, const bp__axis *axes, int operand) {
+    bool walks = m->slice >= 0 && has(&axes[m->slice], operand);
+    return walks ? axes[m->slice].stride[operand] * (int64_t)m->p->builder->element : 0;
+}
+
+static bp_status place_result(making *m) {
+    bp__pairing *p = m->p;
+    const bp__product *g = &m->r->groups;
+    const bp__group *groups[] = {&g->batch, &g->left, &g->right};
+    bp__place place;
+    double elements = p->fixed ? 0 : bp__axes_lay_out(m->axes, BP__C, groups, BP__COUNT(groups));
+    BP__TRY(bp__result_place(p, elements, &place));
+    return bp__result_is(p, m->axes, place);
+}
+
+/* Where the product finds each operand: in a copy, or where it lies. */
+static bp_status place_operand(making *m, int operand) {
+    if (m->r->copied[operand]) {
+        return bp__place_take(m->p->builder, lay_out(m, operand), &m->place[operand]);
+    }
+    m->place[operand] = operand == BP__C ? m->p->result->place : m->p->in[operand]->place;
+    m->place[operand].advance = advance_of(m, m->axes, operand);
+    return BP_OK;
+}
+
+/* A copy from or to the place that the product uses. */
+static bp_status add_copy(making *m, int operand, bp__place whole, const char *action) {
+    int count = 0;
+    int from = operand == BP__C ? BP__C : BP__A, to = operand == BP__C ? BP__A : BP__C;
+    for (int i = 0; i < m->p->count; i++) {
+        if (i != m->slice && has(&m->axes[i], operand)) {
+            bp__axis *x = &m->copied[count++];
+            *x = (bp__axis){.size = m->axes[i].size, .in = {true, false}, .kept = true};
+            x->stride[from] = m->p->axes[i].stride[operand];
+            x->stride[to] = m->axes[i].stride[operand];
+        }
+    }
+    bp_plan *plan;
+    bp__place none = {.home = BP__NOWHERE}, copy = m->place[operand];
+    whole.advance = advance_of(m, m->p->axes, operand);
+    BP__TRY(bp__contraction_plan(&plan, m->p->builder, m->copied, count, false, false));
+    return bp__part_add(m->p->builder, plan, action, operand == BP__C ? copy : whole, none,
+                        operand == BP__C ? whole : copy);
+}
+
+/* The copies of inputs that a loop walks through, or of those that it does not. */
+static bp_status add_copies(making *m, bool walked) {
+    static const char *const actions[] = {"copy of the first operand", "copy of the second operand"};
+    for (int k = 0; k < 2; k++) {
+        bool walks = m->slice >= 0 && m->axes[m->slice].in[k];
+        if (m->r->copied[k] && walks == walked) {
+            BP__TRY(add_copy(m, k, m->p->in[k]->place, actions[k]));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status add_product(making *m) {
+    bp_plan *plan;
+    BP__TRY(bp__product_plan(&plan, m->p->builder, m->axes, &m->r->groups));
+    BP__TRY(bp__part_add(m->p->builder, plan, "product", m->place[BP__A], m->place[BP__B], m->place[BP__C]));
+    return m->r->copied[BP__C] ? add_copy(m, BP__C, m->p->result->place, "copy of the result") : BP_OK;
+}
+
+static bp_status add_parts(making *m) {
+    bp__builder *b = m->p->builder;
+    BP__TRY(add_copies(m, false));
+    int first = b->part_count;
+    BP__TRY(add_copies(m, true));
+    BP__TRY(add_product(m));
+    for (int i = first; i < b->part_count && m->slice >= 0; i++) {
+        b->parts[i].runs = m->p->axes[m->slice].size;
+    }
+    b->parts[first].loop = m->slice >= 0 ? b->part_count - first : 0;
+    return BP_OK;
+}
+
+static bp_status make(making *m) {
+    bp__builder *b = m->p->builder;
+    BP__TRY(place_result(m));
+    choose_slice(m);
+    for (int k = 0; k < BP__OPERANDS; k++) {
+        BP__TRY(place_operand(m, k));
+    }
+    BP__TRY(add_parts(m));
+    for (int k = 0; k < BP__OPERANDS; k++) {
+        if (m->r->copied[k]) {
+            bp__room_give(&b->room, m->place[k].offset);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status make_of(bp__pairing *p, recipe *r) {
+    size_t size = 2 * (size_t)p->count * sizeof(bp__axis);
+    making m = {.p = p, .r = r, .axes = bp__alloc(size)};
+    if (!m.axes) {
+        return bp__fail_memory(size, "a contraction");
+    }
+    m.copied = m.axes + p->count;
+    memcpy(m.axes, p->axes, (size_t)p->count * sizeof *m.axes);
+    bp_status status = make(&m);
+    bp__free(m.axes);
+    return status;
+}
+
+bp_status bp__pairing_multiply(bp__pairing *p, bool demoting, bool *done) {
+    recipe r;
+    BP__TRY(find_recipe(&r, p, demoting));
+    p->copies = r.copied[BP__A] || r.copied[BP__B] || r.copied[BP__C];
+    *done = !demoting || r.demotes;
+    bp_status status = *done ? make_of(p, &r) : BP_OK;
+    bp__free(r.memory);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* program.c - a contraction ready to run: plans one after the other, and where the operands of each lie. */
+#include "ops/einsum/einsum.h"
+
+#include <string.h>
+
+/* One run. */
+typedef struct run {
+    const bp_operand *operands; /* the caller's, the output last */
+    int count;
+    char *work;       /* intermediate results and copies */
+    char *part_space; /* behind them: the workspace of the part that runs */
+    double since;     /* estimated nanoseconds since the interrupt check was asked */
+} run;
+
+#define ASKED_EACH 1e5 /* nanoseconds */
+#define LEAST_PART 100 /* nanoseconds, whatever the estimate says */
+
+/* Where an operand of a part lies. Tensors without elements may have no address. */
+static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn) {
+    bp_operand at = {NULL, (uint64_t)(turn * place->advance)};
+    switch (place->home) {
+    case BP__NOWHERE:
+        return (bp_operand){NULL, 0};
+    case BP__AT_OPERAND:
+        at.base = r->operands[place->operand].base;
+        at.offset += r->operands[place->operand].offset;
+        break;
+    case BP__AT_WORK:
+        at.base = r->work + place->offset;
+        break;
+    case BP__AT_OUT:
+        at.base = r->operands[r->count].base;
+        at.offset += r->operands[r->count].offset;
+        break;
+    }
+    return at;
+}
+
+/* Whether the thread's interrupt check stops the run before this part. By estimates, so that short runs ask nobody. */
+static bool stops(run *r, const bp__part *part) {
+    if (BP__UNLIKELY(r->since > ASKED_EACH)) {
+        r->since = 0;
+        if (bp__interrupted()) {
+            return true;
+        }
+    }
+    r->since += part->plan->verdict.cost_ns + LEAST_PART;
+    return false;
+}
+
+static bp_status run_part(run *r, const bp__part *part, int64_t turn) {
+    bp_operand operands[BP__OPERANDS];
+    if (stops(r, part)) {
+        return bp__fail_cancelled("einsum");
+    }
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        operands[i] = operand_at(r, &part->place[i], turn);
+    }
+    return bp__plan_run_part(part->plan, operands, r->part_space);
+}
+
+static bp_status run_loop(run *r, const bp__part *parts) {
+    for (int64_t turn = 0; turn < parts->runs; turn++) {
+        for (int i = 0; i < parts->loop; i++) {
+            BP__TRY(run_part(r, &parts[i], turn));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const bp__program *program = (const bp__program *)self;
+    run r = {.operands = operands, .count = program->operands};
+    if (self->workspace > 0) {
+        r.work = bp_operand_address(&exec->workspace);
+        r.part_space = r.work + program->workspace;
+    }
+    for (int i = 0; i < program->count;) {
+        const bp__part *part = &program->parts[i];
+        BP__TRY(part->loop ? run_loop(&r, part) : run_part(&r, part, 0));
+        i += part->loop ? part->loop : 1;
+    }
+    return BP_OK;
+}
+
+static void release_parts(const bp__part *parts, int count) {
+    for (int i = 0; i < count; i++) {
+        bp__plan_release(parts[i].plan);
+    }
+}
+
+static void destroy(bp_prepared *self) {
+    bp__program *program = (bp__program *)self;
+    release_parts(program->parts, program->count);
+    bp__path_drop(program->path);
+    bp__free(program);
+}
+
+bp_status bp__program_make(bp__program **program, bp_contraction_path *path, const bp__part *parts, int count,
+                           int64_t workspace) {
+    size_t size = sizeof **program + (size_t)count * sizeof *parts;
+    *program = bp__alloc_zero(1, size);
+    if (!*program) {
+        release_parts(parts, count);
+        bp__path_drop(path);
+        return bp__fail_memory(size, "a contraction");
+    }
+    (*program)->base = (bp_prepared){.struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy};
+    (*program)->path = path;
+    (*program)->operands = path->einsum.count;
+    (*program)->count = count;
+    (*program)->workspace = workspace;
+    size_t most = 0;
+    for (int i = 0; i < count; i++) {
+        size_t needed = parts[i].plan->prepared->workspace;
+        most = needed > most ? needed : most;
+    }
+    (*program)->base.workspace = (size_t)workspace + most;
+    memcpy((*program)->parts, parts, (size_t)count * sizeof *parts);
+    return BP_OK;
+}
+
+const bp__program *bp__program_of(const bp_plan *plan) {
+    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)plan->prepared : NULL;
+}
+
+const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan) {
+    const bp__program *program = bp__program_of(plan);
+    return program ? program->path : NULL;
+}
+
+int bp_einsum_part_at(const bp_plan *plan, int index, bp_einsum_part *part) {
+    const bp__program *program = bp__program_of(plan);
+    if (!program || !bp__struct_usable(part) || index < 0 || index >= program->count) {
+        return 0;
+    }
+    const bp__part *p = &program->parts[index];
+    bp_einsum_part own = {sizeof own, p->step, p->action, p->runs, p->plan};
+    bp__struct_write(part, &own, sizeof own);
+    return 1;
+}

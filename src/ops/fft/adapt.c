@@ -1,0 +1,273 @@
+/* adapt.c - what is done around a provider's plain transform: zero padding, conjugation, whole spectra of real
+ * input, and nothing at all for an empty batch.
+ *
+ * Candidates are asked about the plain transform of what they will get, so that the choice, the plan and the
+ * explanation are about what really runs. Input that is not as the transform needs it is copied to the workspace. What
+ * follows the transform works in the output's own memory. */
+#include "ops/fft/fft.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+#define MOST_DIMS (BP_MAX_BATCH_NDIM + BP_MAX_FFT_NDIM + 1)
+
+/* One dimension of the input's copy. */
+typedef struct copied {
+    int64_t size;  /* of the copy */
+    int64_t given; /* elements of the input; zeros follow */
+    int64_t from;  /* strides in elements */
+    int64_t to;
+} copied;
+
+typedef struct adapted {
+    bp_prepared base; /* first: what the dispatcher sees */
+    bp_prepared *inner;
+    bp_fft_problem fft; /* as the caller asked */
+    bp_dtype complex, input;
+    size_t bytes; /* of the copy, whole cache lines; 0: the input goes to the provider as it is */
+    int count;
+    copied dims[MOST_DIMS]; /* of the copy: at least two, the last two as a matrix */
+} adapted;
+
+/* ---- What is to be done ---- */
+
+static bool copies(const bp_fft_problem *f) {
+    return f->pads || (f->kind == BP_FFT_C2R && f->conjugate);
+}
+
+/* Elements of the input that the transform reads in a dimension. */
+static int64_t needed(const bp_fft_problem *f, int i) {
+    return f->kind == BP_FFT_C2R && i == f->ndim - 1 ? f->n[i] / 2 + 1 : f->n[i];
+}
+
+static const char *applies(const bp_problem *problem) {
+    static const char *const texts[2][2][2] = {
+        /* fill, conjugate: of an output */
+        {{NULL, "the result is conjugated"},
+         {"the rest of the spectrum is filled in by symmetry",
+          "the rest of the spectrum is filled in by symmetry, and the result is conjugated"}},
+        {{"the input is padded with zeros first", "the input is padded with zeros first, and the result is conjugated"},
+         {"the input is padded with zeros first, and the rest of the spectrum is filled in by symmetry",
+          "the input is padded with zeros first, the rest of the spectrum is filled in by symmetry, and the result is "
+          "conjugated"}},
+    };
+    const bp_fft_problem *f = &problem->of.fft;
+    if (f->batch == 0) {
+        return "nothing is done, since the batch is empty";
+    }
+    if (f->kind == BP_FFT_C2R && f->conjugate) {
+        return f->pads ? "the input is conjugated and padded with zeros first" : "the input is conjugated first";
+    }
+    return texts[f->pads][f->fill][f->conjugate];
+}
+
+/* The copy: what is broadcast over the batch is copied once, and the last dimension is contiguous. Returns how many
+ * elements it has; `f` becomes the transform of it. */
+static int64_t take_copy(bp_fft_problem *f, copied *dims, int *count) {
+    int64_t step = 1;
+    *count = 1 + f->batch_ndim + f->ndim;
+    dims[0] = (copied){.size = 1, .given = 1};
+    for (int i = f->ndim - 1; i >= 0; i--) {
+        int64_t size = needed(f, i);
+        dims[1 + f->batch_ndim + i] = (copied){size, f->given[i], f->in[i], step};
+        f->in[i] = size > 1 ? step : 0;
+        f->given[i] = size;
+        step *= size;
+    }
+    for (int i = f->batch_ndim - 1; i >= 0; i--) {
+        int64_t size = f->batch_in[i] ? f->batch_shape[i] : 1;
+        dims[1 + i] = (copied){size, size, f->batch_in[i], step};
+        f->batch_in[i] = size > 1 ? step : 0;
+        step *= size;
+    }
+    return step;
+}
+
+/* Dimensions of one element stayed only to say that the input has none there. */
+static void drop_single(bp_fft_problem *f) {
+    int kept = 0;
+    for (int i = 0; i < f->ndim; i++) {
+        if (f->n[i] > 1 || (f->kind != BP_FFT_C2C && i == f->ndim - 1)) {
+            f->n[kept] = f->n[i];
+            f->in[kept] = f->in[i];
+            f->out[kept] = f->out[i];
+            f->given[kept++] = f->given[i];
+        }
+    }
+    for (int i = kept; i < f->ndim; i++) {
+        f->n[i] = f->in[i] = f->out[i] = f->given[i] = 0;
+    }
+    f->ndim = kept;
+}
+
+static void layout(bp_problem *problem) {
+    bp_fft_problem *f = &problem->of.fft;
+    copied dims[MOST_DIMS];
+    int count;
+    if (copies(f)) {
+        take_copy(f, dims, &count);
+        drop_single(f);
+    }
+    f->batch = f->batch > 0 ? f->batch : 1;
+    f->inverse = f->kind == BP_FFT_C2C ? f->inverse : f->kind == BP_FFT_C2R;
+    f->pads = f->fill = f->conjugate = 0;
+}
+
+/* ---- Before the transform ---- */
+
+static void zeros(const adapted *a, const copied *d, char *to) {
+    size_t item = bp_dtype_size(a->input) * (size_t)d->to;
+    memset(to + (size_t)d->given * item, 0, (size_t)(d->size - d->given) * item);
+}
+
+static void copy_input(const adapted *a, int dim, char *to, const char *from) {
+    int64_t item = (int64_t)bp_dtype_size(a->input);
+    const copied *d = &a->dims[dim];
+    if (dim == a->count - 2) {
+        const copied *row = d + 1;
+        bp__copy_matrix(a->input, d->given, row->given, to, d->to, row->to, from, d->from, row->from,
+                        a->fft.kind == BP_FFT_C2R && a->fft.conjugate);
+        for (int64_t i = 0; i < d->given && row->size > row->given; i++) {
+            zeros(a, row, to + i * d->to * item);
+        }
+    } else {
+        for (int64_t i = 0; i < d->given; i++) {
+            copy_input(a, dim + 1, to + i * d->to * item, from + i * d->from * item);
+        }
+    }
+    zeros(a, d, to);
+}
+
+/* ---- After it: the output of real input ---- */
+
+/* to[i] = the conjugate of from[-i], for i in [1, count]; strides in complex elements. */
+#define MIRROR(name, real)                                                                                             \
+    static void name(real *to, const real *from, int64_t stride, int64_t count) {                                      \
+        for (int64_t i = 1; i <= count; i++) {                                                                         \
+            to[2 * i * stride] = from[-2 * i * stride];                                                                \
+            to[2 * i * stride + 1] = -from[-2 * i * stride + 1];                                                       \
+        }                                                                                                              \
+    }
+MIRROR(mirror_f32, float)
+MIRROR(mirror_f64, double)
+
+#define CONJUGATE(name, real)                                                                                          \
+    static void name(real *at, int64_t stride, int64_t count) {                                                        \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            at[2 * i * stride + 1] = -at[2 * i * stride + 1];                                                          \
+        }                                                                                                              \
+    }
+CONJUGATE(conjugate_f32, float)
+CONJUGATE(conjugate_f64, double)
+
+/* The elements beyond the half, of the row at `row`, from the row at the mirrored place in all other dimensions. */
+static void fill_row(const adapted *a, char *row, const char *mirrored) {
+    const bp_fft_problem *f = &a->fft;
+    int last = f->ndim - 1;
+    int64_t item = (int64_t)bp_dtype_size(a->complex), n = f->n[last], stride = f->out[last];
+    int64_t middle = n / 2; /* the first one to fill is behind it, and mirrors n - middle - 1 */
+    char *to = row + middle * stride * item;
+    const char *from = mirrored + (n - middle) * stride * item;
+    if (a->complex == BP_C64) {
+        mirror_f32((float *)to, (const float *)from, stride, n - middle - 1);
+    } else {
+        mirror_f64((double *)to, (const double *)from, stride, n - middle - 1);
+    }
+}
+
+static void conjugate_row(const adapted *a, char *row) {
+    int last = a->fft.ndim - 1;
+    int64_t count = a->fft.n[last] / 2 + 1;
+    if (a->complex == BP_C64) {
+        conjugate_f32((float *)row, a->fft.out[last], count);
+    } else {
+        conjugate_f64((double *)row, a->fft.out[last], count);
+    }
+}
+
+/* Visits each row of an item with the row at the mirrored place. */
+static void each_row(const adapted *a, int dim, char *row, char *mirrored, bool fill) {
+    const bp_fft_problem *f = &a->fft;
+    if (dim == f->ndim - 1) {
+        if (fill) {
+            fill_row(a, row, mirrored);
+        } else {
+            conjugate_row(a, row);
+        }
+        return;
+    }
+    int64_t step = f->out[dim] * (int64_t)bp_dtype_size(a->complex), n = f->n[dim];
+    for (int64_t i = 0; i < n; i++) {
+        each_row(a, dim + 1, row + i * step, mirrored + (i > 0 ? n - i : 0) * step, fill);
+    }
+}
+
+static void finish(const adapted *a, int dim, char *out) {
+    const bp_fft_problem *f = &a->fft;
+    if (dim == f->batch_ndim) {
+        if (f->conjugate) {
+            each_row(a, 0, out, out, false);
+        }
+        if (f->fill) {
+            each_row(a, 0, out, out, true);
+        }
+        return;
+    }
+    int64_t step = f->batch_out[dim] * (int64_t)bp_dtype_size(a->complex);
+    for (int64_t i = 0; i < f->batch_shape[dim]; i++) {
+        finish(a, dim + 1, out + i * step);
+    }
+}
+
+/* ---- The wrapped plan ---- */
+
+/* The workspace begins with the copy; the provider's follows. */
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const adapted *a = (const adapted *)self;
+    bp_operand ready[2] = {operands[0], operands[1]};
+    bp_exec inner = *exec;
+    if (a->fft.batch == 0) {
+        return BP_OK;
+    }
+    if (a->bytes > 0) {
+        copy_input(a, 0, bp_operand_address(&exec->workspace), bp_operand_address(&operands[0]));
+        ready[0] = exec->workspace;
+        inner.workspace.offset += a->bytes;
+        inner.workspace_size = a->inner->workspace;
+    }
+    bp_status status = a->inner->enqueue(a->inner, ready, &inner);
+    if (status == BP_OK && a->fft.kind == BP_FFT_R2C && (a->fft.conjugate || a->fft.fill)) {
+        finish(a, 0, bp_operand_address(&operands[1]));
+    }
+    return status;
+}
+
+static void destroy(bp_prepared *self) {
+    adapted *a = (adapted *)self;
+    a->inner->destroy(a->inner);
+    bp__free(a);
+}
+
+static bp_status wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped) {
+    adapted *a = bp__alloc_zero(1, sizeof *a);
+    if (!a) {
+        return bp__fail_memory(sizeof *a, "a plan");
+    }
+    bp_fft_problem plain = problem->of.fft;
+    a->base = (bp_prepared){.struct_size = sizeof a->base, .enqueue = enqueue, .destroy = destroy};
+    a->inner = inner;
+    a->fft = problem->of.fft;
+    a->complex = (bp_dtype)problem->dtype;
+    a->input = a->fft.kind != BP_FFT_R2C ? a->complex : a->complex == BP_C64 ? BP_F32 : BP_F64;
+    if (copies(&plain)) {
+        const size_t line = 64;
+        size_t bytes = (size_t)take_copy(&plain, a->dims, &a->count) * bp_dtype_size(a->input);
+        a->bytes = (bytes + line - 1) / line * line;
+    }
+    a->base.workspace = a->fft.batch == 0 ? 0 : a->bytes + inner->workspace;
+    *wrapped = &a->base;
+    return BP_OK;
+}
+
+const bp__adapter bp__fft_adapter = {applies, layout, wrap};

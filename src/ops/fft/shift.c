@@ -1,0 +1,176 @@
+/* shift.c - what stands around transforms: the frequencies of their output, and moving the zero frequency. */
+#include "ops/fft/fft.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- Frequencies ---- */
+
+static bp_status check_frequencies(double d, const DLTensor *out) {
+    BP__TRY(bp__tensor_check(out, "out", false));
+    bp_dtype dtype = bp_dtype_from_dlpack(out->dtype);
+    if (dtype != BP_F32 && dtype != BP_F64) {
+        return bp__fail(BP_E_DTYPE, "out is %s; frequencies are f32 or f64", bp_dtype_name(dtype));
+    }
+    if (out->ndim != 1) {
+        return bp__fail(BP_E_SHAPE, "out has rank %d; frequencies need one dimension", (int)out->ndim);
+    }
+    if (d == 0 || !isfinite(d)) {
+        return bp__fail(BP_E_ARGUMENT, "the sample distance is %g; it must be finite and not 0", d);
+    }
+    if (bp__tensor_self_overlaps(out)) {
+        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+    }
+    return BP_OK;
+}
+
+/* out[i] = k / (n d) for k = i, counted from -n/2 on behind the last positive one. The quotient has more digits than
+ * either type, so that it is rounded once. */
+static void write_frequencies(const DLTensor *out, int64_t n, double d, int64_t positive) {
+    int64_t stride;
+    char *data = bp__tensor_data(out);
+    long double whole = (long double)n * d;
+    bool wide = bp_dtype_from_dlpack(out->dtype) == BP_F64;
+    bp__tensor_strides(out, &stride);
+    for (int64_t i = 0; i < out->shape[0]; i++) {
+        long double value = (long double)(i < positive ? i : i - n) / whole;
+        if (wide) {
+            ((double *)data)[i * stride] = (double)value;
+        } else {
+            ((float *)data)[i * stride] = (float)value;
+        }
+    }
+}
+
+bp_status bp_fftfreq(double d, DLTensor *out) {
+    BP__TRY(check_frequencies(d, out));
+    write_frequencies(out, out->shape[0], d, (out->shape[0] + 1) / 2);
+    return BP_OK;
+}
+
+bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out) {
+    BP__TRY(check_frequencies(d, out));
+    if (n < 1) {
+        return bp__fail(BP_E_ARGUMENT, "n is %" PRId64 "; a transform has at least 1 point", n);
+    }
+    if (out->shape[0] != n / 2 + 1) {
+        return bp__fail(BP_E_SHAPE,
+                        "out has %" PRId64 " elements; a transform of %" PRId64 " points has %" PRId64 " frequencies",
+                        out->shape[0], n, n / 2 + 1);
+    }
+    write_frequencies(out, n, d, n / 2 + 1);
+    return BP_OK;
+}
+
+/* ---- Shifts ---- */
+
+typedef struct shift {
+    int count;
+    int dims[BP_MAX_NDIM]; /* those that are moved at all */
+} shift;
+
+static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTensor *in) {
+    uint64_t seen = 0;
+    if (ndim < BP_FFT_ALL || (ndim > 0 && !dims)) {
+        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be the number of dims, or BP_FFT_ALL", ndim);
+    }
+    int count = ndim == BP_FFT_ALL ? in->ndim : ndim;
+    for (int i = 0; i < count; i++) {
+        int dim = i;
+        if (ndim != BP_FFT_ALL) {
+            BP__TRY(bp__fft_dimension(dims[i], in->ndim, &dim));
+        }
+        if (seen >> dim & 1) {
+            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is named twice", dim);
+        }
+        seen |= UINT64_C(1) << dim;
+        if (in->shape[dim] > 1) {
+            s->dims[s->count++] = dim;
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status check_shift(const DLTensor *in, const DLTensor *out) {
+    BP__TRY(bp__tensor_check(in, "input", false));
+    BP__TRY(bp__tensor_check(out, "out", false));
+    bp_dtype from = bp_dtype_from_dlpack(in->dtype), to = bp_dtype_from_dlpack(out->dtype);
+    if (from != to) {
+        return bp__fail(BP_E_DTYPE, "the input is %s, but out is %s; they must have the same type", bp_dtype_name(from),
+                        bp_dtype_name(to));
+    }
+    if (in->ndim != out->ndim ||
+        (in->ndim > 0 && memcmp(in->shape, out->shape, (size_t)in->ndim * sizeof in->shape[0]) != 0)) {
+        char want[256], got[256];
+        return bp__fail(BP_E_SHAPE, "out has shape %s; it must be that of the input, %s",
+                        bp__shape_text(out->ndim, out->shape, got, sizeof got),
+                        bp__shape_text(in->ndim, in->shape, want, sizeof want));
+    }
+    if (bp__tensor_self_overlaps(out)) {
+        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+    }
+    if (bp__tensor_overlap(in, out)) {
+        return bp__fail(BP_E_OVERLAP, "out shares memory with the input; give it memory of its own");
+    }
+    return BP_OK;
+}
+
+/* A part of a tensor: a view of it that is narrowed dimension by dimension. */
+static void narrow(bp_view *view, int dim, int64_t start, int64_t size) {
+    int64_t item = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(view->tensor.dtype));
+    view->tensor.data = (char *)view->tensor.data + start * view->strides[dim] * item;
+    view->shape[dim] = size;
+}
+
+static bp_status view_of(bp_view *view, const DLTensor *tensor) {
+    int64_t strides[BP_MAX_NDIM];
+    bp__tensor_strides(tensor, strides);
+    return bp_view_init(view, bp__tensor_data(tensor), bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
+                        strides);
+}
+
+/* Every moved dimension consists of two blocks that change places, so that 2^count blocks are copied: never more than
+ * there are elements. Bit i of `block` says whether it is the first or the second one of the i-th moved dimension. */
+static bp_status copy_block(const shift *s, uint64_t block, bool inverse, const DLTensor *in, const DLTensor *out) {
+    bp_view from, to;
+    BP__TRY(view_of(&from, in));
+    BP__TRY(view_of(&to, out));
+    for (int i = 0; i < s->count; i++) {
+        int dim = s->dims[i];
+        int64_t n = in->shape[dim];
+        int64_t first = inverse ? n / 2 : n - n / 2; /* elements of the block that goes to the end */
+        if (block >> i & 1) {
+            narrow(&from, dim, first, n - first);
+            narrow(&to, dim, 0, n - first);
+        } else {
+            narrow(&from, dim, 0, first);
+            narrow(&to, dim, n - first, first);
+        }
+    }
+    return bp_tensor_copy(&to.tensor, &from.tensor);
+}
+
+static bp_status move(const DLTensor *in, int ndim, const int *dims, bool inverse, DLTensor *out) {
+    shift s = {.count = 0};
+    BP__TRY(check_shift(in, out));
+    BP__TRY(resolve_shift(&s, ndim, dims, in));
+    if (bp__tensor_elements(in) == 0) {
+        return BP_OK;
+    }
+    for (uint64_t block = 0; block < UINT64_C(1) << s.count; block++) {
+        BP__TRY(copy_block(&s, block, inverse, in, out));
+    }
+    return BP_OK;
+}
+
+bp_status bp_fftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
+    return move(in, ndim, dims, false, out);
+}
+
+bp_status bp_ifftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
+    return move(in, ndim, dims, true, out);
+}

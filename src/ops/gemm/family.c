@@ -1,0 +1,69 @@
+/* family.c - what dispatch must know of matrix products. */
+#include "ops/gemm/gemm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Hashed and compared by its bytes. */
+_Static_assert(sizeof(bp_gemm_problem) == (9 + 2 + 1 + 4 * BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
+
+/* "T" for a column-major operand, "" for row-major or a single row or column, "?" for anything else. */
+static const char *order(int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    if (rows <= 1 || columns <= 1 || column == 1) {
+        return "";
+    }
+    return row == 1 ? "^T" : " strided";
+}
+
+static void describe(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    char batch[32] = "";
+    if (g->batch_ndim > 0) {
+        snprintf(batch, sizeof batch, "%" PRId64 " x ", g->batch);
+    }
+    static const char *const betas[] = {"", " + C", " + beta C"};
+    snprintf(buffer, size,
+             "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
+             bp_dtype_name((bp_dtype)problem->dtype), batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
+             order(g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
+             order(g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
+             order(g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
+}
+
+static bool needs_scalars(const bp_problem *problem) {
+    return problem->of.gemm.alpha == BP_FACTOR_ANY || problem->of.gemm.beta == BP_FACTOR_ANY;
+}
+
+static bool input_layout(const bp_problem *problem, int operand, bp__layout *layout) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    if (operand > 1) {
+        return false;
+    }
+    const bool a = operand == 0;
+    const int n = g->batch_ndim;
+    *layout = (bp__layout){.dtype = (bp_dtype)problem->dtype, .ndim = n + 2};
+    for (int i = 0; i < n; i++) {
+        layout->shape[i] = g->batch_shape[i];
+        layout->strides[i] = a ? g->batch_a[i] : g->batch_b[i];
+    }
+    layout->shape[n] = a ? g->m : g->k;
+    layout->shape[n + 1] = a ? g->k : g->n;
+    layout->strides[n] = a ? g->a_row : g->b_row;
+    layout->strides[n + 1] = a ? g->a_column : g->b_column;
+    for (int i = 0; i < n + 2; i++) { /* of what is broadcast there is one */
+        layout->shape[i] = layout->strides[i] == 0 && layout->shape[i] > 1 ? 1 : layout->shape[i];
+    }
+    return true;
+}
+
+const bp__family bp__family_gemm = {
+    .size = sizeof(bp_gemm_problem),
+    .preference = BP_SET_blas_preferred,
+    .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .products = true,
+    .make = bp__gemm_make,
+    .describe = describe,
+    .needs_scalars = needs_scalars,
+    .input_layout = input_layout,
+    .adapter = &bp__gemm_simulate,
+};

@@ -1,0 +1,140 @@
+/* gemm.c - bp_gemm: the BLAS operation with factors and transforms, for any strides and batches. */
+#include "ops/gemm/gemm.h"
+
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+
+static bool is_complex(const DLTensor *t) {
+    return t->dtype.code == kDLComplex;
+}
+
+/* A factor that real matrices cannot take. */
+static bool is_misplaced(const bp_scalar *factor, bool complex) {
+    return factor && !complex && factor->im != 0.0;
+}
+
+/* The factor's class, for the key of a call. A factor that will be refused has a class of its own, so that its call is
+ * never taken for one that was checked. */
+static uint64_t factor_word(const bp_scalar *factor, double when_null, bool complex) {
+    return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
+}
+
+static bp_status check_request(const bp__product_request *r) {
+    const DLTensor *const *tensors = r->tensors;
+    if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
+        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
+                        (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
+    }
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        if (tensors[i]->ndim < 2) {
+            return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i],
+                            tensors[i] -> ndim);
+        }
+    }
+    bool complex = is_complex(tensors[0]);
+    if (is_misplaced(r->alpha, complex) || is_misplaced(r->beta, complex)) {
+        return bp__fail(BP_E_ARGUMENT, "%s has an imaginary part, and the matrices are real",
+                        is_misplaced(r->alpha, complex) ? "alpha" : "beta");
+    }
+    return BP_OK;
+}
+
+static void transformed(bp__matrix *matrix, const DLTensor *tensor, bp_transform transform) {
+    bp__matrix_from(matrix, tensor);
+    if (transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE) {
+        bp__matrix_transpose(matrix);
+    }
+}
+
+static bool conjugates(bp_transform transform, const DLTensor *tensor) {
+    return is_complex(tensor) && (transform == BP_CONJUGATE || transform == BP_CONJUGATE_TRANSPOSE);
+}
+
+static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
+    if (a->columns != b->rows) {
+        return bp__fail(BP_E_SHAPE, "the inner sizes differ: op(a) has %" PRId64 " columns, op(b) has %" PRId64 " rows",
+                        a->columns, b->rows);
+    }
+    if (c->rows != a->rows || c->columns != b->columns) {
+        return bp__fail(BP_E_SHAPE, "c is %" PRId64 "x%" PRId64 "; this product is %" PRId64 "x%" PRId64, c->rows,
+                        c->columns, a->rows, b->columns);
+    }
+    return BP_OK;
+}
+
+bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *r) {
+    const DLTensor *a = r->tensors[0];
+    const DLTensor *b = r->tensors[1];
+    const DLTensor *c = r->tensors[2];
+    BP__TRY(bp__gemm_check(a, b, c, "c", r->data_optional));
+    BP__TRY(check_request(r));
+    bp__matrix left, right, result;
+    transformed(&left, a, r->transform_a);
+    transformed(&right, b, r->transform_b);
+    bp__matrix_from(&result, c);
+    BP__TRY(check_sizes(&left, &right, &result));
+    BP__TRY(bp__gemm_check_memory(a, b, c, "c"));
+    problem->of.gemm.conjugate_a = conjugates(r->transform_a, a);
+    problem->of.gemm.conjugate_b = conjugates(r->transform_b, b);
+    problem->of.gemm.alpha = (uint8_t)bp__factor(r->alpha, 1.0, is_complex(a));
+    problem->of.gemm.beta = (uint8_t)bp__factor(r->beta, 0.0, is_complex(a));
+    return bp__gemm_lower(problem, &left, &right, &result);
+}
+
+static bp__product_request product(const DLTensor *a, const DLTensor *b, const DLTensor *c, bp_transform transform_a,
+                                   bp_transform transform_b, const bp_scalar *alpha, const bp_scalar *beta) {
+    return (bp__product_request){.tensors = {a, b, c},
+                                 .data_optional = true,
+                                 .gemm = true,
+                                 .transform_a = transform_a,
+                                 .transform_b = transform_b,
+                                 .alpha = alpha,
+                                 .beta = beta};
+}
+
+bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
+                  const DLTensor *b, const bp_scalar *beta, DLTensor *c) {
+    bp_scalar scalars[2] = {alpha ? *alpha : (bp_scalar){1.0, 0.0}, beta ? *beta : (bp_scalar){0.0, 0.0}};
+    bp__call call;
+    call.tensors[0] = a;
+    call.tensors[1] = b;
+    call.tensors[2] = c;
+    bool complex = a && is_complex(a);
+    /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
+    uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
+    uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
+    uint64_t bits = 1 | first << 1 | second << 5 | factor_word(alpha, 1.0, complex) << 9 |
+                    factor_word(beta, 0.0, complex) << 13; /* bp_matmul has none of them */
+    const bp_plan *plan = bp__call_find(&call, bp__tag(BP_OP_GEMM, bits));
+    if (BP__LIKELY(plan != NULL)) {
+        return bp__call_run(&call, plan, scalars);
+    }
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    request.data_optional = false;
+    return bp__product_run(&request, &call, scalars);
+}
+
+bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                       DLTensor *c) {
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = bp_gemm(transform_a, transform_b, alpha, a, b, beta, c);
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                       const DLTensor *c) {
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    return bp__plan_for(plan, options, &bp__family_gemm, &request);
+}
+
+bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
+                          bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
+                          const bp_scalar *beta, const DLTensor *c) {
+    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
+}

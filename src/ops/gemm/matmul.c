@@ -1,0 +1,155 @@
+/* matmul.c - bp_matmul: numpy.matmul's shapes over the GEMM problem. */
+#include "ops/gemm/gemm.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A vector is a matrix with one row (a) or one column (b). */
+static void matrix_of(bp__matrix *matrix, const DLTensor *tensor, bool vector_is_row) {
+    if (tensor->ndim >= 2) {
+        bp__matrix_from(matrix, tensor);
+        return;
+    }
+    int64_t stride;
+    bp__tensor_strides(tensor, &stride);
+    matrix->rows = vector_is_row ? 1 : tensor->shape[0];
+    matrix->columns = vector_is_row ? tensor->shape[0] : 1;
+    matrix->row = vector_is_row ? 0 : stride;
+    matrix->column = vector_is_row ? stride : 0;
+    matrix->batch_ndim = 0;
+}
+
+/* The output's matrix: dimensions that a vector operand takes away come back with size 1. */
+static void output_matrix(bp__matrix *matrix, const DLTensor *out, bool a_vector, bool b_vector) {
+    int64_t strides[BP_MAX_NDIM];
+    int at = out->ndim;
+    bp__tensor_strides(out, strides);
+    matrix->columns = b_vector ? 1 : out->shape[at - 1];
+    matrix->column = b_vector ? 0 : strides[at - 1];
+    at -= !b_vector;
+    matrix->rows = a_vector ? 1 : out->shape[at - 1];
+    matrix->row = a_vector ? 0 : strides[at - 1];
+    at -= !a_vector;
+    matrix->batch_ndim = at;
+    for (int i = 0; i < at; i++) { /* a scalar may come without a shape */
+        matrix->batch_shape[i] = out->shape[i];
+        matrix->batch_stride[i] = strides[i];
+    }
+}
+
+static bp_status batch_shape(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape) {
+    int rank = a->batch_ndim > b->batch_ndim ? a->batch_ndim : b->batch_ndim;
+    for (int i = 1; i <= rank; i++) {
+        int64_t x = i <= a->batch_ndim ? a->batch_shape[a->batch_ndim - i] : 1;
+        int64_t y = i <= b->batch_ndim ? b->batch_shape[b->batch_ndim - i] : 1;
+        if (x != y && x != 1 && y != 1) {
+            return bp__fail(BP_E_SHAPE,
+                            "batch dimensions do not broadcast: a has %" PRId64 " where b has %" PRId64
+                            " (counted from the end: %d)",
+                            x, y, i + 2);
+        }
+        shape[rank - i] = x == 1 ? y : x;
+    }
+    *ndim = rank;
+    return BP_OK;
+}
+
+/* numpy.matmul's rule for the result's shape, from two checked tensors. */
+static bp_status result_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
+    if (a->ndim < 1 || b->ndim < 1) {
+        return bp__fail(BP_E_SHAPE, "%s is a scalar; matmul needs at least one dimension", a->ndim < 1 ? "a" : "b");
+    }
+    bp__matrix left, right;
+    matrix_of(&left, a, true);
+    matrix_of(&right, b, false);
+    if (left.columns != right.rows) {
+        return bp__fail(BP_E_SHAPE, "the inner sizes differ: a has %" PRId64 " columns, b has %" PRId64 " rows",
+                        left.columns, right.rows);
+    }
+    BP__TRY(batch_shape(&left, &right, ndim, shape));
+    if (*ndim + 2 > BP_MAX_NDIM) {
+        return bp__fail(BP_E_SHAPE, "the result would have more than %d dimensions", BP_MAX_NDIM);
+    }
+    if (a->ndim > 1) {
+        shape[(*ndim)++] = left.rows;
+    }
+    if (b->ndim > 1) {
+        shape[(*ndim)++] = right.columns;
+    }
+    return BP_OK;
+}
+
+bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
+    if (!ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_matmul_shape: ndim and shape must not be NULL");
+    }
+    BP__TRY(bp__tensor_check(a, "a", true));
+    BP__TRY(bp__tensor_check(b, "b", true));
+    return result_shape(a, b, ndim, shape);
+}
+
+static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
+    int64_t shape[BP_MAX_NDIM];
+    int ndim = 0;
+    BP__TRY(result_shape(a, b, &ndim, shape));
+    if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
+        char want[256], got[256];
+        return bp__fail(BP_E_SHAPE, "out has shape %s; this product has shape %s",
+                        bp__shape_text(out->ndim, out->shape, got, sizeof got),
+                        bp__shape_text(ndim, shape, want, sizeof want));
+    }
+    return BP_OK;
+}
+
+bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request) {
+    const DLTensor *a = request->tensors[0];
+    const DLTensor *b = request->tensors[1];
+    const DLTensor *out = request->tensors[2];
+    BP__TRY(bp__gemm_check(a, b, out, "out", request->data_optional));
+    BP__TRY(check_output_shape(a, b, out));
+    BP__TRY(bp__gemm_check_memory(a, b, out, "out"));
+    bp__matrix left, right, result;
+    matrix_of(&left, a, true);
+    matrix_of(&right, b, false);
+    output_matrix(&result, out, a->ndim == 1, b->ndim == 1);
+    problem->of.gemm.alpha = BP_FACTOR_ONE;
+    problem->of.gemm.beta = BP_FACTOR_ZERO;
+    return bp__gemm_lower(problem, &left, &right, &result);
+}
+
+static bp_status run_long(bp__call *call) {
+    bp__product_request request = {.tensors = {call->tensors[0], call->tensors[1], call->tensors[2]}};
+    return bp__product_run(&request, call, bp__plain_scalars);
+}
+
+bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {
+    bp__call call;
+    call.tensors[0] = a;
+    call.tensors[1] = b;
+    call.tensors[2] = out;
+    const bp_plan *plan = bp__call_find(&call, bp__tag(BP_OP_GEMM, 0));
+    return BP__LIKELY(plan != NULL) ? bp__call_run(&call, plan, bp__plain_scalars) : run_long(&call);
+}
+
+bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out) {
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = bp_matmul(a, b, out);
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
+                         const DLTensor *out) {
+    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    return bp__plan_for(plan, options, &bp__family_gemm, &request);
+}
+
+bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
+                            const DLTensor *b, const DLTensor *out) {
+    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
+}

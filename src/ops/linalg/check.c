@@ -1,0 +1,278 @@
+/* check.c - the tensors of a call of linear algebra: types, shapes, batches, memory. All is driven by the rules
+ * of table.c. */
+#include "ops/linalg/linalg.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The input that is A: it says what m and n are. */
+static int main_input(const bp__linalg_row *row) {
+    return row->op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
+}
+
+/* The input whose columns are right sides; -1 when there is none. */
+static int right_sides(const bp__linalg_row *row) {
+    for (int i = 0; i < row->inputs; i++) {
+        if (strchr(row->operand[i].dims, 'r')) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int rank_of(const bp__linalg_facts *facts, int index) {
+    char letters[3];
+    return (int)strlen(bp__linalg_dims(facts, index, letters));
+}
+
+static const char *name_of(const bp__linalg_facts *facts, int index, char buffer[16]) {
+    return bp__linalg_operand_name(facts->row, index, buffer, 16);
+}
+
+static bp_status check_types(bp__linalg_facts *facts, bool data_optional) {
+    char name[16], main_name[16];
+    const bp__linalg_row *row = facts->row;
+    const DLTensor *const *tensors = facts->call->operand;
+    int main = main_input(row);
+    for (int i = 0; i < row->inputs; i++) {
+        BP__TRY(bp__tensor_check(tensors[i], name_of(facts, i, name), data_optional));
+    }
+    facts->dtype = bp_dtype_from_dlpack(tensors[main]->dtype);
+    if (facts->dtype < BP_F32 || facts->dtype > BP_C128) {
+        return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; linear algebra takes f32, f64, c64 and c128",
+                               name_of(facts, main, name), bp_dtype_name(facts->dtype));
+    }
+    for (int i = 0; i < row->inputs; i++) {
+        bp_dtype want = row->operand[i].type == 'i' ? BP_I32 : facts->dtype;
+        bp_dtype got = bp_dtype_from_dlpack(tensors[i]->dtype);
+        if (got != want) {
+            return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; beside %s, which is %s, it must be %s",
+                                   name_of(facts, i, name), bp_dtype_name(got), name_of(facts, main, main_name),
+                                   bp_dtype_name(facts->dtype), bp_dtype_name(want));
+        }
+    }
+    return BP_OK;
+}
+
+/* torch.linalg.solve's rule: B of rank 1, or of A's shape without the last dimension. */
+static bool is_vector(const DLTensor *a, const DLTensor *b) {
+    return b->ndim == 1 ||
+           (b->ndim == a->ndim - 1 && memcmp(b->shape, a->shape, (size_t)b->ndim * sizeof b->shape[0]) == 0);
+}
+
+static bp_status check_ranks(bp__linalg_facts *facts) {
+    char name[16];
+    const bp__linalg_row *row = facts->row;
+    const DLTensor *const *tensors = facts->call->operand;
+    int main = main_input(row), b = right_sides(row);
+    if (tensors[main]->ndim < 2) {
+        return bp__linalg_fail(row, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d",
+                               name_of(facts, main, name), (int)tensors[main]->ndim);
+    }
+    facts->vector = b >= 0 && (row->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
+    if (facts->vector && facts->call->right) {
+        return bp__linalg_fail(row, BP_E_SHAPE, "B is a vector, which cannot stand on the left of A");
+    }
+    for (int i = 0; i < row->inputs; i++) {
+        int least = rank_of(facts, i);
+        if (tensors[i]->ndim < least) {
+            return bp__linalg_fail(row, BP_E_SHAPE, "%s must have at least %d dimension%s; it has %d",
+                                   name_of(facts, i, name), least, least == 1 ? "" : "s", (int)tensors[i]->ndim);
+        }
+    }
+    return BP_OK;
+}
+
+/* Products of norms, and eigenvalues, are of square matrices, although the table's rule for A is the general one. */
+static bool needs_square(const bp__linalg_facts *facts, int main) {
+    bool inverted = facts->row->op == BP_OP_COND && !(facts->mode == BP_NORM_P && fabs(facts->order) == 2.0);
+    return facts->row->operand[main].dims[0] == 'n' || facts->call->hermitian || inverted;
+}
+
+static bp_status read_sizes(bp__linalg_facts *facts) {
+    const bp__linalg_row *row = facts->row;
+    int main = main_input(row), b = right_sides(row);
+    const DLTensor *a = facts->call->operand[main];
+    facts->m = a->shape[a->ndim - 2];
+    facts->n = a->shape[a->ndim - 1];
+    if (facts->m != facts->n && needs_square(facts, main)) {
+        char name[16];
+        return bp__linalg_fail(row, BP_E_SHAPE,
+                               "%s must be square, or a batch of square matrices, but is %" PRId64 " by %" PRId64,
+                               name_of(facts, main, name), facts->m, facts->n);
+    }
+    facts->k = facts->m < facts->n ? facts->m : facts->n;
+    bool whole = facts->mode == BP_QR_COMPLETE || facts->mode == BP_SVD_FULL;
+    facts->p = whole ? facts->m : facts->k;
+    facts->q = whole ? facts->n : facts->k;
+    if (b >= 0) {
+        const DLTensor *sides = facts->call->operand[b];
+        facts->r = facts->vector ? 1 : sides->shape[sides->ndim - (facts->call->right ? 2 : 1)];
+    }
+    return BP_OK;
+}
+
+/* "(*, 3, k)": what an input has to be beside A; right sides may be any number. */
+static const char *wanted_text(const bp__linalg_facts *facts, const char *letters, char *buffer, size_t size) {
+    size_t used = (size_t)snprintf(buffer, size, "(*");
+    for (; *letters; letters++) {
+        if (*letters == 'r') {
+            used += (size_t)snprintf(buffer + used, size - used, ", k");
+        } else {
+            used += (size_t)snprintf(buffer + used, size - used, ", %" PRId64, bp__linalg_size(facts, *letters));
+        }
+    }
+    snprintf(buffer + used, size - used, ")");
+    return buffer;
+}
+
+static bp_status check_sizes(const bp__linalg_facts *facts) {
+    for (int i = 0; i < facts->row->inputs; i++) {
+        char letters[3], name[16], want[64], got[256];
+        bp__linalg_dims(facts, i, letters);
+        const DLTensor *t = facts->call->operand[i];
+        const int64_t *item = t->shape + t->ndim - (int)strlen(letters);
+        for (int d = 0; letters[d]; d++) {
+            if (item[d] != bp__linalg_size(facts, letters[d])) {
+                return bp__linalg_fail(facts->row, BP_E_SHAPE,
+                                       "%s has shape %s; beside a matrix of %" PRId64 " by %" PRId64
+                                       " it must have shape %s",
+                                       name_of(facts, i, name), bp__shape_text(t->ndim, t->shape, got, sizeof got),
+                                       facts->m, facts->n, wanted_text(facts, letters, want, sizeof want));
+            }
+        }
+    }
+    return BP_OK;
+}
+
+/* Broadcasts the batch of one more input into the facts. */
+static bp_status add_batch(bp__linalg_facts *facts, int index) {
+    const DLTensor *t = facts->call->operand[index];
+    int ndim = t->ndim - rank_of(facts, index), before = facts->batch_ndim;
+    int64_t joined[BP_MAX_NDIM];
+    int rank = ndim > before ? ndim : before;
+    for (int i = 1; i <= rank; i++) {
+        int64_t x = i <= before ? facts->batch[before - i] : 1, y = i <= ndim ? t->shape[ndim - i] : 1;
+        if (x != y && x != 1 && y != 1) {
+            char name[16], mine[256], others[256];
+            return bp__linalg_fail(facts->row, BP_E_SHAPE, "the batch %s of %s does not broadcast with %s",
+                                   bp__shape_text(ndim, t->shape, mine, sizeof mine), name_of(facts, index, name),
+                                   bp__shape_text(before, facts->batch, others, sizeof others));
+        }
+        joined[rank - i] = x == 1 ? y : x;
+    }
+    facts->batch_ndim = rank;
+    memcpy(facts->batch, joined, (size_t)rank * sizeof joined[0]);
+    return BP_OK;
+}
+
+/* A largest or smallest of nothing does not exist. */
+static bool norm_of_nothing(const bp__linalg_facts *facts) {
+    double size = fabs(facts->order);
+    int64_t compared = size == 1.0 ? facts->n : size == 2.0 ? facts->k : facts->m;
+    return facts->row->op == BP_OP_MATRIX_NORM && facts->mode == BP_NORM_P && compared == 0;
+}
+
+bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
+    BP__TRY(check_types(facts, data_optional));
+    BP__TRY(check_ranks(facts));
+    BP__TRY(read_sizes(facts));
+    BP__TRY(check_sizes(facts));
+    if (norm_of_nothing(facts)) {
+        return bp__linalg_fail(facts->row, BP_E_SHAPE,
+                               "the norm of order %g has no value for a matrix of %" PRId64 " by %" PRId64
+                               ", since there is nothing to compare",
+                               facts->order, facts->m, facts->n);
+    }
+    for (int i = 0; i < facts->row->inputs; i++) {
+        BP__TRY(add_batch(facts, i));
+    }
+    if (facts->batch_ndim + 2 > BP_MAX_NDIM) {
+        return bp__linalg_fail(facts->row, BP_E_SHAPE, "the result would have more than %d dimensions", BP_MAX_NDIM);
+    }
+    return BP_OK;
+}
+
+bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
+    const bp__linalg_row *row = facts->row;
+    char name[16];
+    if (index < row->inputs || index >= row->count) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is no output; outputs are %d to %d", index, row->inputs,
+                               row->count - 1);
+    }
+    bool rank = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
+    bool values = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
+    bool absent = (facts->mode == BP_QR_R && index == 1) || (rank && facts->mode == BP_LSTSQ_GELS) ||
+                  (values && (facts->mode == BP_LSTSQ_GELS || facts->mode == BP_LSTSQ_GELSY));
+    if (absent) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index, name),
+                               row->op == BP_OP_QR ? "mode" : "driver");
+    }
+    return BP_OK;
+}
+
+static bool may_be_absent(const bp__linalg_facts *facts, int index) {
+    return facts->row->operand[index].optional || (facts->mode == BP_QR_R && index == 1);
+}
+
+static bp_status check_output(const bp__linalg_facts *facts, int index, bool data_optional) {
+    const DLTensor *out = facts->call->operand[index];
+    char name[16], want_text[256], got_text[256];
+    BP__TRY(bp__linalg_has_output(facts, index));
+    BP__TRY(bp__tensor_check(out, name_of(facts, index, name), data_optional));
+    bp_dtype want, got = bp_dtype_from_dlpack(out->dtype);
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    bp__linalg_output(facts, index, &want, &ndim, shape);
+    if (got != want) {
+        return bp__linalg_fail(facts->row, BP_E_DTYPE, "%s is %s; it must be %s", name, bp_dtype_name(got),
+                               bp_dtype_name(want));
+    }
+    if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
+        return bp__linalg_fail(facts->row, BP_E_SHAPE, "%s has shape %s; it must have shape %s", name,
+                               bp__shape_text(out->ndim, out->shape, got_text, sizeof got_text),
+                               bp__shape_text(ndim, shape, want_text, sizeof want_text));
+    }
+    if (bp__tensor_self_overlaps(out)) {
+        return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s reaches the same memory by two different indices", name);
+    }
+    return BP_OK;
+}
+
+/* An output apart from the inputs and from the outputs before it. */
+static bp_status check_apart(const bp__linalg_facts *facts, int index) {
+    const DLTensor *out = facts->call->operand[index];
+    for (int i = 0; i < index && out->data; i++) {
+        const DLTensor *other = facts->call->operand[i];
+        if (other && other->data && bp__tensor_overlap(out, other)) {
+            char name[16], other_name[16];
+            return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own",
+                                   name_of(facts, index, name), name_of(facts, i, other_name));
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional) {
+    const bp__linalg_row *row = facts->row;
+    const DLTensor *const *tensors = facts->call->operand;
+    for (int i = row->inputs; i < row->count; i++) {
+        if (tensors[i] || !may_be_absent(facts, i)) {
+            BP__TRY(check_output(facts, i, data_optional));
+        }
+    }
+    if (row->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "U and Vh are given both or neither");
+    }
+    for (int i = row->inputs; i < row->count; i++) {
+        if (tensors[i]) {
+            BP__TRY(check_apart(facts, i));
+        }
+    }
+    return BP_OK;
+}

@@ -1,0 +1,127 @@
+/* functions.c - the functions that have torch.linalg's names: each fills in the general call. */
+#include "ops/linalg/linalg.h"
+
+#define CALL(operation, ...)                                                                                           \
+    (&(const bp_linalg_call){.struct_size = sizeof(bp_linalg_call), .op = operation, .operand = __VA_ARGS__})
+
+bp_status bp_inv(const DLTensor *a, DLTensor *inverse) {
+    return bp__linalg_run(CALL(BP_OP_INV, {a, inverse}), false);
+}
+
+bp_status bp_inv_ex(const DLTensor *a, DLTensor *inverse, DLTensor *info) {
+    return bp__linalg_run(CALL(BP_OP_INV, {a, inverse, info}), true);
+}
+
+bp_status bp_solve(const DLTensor *a, const DLTensor *b, int right, DLTensor *x) {
+    return bp__linalg_run(CALL(BP_OP_SOLVE, {a, b, x}, .right = right), false);
+}
+
+bp_status bp_solve_ex(const DLTensor *a, const DLTensor *b, int right, DLTensor *x, DLTensor *info) {
+    return bp__linalg_run(CALL(BP_OP_SOLVE, {a, b, x, info}, .right = right), true);
+}
+
+bp_status bp_solve_triangular(const DLTensor *a, const DLTensor *b, int upper, int right, int unitriangular,
+                              DLTensor *x) {
+    return bp__linalg_run(
+        CALL(BP_OP_SOLVE_TRIANGULAR, {a, b, x}, .upper = upper, .right = right, .unitriangular = unitriangular), false);
+}
+
+bp_status bp_cholesky(const DLTensor *a, int upper, DLTensor *l) {
+    return bp__linalg_run(CALL(BP_OP_CHOLESKY, {a, l}, .upper = upper), false);
+}
+
+bp_status bp_cholesky_ex(const DLTensor *a, int upper, DLTensor *l, DLTensor *info) {
+    return bp__linalg_run(CALL(BP_OP_CHOLESKY, {a, l, info}, .upper = upper), true);
+}
+
+bp_status bp_cholesky_solve(const DLTensor *b, const DLTensor *l, int upper, DLTensor *x) {
+    return bp__linalg_run(CALL(BP_OP_CHOLESKY_SOLVE, {b, l, x}, .upper = upper), false);
+}
+
+bp_status bp_cholesky_inverse(const DLTensor *l, int upper, DLTensor *inverse) {
+    return bp__linalg_run(CALL(BP_OP_CHOLESKY_INVERSE, {l, inverse}, .upper = upper), false);
+}
+
+bp_status bp_lu_factor(const DLTensor *a, DLTensor *lu, DLTensor *pivots) {
+    return bp__linalg_run(CALL(BP_OP_LU_FACTOR, {a, lu, pivots}), false);
+}
+
+bp_status bp_lu_factor_ex(const DLTensor *a, DLTensor *lu, DLTensor *pivots, DLTensor *info) {
+    return bp__linalg_run(CALL(BP_OP_LU_FACTOR, {a, lu, pivots, info}), true);
+}
+
+bp_status bp_lu(const DLTensor *a, DLTensor *p, DLTensor *l, DLTensor *u) {
+    return bp__linalg_run(CALL(BP_OP_LU, {a, p, l, u}), false);
+}
+
+bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor *b, int right, int adjoint,
+                      DLTensor *x) {
+    return bp__linalg_run(CALL(BP_OP_LU_SOLVE, {lu, pivots, b, x}, .right = right, .adjoint = adjoint), false);
+}
+
+bp_status bp_qr(const DLTensor *a, bp_linalg_mode mode, DLTensor *q, DLTensor *r) {
+    return bp__linalg_run(CALL(BP_OP_QR, {a, q, r}, .mode = mode), false);
+}
+
+/* The function of all eigenvalues and vectors has no output that may be left out. */
+static bp_status with_vectors(const bp_linalg_call *call, const char *name, const DLTensor *vectors) {
+    if (!vectors) {
+        return bp__fail(BP_E_ARGUMENT, "tensor '%s' is NULL", name);
+    }
+    return bp__linalg_run(call, false);
+}
+
+bp_status bp_eigh(const DLTensor *a, int upper, DLTensor *w, DLTensor *v) {
+    return with_vectors(CALL(BP_OP_EIGH, {a, w, v}, .upper = upper), "V", v);
+}
+
+bp_status bp_eigvalsh(const DLTensor *a, int upper, DLTensor *w) {
+    return bp__linalg_run(CALL(BP_OP_EIGH, {a, w}, .upper = upper), false);
+}
+
+bp_status bp_eig(const DLTensor *a, DLTensor *w, DLTensor *v) {
+    return with_vectors(CALL(BP_OP_EIG, {a, w, v}), "V", v);
+}
+
+bp_status bp_eigvals(const DLTensor *a, DLTensor *w) {
+    return bp__linalg_run(CALL(BP_OP_EIG, {a, w}), false);
+}
+
+bp_status bp_svd(const DLTensor *a, int full_matrices, DLTensor *u, DLTensor *s, DLTensor *vh) {
+    bp_linalg_mode mode = full_matrices ? BP_SVD_FULL : BP_SVD_REDUCED;
+    return with_vectors(CALL(BP_OP_SVD, {a, u, s, vh}, .mode = mode), u ? "Vh" : "U", u ? vh : u);
+}
+
+bp_status bp_svdvals(const DLTensor *a, DLTensor *s) {
+    return bp__linalg_run(CALL(BP_OP_SVD, {a, NULL, s}), false);
+}
+
+bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
+                   DLTensor *residuals, DLTensor *rank, DLTensor *s) {
+    return bp__linalg_run(CALL(BP_OP_LSTSQ, {a, b, x, residuals, rank, s}, .mode = driver, .rtol = rcond), false);
+}
+
+bp_status bp_det(const DLTensor *a, DLTensor *det) {
+    return bp__linalg_run(CALL(BP_OP_DET, {a, det}), false);
+}
+
+bp_status bp_slogdet(const DLTensor *a, DLTensor *sign, DLTensor *logabsdet) {
+    return bp__linalg_run(CALL(BP_OP_SLOGDET, {a, sign, logabsdet}), false);
+}
+
+bp_status bp_pinv(const DLTensor *a, const double *rtol, const double *atol, int hermitian, DLTensor *inverse) {
+    return bp__linalg_run(CALL(BP_OP_PINV, {a, inverse}, .hermitian = hermitian, .rtol = rtol, .atol = atol), false);
+}
+
+bp_status bp_matrix_rank(const DLTensor *a, const double *rtol, const double *atol, int hermitian, DLTensor *rank) {
+    return bp__linalg_run(CALL(BP_OP_MATRIX_RANK, {a, rank}, .hermitian = hermitian, .rtol = rtol, .atol = atol),
+                          false);
+}
+
+bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *cond) {
+    return bp__linalg_run(CALL(BP_OP_COND, {a, cond}, .mode = kind, .order = order), false);
+}
+
+bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *norm) {
+    return bp__linalg_run(CALL(BP_OP_MATRIX_NORM, {a, norm}, .mode = kind, .order = order), false);
+}

@@ -1,0 +1,156 @@
+/* linalg.c - one call of linear algebra in its general form: the warm path, the long way, plans, explanations, shapes.
+ */
+#include "ops/linalg/linalg.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+/* A call with how it is to be understood, for those who make a problem of it. */
+typedef struct request {
+    const bp_linalg_call *call;
+    bool forgiving, data_optional;
+} request;
+
+/* Whether a failing item fails the call: where the caller said so, or where nothing else would tell. */
+static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool forgiving) {
+    bool told = (row->takes & BP__TAKES_CHECK) && call->operand[row->count - 1];
+    return call->check || (!told && !forgiving);
+}
+
+/* The call as this version knows it; NULL with a failure. */
+static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *call) {
+    return bp__struct_read(own, sizeof *own, call, "call");
+}
+
+bp_status bp__linalg_make(bp_problem *problem, const void *context) {
+    const request *r = context;
+    bp__linalg_facts facts = {0};
+    bp_linalg_call own;
+    const bp_linalg_call *call = whole(&own, r->call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
+    BP__TRY(bp__linalg_parameters(&facts, call));
+    BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
+    BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
+    BP__TRY(bp__linalg_lower(problem, &facts));
+    problem->of.linalg.check = checks(facts.row, call, r->forgiving);
+    return BP_OK;
+}
+
+static uint64_t bits_of(const double *value) {
+    uint64_t bits = 0;
+    if (value) {
+        memcpy(&bits, value, sizeof bits);
+    }
+    return bits;
+}
+
+/* Everything about the call that the checks look at, but its tensors, in the bits that a tag has. */
+static uint64_t tag_of(const bp_linalg_call *call, bool check) {
+    uint64_t flags = (uint64_t)(call->upper != 0) | (uint64_t)(call->right != 0) << 1 |
+                     (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
+                     (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->check != 0) << 5 | (uint64_t)check << 6 |
+                     (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8;
+    return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
+}
+
+/* False for a call so wrong that it has no key; the long way will say why. */
+static bool fill(bp__operation *o, const bp_linalg_call *call, bool forgiving) {
+    const bp__linalg_row *row = bp__linalg_row_of(call->op);
+    o->key.count = 0;
+    if (!row || (unsigned)call->mode > BP_NORM_P) {
+        return false;
+    }
+    o->tag = tag_of(call, checks(row, call, forgiving));
+    o->in_place = false;
+    o->count = row->count;
+    o->inputs = row->inputs;
+    for (int i = 0; i < row->count; i++) {
+        o->tensors[i] = call->operand[i];
+    }
+    for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
+        if (call->operand[i]) {
+            return false;
+        }
+    }
+    o->parameter_count = 0;
+    if (call->rtol || call->atol || call->order != 0.0) {
+        o->parameters[o->parameter_count++] = bits_of(call->rtol);
+        o->parameters[o->parameter_count++] = bits_of(call->atol);
+        o->parameters[o->parameter_count++] = bits_of(&call->order);
+    }
+    return true;
+}
+
+static bool writes_nothing(const bp_linalg_call *call) {
+    const bp__linalg_row *row = bp__linalg_row_of(call->op);
+    for (int i = row->inputs; i < row->count; i++) {
+        if (call->operand[i] && bp__tensor_elements(call->operand[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
+    bp__operation o;
+    const bp_plan *plan = fill(&o, call, forgiving) ? bp__operation_find(&o) : NULL;
+    if (BP__LIKELY(plan != NULL)) {
+        return bp__operation_run(&o, plan);
+    }
+    request r = {call, forgiving, false};
+    bp_problem problem;
+    BP__TRY(bp__problem_make(&problem, &bp__family_linalg, &r));
+    if (writes_nothing(call)) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__operation_plan_and_run(&o, &problem);
+}
+
+bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {
+    bp_linalg_call own;
+    bp__call_scope scope;
+    call = whole(&own, call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
+    bp__call_enter(&scope, options);
+    bp_status status = bp__linalg_run(call, false);
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call) {
+    request r = {call, false, true};
+    return bp__problem_make(problem, &bp__family_linalg, &r);
+}
+
+bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call) {
+    request r = {call, false, true};
+    return bp__plan_for(plan, options, &bp__family_linalg, &r);
+}
+
+bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call) {
+    request r = {call, false, true};
+    return bp__explain_for(explanation, options, &bp__family_linalg, &r);
+}
+
+bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    if (!dtype || !ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_linalg_shape: dtype, ndim and shape must not be NULL");
+    }
+    bp__linalg_facts facts = {0};
+    bp_linalg_call own;
+    call = whole(&own, call);
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
+    BP__TRY(bp__linalg_parameters(&facts, call));
+    BP__TRY(bp__linalg_inputs(&facts, true));
+    BP__TRY(bp__linalg_has_output(&facts, index));
+    bp__linalg_output(&facts, index, dtype, ndim, shape);
+    return BP_OK;
+}

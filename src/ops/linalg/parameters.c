@@ -1,0 +1,111 @@
+/* parameters.c - what a call of linear algebra asks for besides its operands: flags, mode, order, tolerances. A
+ * field that an operation does not take is refused, so that no wish is lost in silence. */
+#include "ops/linalg/linalg.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+bp_status bp__linalg_fail(const bp__linalg_row *row, bp_status status, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return bp__fail(status, "linalg.%s: %s", bp_op_name(row->op), text);
+}
+
+static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *call) {
+    const struct {
+        const char *name;
+        bool set;
+        unsigned bit;
+    } flags[] = {
+        {"upper", call->upper != 0, BP__TAKES_UPPER},
+        {"right", call->right != 0, BP__TAKES_RIGHT},
+        {"adjoint", call->adjoint != 0, BP__TAKES_ADJOINT},
+        {"unitriangular", call->unitriangular != 0, BP__TAKES_UNIT},
+        {"hermitian", call->hermitian != 0, BP__TAKES_HERMITIAN},
+        {"check", call->check != 0, BP__TAKES_CHECK},
+        {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
+        {"atol", call->atol != NULL, BP__TAKES_ATOL},
+    };
+    for (int i = 0; i < BP__COUNT(flags); i++) {
+        if (flags[i].set && !(row->takes & flags[i].bit)) {
+            return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is not taken by this operation", flags[i].name);
+        }
+    }
+    if (call->upper && (row->takes & BP__TAKES_HERMITIAN) && !call->hermitian) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "upper says which triangle is read, and needs hermitian");
+    }
+    return BP_OK;
+}
+
+static bp_status check_tolerance(const bp__linalg_row *row, const char *name, const double *value) {
+    if (row->op == BP_OP_LSTSQ) {
+        return !value || !isnan(*value)
+                   ? BP_OK
+                   : bp__linalg_fail(row, BP_E_ARGUMENT,
+                                     "rcond is nan; it must be 0 or more, or negative for the machine precision");
+    }
+    if (value && !(*value >= 0.0)) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is %g; it must be 0 or more", name, *value);
+    }
+    return BP_OK;
+}
+
+static bool is_norm_order(double order) {
+    double size = fabs(order);
+    return size == 1.0 || size == 2.0 || (isinf(order) && size > 0.0);
+}
+
+static bp_status read_mode(bp__linalg_facts *facts) {
+    const bp__linalg_row *row = facts->row;
+    bp_linalg_mode mode = facts->call->mode;
+    bool normal = mode == BP_MODE_DEFAULT;
+    if (!normal && (mode < row->first || mode > row->last)) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "mode %d is none of this operation", (int)mode);
+    }
+    facts->mode = normal ? row->standard : mode;
+    facts->order = normal && facts->mode == BP_NORM_P ? 2.0 : facts->call->order;
+    if (facts->call->order != 0.0 && mode != BP_NORM_P) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; only BP_NORM_P takes one", facts->call->order);
+    }
+    if (facts->mode == BP_NORM_P && !is_norm_order(facts->order)) {
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "order %g is not supported; it may be 1, -1, 2, -2, inf or -inf",
+                               facts->order);
+    }
+    return BP_OK;
+}
+
+bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call) {
+    const bp__linalg_row *row = bp__linalg_row_of(call->op);
+    if (!row) {
+        return bp__fail(BP_E_ARGUMENT, "operation %d ('%s') is none of linear algebra", (int)call->op,
+                        bp_op_name(call->op));
+    }
+    facts->row = row;
+    facts->call = call;
+    BP__TRY(check_flags(row, call));
+    BP__TRY(check_tolerance(row, "rtol", call->rtol));
+    BP__TRY(check_tolerance(row, "atol", call->atol));
+    for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
+        if (call->operand[i]) {
+            return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is given; there are only %d", i, row->count);
+        }
+    }
+    return read_mode(facts);
+}
+
+void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *atol) {
+    const bp_linalg_call *call = facts->call;
+    bool takes = (facts->row->takes & BP__TAKES_RTOL) && facts->mode != BP_LSTSQ_GELS;
+    bool wide = facts->dtype == BP_F64 || facts->dtype == BP_C128;
+    double epsilon = wide ? DBL_EPSILON : (double)FLT_EPSILON;
+    *atol = call->atol ? *call->atol : 0.0;
+    double usual = *atol > 0.0 ? 0.0 : epsilon * (double)(facts->m > facts->n ? facts->m : facts->n);
+    *rtol = !takes ? 0.0 : call->rtol ? *call->rtol : usual;
+    if (*rtol < 0.0) { /* rcond alone may be: LAPACK's machine precision, which is that of a rounding */
+        *rtol = epsilon / 2;
+    }
+}
