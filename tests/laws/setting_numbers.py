@@ -39,14 +39,14 @@ def read_pinned(failures):
 def main():
     failures = []
     names, pinned = read_table(failures), read_pinned(failures)
-    if "--write" in sys.argv:
-        pinned = {**names, **pinned}
-        PINNED.write_text("".join(f"{number} {name}\n" for number, name in sorted(pinned.items())))
     for number, name in sorted(pinned.items()):
         if names.get(number) != name:
             failures.append(f"{number} is pinned as {name}, and in the table it is {names.get(number, 'no setting')}")
-    failures += [f"{number} {names[number]} is not pinned: make symbols" for number in sorted(names.keys() - pinned.keys())]
     failures += [f"the number {number} is skipped" for number in range(len(names)) if number not in names]
+    if "--write" in sys.argv and not failures:
+        pinned = names
+        PINNED.write_text("".join(f"{number} {name}\n" for number, name in sorted(pinned.items())))
+    failures += [f"{number} {names[number]} is not pinned: make symbols" for number in sorted(names.keys() - pinned.keys())]
     house.finish(failures, len(pinned))
 
 
