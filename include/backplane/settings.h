@@ -43,12 +43,17 @@ typedef enum bp_layer {
 /* "default", "system file", ... Never NULL. */
 BP_API const char *bp_layer_name(bp_layer layer);
 
-/* Position of each setting in the table: BP_SET_num_threads, ... */
+/* The number of each setting: BP_SET_num_threads, ... A number never changes its meaning: new settings take numbers
+ * behind those there are, so a program may run with a library that is newer or older than its headers. That library has
+ * another count: a walk over all settings ends where bp_setting_row() returns NULL, not at BP_SETTING_COUNT, which is
+ * the count that the program was compiled with (for arrays of its own). */
 typedef enum bp_setting_id {
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id,
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id = (number),
     BP_SETTINGS_MAP(X)
 #undef X
-        BP_SETTING_COUNT
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) +1
+        BP_SETTING_COUNT = 0 BP_SETTINGS_MAP(X)
+#undef X
 } bp_setting_id;
 
 #define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
@@ -57,6 +62,7 @@ typedef enum bp_setting_id {
 #define BP_SETTING_VIEW 8u      /* other words for other settings: writes and reads those */
 #define BP_SETTING_INHERITS 16u /* a node of the precision tree: "none" means what the node above it says */
 
+/* Only the library makes one; members of later versions come last. */
 typedef struct bp_setting_info {
     const char *name;
     bp_setting_type type;
@@ -67,12 +73,17 @@ typedef struct bp_setting_info {
     unsigned flags;
     const char *affects;
     const char *help;
+    int number; /* BP_SET_num_threads, ...; of a library newer than the program also BP_SETTING_COUNT and above */
 } bp_setting_info;
 
-/* The row at `index` (0 .. BP_SETTING_COUNT-1); NULL outside. Static storage. */
-BP_API const bp_setting_info *bp_setting_at(int index);
+/* The setting with a number (BP_SET_num_threads, ...); NULL where the library has none. Static storage. */
+BP_API const bp_setting_info *bp_setting_at(int number);
 
-/* The index of a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is none. */
+/* All settings in the order in which they are listed: 0, 1, ... until NULL. Static storage. */
+BP_API const bp_setting_info *bp_setting_row(int row);
+
+/* The number of the setting with a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is
+ * none. */
 BP_API int bp_setting_find(const char *name);
 
 /* By name, as text: the value in force, resolved (see bp_get_node). `value` and `where` point into storage that lives
@@ -100,7 +111,7 @@ BP_API bp_status bp_unset(const char *name);
 #define BP__C_INT int64_t
 #define BP__C_WORD const char *
 #define BP__C_TEXT const char *
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
     BP_API BP__C_##type bp_get_##id(void);                                                                             \
     BP_API bp_status bp_set_##id(BP__C_##type value);
 BP_SETTINGS_MAP(X)

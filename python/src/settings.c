@@ -9,13 +9,12 @@
 #include <string.h>
 
 typedef struct setting {
-    PyObject_HEAD int index;
-    const bp_setting_info *row;
+    PyObject_HEAD const bp_setting_info *row;
     char *last_text; /* what was read last, and as str: settings are read far more often than they change */
     PyObject *last;
 } setting;
 
-/* Typed reads, by position in the table: they cost one atomic load where no scope is open. */
+/* Typed reads, by number: they cost one atomic load where no scope is open. */
 typedef union reader {
     int (*of_BOOL)(void);
     int64_t (*of_INT)(void);
@@ -24,7 +23,8 @@ typedef union reader {
 } reader;
 
 static const reader readers[BP_SETTING_COUNT] = {
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = {.of_##type = bp_get_##id},
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+    [BP_SET_##id] = {.of_##type = bp_get_##id},
     BP_SETTINGS_MAP(X)
 #undef X
 };
@@ -57,7 +57,7 @@ static PyObject *read_text(setting *self, const char *text) {
 }
 
 static PyObject *read_value(setting *self) {
-    const reader *read = &readers[self->index];
+    const reader *read = &readers[self->row->number];
     core_leave_dropped();
     switch (self->row->type) {
     case BP_SETTING_BOOL:
@@ -367,11 +367,10 @@ static PyType_Spec type_spec = {
 
 /* ---- The table ---- */
 
-static PyObject *make(core_state *state, int index) {
+static PyObject *make(core_state *state, const bp_setting_info *row) {
     setting *made = PyObject_New(setting, (PyTypeObject *)state->setting_type);
     if (made) {
-        made->index = index;
-        made->row = bp_setting_at(index);
+        made->row = row;
         made->last_text = NULL;
         made->last = NULL;
     }
@@ -379,9 +378,13 @@ static PyObject *make(core_state *state, int index) {
 }
 
 static int fill(core_state *state, PyObject *table) {
-    for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        PyObject *one = make(state, i);
-        int failed = !one || PyDict_SetItemString(table, bp_setting_at(i)->name, one) != 0;
+    const bp_setting_info *row;
+    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+        if (row->number >= BP_SETTING_COUNT) {
+            continue; /* the library is newer than this module, which has no reader for it */
+        }
+        PyObject *one = make(state, row);
+        int failed = !one || PyDict_SetItemString(table, row->name, one) != 0;
         Py_XDECREF(one);
         if (failed) {
             return -1;

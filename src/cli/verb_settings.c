@@ -16,9 +16,10 @@ static int settings(const cli_args *args) {
         json_open(NULL, '[');
     }
     int code = CLI_OK;
-    for (int i = 0; i < BP_SETTING_COUNT && code == CLI_OK; i++) {
+    const bp_setting_info *info;
+    for (int i = 0; code == CLI_OK && (info = bp_setting_row(i)) != NULL; i++) {
         setting_row row;
-        code = setting_row_read(bp_setting_at(i)->name, &row);
+        code = setting_row_read(info->name, &row);
         if (code != CLI_OK || (changed && row.layer == BP_LAYER_DEFAULT)) {
             continue;
         }

@@ -114,14 +114,14 @@ typedef struct policy_row {
 } policy_row;
 
 static bool read_policy_row(int index, policy_row *row) {
-    const bp_setting_info *info = bp_setting_at(index);
+    const bp_setting_info *info = bp_setting_row(index);
     row->name = info->name;
     bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_VIEW); /* its targets are shown */
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
         bp_get_node(info->name, &row->node) != BP_OK) {
         return false;
     }
-    if (index == BP_SET_num_threads && bp__policy_in_region()) {
+    if (info->number == BP_SET_num_threads && bp__policy_in_region()) {
         row->value = "1";
         row->layer = BP_LAYER_SHARED_ENVIRONMENT;
         row->where = "inside a parallel region of OpenMP";

@@ -34,7 +34,7 @@ static bp_status write_int(bp_setting_id id, int64_t value) {
 #define WRITE_WORD(id, value) write_text(id, value)
 #define WRITE_TEXT(id, value) write_text(id, value)
 
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
     BP__C_##type bp_get_##id(void) {                                                                                   \
         return READ_##type(BP_SET_##id, flags);                                                                        \
     }                                                                                                                  \

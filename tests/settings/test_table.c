@@ -1,13 +1,15 @@
 /* test_table.c - every row of the table, through every layer: what holds for one setting holds for all. */
 #include "settings/support_settings.h"
 
+#include <limits.h>
+
 #define EACH_ROW(row)                                                                                                  \
     const bp_setting_info *row = bp_setting_at(0);                                                                     \
     row;                                                                                                               \
     row = next_row(row)
 
 static const bp_setting_info *next_row(const bp_setting_info *row) {
-    return bp_setting_at(bp_setting_find(row->name) + 1);
+    return bp_setting_at(row->number + 1);
 }
 
 static bool by_program(const bp_setting_info *row) {
@@ -20,6 +22,7 @@ static void rows_are_well_made(void **state) {
     for (EACH_ROW(row)) {
         const bp__setting_row *full = bp__row((bp_setting_id)count);
         bp__value value;
+        assert_int_equal(row->number, count);
         assert_int_equal(bp_setting_find(row->name), count++);
         assert_true(*row->help && *row->affects);
         assert_null(strpbrk(row->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ- =#\","));
@@ -36,8 +39,38 @@ static void rows_are_well_made(void **state) {
         assert_true((row->type == BP_SETTING_WORD) == (strchr(row->allowed, '|') != NULL));
     }
     assert_int_equal(count, BP_SETTING_COUNT);
-    assert_null(bp_setting_at(-1));
-    assert_null(bp_setting_at(BP_SETTING_COUNT));
+}
+
+static const char *name_of(int number) {
+    const bp_setting_info *info = bp_setting_at(number);
+    return info ? info->name : "(none)";
+}
+
+/* What compiled programs rely on: a number means its setting, and walks end at NULL. */
+static void numbers_name_settings(void **state) {
+    (void)state;
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+    assert_int_equal(BP_SET_##id, number);                                                                             \
+    assert_string_equal(name_of(number), name);
+    BP_SETTINGS_MAP(X)
+#undef X
+    static const int outside[] = {-1, INT_MIN, BP_SETTING_COUNT, BP_SETTING_COUNT + 1, INT_MAX};
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        assert_null(bp_setting_at(outside[i]));
+        assert_null(bp_setting_row(outside[i]));
+    }
+}
+
+/* Listings keep the table's order, whatever the numbers are. */
+static void rows_keep_their_order(void **state) {
+    (void)state;
+    int row = 0;
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+    assert_ptr_equal(bp_setting_row(row++), bp_setting_at(BP_SET_##id));
+    BP_SETTINGS_MAP(X)
+#undef X
+    assert_int_equal(row, BP_SETTING_COUNT);
+    assert_null(bp_setting_row(row));
 }
 
 static void variables_are_unique(void **state) {
@@ -242,7 +275,7 @@ static void typed_functions_agree(void **state) {
 #define NULL_INT(id) BP_E_ARGUMENT
 #define NULL_WORD(id) bp_set_##id(NULL)
 #define NULL_TEXT(id) bp_set_##id(NULL)
-#define X(id, name, type, fallback, allowed, alias, flags, affects, help)                                              \
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
     {                                                                                                                  \
         sample values = sample_of(bp_setting_at(BP_SET_##id));                                                         \
         bp_get(name, &text, NULL, NULL);                                                                               \
@@ -265,6 +298,8 @@ static void typed_functions_agree(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_well_made, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(numbers_name_settings, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(rows_keep_their_order, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(variables_are_unique, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(defaults_show, enter_world, leave_world),
         cmocka_unit_test_setup_teardown(programs_set_and_unset, enter_world, leave_world),
