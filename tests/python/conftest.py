@@ -5,6 +5,7 @@ BACKPLANE_BUILD names the build folder (default: build). What tests set for the 
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,9 @@ FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", 
 
 for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
     del os.environ[variable]
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):  # shells and nohup start programs with these ignored, and programs inherit that
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 scratch = tempfile.TemporaryDirectory()
 os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # whoever starts the tests: its libraries are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name
