@@ -28,7 +28,7 @@ if [ "$only" = ctest ]; then
     :
 elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
-    export TSAN_OPTIONS="ignore_noninstrumented_modules=1:suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
+    export TSAN_OPTIONS="die_after_fork=0:ignore_noninstrumented_modules=1:suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
     export BACKPLANE_BUILD="$PWD/$folder"
     run command ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/cli
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
