@@ -1,8 +1,11 @@
 /* several_provider.c - a module of many providers, for tests of choosing: "several" has three algorithms, one of which
  * starves when it runs; "p0" to "p69" make the list longer than a word has bits, and the last one starves too.
  *
- * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi". */
+ * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi", 301
+ * for "careless". */
 #include "backplane/provider.h"
+
+#include <math.h>
 
 enum { STARVING = 0, WORKING = 1, SLOW = 2, LAST = 69 };
 
@@ -119,6 +122,36 @@ static const bp_provider several = {.abi = BP_PROVIDER_ABI,
                                     .accept = accept_several,
                                     .plan = plan};
 
+/* Keeps few of the rules, for products of complex numbers: an offer without a text for its algorithm is all that can be
+ * made use of. */
+static void accept_careless(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    if (problem->op != BP_OP_GEMM || problem->dtype != BP_C128) {
+        return;
+    }
+    worked_out found = {MARK, problem->of.gemm.m * problem->of.gemm.n, 301};
+    bp_verdict verdict = {.reason = BP_REASON_LAYOUT, .algorithm = "unsized"};
+    offers->add(offers, &verdict, NULL, 0);
+    verdict = (bp_verdict){.struct_size = sizeof verdict, .algorithm = "unknown", .cost_ns = NAN};
+    for (size_t i = 0; i < sizeof verdict.text; i++) {
+        verdict.text[i] = 'x';
+    }
+    offers->add(offers, &verdict, &found, sizeof found);
+    offer(offers, problem, "starving", 100 + STARVING, 0.5);
+    verdict = (bp_verdict){.struct_size = sizeof verdict, .algorithm = NULL, .cost_ns = 1};
+    offers->add(offers, &verdict, &found, sizeof found);
+}
+
+static const bp_provider careless = {.abi = BP_PROVIDER_ABI,
+                                     .struct_size = sizeof(bp_provider),
+                                     .name = "careless",
+                                     .version = "1",
+                                     .description = "test double",
+                                     .open = open,
+                                     .close = close,
+                                     .accept = accept_careless,
+                                     .plan = plan};
+
 /* Works on a device only: no problem of the host may reach it. */
 static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
@@ -137,4 +170,4 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .runtimes = "opencl"};
 
 #define ADDRESS(number) &provider_##number,
-BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &elsewhere, NULL};
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &elsewhere, NULL};

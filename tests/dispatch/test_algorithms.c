@@ -118,6 +118,48 @@ static void explanations_show_each_algorithm(void **state) {
     bp_options_free(options);
 }
 
+/* What breaks the contract is refused with a sentence, and costs no other offer its chance. */
+static void careless_offers_do_no_harm(void **state) {
+    (void)state;
+    static double in[18], out[18];
+    bp_view factor, product;
+    bp_options *options;
+    bp_explanation *e;
+    bp_candidate_info info = {.struct_size = sizeof info};
+    bp_view_matrix(&factor, in, BP_C128, 3, 3);
+    bp_view_matrix(&product, out, BP_C128, 3, 3);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=careless"), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_true(out[0] == 301);
+    assert_string_equal(last().library, "careless");
+    assert_string_equal(last().algorithm, "");
+    assert_int_equal(bp_matmul_explain(&e, options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    static const struct {
+        const char *algorithm;
+        bp_reason reason;
+    } expected[] = {{"", BP_REASON_OTHER},
+                    {"unknown", BP_REASON_OTHER},
+                    {"starving", BP_REASON_ACCEPTED},
+                    {"", BP_REASON_ACCEPTED}};
+    size_t seen = 0;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, "careless") == 0) {
+            assert_true(seen < sizeof expected / sizeof *expected);
+            assert_string_equal(info.algorithm, expected[seen].algorithm);
+            assert_int_equal(info.reason, expected[seen].reason);
+            assert_true(info.accepted || strstr(info.text, "breaks the contract"));
+            seen++;
+        }
+    }
+    assert_int_equal(seen, sizeof expected / sizeof *expected);
+    bp_explanation_free(e);
+    bp_options_free(options);
+    assert_int_equal(bp_options_new(&options, "dispatch.exclude=\":careless\""), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_string_equal(last().library, "native");
+    bp_options_free(options);
+}
+
 static int reset(void **state) {
     (void)state;
     if (bp_reset() != BP_OK) {
@@ -135,6 +177,7 @@ int main(void) {
         cmocka_unit_test_setup(settings_name_algorithms, reset),
         cmocka_unit_test_setup(an_algorithm_that_is_not_there_is_said, reset),
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
+        cmocka_unit_test_setup(careless_offers_do_no_harm, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
