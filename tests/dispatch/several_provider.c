@@ -152,6 +152,62 @@ static const bp_provider careless = {.abi = BP_PROVIDER_ABI,
                                      .accept = accept_careless,
                                      .plan = plan};
 
+/* Takes a workspace for the run and scratch memory for each of its tasks, for products of single complex numbers: the
+ * tasks that run in the thread of the call must not get the workspace. */
+enum { SHARED = 5000 };
+
+static void fill_scratch(void *context, int task) {
+    unsigned char *block = host->scratch(SHARED);
+    (void)context, (void)task;
+    for (int i = 0; block && i < SHARED; i++) {
+        block[i] = 0xFF;
+    }
+}
+
+static bp_status enqueue_sharing(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    unsigned char *workspace = bp_operand_address(&exec->workspace);
+    (void)self, (void)operands;
+    for (int i = 0; i < SHARED; i++) {
+        workspace[i] = (unsigned char)(i % 251);
+    }
+    host->parallel(2, 8, fill_scratch, NULL);
+    for (int i = 0; i < SHARED; i++) {
+        if (workspace[i] != i % 251) {
+            return host->fail(BP_E_BROKEN, "byte %d of the workspace was overwritten", i);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status plan_sharing(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                              bp_prepared **made) {
+    (void)instance, (void)problem, (void)verdict, (void)found;
+    *made = host->allocate(sizeof **made);
+    if (!*made) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    **made = (bp_prepared){
+        .struct_size = sizeof **made, .enqueue = enqueue_sharing, .destroy = destroy, .workspace = SHARED};
+    return BP_OK;
+}
+
+static void accept_sharing(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    if (problem->op == BP_OP_GEMM && problem->dtype == BP_C64) {
+        offer(offers, problem, "sharing", 400, 1);
+    }
+}
+
+static const bp_provider sharing = {.abi = BP_PROVIDER_ABI,
+                                    .struct_size = sizeof(bp_provider),
+                                    .name = "sharing",
+                                    .version = "1",
+                                    .description = "test double",
+                                    .open = open,
+                                    .close = close,
+                                    .accept = accept_sharing,
+                                    .plan = plan_sharing};
+
 /* Works on a device only: no problem of the host may reach it. */
 static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
@@ -170,4 +226,4 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .runtimes = "opencl"};
 
 #define ADDRESS(number) &provider_##number,
-BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &elsewhere, NULL};
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &elsewhere, NULL};

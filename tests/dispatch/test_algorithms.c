@@ -160,6 +160,21 @@ static void careless_offers_do_no_harm(void **state) {
     bp_options_free(options);
 }
 
+static void scratch_of_tasks_is_no_workspace(void **state) {
+    (void)state;
+    static float in[18], out[18];
+    bp_view factor, product;
+    bp_scope *scope;
+    bp_view_matrix(&factor, in, BP_C64, 3, 3);
+    bp_view_matrix(&product, out, BP_C64, 3, 3);
+    assert_int_equal(bp_scope_enter(&scope, "blas.preferred=sharing, num_threads=2"), BP_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_matmul(&factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+        assert_string_equal(last().library, "sharing");
+    }
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
 static int reset(void **state) {
     (void)state;
     if (bp_reset() != BP_OK) {
@@ -178,6 +193,7 @@ int main(void) {
         cmocka_unit_test_setup(an_algorithm_that_is_not_there_is_said, reset),
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
         cmocka_unit_test_setup(careless_offers_do_no_harm, reset),
+        cmocka_unit_test_setup(scratch_of_tasks_is_no_workspace, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
