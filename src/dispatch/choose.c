@@ -236,10 +236,19 @@ static bp_status ask_all(bp__choice *choice, bool need_libraries) {
 
 /* ---- Failures ---- */
 
+/* Algorithms of one candidate that may fail before the others are given up: a provider that offers new ones each time,
+ * against the contract, would be tried for ever. */
+#define MOST_TRIES 16
+
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
                            bp_status status, const char *sentence) {
     /* Where memory is short, or the library finds that it cannot do this after all, its other algorithms may do. */
     bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
+    int tries = 0;
+    for (int i = 0; i < failures->count; i++) {
+        tries += failures->list[i].candidate == candidate;
+    }
+    whole = whole || tries >= MOST_TRIES;
     bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
     if (!grown) {
         return bp__fail_memory(sizeof *grown, "what has failed");

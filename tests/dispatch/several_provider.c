@@ -6,6 +6,7 @@
 #include "backplane/provider.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { STARVING = 0, WORKING = 1, SLOW = 2, LAST = 69 };
 
@@ -208,6 +209,35 @@ static const bp_provider sharing = {.abi = BP_PROVIDER_ABI,
                                     .accept = accept_sharing,
                                     .plan = plan_sharing};
 
+/* Offers another algorithm whenever it is asked, against the rules, and fails to plan each, for products in half
+ * precision. */
+static bp_status plan_restless(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                               bp_prepared **made) {
+    (void)instance, (void)problem, (void)found, (void)made;
+    return host->fail(BP_E_UNSUPPORTED, "%s does not work after all", verdict->algorithm);
+}
+
+static void accept_restless(void *instance, const bp_problem *problem, bp_offers *offers) {
+    static char names[200000][16];
+    static unsigned asked;
+    (void)instance;
+    if (problem->op == BP_OP_GEMM && problem->dtype == BP_F16) {
+        char *name = names[asked++ % 200000];
+        snprintf(name, sizeof names[0], "a%u", asked);
+        offer(offers, problem, name, 500, 0);
+    }
+}
+
+static const bp_provider restless = {.abi = BP_PROVIDER_ABI,
+                                     .struct_size = sizeof(bp_provider),
+                                     .name = "restless",
+                                     .version = "1",
+                                     .description = "test double",
+                                     .open = open,
+                                     .close = close,
+                                     .accept = accept_restless,
+                                     .plan = plan_restless};
+
 /* Works on a device only: no problem of the host may reach it. */
 static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
@@ -226,4 +256,4 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .runtimes = "opencl"};
 
 #define ADDRESS(number) &provider_##number,
-BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &elsewhere, NULL};
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &restless, &elsewhere, NULL};

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -175,6 +176,42 @@ static void scratch_of_tasks_is_no_workspace(void **state) {
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
+/* Each attempt fails, and never the one that failed before. */
+static void a_provider_that_never_works_is_left(void **state) {
+    (void)state;
+    static uint16_t in[9], out[9];
+    bp_view factor, product;
+    bp_scope *scope;
+    bp_view_matrix(&factor, in, BP_F16, 3, 3);
+    bp_view_matrix(&product, out, BP_F16, 3, 3);
+    assert_int_equal(bp_scope_enter(&scope, "dispatch.fallback=allow"), BP_OK);
+    alarm(20); /* ends a search without an end */
+    assert_int_equal(bp_matmul(&factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    alarm(0);
+    assert_string_equal(last().library, "native");
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
+static void a_colon_is_followed_by_a_name(void **state) {
+    (void)state;
+    char warning[256] = "";
+    static const char *const names[] = {"several:", ":", "several:several:"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char settings[80];
+        assert_int_equal(bp_preferred_check("blas.preferred", names[i]), BP_E_NOT_FOUND);
+        assert_non_null(strstr(bp_last_error(), names[i]));
+        snprintf(settings, sizeof settings, "blas.preferred=%s, dispatch.fallback=strict", names[i]);
+        assert_int_equal(multiply(settings), BP_E_NOT_FOUND);
+        assert_non_null(strstr(bp_last_error(), names[i]));
+    }
+    assert_int_equal(multiply("dispatch.exclude=several:"), BP_OK);
+    bool told = false;
+    for (int i = 0; bp_warning_at(i, warning, sizeof warning); i++) {
+        told |= strstr(warning, "dispatch.exclude names 'several:'") != NULL;
+    }
+    assert_true(told);
+}
+
 static int reset(void **state) {
     (void)state;
     if (bp_reset() != BP_OK) {
@@ -194,6 +231,8 @@ int main(void) {
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
         cmocka_unit_test_setup(careless_offers_do_no_harm, reset),
         cmocka_unit_test_setup(scratch_of_tasks_is_no_workspace, reset),
+        cmocka_unit_test_setup(a_colon_is_followed_by_a_name, reset),
+        cmocka_unit_test_setup(a_provider_that_never_works_is_left, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
