@@ -57,7 +57,7 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  *
  * Every input of a plan of the host can be packed. Where the library has no layout of its own the copy has the layout
  * of the operand, and saves no time; bp_plan_info.packs tells. To have the saving counted when a library is chosen,
- * make the plan with dispatch.packed, for instance "B" or "A,B", among its options.
+ * make the plan with dispatch.packed (first, second or both) among its options.
  *
  * Errors: BP_E_ARGUMENT for an output, an operand that the plan does not have, or NULL; BP_E_UNSUPPORTED for plans made
  * of others (einsum); BP_E_NO_MEMORY. */

@@ -399,8 +399,8 @@ typedef struct bp_host {
     void *(*allocate)(size_t size);
     void (*release)(void *block);
     /* Scratch memory of the calling thread, aligned to 64 bytes, valid until that thread's next scratch() call; grown
-     * on demand and kept, so that it costs nothing when warm. For tasks of parallel() and for plan(); not for enqueue()
-     * itself, whose workspace may be this very memory. NULL when out of memory. */
+     * on demand and kept, so that it costs nothing when warm. For plan() and for tasks of parallel(), never the memory
+     * of a workspace; enqueue() itself has its workspace. NULL when out of memory. */
     void *(*scratch)(size_t size);
     /* Keeps a sentence for bp_last_error() and returns `status`. */
     bp_status (*fail)(bp_status status, const char *format, ...) BP_PRINTF(2, 3);

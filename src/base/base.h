@@ -55,6 +55,8 @@ void bp__error_return(const bp__held_error *held);
 /* Asks the calling thread's check; true: stop. Only without locks, and where everything can be given back. Long loops
  * ask about each tenth of a millisecond. */
 bool bp__interrupted(void);
+/* Whether that check runs just now: what calls the library then does so from within a call that has not returned. */
+bool bp__interrupt_asks(void);
 /* The status and the usual sentence: "<what> was stopped by ...". */
 bp_status bp__fail_cancelled(const char *what);
 

@@ -29,6 +29,10 @@ bool bp__interrupted(void) {
     return stop;
 }
 
+bool bp__interrupt_asks(void) {
+    return interrupt.asking;
+}
+
 bp_status bp__fail_cancelled(const char *what) {
     return bp__fail(BP_E_CANCELLED, "%s was stopped by the calling thread's interrupt check", what);
 }

@@ -92,19 +92,36 @@ static void keep_found(bp__choice *choice, bp__offer *offer, const void *found, 
     bp__text_add_n(&choice->found, found, size);
 }
 
+/* What the first published contract had; later minors only append. */
+#define SMALLEST_VERDICT (offsetof(bp_verdict, packs) + sizeof(((bp_verdict *)0)->packs))
+
+/* Takes over what both sides know of a verdict. Providers are others' work: what would mislead the choice, or is no
+ * text, is made harmless here. */
+static void take_verdict(bp_verdict *own, const bp_verdict *given) {
+    if (given->struct_size < SMALLEST_VERDICT) {
+        refuse(own, BP_REASON_OTHER, "the provider breaks the contract: struct_size of its verdict is too small");
+        return;
+    }
+    memcpy(own, given, given->struct_size < sizeof *own ? given->struct_size : sizeof *own);
+    own->struct_size = sizeof *own;
+    own->algorithm = own->algorithm ? own->algorithm : "";
+    own->text[sizeof own->text - 1] = '\0';
+    if (own->reason == BP_REASON_ACCEPTED && !(own->cost_ns >= 0)) {
+        refuse(own, BP_REASON_OTHER, "the provider breaks the contract: cost_ns must be 0 or more");
+    }
+}
+
 static void collect(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
     collector *c = (collector *)self;
     bp__offer *offer = add_offer(c->choice, c->candidate);
     if (!offer) {
         return;
     }
-    size_t known = verdict->struct_size < sizeof *verdict ? verdict->struct_size : sizeof *verdict;
-    memcpy(&offer->verdict, verdict, known);
-    offer->verdict.struct_size = sizeof *verdict;
-    if (verdict->reason != BP_REASON_ACCEPTED) {
+    take_verdict(&offer->verdict, verdict);
+    if (offer->verdict.reason != BP_REASON_ACCEPTED) {
         return;
     }
-    if (*c->exclude && bp__name_listed(c->exclude, c->candidate, verdict->algorithm)) {
+    if (*c->exclude && bp__name_listed(c->exclude, c->candidate, offer->verdict.algorithm)) {
         refuse(&offer->verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
         return;
     }
@@ -175,10 +192,12 @@ typedef struct pricer {
 
 static void price(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
     pricer *p = (pricer *)self;
+    bp_verdict own = BP_VERDICT_INIT;
     (void)found, (void)size;
-    for (int i = 0; i < p->count && verdict->reason == BP_REASON_ACCEPTED; i++) {
-        if (bp__text_equal(p->offers[i].verdict.algorithm, verdict->algorithm)) {
-            p->offers[i].order = verdict->cost_ns;
+    take_verdict(&own, verdict);
+    for (int i = 0; i < p->count && own.reason == BP_REASON_ACCEPTED; i++) {
+        if (bp__text_equal(p->offers[i].verdict.algorithm, own.algorithm)) {
+            p->offers[i].order = own.cost_ns;
         }
     }
 }
@@ -217,10 +236,19 @@ static bp_status ask_all(bp__choice *choice, bool need_libraries) {
 
 /* ---- Failures ---- */
 
+/* Algorithms of one candidate that may fail before the others are given up: a provider that offers new ones each time,
+ * against the contract, would be tried for ever. */
+#define MOST_TRIES 16
+
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
                            bp_status status, const char *sentence) {
     /* Where memory is short, or the library finds that it cannot do this after all, its other algorithms may do. */
     bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
+    int tries = 0;
+    for (int i = 0; i < failures->count; i++) {
+        tries += failures->list[i].candidate == candidate;
+    }
+    whole = whole || tries >= MOST_TRIES;
     bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
     if (!grown) {
         return bp__fail_memory(sizeof *grown, "what has failed");
@@ -492,7 +520,9 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
         BP__TRY(ask_all(choice, false));
         mark_failed(choice, failures);
         int wanted = meant(choice, preferred);
-        early = wanted >= 0 && !choice->offers[wanted].candidate->library && open_to(&choice->offers[wanted]);
+        const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
+        early = offer && !offer->candidate->library && open_to(offer) &&
+                bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0;
     }
     if (!early) {
         BP__TRY(ask_all(choice, true));

@@ -18,6 +18,7 @@ bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *ope
         return prepared->enqueue(prepared, operands, exec);
     }
     whole.workspace_size = prepared->workspace;
+    whole.workspace.offset = 0;
     whole.workspace.base = plan->composed ? bp__workspace_take(prepared->workspace) : bp__scratch(prepared->workspace);
     if (!whole.workspace.base) {
         return bp__fail_memory(prepared->workspace, "the workspace of a plan");

@@ -46,7 +46,7 @@ const bp_host *bp__host(void) {
             .struct_size = sizeof host,
             .allocate = bp__alloc_aligned,
             .release = bp__free_aligned,
-            .scratch = bp__scratch,
+            .scratch = bp__provider_scratch,
             .fail = host_fail,
             .warn = host_warn,
             .parallel = bp__parallel,

@@ -27,19 +27,20 @@ void bp__hot_check(void) {
 /* At the end of a thread. What the key holds only says that there was a list; a reset may have freed it. */
 static void end_list(void *argument) {
     (void)argument;
-    bp__hot_check();
-    bp__hot *hot = bp__thread.hot;
-    if (!hot) {
-        return;
-    }
     pthread_mutex_lock(&bp__hot_mutex);
-    *hot->link = hot->next;
-    if (hot->next) {
-        hot->next->link = hot->link;
+    bp__hot_check(); /* under the mutex: another thread may be about to reset */
+    bp__hot *hot = bp__thread.hot;
+    if (hot) {
+        *hot->link = hot->next;
+        if (hot->next) {
+            hot->next->link = hot->link;
+        }
     }
     pthread_mutex_unlock(&bp__hot_mutex);
     bp__thread.hot = NULL;
-    free_list(hot);
+    if (hot) {
+        free_list(hot);
+    }
 }
 
 bp__hot *bp__hot_list(void) {
@@ -104,8 +105,13 @@ static bool is_uncached(const bp_plan *plan) {
     return bp__thread.uncached >> bp__family_of(&plan->problem)->cache & 1;
 }
 
-/* While the host program's executor runs the tasks of a call, it may begin further calls in this thread. The outer call
- * runs on the reference that its slot holds, so no slot is given another plan until it has returned. */
+/* While the host program's executor runs the tasks of a call, it may begin further calls in this thread, and so may the
+ * thread's interrupt check. The outer call runs on the reference that its slot holds, so no slot is given another plan
+ * until it has returned. */
+static bool may_run_a_slot(void) {
+    return bp__executor_awaited() || bp__interrupt_asks();
+}
+
 bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     bp__hot *hot = bp__hot_list();
     if (hot && is_uncached(plan)) {
@@ -118,7 +124,7 @@ bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     }
     uint64_t hash = bp__hash_key(key);
     bp__slot *s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
-    if (s->plan && bp__executor_awaited()) {
+    if (s->plan && may_run_a_slot()) {
         bp__plan_retain(plan);
         bp__hot_keep_stand_in(plan);
         return NULL;

@@ -40,8 +40,8 @@ static int library_matches(const char *name, const bp__candidate *candidate) {
 
 static bool algorithm_matches(const char *name, const char *algorithm) {
     size_t length = strlen(name);
-    return !algorithm || (length > 0 && strncmp(algorithm, name, length) == 0 &&
-                          (algorithm[length] == '\0' || algorithm[length] == ' '));
+    return length > 0 && (!algorithm || (strncmp(algorithm, name, length) == 0 &&
+                                         (algorithm[length] == '\0' || algorithm[length] == ' ')));
 }
 
 /* LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM, read from the end. */
@@ -84,10 +84,10 @@ static const char *next_name(const char *list, char *name, size_t size) {
     return rest;
 }
 
-/* The name without an algorithm. */
+/* The name without an algorithm; as it is where a colon ends it, and it means nothing. */
 static void cut_algorithm(char *name) {
     char *colon = strrchr(name, ':');
-    if (colon && name[0] != '/') {
+    if (colon && colon[1] && name[0] != '/') {
         *colon = '\0';
     }
 }

@@ -31,6 +31,19 @@ static DLTensor tensor_of(bp__layout *layout, const bp_operand *operand) {
                       .strides = layout->strides};
 }
 
+/* One by one, since some are reached by several indices. */
+static void copy_elements(const bp__layout *layout, int dim, char *to, const char *from) {
+    const int64_t item = (int64_t)bp_dtype_size(layout->dtype);
+    if (dim == layout->ndim) {
+        memcpy(to, from, (size_t)item);
+        return;
+    }
+    for (int64_t i = 0; i < layout->shape[dim]; i++) {
+        const int64_t step = i * layout->strides[dim] * item;
+        copy_elements(layout, dim + 1, to + step, from + step);
+    }
+}
+
 /* The copy has the strides of the operand, since the plan was made for those; what lies between elements is not read,
  * since it is not the operand's. */
 static bp_status copy_plainly(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
@@ -54,7 +67,7 @@ static bp_status copy_plainly(const bp_plan *plan, int operand, const bp_operand
     to.byte_offset = (uint64_t)-low;
     *packed = &made->base;
     if (bp__tensor_self_overlaps(&from)) {
-        memcpy(block, (const char *)bp_operand_address(source) + low, size); /* it leaves no gaps */
+        copy_elements(&layout, 0, block - low, bp_operand_address(source));
         return BP_OK;
     }
     return bp_tensor_copy(&to, &from);

@@ -126,6 +126,7 @@ static void finish(bp_plan *plan, bp_prepared *prepared) {
     plan->prepared = prepared;
     plan->plain = !plan->needs_scalars && prepared->workspace == 0;
     plan->verdict.workspace = prepared->workspace;
+    plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* an adapter takes plain operands */
     link_plan(plan);
 }
 

@@ -35,9 +35,14 @@ void bp__machine_fork_unlock(void);
  * the same thread meanwhile: what operations of a thread share must not be taken from the one that waits. */
 bool bp__executor_awaited(void);
 
-/* Scratch memory of the calling thread, see bp_host.scratch. Freed when the thread ends. What an operation holds while
- * it waits for the executor of the host program is not given to others that begin in the thread meanwhile. */
+/* Scratch memory of the calling thread for the plan that it runs: aligned to 64 bytes, valid until the thread's next
+ * call of this, NULL without memory. Freed when the thread ends. What an operation holds while it waits for the
+ * executor of the host program is not given to others that begin in the thread meanwhile. */
 void *bp__scratch(size_t size);
+
+/* Another block, for providers: see bp_host.scratch. Tasks of a plan may run in the thread whose scratch memory is that
+ * plan's workspace. */
+void *bp__provider_scratch(size_t size);
 
 /* Workspace of the calling thread for an operation that runs others, which may use scratch memory: aligned to 64 bytes,
  * NULL without memory. Up to BP__WORKSPACE_KEPT bytes are kept for the thread's next operation; more, and what an

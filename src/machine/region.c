@@ -29,6 +29,7 @@ typedef int (*question)(void);
 typedef struct runtime {
     question in_parallel;  /* tells runtimes apart */
     question number;       /* of LLVM's runtime: omp_get_thread_num */
+    const void *object;    /* its load address */
     _Atomic(question) ask; /* one of both */
 } runtime;
 static runtime runtimes[MOST_RUNTIMES];
@@ -58,8 +59,15 @@ static int collect(struct dl_phdr_info *object, size_t size, void *user) {
     return paths->failed;
 }
 
+/* The load address of the object that an address belongs to. Takes the loader's lock, under which other people's code
+ * may be waiting for one of ours. */
+static const void *object_of(uintptr_t address) {
+    Dl_info object;
+    return dladdr((const void *)address, &object) ? object.dli_fbase : NULL;
+}
+
 /* True when it was not known yet. */
-static bool add(question in_parallel, question number) {
+static bool add(question in_parallel, question number, const void *object) {
     pthread_mutex_lock(&adding);
     int at = atomic_load_explicit(&count, memory_order_relaxed);
     bool fresh = at < MOST_RUNTIMES;
@@ -69,6 +77,7 @@ static bool add(question in_parallel, question number) {
     if (fresh) {
         runtimes[at].in_parallel = in_parallel;
         runtimes[at].number = number;
+        runtimes[at].object = object;
         atomic_store_explicit(&runtimes[at].ask, number ? number : in_parallel, memory_order_relaxed);
         atomic_fetch_add(&waiting, number != NULL);
         atomic_store_explicit(&count, at + 1, memory_order_release);
@@ -83,7 +92,7 @@ static bool add_object(const char *path) {
     question in_parallel = handle ? (question)dlsym(handle, "omp_in_parallel") : NULL;
     bool llvm = in_parallel && dlsym(handle, "__kmpc_fork_call");
     question number = llvm ? (question)dlsym(handle, "omp_get_thread_num") : NULL;
-    bool fresh = in_parallel && (!llvm || number) && add(in_parallel, number);
+    bool fresh = in_parallel && (!llvm || number) && add(in_parallel, number, object_of((uintptr_t)in_parallel));
     if (handle && !fresh) {
         dlclose(handle);
     }
@@ -110,12 +119,6 @@ static bool find_runtimes(void) {
     return fresh;
 }
 
-/* The load address of the object that an address belongs to. */
-static const void *object_of(uintptr_t address) {
-    Dl_info object;
-    return dladdr((const void *)address, &object) ? object.dli_fbase : NULL;
-}
-
 /* A copy of LLVM's runtime leaves its address behind when it starts, which is how others find out that there are two.
  */
 static bool find_started(void) {
@@ -130,7 +133,7 @@ static bool find_started(void) {
     for (int i = 0; started && i < atomic_load_explicit(&count, memory_order_relaxed); i++) {
         runtime *r = &runtimes[i];
         bool waits = atomic_load_explicit(&r->ask, memory_order_relaxed) == r->number;
-        if (waits && object_of((uintptr_t)r->in_parallel) == started) {
+        if (waits && r->object == started) {
             atomic_store_explicit(&r->ask, r->in_parallel, memory_order_release);
             atomic_fetch_sub(&waiting, 1);
             fresh = true;

@@ -1,5 +1,5 @@
-/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for kernels that pack operands; and one
- * of workspace, for what an operation keeps while it runs others.
+/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for plans that run; one of workspace,
+ * for what an operation keeps while it runs others; and one that providers ask for.
  *
  * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
  * threads that it lost. Growing takes the lock, and so does putting a block aside while the host program's executor
@@ -33,6 +33,8 @@ typedef struct record {
     void *space;            /* workspace */
     size_t space_size;
     bool space_taken;
+    void *lent; /* to a provider */
+    size_t lent_size;
     struct record *next;
     struct record **link; /* what points here; NULL while not on the list */
 } record;
@@ -69,6 +71,18 @@ static void release_space(record *r) {
     r->space_size = 0;
 }
 
+static void release_lent(record *r) {
+    bp__free_aligned(r->lent);
+    r->lent = NULL;
+    r->lent_size = 0;
+}
+
+static void release_all(record *r) {
+    release(r);
+    release_space(r);
+    release_lent(r);
+}
+
 static void put_on(record *r) {
     r->next = records;
     r->link = &records;
@@ -88,8 +102,7 @@ static void take_off(record *r) {
 
 static void at_thread_end(void *r) {
     pthread_mutex_lock(&mutex);
-    release(r);
-    release_space(r);
+    release_all(r);
     take_off(r);
     pthread_mutex_unlock(&mutex);
 }
@@ -162,6 +175,22 @@ void bp__workspace_give(void *block) {
     }
 }
 
+static void *grow_lent(size_t size) {
+    bp__fork_count();
+    pthread_mutex_lock(&mutex);
+    if (mine.link || enlist(&mine)) {
+        release_lent(&mine);
+        mine.lent = bp__alloc_aligned(size);
+        mine.lent_size = mine.lent ? size : 0;
+    }
+    pthread_mutex_unlock(&mutex);
+    return mine.lent;
+}
+
+void *bp__provider_scratch(size_t size) {
+    return BP__LIKELY(size <= mine.lent_size && mine.lent) ? mine.lent : grow_lent(size);
+}
+
 void bp__scratch_hold(bp__scratch_held *held) {
     *held = (bp__scratch_held){.block = mine.block, .size = mine.size, .outer = mine.held};
     if (held->block) {
@@ -193,8 +222,7 @@ void bp__scratch_return(bp__scratch_held *held) {
 void bp__scratch_reset(void) {
     pthread_mutex_lock(&mutex);
     for (record *r = records; r; r = r->next) {
-        release(r);
-        release_space(r);
+        release_all(r);
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -215,8 +243,7 @@ void bp__scratch_forget_others(void) {
         records = r->next; /* all go, so that the link of the next one need not be kept right */
         r->link = NULL;
         if (r != &mine) {
-            release(r);
-            release_space(r);
+            release_all(r);
             for (bp__scratch_held *held = r->held; held; held = held->outer) {
                 release(&(record){.block = held->block, .size = held->size});
             }

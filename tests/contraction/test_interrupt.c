@@ -2,6 +2,7 @@
  * calls; and what is left afterwards. */
 #include "base/base.h"
 #include "contraction/support_contraction.h"
+#include "dispatch/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,11 +113,62 @@ static void checks_may_run_operations(void **state) {
     sample_free(&s);
 }
 
+/* Calls of so many shapes that each slot of the thread's short list is taken by another plan, with no cache that keeps
+ * the one that runs. */
+static int displace(void *user) {
+    counter *c = user;
+    static double x[32 * 32], y[32 * 32], z[32 * 32];
+    const uint64_t running = bp__thread.last_serial;
+    bp_plan_info info = {.struct_size = sizeof info};
+    if (c->asked++ > 0) {
+        return 0;
+    }
+    bool fine = bp_plan_cache_clear() == BP_OK;
+    for (int m = 1; m <= 32; m++) {
+        for (int n = 1; n <= 32; n++) {
+            bp_view v[3];
+            bp_view_matrix(&v[0], x, BP_F64, m, n);
+            bp_view_matrix(&v[1], y, BP_F64, n, m);
+            bp_view_matrix(&v[2], z, BP_F64, m, m);
+            fine &= bp_matmul(&v[0].tensor, &v[1].tensor, &v[2].tensor) == BP_OK;
+        }
+    }
+    fine &= bp_plan_cache_clear() == BP_OK;
+    bp__thread.last_serial = running;
+    fine &= bp_last_plan(&info) == BP_OK && strcmp(info.operation, "einsum") == 0;
+    c->stop += !fine;
+    return 0;
+}
+
+static void what_runs_outlives_the_calls_of_its_check(void **state) {
+    (void)state;
+    sample s;
+    counter c = {0, 0};
+    make(&s, "ab,bc,cd,de,ef->af", 300);
+    bp_einsum_call call = sample_call(&s);
+    const DLTensor *const *operands = call.operands;
+    for (int i = 0; i < 2; i++) { /* the second is found in the thread's short list */
+        assert_int_equal(bp_einsum("ab,bc,cd,de,ef->af", call.count, operands, &s.out.view.tensor), BP_OK);
+    }
+    void *expected = malloc(s.out.bytes);
+    memcpy(expected, s.out.memory, s.out.bytes);
+    memset(s.out.memory, 0xff, s.out.bytes);
+    bp_set_interrupt_check(displace, &c, NULL);
+    assert_int_equal(bp_einsum("ab,bc,cd,de,ef->af", call.count, operands, &s.out.view.tensor), BP_OK);
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    assert_true(c.asked >= 2);
+    assert_int_equal(c.stop, 0);
+    assert_memory_equal(s.out.memory, expected, s.out.bytes);
+    free(expected);
+    sample_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stops_between_parts_and_slices),
         cmocka_unit_test(short_calls_do_not_ask),
         cmocka_unit_test(checks_may_run_operations),
+        cmocka_unit_test(what_runs_outlives_the_calls_of_its_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,12 @@
 /* several_provider.c - a module of many providers, for tests of choosing: "several" has three algorithms, one of which
  * starves when it runs; "p0" to "p69" make the list longer than a word has bits, and the last one starves too.
  *
- * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi". */
+ * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi", 301
+ * for "careless". */
 #include "backplane/provider.h"
+
+#include <math.h>
+#include <stdio.h>
 
 enum { STARVING = 0, WORKING = 1, SLOW = 2, LAST = 69 };
 
@@ -119,6 +123,121 @@ static const bp_provider several = {.abi = BP_PROVIDER_ABI,
                                     .accept = accept_several,
                                     .plan = plan};
 
+/* Keeps few of the rules, for products of complex numbers: an offer without a text for its algorithm is all that can be
+ * made use of. */
+static void accept_careless(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    if (problem->op != BP_OP_GEMM || problem->dtype != BP_C128) {
+        return;
+    }
+    worked_out found = {MARK, problem->of.gemm.m * problem->of.gemm.n, 301};
+    bp_verdict verdict = {.reason = BP_REASON_LAYOUT, .algorithm = "unsized"};
+    offers->add(offers, &verdict, NULL, 0);
+    verdict = (bp_verdict){.struct_size = sizeof verdict, .algorithm = "unknown", .cost_ns = NAN};
+    for (size_t i = 0; i < sizeof verdict.text; i++) {
+        verdict.text[i] = 'x';
+    }
+    offers->add(offers, &verdict, &found, sizeof found);
+    offer(offers, problem, "starving", 100 + STARVING, 0.5);
+    verdict = (bp_verdict){.struct_size = sizeof verdict, .algorithm = NULL, .cost_ns = 1};
+    offers->add(offers, &verdict, &found, sizeof found);
+}
+
+static const bp_provider careless = {.abi = BP_PROVIDER_ABI,
+                                     .struct_size = sizeof(bp_provider),
+                                     .name = "careless",
+                                     .version = "1",
+                                     .description = "test double",
+                                     .open = open,
+                                     .close = close,
+                                     .accept = accept_careless,
+                                     .plan = plan};
+
+/* Takes a workspace for the run and scratch memory for each of its tasks, for products of single complex numbers: the
+ * tasks that run in the thread of the call must not get the workspace. */
+enum { SHARED = 5000 };
+
+static void fill_scratch(void *context, int task) {
+    unsigned char *block = host->scratch(SHARED);
+    (void)context, (void)task;
+    for (int i = 0; block && i < SHARED; i++) {
+        block[i] = 0xFF;
+    }
+}
+
+static bp_status enqueue_sharing(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    unsigned char *workspace = bp_operand_address(&exec->workspace);
+    (void)self, (void)operands;
+    for (int i = 0; i < SHARED; i++) {
+        workspace[i] = (unsigned char)(i % 251);
+    }
+    host->parallel(2, 8, fill_scratch, NULL);
+    for (int i = 0; i < SHARED; i++) {
+        if (workspace[i] != i % 251) {
+            return host->fail(BP_E_BROKEN, "byte %d of the workspace was overwritten", i);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status plan_sharing(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                              bp_prepared **made) {
+    (void)instance, (void)problem, (void)verdict, (void)found;
+    *made = host->allocate(sizeof **made);
+    if (!*made) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    **made = (bp_prepared){
+        .struct_size = sizeof **made, .enqueue = enqueue_sharing, .destroy = destroy, .workspace = SHARED};
+    return BP_OK;
+}
+
+static void accept_sharing(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    if (problem->op == BP_OP_GEMM && problem->dtype == BP_C64) {
+        offer(offers, problem, "sharing", 400, 1);
+    }
+}
+
+static const bp_provider sharing = {.abi = BP_PROVIDER_ABI,
+                                    .struct_size = sizeof(bp_provider),
+                                    .name = "sharing",
+                                    .version = "1",
+                                    .description = "test double",
+                                    .open = open,
+                                    .close = close,
+                                    .accept = accept_sharing,
+                                    .plan = plan_sharing};
+
+/* Offers another algorithm whenever it is asked, against the rules, and fails to plan each, for products in half
+ * precision. */
+static bp_status plan_restless(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                               bp_prepared **made) {
+    (void)instance, (void)problem, (void)found, (void)made;
+    return host->fail(BP_E_UNSUPPORTED, "%s does not work after all", verdict->algorithm);
+}
+
+static void accept_restless(void *instance, const bp_problem *problem, bp_offers *offers) {
+    static char names[200000][16];
+    static unsigned asked;
+    (void)instance;
+    if (problem->op == BP_OP_GEMM && problem->dtype == BP_F16) {
+        char *name = names[asked++ % 200000];
+        snprintf(name, sizeof names[0], "a%u", asked);
+        offer(offers, problem, name, 500, 0);
+    }
+}
+
+static const bp_provider restless = {.abi = BP_PROVIDER_ABI,
+                                     .struct_size = sizeof(bp_provider),
+                                     .name = "restless",
+                                     .version = "1",
+                                     .description = "test double",
+                                     .open = open,
+                                     .close = close,
+                                     .accept = accept_restless,
+                                     .plan = plan_restless};
+
 /* Works on a device only: no problem of the host may reach it. */
 static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
@@ -137,4 +256,4 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .runtimes = "opencl"};
 
 #define ADDRESS(number) &provider_##number,
-BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &elsewhere, NULL};
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &restless, &elsewhere, NULL};

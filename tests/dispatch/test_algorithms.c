@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -118,6 +119,99 @@ static void explanations_show_each_algorithm(void **state) {
     bp_options_free(options);
 }
 
+/* What breaks the contract is refused with a sentence, and costs no other offer its chance. */
+static void careless_offers_do_no_harm(void **state) {
+    (void)state;
+    static double in[18], out[18];
+    bp_view factor, product;
+    bp_options *options;
+    bp_explanation *e;
+    bp_candidate_info info = {.struct_size = sizeof info};
+    bp_view_matrix(&factor, in, BP_C128, 3, 3);
+    bp_view_matrix(&product, out, BP_C128, 3, 3);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=careless"), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_true(out[0] == 301);
+    assert_string_equal(last().library, "careless");
+    assert_string_equal(last().algorithm, "");
+    assert_int_equal(bp_matmul_explain(&e, options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    static const struct {
+        const char *algorithm;
+        bp_reason reason;
+    } expected[] = {{"", BP_REASON_OTHER},
+                    {"unknown", BP_REASON_OTHER},
+                    {"starving", BP_REASON_ACCEPTED},
+                    {"", BP_REASON_ACCEPTED}};
+    size_t seen = 0;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, "careless") == 0) {
+            assert_true(seen < sizeof expected / sizeof *expected);
+            assert_string_equal(info.algorithm, expected[seen].algorithm);
+            assert_int_equal(info.reason, expected[seen].reason);
+            assert_true(info.accepted || strstr(info.text, "breaks the contract"));
+            seen++;
+        }
+    }
+    assert_int_equal(seen, sizeof expected / sizeof *expected);
+    bp_explanation_free(e);
+    bp_options_free(options);
+    assert_int_equal(bp_options_new(&options, "dispatch.exclude=\":careless\""), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_string_equal(last().library, "native");
+    bp_options_free(options);
+}
+
+static void scratch_of_tasks_is_no_workspace(void **state) {
+    (void)state;
+    static float in[18], out[18];
+    bp_view factor, product;
+    bp_scope *scope;
+    bp_view_matrix(&factor, in, BP_C64, 3, 3);
+    bp_view_matrix(&product, out, BP_C64, 3, 3);
+    assert_int_equal(bp_scope_enter(&scope, "blas.preferred=sharing, num_threads=2"), BP_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_matmul(&factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+        assert_string_equal(last().library, "sharing");
+    }
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
+/* Each attempt fails, and never the one that failed before. */
+static void a_provider_that_never_works_is_left(void **state) {
+    (void)state;
+    static uint16_t in[9], out[9];
+    bp_view factor, product;
+    bp_scope *scope;
+    bp_view_matrix(&factor, in, BP_F16, 3, 3);
+    bp_view_matrix(&product, out, BP_F16, 3, 3);
+    assert_int_equal(bp_scope_enter(&scope, "dispatch.fallback=allow"), BP_OK);
+    alarm(20); /* ends a search without an end */
+    assert_int_equal(bp_matmul(&factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    alarm(0);
+    assert_string_equal(last().library, "native");
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
+static void a_colon_is_followed_by_a_name(void **state) {
+    (void)state;
+    char warning[256] = "";
+    static const char *const names[] = {"several:", ":", "several:several:"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char settings[80];
+        assert_int_equal(bp_preferred_check("blas.preferred", names[i]), BP_E_NOT_FOUND);
+        assert_non_null(strstr(bp_last_error(), names[i]));
+        snprintf(settings, sizeof settings, "blas.preferred=%s, dispatch.fallback=strict", names[i]);
+        assert_int_equal(multiply(settings), BP_E_NOT_FOUND);
+        assert_non_null(strstr(bp_last_error(), names[i]));
+    }
+    assert_int_equal(multiply("dispatch.exclude=several:"), BP_OK);
+    bool told = false;
+    for (int i = 0; bp_warning_at(i, warning, sizeof warning); i++) {
+        told |= strstr(warning, "dispatch.exclude names 'several:'") != NULL;
+    }
+    assert_true(told);
+}
+
 static int reset(void **state) {
     (void)state;
     if (bp_reset() != BP_OK) {
@@ -135,6 +229,10 @@ int main(void) {
         cmocka_unit_test_setup(settings_name_algorithms, reset),
         cmocka_unit_test_setup(an_algorithm_that_is_not_there_is_said, reset),
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
+        cmocka_unit_test_setup(careless_offers_do_no_harm, reset),
+        cmocka_unit_test_setup(scratch_of_tasks_is_no_workspace, reset),
+        cmocka_unit_test_setup(a_colon_is_followed_by_a_name, reset),
+        cmocka_unit_test_setup(a_provider_that_never_works_is_left, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

@@ -221,6 +221,22 @@ static void linear_algebra_runs_in_a_given_workspace(void **state) {
     bp_plan_release(plan);
 }
 
+/* A base of NULL asks for the library's own workspace, whatever the fields beside it hold. */
+static void an_absent_workspace_has_no_offset(void **state) {
+    (void)state;
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    bp_plan *plan = product_plan("blas.preferred=native:packed", NULL, NULL);
+    assert_true(workspace_of(plan) > 0);
+    fill();
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    memcpy(expected, c, sizeof c);
+    memset(c, 0, sizeof c);
+    bp_exec exec = {.struct_size = sizeof exec, .workspace = {NULL, UINT64_C(1) << 46}, .workspace_size = 1};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    assert_memory_equal(c, expected, sizeof c);
+    bp_plan_release(plan);
+}
+
 static void wrong_arguments_are_refused(void **state) {
     (void)state;
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
@@ -255,6 +271,7 @@ int main(void) {
         cmocka_unit_test(transforms_run_in_a_given_workspace),
         cmocka_unit_test(contractions_run_in_a_given_workspace),
         cmocka_unit_test(linear_algebra_runs_in_a_given_workspace),
+        cmocka_unit_test(an_absent_workspace_has_no_offset),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, reset);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -301,6 +302,80 @@ static void threads_share_a_packed_operand(void **state) {
     give_back(&s.o);
 }
 
+/* The adapter that rounds the inputs works on plain operands, whatever layout the library behind it has. */
+static void rounded_products_take_packed_operands(void **state) {
+    (void)state;
+    static const char *const ways[] = {"simulate.tf32=true, blas.preferred=native:packed",
+                                       "simulate.bf16=true, blas.preferred=native:packed, dispatch.packed=both"};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        operands o;
+        bp_plan_info info = {.struct_size = sizeof info};
+        make(&o, BP_F32, &(shape){130, 130, 130, 1, false, false, false});
+        bp_plan *plan = plan_of(&o, ways[w]);
+        compare(&o, plan);
+        assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+        assert_int_equal(info.packs, 0); /* it saves no time */
+        bp_plan_release(plan);
+        give_back(&o);
+    }
+}
+
+/* 2^59 elements, by strides of 0: panels of them would have more bytes than a size_t counts. */
+static void operands_too_large_to_pack_are_refused(void **state) {
+    (void)state;
+    uint16_t one = 0x3C00;
+    const int64_t row[] = {1, INT64_C(1) << 59}, column[] = {INT64_C(1) << 59, 1}, single[] = {1, 1}, same[] = {0, 0};
+    const bp_operand source = {&one, 0};
+    bp_view a, b, c;
+    bp_options *options;
+    bp_plan *plan;
+    assert_int_equal(bp_view_init(&a, &one, BP_F16, 2, row, same), BP_OK);
+    assert_int_equal(bp_view_init(&b, &one, BP_F16, 2, column, same), BP_OK);
+    assert_int_equal(bp_view_init(&c, NULL, BP_F16, 2, single, NULL), BP_OK);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=native:packed, num_threads=1"), BP_OK);
+    assert_int_equal(bp_matmul_plan(&plan, options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    for (int i = 0; i < 2; i++) {
+        bp_packed *packed;
+        assert_int_equal(bp_plan_pack(plan, i, &source, &packed), BP_E_NO_MEMORY);
+        assert_null(packed);
+    }
+    bp_plan_release(plan);
+    bp_options_free(options);
+}
+
+/* Elements that are reached by several indices, with memory between them that nobody may read. */
+static void what_lies_between_elements_is_not_read(void **state) {
+    (void)state;
+    enum { FAR = 4 * 65536 };
+    char *region = mmap(NULL, 3 * FAR, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    double b[] = {1, 2, 3, 4}, c[4] = {0};
+    const double expected[] = {2 * 1 + 3 * 3, 2 * 2 + 3 * 4, 3 * 1 + 5 * 3, 3 * 2 + 5 * 4}, values[] = {2, 3, 5};
+    const int64_t sides[] = {2, 2}, strides[] = {FAR / sizeof(double), FAR / sizeof(double)};
+    bp_view x, y, z;
+    bp_options *options;
+    bp_plan *plan;
+    bp_packed *packed[3] = {NULL};
+    assert_true(region != MAP_FAILED);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mprotect(region + i * FAR, 65536, PROT_READ | PROT_WRITE), 0);
+        memcpy(region + i * FAR, &values[i], sizeof(double));
+    }
+    assert_int_equal(bp_view_init(&x, region, BP_F64, 2, sides, strides), BP_OK);
+    bp_view_matrix(&y, b, BP_F64, 2, 2);
+    bp_view_matrix(&z, c, BP_F64, 2, 2);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=native:tiny"), BP_OK);
+    assert_int_equal(bp_matmul_plan(&plan, options, &x.tensor, &y.tensor, &z.tensor), BP_OK);
+    const bp_operand at[] = {{region, 0}, {b, 0}, {c, 0}};
+    assert_int_equal(bp_plan_pack(plan, 0, &at[0], &packed[0]), BP_OK);
+    munmap(region, 3 * FAR);
+    bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
+    assert_int_equal(bp_execute(plan, at, &exec), BP_OK);
+    assert_memory_equal(c, expected, sizeof c);
+    bp_packed_release(packed[0]);
+    bp_plan_release(plan);
+    bp_options_free(options);
+}
+
 static int reset(void **state) {
     (void)state;
     return bp_reset() == BP_OK ? 0 : -1;
@@ -314,6 +389,9 @@ int main(void) {
         cmocka_unit_test(refusals_name_the_operand),
         cmocka_unit_test(only_products_pack),
         cmocka_unit_test(threads_share_a_packed_operand),
+        cmocka_unit_test(rounded_products_take_packed_operands),
+        cmocka_unit_test(operands_too_large_to_pack_are_refused),
+        cmocka_unit_test(what_lies_between_elements_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, reset);
 }

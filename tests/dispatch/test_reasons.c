@@ -105,6 +105,26 @@ static void a_provider_of_a_library(void **state) {
     assert_string_equal(ran, "blis:blas");
 }
 
+/* A preference that names no algorithm of a provider without a library falls back to the cheapest of all, as the
+ * explanation says, whether the machine has been searched before or not. */
+static void fallback_asks_the_libraries_too(void **state) {
+    (void)state;
+    static double in[9], out[9];
+    bp_view a, c;
+    bp_options *options;
+    bp_explanation *e;
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_view_matrix(&a, in, BP_F64, 3, 3);
+    bp_view_matrix(&c, out, BP_F64, 3, 3);
+    assert_int_equal(bp_options_new(&options, "blas.preferred=native:nothing-such, dispatch.fallback=allow"), BP_OK);
+    assert_int_equal(bp_matmul_with(options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    assert_string_equal(info.reason, bp_explanation_decision(e));
+    bp_explanation_free(e);
+    bp_options_free(options);
+}
+
 static int reset(void **state) {
     (void)state;
     return bp_reset() == BP_OK ? 0 : -1;
@@ -115,6 +135,7 @@ int main(void) {
         cmocka_unit_test_setup(the_library_that_takes_the_type, reset),
         cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
         cmocka_unit_test_setup(a_provider_of_a_library, reset),
+        cmocka_unit_test_setup(fallback_asks_the_libraries_too, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH",

@@ -209,8 +209,10 @@ void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view
 }
 
 size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v) {
-    int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
-    return cache_lines(length * view->k * (int64_t)kernels->packed);
+    int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel), bytes;
+    bool fits = !__builtin_mul_overflow(length, view->k, &bytes) &&
+                !__builtin_mul_overflow(bytes, (int64_t)kernels->packed, &bytes) && bytes < INT64_MAX - 64;
+    return fits ? cache_lines(bytes) : SIZE_MAX; /* strides of 0 make operands larger than memory */
 }
 
 /* The strips of V as tile_task() packs them, each followed by the next: how the panels at the end of a strip are cut
