@@ -166,7 +166,8 @@ static bp_exec make_exec(const bp_prepared *prepared, const bp_scalar *scalars, 
 
 static bool is_guard_whole(const bp_exec *exec) {
     const unsigned char *guard = (const unsigned char *)exec->workspace.base + exec->workspace_size;
-    for (size_t i = 0; exec->workspace.base && i < GUARD; i++) {
+    const size_t bytes = exec->workspace.base ? GUARD : 0;
+    for (size_t i = 0; i < bytes; i++) {
         if (guard[i] != GUARD_BYTE) {
             fprintf(stderr, "a plan wrote %zu bytes behind its workspace of %zu\n", i, exec->workspace_size);
             return false;
