@@ -71,9 +71,9 @@ static int inputs_of(bp_op op) {
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     void *addresses[BP_LINALG_OPERANDS];
     (void)exec;
-    bp__item_addresses(operands, addresses);
     const bp_problem *problem = &((const prepared *)self)->problem;
     const bp_linalg_problem *l = &problem->of.linalg;
+    bp__item_addresses(l, operands, addresses);
     for (int64_t item = 0; item < l->batch; item++) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(l, addresses, item, at);

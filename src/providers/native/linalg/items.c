@@ -3,9 +3,10 @@
 
 #include <math.h>
 
-void bp__item_addresses(const bp_operand *operands, void **addresses) {
+/* The caller's array ends with the operation's last operand. */
+void bp__item_addresses(const bp_linalg_problem *l, const bp_operand *operands, void **addresses) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        addresses[i] = bp_operand_address(&operands[i]);
+        addresses[i] = l->operand[i].dtype ? bp_operand_address(&operands[i]) : NULL;
     }
 }
 

@@ -88,7 +88,7 @@ void bp__small_pinv(bp__small_group *group);
 bool bp__small_is_spectral(const bp_linalg_problem *problem);
 
 /* The addresses of all operands of a call. */
-void bp__item_addresses(const bp_operand *operands, void **addresses);
+void bp__item_addresses(const bp_linalg_problem *l, const bp_operand *operands, void **addresses);
 
 /* items.c: addresses of an item's operands, and values for whole operands of an item. */
 void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at);
