@@ -3,7 +3,7 @@
 #include "lapack/support_spectra.h"
 
 #include "dispatch/internal.h"
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -258,17 +258,11 @@ static void test_fork(void **state) {
     test_each_library(check_fork);
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_fork),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

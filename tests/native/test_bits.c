@@ -1,7 +1,7 @@
 /* test_bits.c - the same bits whatever the number of threads, the place in a batch, the rows beside, and the layout. */
 #include "native.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,12 +194,6 @@ static void test_wide_is_avx2(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
@@ -207,5 +201,5 @@ int main(void) {
         cmocka_unit_test(test_rows_and_layouts),
         cmocka_unit_test(test_wide_is_avx2),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -1,7 +1,7 @@
 /* test_bits.c - the same bits on any number of threads; and long sums that lose little. */
 #include "contract.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,12 +140,6 @@ static void test_levels_agree(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
@@ -153,5 +147,5 @@ int main(void) {
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_levels_agree),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -2,7 +2,7 @@
  * and blocks have edges of their own. */
 #include "contract.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <string.h>
 
@@ -218,12 +218,6 @@ static void test_many_dimensions(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
@@ -233,5 +227,5 @@ int main(void) {
         cmocka_unit_test(test_sums_of_products),
         cmocka_unit_test(test_many_dimensions),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

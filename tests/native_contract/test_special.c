@@ -3,6 +3,7 @@
 #include "contract.h"
 
 #include "machine/internal.h"
+#include "support/pool.h"
 
 #include <float.h>
 #include <math.h>
@@ -292,12 +293,6 @@ static void test_no_memory(void **state) {
     free_operands(&o);
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
@@ -311,5 +306,5 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -2,7 +2,7 @@
  * and in any layout; and what they do with special values, with nothing, and with large lengths. */
 #include "fft_case.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,17 +217,11 @@ static void test_impulse(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads), cmocka_unit_test(test_batch_positions), cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_nothing), cmocka_unit_test(test_refusals),        cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_impulse),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -49,6 +49,13 @@ typedef struct task {
     unsigned seed;
 } task;
 
+enum { DTYPES = 4, OPS = 17, OPS_WITH_RESIDUALS = 13 };
+extern const bp_dtype dtypes[DTYPES];
+/* The operations that work on square matrices in one mode; check_item() knows the first OPS_WITH_RESIDUALS. */
+extern const bp_op ops[OPS];
+/* One n x n matrix; `columns` of a right side, where the operation has one; nuclear and 2-norms. */
+task square_task(bp_op op, bp_dtype dtype, int64_t n, int64_t columns);
+
 /* The operands of a task in memory. */
 typedef struct operands {
     task t;

@@ -14,6 +14,40 @@ extern const bp_provider bp_provider_native;
 extern const bp__lanes_kernels bp__lanes_wide[BP__LANES_DTYPES];
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
 
+const bp_dtype dtypes[DTYPES] = {BP_F32, BP_F64, BP_C64, BP_C128};
+const bp_op ops[OPS] = {BP_OP_INV,
+                        BP_OP_CHOLESKY,
+                        BP_OP_CHOLESKY_SOLVE,
+                        BP_OP_CHOLESKY_INVERSE,
+                        BP_OP_LU_FACTOR,
+                        BP_OP_LU,
+                        BP_OP_LU_SOLVE,
+                        BP_OP_SOLVE,
+                        BP_OP_SOLVE_TRIANGULAR,
+                        BP_OP_DET,
+                        BP_OP_SLOGDET,
+                        BP_OP_EIGH,
+                        BP_OP_SVD,
+                        BP_OP_PINV,
+                        BP_OP_MATRIX_RANK,
+                        BP_OP_COND,
+                        BP_OP_MATRIX_NORM};
+
+task square_task(bp_op op, bp_dtype dtype, int64_t n, int64_t columns) {
+    const bool solves =
+        op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
+    return (task){.op = op,
+                  .dtype = dtype,
+                  .m = n,
+                  .n = n,
+                  .k = solves ? columns : 0,
+                  .batch = 1,
+                  .mode = op == BP_OP_MATRIX_NORM ? BP_NORM_NUC
+                          : op == BP_OP_COND      ? BP_NORM_P
+                                                  : BP_MODE_DEFAULT,
+                  .order = op == BP_OP_COND ? 2 : 0};
+}
+
 told last;
 
 static bp_status keep_status(bp_status status, const char *format, ...) {

@@ -2,22 +2,7 @@
  * long double. What an operation must not read is NaN in these tests. */
 #include "linalg.h"
 
-#include "machine/internal.h"
-
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,
-                            BP_OP_CHOLESKY,
-                            BP_OP_CHOLESKY_SOLVE,
-                            BP_OP_CHOLESKY_INVERSE,
-                            BP_OP_LU_FACTOR,
-                            BP_OP_LU,
-                            BP_OP_LU_SOLVE,
-                            BP_OP_SOLVE,
-                            BP_OP_SOLVE_TRIANGULAR,
-                            BP_OP_DET,
-                            BP_OP_SLOGDET,
-                            BP_OP_EIGH,
-                            BP_OP_SVD};
+#include "support/pool.h"
 
 static task make(bp_op op, bp_dtype dtype, int64_t n, kernels set) {
     return (task){.op = op, .dtype = dtype, .m = n, .n = n, .batch = 1, .set = set, .seed = 7 + (unsigned)n};
@@ -31,8 +16,8 @@ static bool has_sides(bp_op op) {
 static void test_sizes(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int op = 0; op < OPS_WITH_RESIDUALS; op++) {
+            for (int d = 0; d < DTYPES; d++) {
                 for (int64_t n = 1; n <= 32; n++) {
                     task t = make(ops[op], dtypes[d], n, set);
                     t.k = has_sides(ops[op]) ? n % 7 + 1 : 0;
@@ -51,7 +36,7 @@ static void test_ways_to_solve(void **state) {
     (void)state;
     static const int64_t columns[] = {1, 2, 5, 32, 77};
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
+        for (int op = 0; op < OPS_WITH_RESIDUALS; op++) {
             for (unsigned way = 0; has_sides(ops[op]) && way < 32; way++) {
                 for (int c = 0; c < COUNT(columns); c++) {
                     task t = make(ops[op], dtypes[(way + (unsigned)c) % 4], 1 + 5 * c + (int64_t)way % 3, set);
@@ -75,7 +60,7 @@ static void test_ways_to_solve(void **state) {
 static void test_layouts(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
+        for (int op = 0; op < OPS_WITH_RESIDUALS; op++) {
             for (int in = 0; in < LAYOUTS; in++) {
                 for (int out = 0; out < SHARED; out++) {
                     task t = make(ops[op], dtypes[(in + out + op) % 4], 6, set);
@@ -99,7 +84,7 @@ static void test_rectangles(void **state) {
                                         {1, 32}, {32, 5}, {5, 32}, {13, 31}, {31, 18}};
     EACH_SET(set) {
         for (int i = 0; i < COUNT(shapes); i++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+            for (int d = 0; d < DTYPES; d++) {
                 for (int op = 0; op < 4; op++) {
                     const bp_op which = op == 0 ? BP_OP_LU_FACTOR : op == 1 ? BP_OP_LU : BP_OP_SVD;
                     task t = make(which, dtypes[d], shapes[i][1], set);
@@ -119,7 +104,7 @@ static void test_batches(void **state) {
     (void)state;
     static const int64_t batches[] = {2, 3, 4, 5, 8, 9, 16, 17, 33, 1000};
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
+        for (int op = 0; op < OPS_WITH_RESIDUALS; op++) {
             for (int i = 0; i < COUNT(batches); i++) {
                 task t = make(ops[op], dtypes[(op + i) % 4], i % 2 ? 4 : 9, set);
                 t.k = has_sides(ops[op]) ? 2 : 0;
@@ -131,16 +116,10 @@ static void test_batches(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),      cmocka_unit_test(test_ways_to_solve), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_rectangles), cmocka_unit_test(test_batches),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -1,35 +1,15 @@
 /* test_bits.c - the same bits whatever the number of threads and the place in a batch; and what is refused. */
 #include "linalg.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <string.h>
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,
-                            BP_OP_CHOLESKY,
-                            BP_OP_CHOLESKY_SOLVE,
-                            BP_OP_CHOLESKY_INVERSE,
-                            BP_OP_LU_FACTOR,
-                            BP_OP_LU,
-                            BP_OP_LU_SOLVE,
-                            BP_OP_SOLVE,
-                            BP_OP_SOLVE_TRIANGULAR,
-                            BP_OP_DET,
-                            BP_OP_SLOGDET,
-                            BP_OP_EIGH,
-                            BP_OP_SVD,
-                            BP_OP_PINV,
-                            BP_OP_MATRIX_RANK,
-                            BP_OP_COND,
-                            BP_OP_MATRIX_NORM};
-
 static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set) {
-    const bool solves =
-        op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
-    task t = {.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 5 : 0, .batch = batch, .set = set, .seed = 11};
-    t.mode = op == BP_OP_MATRIX_NORM ? BP_NORM_NUC : op == BP_OP_COND ? BP_NORM_P : BP_MODE_DEFAULT;
-    t.order = op == BP_OP_COND ? 2 : 0;
+    task t = square_task(op, dtype, n, 5);
+    t.batch = batch;
+    t.set = set;
+    t.seed = 11;
     return t;
 }
 
@@ -38,8 +18,8 @@ static void test_threads(void **state) {
     static const int threads[] = {2, 3, 7};
     int used = 0;
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int op = 0; op < OPS; op++) {
+            for (int d = 0; d < DTYPES; d++) {
                 task t = make(ops[op], dtypes[d], 12, 403, set);
                 operands one, many;
                 make_operands(&one, &t);
@@ -67,8 +47,8 @@ static void test_threads(void **state) {
 static void test_places(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int op = 0; op < OPS; op++) {
+            for (int d = 0; d < DTYPES; d++) {
                 const task t = make(ops[op], dtypes[d], 3 + 3 * (op % 4), 37, set);
                 task single = t;
                 single.batch = 1;
@@ -135,17 +115,11 @@ static void test_refusals(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

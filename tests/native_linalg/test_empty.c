@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-
 typedef struct expected {
     bp_op op;
     int64_t m, n, k;

@@ -2,37 +2,17 @@
  * what a checked call says, and numbers at the ends of the range. */
 #include "linalg.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,
-                            BP_OP_CHOLESKY,
-                            BP_OP_CHOLESKY_SOLVE,
-                            BP_OP_CHOLESKY_INVERSE,
-                            BP_OP_LU_FACTOR,
-                            BP_OP_LU,
-                            BP_OP_LU_SOLVE,
-                            BP_OP_SOLVE,
-                            BP_OP_SOLVE_TRIANGULAR,
-                            BP_OP_DET,
-                            BP_OP_SLOGDET,
-                            BP_OP_EIGH,
-                            BP_OP_SVD,
-                            BP_OP_PINV,
-                            BP_OP_MATRIX_RANK,
-                            BP_OP_COND,
-                            BP_OP_MATRIX_NORM};
-
 static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set) {
-    const bool solves =
-        op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
-    task t = {.op = op, .dtype = dtype, .m = n, .n = n, .k = solves ? 3 : 0, .batch = batch, .set = set, .seed = 3};
-    t.mode = op == BP_OP_MATRIX_NORM ? BP_NORM_NUC : op == BP_OP_COND ? BP_NORM_P : BP_MODE_DEFAULT;
-    t.order = op == BP_OP_COND ? 2 : 0;
+    task t = square_task(op, dtype, n, 3);
+    t.batch = batch;
+    t.set = set;
+    t.seed = 3;
     return t;
 }
 
@@ -99,8 +79,8 @@ static void check_non_finite(const task *t, double value) {
 static void test_non_finite(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int op = 0; op < COUNT(ops); op++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int op = 0; op < OPS; op++) {
+            for (int d = 0; d < DTYPES; d++) {
                 task t = make(ops[op], dtypes[d], 1 + (op + d) % 6, 21, set);
                 check_non_finite(&t, (op + d) % 2 ? NAN : INFINITY);
                 t.n = t.m = 19;
@@ -129,7 +109,7 @@ static void test_singular(void **state) {
     static const bp_op failing[] = {BP_OP_INV, BP_OP_CHOLESKY, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR, BP_OP_SOLVE};
     EACH_SET(set) {
         for (int op = 0; op < COUNT(failing); op++) {
-            for (int d = 0; d < COUNT(dtypes); d++) {
+            for (int d = 0; d < DTYPES; d++) {
                 task t = make(failing[op], dtypes[d], 7, 23, set);
                 t.threads = 2;
                 operands clean, o;
@@ -177,7 +157,7 @@ static void test_zero_pivots(void **state) {
     static const double matrix[5][5] = {
         {0, 0, 2, 1, 4}, {0, 0, 1, 3, 1}, {0, 0, 4, 2, 8}, {0, 0, 2, 5, 3}, {0, 0, 2, 1, 1}};
     EACH_SET(set) {
-        for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int d = 0; d < DTYPES; d++) {
             const task t = make(BP_OP_LU_FACTOR, dtypes[d], 5, 9, set);
             operands o;
             make_operands(&o, &t);
@@ -205,7 +185,7 @@ static void test_zero_pivots(void **state) {
 static void test_ties(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int d = 0; d < DTYPES; d++) {
             const task t = make(BP_OP_LU_FACTOR, dtypes[d], 13, 6, set);
             operands o;
             make_operands(&o, &t);
@@ -244,7 +224,7 @@ static void test_pivots_outside(void **state) {
 static void test_range(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int d = 0; d < DTYPES; d++) {
             const bool single = real_of(dtypes[d]) == BP_F32;
             const long double values[] = {single ? 0x1.5p-148L : 0x1p-1073L, single ? FLT_MAX : DBL_MAX, 3, 1,
                                           single ? FLT_MIN / 2 : DBL_MIN / 2};
@@ -270,7 +250,7 @@ static void test_range(void **state) {
 static void test_determinants(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int d = 0; d < COUNT(dtypes); d++) {
+        for (int d = 0; d < DTYPES; d++) {
             for (int logarithm = 0; logarithm < 2; logarithm++) {
                 const long double big = real_of(dtypes[d]) == BP_F32 ? 0x1p100L : 0x1p900L;
                 const task t = make(logarithm ? BP_OP_SLOGDET : BP_OP_DET, dtypes[d], 8, 5, set);
@@ -300,17 +280,11 @@ static void test_determinants(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_non_finite),   cmocka_unit_test(test_singular),       cmocka_unit_test(test_zero_pivots),
         cmocka_unit_test(test_ties),         cmocka_unit_test(test_pivots_outside), cmocka_unit_test(test_range),
         cmocka_unit_test(test_determinants),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

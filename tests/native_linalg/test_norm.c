@@ -2,14 +2,13 @@
  * range, NaN and infinity, and the same bits on any number of threads. */
 #include "linalg.h"
 
-#include "machine/internal.h"
+#include "support/pool.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 /* 0 stands for the Frobenius norm. */
 static const double orders[] = {0, 1, -1, INFINITY, -INFINITY};
 
@@ -243,16 +242,10 @@ static void test_threads(void **state) {
     assert_true((used & 1 << 2) && (used & 1 << 3) && (used & 1 << 7));
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),   cmocka_unit_test(test_range),          cmocka_unit_test(test_ends),
         cmocka_unit_test(test_through), cmocka_unit_test(test_infinite_parts), cmocka_unit_test(test_threads),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

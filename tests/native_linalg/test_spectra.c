@@ -3,13 +3,12 @@
 #include "linalg.h"
 
 #include "machine/internal.h"
+#include "support/pool.h"
 #include "providers/native/linalg/small.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 
 static task make(bp_op op, bp_dtype dtype, int64_t m, int64_t n, kernels set) {
     return (task){.op = op, .dtype = dtype, .m = m, .n = n, .batch = 21, .set = set, .seed = 5, .mode = BP_SVD_REDUCED};
@@ -147,11 +146,12 @@ static bp_status run_without_tries(operands *o) {
  * results. */
 static void test_unconverged(void **state) {
     (void)state;
-    static const bp_op ops[] = {BP_OP_EIGH, BP_OP_SVD, BP_OP_PINV, BP_OP_MATRIX_RANK, BP_OP_COND, BP_OP_MATRIX_NORM};
-    for (int op = 0; op < COUNT(ops); op++) {
+    static const bp_op spectral[] = {BP_OP_EIGH,        BP_OP_SVD,  BP_OP_PINV,
+                                     BP_OP_MATRIX_RANK, BP_OP_COND, BP_OP_MATRIX_NORM};
+    for (int op = 0; op < COUNT(spectral); op++) {
         for (int d = 0; d < COUNT(dtypes); d++) {
-            task t = make(ops[op], dtypes[d], 4, 4, KERNELS_DEFAULT);
-            t.mode = ops[op] == BP_OP_SVD ? BP_SVD_REDUCED : ops[op] == BP_OP_COND ? BP_NORM_P : BP_NORM_NUC;
+            task t = make(spectral[op], dtypes[d], 4, 4, KERNELS_DEFAULT);
+            t.mode = spectral[op] == BP_OP_SVD ? BP_SVD_REDUCED : spectral[op] == BP_OP_COND ? BP_NORM_P : BP_NORM_NUC;
             t.order = 2;
             operands o;
             make_operands(&o, &t);
@@ -177,17 +177,11 @@ static void test_unconverged(void **state) {
     }
 }
 
-static int stop_pool(void **state) {
-    (void)state;
-    bp__pool_stop();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_scales),
         cmocka_unit_test(test_unconverged),
     };
-    return cmocka_run_group_tests(tests, NULL, stop_pool);
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -1,0 +1,10 @@
+/* pool.c - see pool.h. */
+#include "support/pool.h"
+
+#include "machine/internal.h"
+
+int test_stop_pool(void **state) {
+    (void)state;
+    bp__pool_stop();
+    return 0;
+}
