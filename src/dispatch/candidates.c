@@ -225,12 +225,12 @@ bp_status bp_library_threads(const char *id, int *count) {
     int candidates;
     BP__TRY(bp__candidates(true, &list, &candidates));
     for (int i = 0; i < candidates; i++) {
-        if (bp__name_matches(id, list[i], NULL) == 2) {
+        if (bp__name_matches(id, list[i], "") == 2) {
             return threads_of(list[i], count);
         }
     }
     for (int i = 0; i < candidates; i++) {
-        if (bp__name_matches(id, list[i], NULL) == 1) {
+        if (bp__name_matches(id, list[i], "") == 1) {
             return threads_of(list[i], count);
         }
     }

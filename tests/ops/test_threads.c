@@ -183,6 +183,11 @@ static void libraries_obey_num_threads(void **state) {
     assert_int_equal(bp_library_threads("no-such-library", &count), BP_E_NOT_FOUND);
     assert_int_equal(bp_library_threads("native", &count), BP_OK);
     assert_true(count >= 1);
+    /* An algorithm has no threads of its own, and least of all one that does not exist. */
+    assert_int_equal(bp_library_threads("native:packed", &count), BP_E_NOT_FOUND);
+    assert_int_equal(bp_library_threads("native:no-such-algorithm", &count), BP_E_NOT_FOUND);
+    assert_int_equal(bp_library_threads(":packed", &count), BP_E_NOT_FOUND);
+    assert_int_equal(bp_library_threads("native:native", &count), BP_OK);
     a->deleter(a);
     c->deleter(c);
 }
