@@ -122,6 +122,9 @@ bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
     if (!hot || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }
+    if (bp__settings_epoch() != bp__thread.epoch) {
+        return NULL; /* changed since the key was made, by another thread: the plan may be of other settings than it */
+    }
     uint64_t hash = bp__hash_key(key);
     bp__slot *s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
     if (s->plan && may_run_a_slot()) {

@@ -1,6 +1,7 @@
 /* test_cache.c - the plan cache: bounded, least recently used thrown away first, inspectable, clearable; plans outlive
  * it. */
 #include "backplane.h"
+#include "ops/gemm/gemm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +167,31 @@ static void many_problems_share_the_short_list(void **state) {
     assert_int_equal(stats().size, 64 * 8);
 }
 
+/* Another thread may write a setting while a call is between its key and its problem: the plan is that of the new
+ * settings then, and must not be found under the old ones once they are back. */
+static void a_setting_changed_in_the_middle_of_a_call_is_not_remembered(void **state) {
+    (void)state;
+    bp_view a, b, c;
+    bp_problem problem;
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_view_matrix(&a, memory[0], BP_F64, 3, 3);
+    bp_view_matrix(&b, memory[1], BP_F64, 3, 3);
+    bp_view_matrix(&c, memory[2], BP_F64, 3, 3);
+    bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
+    bp__call call = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
+    assert_int_equal(multiply(4), BP_OK); /* the thread has a short list */
+    assert_null(bp__call_find(&call, bp__tag(BP_OP_GEMM, 0)));
+    assert_int_equal(bp_set("blas.preferred", "native:packed"), BP_OK);
+    assert_int_equal(bp__problem_make(&problem, &bp__family_gemm, &request), BP_OK);
+    assert_int_equal(bp__call_plan_and_run(&call, &problem, bp__plain_scalars), BP_OK);
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_non_null(strstr(info.reason, "blas.preferred=native:packed"));
+    assert_int_equal(bp_unset("blas.preferred"), BP_OK);
+    assert_int_equal(multiply(3), BP_OK);
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_null(strstr(info.reason, "native:packed"));
+}
+
 static void a_child_of_fork_starts_with_an_empty_cache(void **state) {
     (void)state;
     assert_int_equal(multiply(11), BP_OK);
@@ -197,6 +223,7 @@ int main(void) {
         cmocka_unit_test_setup(held_options_keep_a_reset_away, reset),
         cmocka_unit_test_setup(calls_are_counted, reset),
         cmocka_unit_test_setup(many_problems_share_the_short_list, reset),
+        cmocka_unit_test_setup(a_setting_changed_in_the_middle_of_a_call_is_not_remembered, reset),
         cmocka_unit_test_setup(a_child_of_fork_starts_with_an_empty_cache, reset),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* no search of the machine needed */
