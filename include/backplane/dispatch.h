@@ -45,7 +45,8 @@ typedef struct bp_plan bp_plan;
  * bp_plan_info.workspace or not aligned to 64 bytes.
  *
  * Errors: those of the operation and of the library, BP_E_NO_MEMORY for the workspace, BP_E_FORKED, BP_E_UNSUPPORTED
- * for a queue, since the plans of the host take none. */
+ * for a queue, since the plans of the host take none, and for an array of packed operands, even of NULLs, where
+ * bp_plan_pack() can pack none; BP_E_ARGUMENT for what was packed for another plan or another operand. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- Packed operands ---- */
@@ -55,12 +56,12 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  * which may be freed or changed afterwards. Hand the result in through bp_exec.packed, to this plan only; it may serve
  * several threads at once. The plan stays alive as long as what was packed for it.
  *
- * Every input of a plan of the host can be packed. Where the library has no layout of its own the copy has the layout
- * of the operand, and saves no time; bp_plan_info.packs tells. To have the saving counted when a library is chosen,
- * make the plan with dispatch.packed (first, second or both) among its options.
+ * Both inputs of every product (gemm) of the host can be packed. Where the library has no layout of its own the copy
+ * has the layout of the operand, and saves no time; bp_plan_info.packs tells. To have the saving counted when a library
+ * is chosen, make the plan with dispatch.packed (first, second or both) among its options.
  *
- * Errors: BP_E_ARGUMENT for an output, an operand that the plan does not have, or NULL; BP_E_UNSUPPORTED for plans made
- * of others (einsum); BP_E_NO_MEMORY. */
+ * Errors: BP_E_ARGUMENT for an output, an operand that the plan does not have, or NULL; BP_E_UNSUPPORTED for plans of
+ * other operations; BP_E_NO_MEMORY. */
 BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
 BP_API void bp_packed_release(bp_packed *packed); /* NULL is fine */
 

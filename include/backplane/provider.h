@@ -363,7 +363,7 @@ typedef struct bp_exec {
     size_t workspace_size;
     const bp_scalar *scalars;       /* alpha and beta of a gemm; NULL: 1 and 0 */
     const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read in place of the operand;
-                                     * NULL: none is packed */
+                                     * NULL: none is packed. Only plans of products take an array, also one of NULLs */
 } bp_exec;
 
 /* A prepared call. Providers begin a struct of their own with this one. */
