@@ -122,15 +122,17 @@ void bp_packed_release(bp_packed *packed) {
 }
 
 bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed) {
-    for (int i = 0; can_pack(plan, i); i++) {
+    if (!can_pack(plan, 0)) {
+        return bp__fail(BP_E_UNSUPPORTED, "bp_execute: operands of %s cannot be packed",
+                        bp_op_name((bp_op)plan->problem.op));
+    }
+    for (int i = 0; i < BP__OPERANDS; i++) {
         if (packed[i] && (packed[i]->plan != plan || packed[i]->operand != i)) {
             return bp__fail(BP_E_ARGUMENT, "bp_execute: what stands for operand %d was packed %s", i,
                             packed[i]->plan != plan ? "for another plan" : "as another operand of this plan");
         }
     }
-    return can_pack(plan, 0) ? BP_OK
-                             : bp__fail(BP_E_UNSUPPORTED, "bp_execute: operands of %s cannot be packed",
-                                        bp_op_name((bp_op)plan->problem.op));
+    return BP_OK;
 }
 
 bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {

@@ -221,9 +221,13 @@ static void refusals_name_the_operand(void **state) {
     assert_int_equal(bp_plan_pack(NULL, 0, &at[0], &wrong), BP_E_ARGUMENT);
     assert_int_equal(bp_plan_pack(plan, 1, &at[1], &packed), BP_OK);
     const bp_packed *as_first[3] = {packed, NULL, NULL}, *as_second[3] = {NULL, packed, NULL};
+    const bp_packed *as_output[3] = {NULL, NULL, packed};
     bp_exec exec = {.struct_size = sizeof exec, .packed = as_first};
     assert_int_equal(bp_execute(plan, at, &exec), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "another operand"));
+    exec.packed = as_output;
+    assert_int_equal(bp_execute(plan, at, &exec), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "operand 2"));
     exec.packed = as_second;
     assert_int_equal(bp_execute(second, at, &exec), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "another plan"));
