@@ -10,41 +10,23 @@
 
 #include <string.h>
 
-#define LONGEST_NAME 4095 /* bytes, as of every setting */
-
 /* ---- What a preference must be good for, whatever else the library can do ---- */
-
-static bp_status begin_sample(bp_problem *problem, bp_op op, bp_dtype dtype) {
-    memset(problem, 0, sizeof *problem);
-    problem->struct_size = sizeof *problem;
-    problem->op = op;
-    problem->dtype = (uint32_t)dtype;
-    problem->policy.threads = 1;
-    return BP_OK;
-}
 
 static bp_status sample_product(bp_problem *problem) {
     static const int64_t shape[2] = {4, 4};
-    bp_view a;
-    bp__matrix matrix;
-    BP__TRY(begin_sample(problem, BP_OP_GEMM, BP_F64));
-    BP__TRY(bp_view_init(&a, NULL, BP_F64, 2, shape, NULL));
-    bp__matrix_from(&matrix, &a.tensor);
-    problem->of.gemm.alpha = BP_FACTOR_ONE;
-    problem->of.gemm.beta = BP_FACTOR_ZERO;
-    return bp__gemm_lower(problem, &matrix, &matrix, &matrix);
+    bp_view matrix;
+    BP__TRY(bp_view_init(&matrix, NULL, BP_F64, 2, shape, NULL));
+    bp__product_request request = {.tensors = {&matrix.tensor, &matrix.tensor, &matrix.tensor}, .data_optional = true};
+    return bp__problem_make(problem, &bp__family_gemm, &request);
 }
 
 static bp_status sample_transform(bp_problem *problem) {
     static const int64_t shape[1] = {8};
     bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = BP_FFT_ALL};
-    bp_view in, out;
-    bp__fft fft;
-    BP__TRY(begin_sample(problem, BP_OP_FFT, BP_C128));
-    BP__TRY(bp_view_init(&in, NULL, BP_C128, 1, shape, NULL));
-    BP__TRY(bp_view_init(&out, NULL, BP_C128, 1, shape, NULL));
-    BP__TRY(bp__fft_resolve(&fft, &call, &in.tensor));
-    return bp__fft_lower(&problem->of.fft, &fft, &in.tensor, &out.tensor);
+    bp_view signal;
+    BP__TRY(bp_view_init(&signal, NULL, BP_C128, 1, shape, NULL));
+    bp__fft_request request = {&call, &signal.tensor, &signal.tensor, true};
+    return bp__problem_make(problem, &bp__family_fft, &request);
 }
 
 /* The inverse of a small matrix. */
@@ -166,16 +148,6 @@ static const struct family *family_of(const char *setting) {
     return NULL;
 }
 
-/* As for every setting: a name is shown on terminals. */
-static bool has_control(const char *name) {
-    for (; *name; name++) {
-        if ((unsigned char)*name < 0x20 || *name == 0x7F) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bp_status bp_preferred_check(const char *setting, const char *library) {
     if (!setting || !library) {
         return bp__fail(BP_E_ARGUMENT, "%s: NULL given; it takes %s", setting ? "library" : "setting",
@@ -188,10 +160,8 @@ bp_status bp_preferred_check(const char *setting, const char *library) {
                         "fft.preferred",
                         setting);
     }
-    if (strlen(library) > LONGEST_NAME || has_control(library)) {
-        return bp__fail(BP_E_BAD_VALUE, "%s: the name has control characters or more than %d bytes", setting,
-                        LONGEST_NAME);
-    }
+    bp__value ignored;
+    BP__TRY(bp__value_parse(family->setting, library, strlen(library), &ignored));
     if (!*library || bp__text_equal(library, "default")) {
         return BP_OK;
     }

@@ -88,6 +88,10 @@ void bp__call_leave(bp__call_scope *node);
 typedef bp_status (*bp__setting_check)(bp_setting_id id, bp__value value, const char *text);
 void bp__setting_set_check(bp_setting_id id, bp__setting_check check);
 
+/* Checks a text of `length` bytes and makes it a value, as for a write; the sentence of BP_E_BAD_VALUE says what is
+ * allowed. */
+bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value);
+
 /* Options and other threads' scopes that are still held; they point to texts that a reset would take away. */
 int64_t bp__settings_held(void);
 

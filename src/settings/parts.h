@@ -37,8 +37,6 @@ typedef struct bp__shown {
 const char *bp__show(bp__shown *shown, const char *bytes, size_t length);
 
 /* ---- Values (value.c) ---- */
-/* Checks a text of `length` bytes and makes it a value; the sentence of BP_E_BAD_VALUE says what is allowed. */
-bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value);
 const char *bp__value_text(bp_setting_id id, bp__value value); /* lives as long as the process; NULL: out of memory */
 /* The check of another room: kept, and run alone. */
 void bp__value_remember_check(bp_setting_id id, bp__setting_check check);

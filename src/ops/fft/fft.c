@@ -6,13 +6,7 @@
 
 #include <string.h>
 
-typedef struct request {
-    const bp_fft_call *call;
-    const DLTensor *in, *out;
-    bool data_optional;
-} request;
-
-static bp_status check_output(const bp__fft *fft, const request *r) {
+static bp_status check_output(const bp__fft *fft, const bp__fft_request *r) {
     bp_dtype dtype = bp_dtype_from_dlpack(r->out->dtype);
     if (dtype != fft->out_dtype) {
         return bp__fail(BP_E_DTYPE, "out is %s; %s of %s gives %s", bp_dtype_name(dtype), fft->name,
@@ -47,7 +41,7 @@ static bool same_address(const DLTensor *in, const DLTensor *out) {
     return in->data && out->data && bp__tensor_data(in) == bp__tensor_data(out);
 }
 
-static bp_status check_memory(const bp__fft *fft, const request *r, bool *in_place) {
+static bp_status check_memory(const bp__fft *fft, const bp__fft_request *r, bool *in_place) {
     *in_place = fft->kind == BP_FFT_C2C && same_address(r->in, r->out) && same_places(r->in, r->out);
     if (bp__tensor_self_overlaps(r->out)) {
         return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
@@ -61,7 +55,7 @@ static bp_status check_memory(const bp__fft *fft, const request *r, bool *in_pla
 }
 
 bp_status bp__fft_make(bp_problem *problem, const void *asked) {
-    const request *r = asked;
+    const bp__fft_request *r = asked;
     bp__fft fft;
     bp_fft_call own;
     bool in_place;
@@ -114,7 +108,7 @@ static void describe(bp__operation *o, const bp_fft_call *call, const DLTensor *
 
 __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_fft_call *call, const DLTensor *in,
                                                     const DLTensor *out) {
-    request r = {call, in, out, false};
+    bp__fft_request r = {call, in, out, false};
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_fft, &r));
     if (problem.of.fft.batch == 0) {
@@ -146,13 +140,13 @@ bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const D
 
 bp_status bp_fft_plan(bp_plan **plan, const bp_options *options, const bp_fft_call *call, const DLTensor *in,
                       const DLTensor *out) {
-    request r = {call, in, out, true};
+    bp__fft_request r = {call, in, out, true};
     return bp__plan_for(plan, options, &bp__family_fft, &r);
 }
 
 bp_status bp_fft_explain(bp_explanation **explanation, const bp_options *options, const bp_fft_call *call,
                          const DLTensor *in, const DLTensor *out) {
-    request r = {call, in, out, true};
+    bp__fft_request r = {call, in, out, true};
     return bp__explain_for(explanation, options, &bp__family_fft, &r);
 }
 

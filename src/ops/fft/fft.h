@@ -28,7 +28,14 @@ void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape
 /* "dimension %d is outside ...", or the dimension from the front. */
 bp_status bp__fft_dimension(int dim, int rank, int *from_front);
 
-/* From a call and its tensors to a problem: see bp__family. */
+/* A transform as it was asked for. */
+typedef struct bp__fft_request {
+    const bp_fft_call *call;
+    const DLTensor *in, *out;
+    bool data_optional;
+} bp__fft_request;
+
+/* From a bp__fft_request to a problem: see bp__family. */
 bp_status bp__fft_make(bp_problem *problem, const void *request);
 
 extern const bp__adapter bp__fft_adapter; /* adapt.c: padding, conjugation, whole spectra of real input */
