@@ -82,10 +82,8 @@ static bp_status add_candidate(bp__candidate **list, int *count, const bp_provid
     return BP_OK;
 }
 
-/* A provider of an earlier minor number has no list of families. */
 static bool drives_family(const bp_provider *provider, const char *family) {
-    bool has_list = provider->struct_size >= offsetof(bp_provider, families) + sizeof provider->families;
-    const char *at = has_list ? provider->families : NULL;
+    const char *at = BP__PROVIDER_HAS(provider, families) ? provider->families : NULL;
     if (!at) {
         return true;
     }

@@ -133,7 +133,7 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
 }
 
 static bool works_on(const bp_provider *provider, int32_t place) {
-    return place == 0 && !provider->runtimes;
+    return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
 }
 
 /* Adds what a candidate says of the problem: at least one offer or refusal. */

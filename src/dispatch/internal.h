@@ -23,6 +23,10 @@ typedef struct bp__candidate {
     struct bp__candidate *next; /* every candidate ever made, for reset */
 } bp__candidate;
 
+/* Whether a member that later minor numbers appended is there: the memory behind a smaller provider is not its own. */
+#define BP__PROVIDER_HAS(provider, member)                                                                             \
+    ((provider)->struct_size >= offsetof(bp_provider, member) + sizeof((provider)->member))
+
 /* The candidates of this moment. With `need_libraries` false the library list is not made, and only providers that need
  * none are returned, unless the list exists already. The array stays valid until bp_reset. */
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);

@@ -1,4 +1,5 @@
 /* Which provider modules are loaded, which are refused, and what is said of them. */
+#include "dispatch/internal.h"
 #include "registry/modules.h"
 #include "settings/internal.h"
 
@@ -203,6 +204,23 @@ static void test_interface_rules(void **state) {
     assert_int_equal(bp__provider_check(&provider, provider.abi), BP_OK);
 }
 
+static void offer_anything(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance, (void)problem;
+    bp_verdict verdict = BP_VERDICT_INIT;
+    offers->add(offers, &verdict, NULL, 0);
+}
+
+/* What lies behind a smaller struct is not its own: such a provider works on the host. */
+static void test_smaller_provider(void **state) {
+    (void)state;
+    bp_provider provider = {.struct_size = sizeof provider, .accept = offer_anything, .runtimes = "cuda"};
+    const bp__candidate candidate = {.provider = &provider, .instance = &provider};
+    const bp_problem problem = {.struct_size = sizeof problem, .op = BP_OP_GEMM};
+    assert_false(bp__candidate_offers(&candidate, &problem));
+    provider.struct_size = offsetof(bp_provider, families);
+    assert_true(bp__candidate_offers(&candidate, &problem));
+}
+
 static void test_incomplete_modules(void **state) {
     (void)state;
     make_folder("a");
@@ -399,6 +417,7 @@ int main(void) {
         ON_FILES(test_success_keeps_the_last_error),
         ON_FILES(test_interface_numbers),
         cmocka_unit_test(test_interface_rules),
+        cmocka_unit_test(test_smaller_provider),
         ON_FILES(test_incomplete_modules),
         ON_FILES(test_a_module_of_several),
         ON_FILES(test_untrusted_files_are_not_opened),
