@@ -7,7 +7,6 @@ Times are the fastest of some calls, from Python and without a cache: ours with 
 where there are more than 52), opt_einsum's from sets that were made before. Costs are counted by opt_einsum's function for
 everybody. With `peers` the program is left out. The lines after "net" are read by tools/einsum_picture.py."""
 import math
-import random
 import statistics
 import string
 import subprocess
@@ -19,42 +18,12 @@ PROGRAM = Path(sys.argv[1])
 sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
 
 import backplane  # noqa: E402
+from networks import circuit, regular  # noqa: E402
 
 try:
     import opt_einsum
 except ImportError:
     opt_einsum = None
-
-
-def regular(n, seed, largest):
-    """Random operands on three labels each, as terms and sizes of labels."""
-    chance = random.Random(seed)
-    ends = [i for i in range(n) for _ in range(3)]
-    chance.shuffle(ends)
-    terms = [[] for _ in range(n)]
-    for label, (a, b) in enumerate(zip(ends[0::2], ends[1::2])):
-        for term in {a, b}:
-            terms[term].append(label)
-    return terms, [chance.randint(2, largest) for _ in range(3 * n // 2)], []
-
-
-def circuit(rows, columns, depth, open_ends):
-    """Gates on neighbours of a grid in four patterns, between vectors; some ends stay open."""
-    terms, wire, labels = [], {}, 0
-    for place in ((r, c) for r in range(rows) for c in range(columns)):
-        wire[place] = labels
-        terms.append([labels])
-        labels += 1
-    for layer in range(depth):
-        k = layer % 4
-        for r, c in sorted(wire):
-            other = (r, c + 1) if k < 2 else (r + 1, c)
-            if (c % 2 == k if k < 2 else r % 2 == k - 2) and other in wire:
-                terms.append([wire[r, c], wire[other], labels, labels + 1])
-                wire[r, c], wire[other] = labels, labels + 1
-                labels += 2
-    ends = [wire[place] for place in sorted(wire)]
-    return terms + [[end] for end in ends[open_ends:]], [2] * labels, ends[:open_ends]
 
 
 def cost(terms, sizes, output, path):

@@ -21,8 +21,8 @@ static const char *const intro =
 static const char *const layer_notes[BP_LAYER_COUNT] = {
     "what the table below says",
     "thread limits of other software, for `num_threads` alone: the smallest number in `OMP_NUM_THREADS` (of a list, "
-    "the "
-    "first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and `BLIS_NUM_THREADS`",
+    "the first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and "
+    "`BLIS_NUM_THREADS`",
     "`/etc/backplane/backplane.conf`",
     "`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by `bp_save`",
     "`BACKPLANE_` and the name in capitals, dots as underscores; an alias counts where that is unset or empty",

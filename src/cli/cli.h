@@ -112,6 +112,8 @@ void *cli_grow(void *block, size_t size);
 char *cli_format(const char *format, ...) BP_PRINTF(1, 2);
 char *cli_format_v(const char *format, va_list args);
 char *cli_join(char *head, const char *separator, const char *tail); /* frees head (may be NULL), gives a new text */
+/* The parts of the lines before the first character of `ends`, which has the line's end; NULL when there is no line. */
+char *cli_join_lines(const char *lines, const char *ends, const char *separator);
 
 /* ---- Output (out.c, table.c) ------------------------------------------------------------------------------------- */
 

@@ -64,13 +64,7 @@ static void report_broken(doctor *d, const bp_library_info *row) {
 
 /* Other libraries do what this one is not offered for, so that nothing is lost but its speed. */
 static void report_faults(doctor *d, const bp_library_info *row) {
-    char *lines = NULL;
-    for (const char *line = row->faults; *line; line += line[0] == '\n') {
-        char *part = cli_format("%.*s", (int)strcspn(line, "\n"), line);
-        lines = cli_join(lines, "; ", part);
-        free(part);
-        line += strcspn(line, "\n");
-    }
+    char *lines = cli_join_lines(row->faults, "\n", "; ");
     doctor_find(
         d, SEVERITY_WARNING,
         cli_format("install another version of it if programs call it directly; Backplane takes other libraries "

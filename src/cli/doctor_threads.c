@@ -215,7 +215,7 @@ static void check_own_count(doctor *d) {
     int64_t count = bp_get_num_threads();
     int cpus = d->machine.usable_cpus;
     if (bp_get("num_threads", &value, &layer, NULL) == BP_OK && layer == BP_LAYER_SHARED_ENVIRONMENT) {
-        return; /* the variable that limits it is reported by check_count */
+        return; /* the variable that limits it is reported by check_count or check_withheld_threads */
     }
     if (count > cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset num_threads or lower it to %d.", cpus),

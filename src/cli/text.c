@@ -48,6 +48,17 @@ char *cli_join(char *head, const char *separator, const char *tail) {
     return text;
 }
 
+char *cli_join_lines(const char *lines, const char *ends, const char *separator) {
+    char *all = NULL;
+    for (const char *line = lines; *line; line += line[0] == '\n') {
+        char *part = cli_format("%.*s", (int)strcspn(line, ends), line);
+        all = cli_join(all, separator, part);
+        free(part);
+        line += strcspn(line, "\n");
+    }
+    return all;
+}
+
 const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size) {
     if (ndim == 0) {
         snprintf(buffer, size, "scalar");

@@ -40,13 +40,7 @@ static cli_style state_style(bp_library_state state) {
 
 /* " (products by openblas; not for eig f32, eig c64: --all says why)" */
 static char *remark_of(const bp_library_info *row) {
-    char *topics = NULL;
-    for (const char *line = row->faults; *line; line += line[0] == '\n') {
-        char *topic = cli_format("%.*s", (int)strcspn(line, ":"), line);
-        topics = cli_join(topics, ", ", topic);
-        free(topic);
-        line += strcspn(line, "\n");
-    }
+    char *topics = cli_join_lines(row->faults, ":\n", ", ");
     char *remark = !row->blas[0] && !topics
                        ? cli_format("%s", "")
                        : cli_format(" (%s%s%s%s%s%s)", row->blas[0] ? "products by " : "", row->blas,

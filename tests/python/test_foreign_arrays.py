@@ -171,7 +171,7 @@ def test_explaining_reads_and_writes_no_unaligned_array():
     wanted = bp.explain(bp.matmul, np.eye(4), np.eye(4), out=np.empty((4, 4)))
     assert bp.explain(bp.matmul, a, a, out=out).problem == wanted.problem
     assert bp.explain(bp.fft.fft, a, out=field(np.empty((4, 4), "c16"))).chosen
-    assert bp.explain(bp.einsum, "ij,jk->ik", a, a, out=out).parts or wanted
+    assert [part.problem for part in bp.explain(bp.einsum, "ij,jk->ik", a, a, out=out).parts] == [wanted.problem]
     assert bp.explain(bp.linalg.inv, a, out=out).chosen
     assert (out == 3).all()
 

@@ -1,5 +1,5 @@
 """Ctrl-C in long calls: a search for a path, and an einsum of many parts, end soon with KeyboardInterrupt, in the main thread
-alone, and leave nothing behind."""
+alone, and the next call works."""
 
 import textwrap
 
