@@ -201,7 +201,6 @@ static void work(subject *library, progress *state) {
         examine(library);
         learn_width(library, state);
     }
-    library->int_bits = state->int_bits;
     report_due(library);
     run_checks(library, state);
 }
