@@ -121,12 +121,7 @@ static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waitin
 static long parent_of(const char *pid) {
     char path[300], line[512];
     snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file >= 0 ? read(file, line, sizeof line - 1) : -1;
-    if (file >= 0) {
-        close(file);
-    }
-    line[length > 0 ? length : 0] = 0;
+    bp__read_text(path, line, sizeof line);
     const char *name_end = strrchr(line, ')');
     return name_end && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : -1;
 }
