@@ -5,7 +5,6 @@
 #include "backplane/tensor.h"
 #include "registry/facts.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
