@@ -128,12 +128,17 @@ void bp__json_bool(bp__json *json, const char *key, bool value);
 /* ---- Files (file.c) ---- */
 /* Reads a regular file of at most `limit` bytes, NUL added; BP_E_NOT_FOUND, BP_E_IO, BP_E_OVERFLOW, BP_E_NO_MEMORY. */
 bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *size);
+/* The beginning of a small text of the kernel's, NUL added; false and "" when it cannot be read. Allocates nothing and
+ * keeps no error. */
+bool bp__read_text(const char *path, char *buffer, size_t size);
 /* Writes to a temporary file in the same folder, syncs it, and renames it over `path`. Makes missing folders as
  * bp__file_make_folders does. Removes temporary files of processes that were killed while they wrote this file. */
 bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size);
 /* Makes the missing folders above a file (0700). The folder that the first `given` bytes of the path name must exist:
  * BP_E_NOT_FOUND if it does not. With 0 every folder is made. */
 bp_status bp__file_make_folders(const char *path, size_t given);
+/* Whether the first `length` bytes of a path name a folder; true where it is 0. */
+bool bp__is_folder(const char *path, size_t length);
 /* Writes the path of a folder of the user's: what the XDG variable says, or else `below_home` in $HOME. *given is the
  * length of the part that is never made: the folder above that of the variable, or $HOME. Returns false if neither
  * variable holds an absolute path, or if the path is too long. */

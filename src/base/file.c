@@ -84,16 +84,11 @@ bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *si
     return status;
 }
 
-/* Fails unless the first `length` bytes of a path name a folder. */
-static bp_status need_folder(const char *path, size_t length) {
+bool bp__is_folder(const char *path, size_t length) {
     char folder[PATH_MAX];
     struct stat facts;
     snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-    if (length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode))) {
-        return BP_OK;
-    }
-    return bp__fail(BP_E_NOT_FOUND,
-                    "%s: cannot be written, because the folder %s does not exist; it must be made first", path, folder);
+    return length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
 bp_status bp__file_make_folders(const char *path, size_t given) {
@@ -101,7 +96,11 @@ bp_status bp__file_make_folders(const char *path, size_t given) {
     if (!bp__copy_text(folder, sizeof folder, path)) {
         return bp__fail(BP_E_IO, "'%.64s...': path is too long", path);
     }
-    BP__TRY(need_folder(path, given));
+    if (!bp__is_folder(path, given)) {
+        return bp__fail(BP_E_NOT_FOUND,
+                        "%s: cannot be written, because the folder %.*s does not exist; it must be made first", path,
+                        (int)given, path);
+    }
     char *from = folder + (given > 0 ? given : *path == '/');
     for (char *slash = strchr(from, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -111,6 +110,27 @@ bp_status bp__file_make_folders(const char *path, size_t given) {
         *slash = '/';
     }
     return BP_OK;
+}
+
+bool bp__read_text(const char *path, char *buffer, size_t size) {
+    size_t length = 0;
+    buffer[0] = '\0';
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = 1;
+    while (got > 0 && length + 1 < size) {
+        got = read(file, buffer + length, size - 1 - length);
+        if (got < 0 && errno == EINTR) {
+            got = 1;
+        } else if (got > 0) {
+            length += (size_t)got;
+        }
+    }
+    close(file);
+    buffer[length] = '\0';
+    return got >= 0;
 }
 
 /* The signal goes to the writing thread alone. It is left pending if it was pending before: that one is the host

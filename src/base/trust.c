@@ -53,30 +53,15 @@ bool bp__map_holds(const char *map, uint64_t user) {
     return false;
 }
 
-/* Reads a short file of the kernel's. Returns false if there is none, or if it does not fit. */
-static bool read_brief(const char *path, char *text, size_t size) {
-    size_t length = 0;
-    ssize_t got = -1;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0) {
-        length += (size_t)got;
-    }
-    if (file >= 0) {
-        close(file);
-    }
-    text[length] = '\0';
-    return got == 0 && length > 0;
-}
-
 /* Returns the overflow user if root's files show it as their owner and nobody else in this namespace is mapped to that
  * number; 0 otherwise. What owner root's files show is seen from a file of the kernel's, which is always root's. */
 static uid_t system_user(void) {
     static const char overflow_path[] = "/proc/sys/kernel/overflowuid";
     char map[16384], overflow[32];
     struct stat facts;
-    if (!read_brief(overflow_path, overflow, sizeof overflow) || stat(overflow_path, &facts) != 0 ||
-        !read_brief("/proc/self/uid_map", map, sizeof map)) {
-        return 0;
+    if (!bp__read_text(overflow_path, overflow, sizeof overflow) || !*overflow || stat(overflow_path, &facts) != 0 ||
+        !bp__read_text("/proc/self/uid_map", map, sizeof map) || !*map || strlen(map) == sizeof map - 1) {
+        return 0; /* a map that does not fit may name that user in what was not read */
     }
     uid_t user = (uid_t)strtoul(overflow, NULL, 10);
     return user == facts.st_uid && !bp__map_holds(map, user) ? user : 0;

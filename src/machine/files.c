@@ -2,31 +2,8 @@
 #include "machine/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-bool bp__read_text(const char *path, char *buffer, size_t size) {
-    size_t length = 0;
-    buffer[0] = '\0';
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return false;
-    }
-    ssize_t got = 1;
-    while (got > 0 && length + 1 < size) {
-        got = read(file, buffer + length, size - 1 - length);
-        if (got < 0 && errno == EINTR) {
-            got = 1;
-        } else if (got > 0) {
-            length += (size_t)got;
-        }
-    }
-    close(file);
-    buffer[length] = '\0';
-    return got >= 0;
-}
 
 bool bp__read_number(const char *path, int64_t *value) {
     char text[64];

@@ -1,11 +1,9 @@
-/* files.h - the small texts that the kernel shows under /proc and /sys. A missing one is an answer, not a failure. */
+/* files.h - what the small texts say that the kernel shows under /proc and /sys; bp__read_text() reads them. A missing
+ * one is an answer, not a failure. */
 #ifndef BP_MACHINE_FILES_H
 #define BP_MACHINE_FILES_H
 
 #include "base/base.h"
-
-/* The beginning of a file, NUL added; false and "" when it cannot be read. */
-bool bp__read_text(const char *path, char *buffer, size_t size);
 
 /* A file that begins with a decimal number. */
 bool bp__read_number(const char *path, int64_t *value);

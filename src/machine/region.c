@@ -9,7 +9,6 @@
  * it. Until then omp_get_thread_num(), which starts nothing, tells the threads that a region has made.
  */
 #define _GNU_SOURCE
-#include "machine/files.h"
 #include "machine/internal.h"
 #include "settings/internal.h"
 

@@ -26,15 +26,19 @@ void __asan_poison_memory_region(const volatile void *start, size_t size);
 void __asan_unpoison_memory_region(const volatile void *start, size_t size);
 #endif
 
+/* A block that grows to the size last asked for. */
+typedef struct piece {
+    void *memory;
+    size_t size;
+} piece;
+
 typedef struct record {
     void *block;
     size_t size;
     bp__scratch_held *held; /* blocks of this thread's operations that wait */
-    void *space;            /* workspace */
-    size_t space_size;
+    piece space;            /* workspace */
     bool space_taken;
-    void *lent; /* to a provider */
-    size_t lent_size;
+    piece lent; /* to a provider */
     struct record *next;
     struct record **link; /* what points here; NULL while not on the list */
 } record;
@@ -65,22 +69,15 @@ static void release(record *r) {
     r->size = 0;
 }
 
-static void release_space(record *r) {
-    bp__free_aligned(r->space);
-    r->space = NULL;
-    r->space_size = 0;
-}
-
-static void release_lent(record *r) {
-    bp__free_aligned(r->lent);
-    r->lent = NULL;
-    r->lent_size = 0;
+static void release_piece(piece *p) {
+    bp__free_aligned(p->memory);
+    *p = (piece){0};
 }
 
 static void release_all(record *r) {
     release(r);
-    release_space(r);
-    release_lent(r);
+    release_piece(&r->space);
+    release_piece(&r->lent);
 }
 
 static void put_on(record *r) {
@@ -144,51 +141,40 @@ void *bp__scratch(size_t size) {
     return BP__LIKELY(size <= mine.size && mine.block) ? fenced(&mine, size) : grow(size);
 }
 
-static bool grow_space(size_t size) {
+/* Of this thread's record. */
+static void *grow_piece(piece *p, size_t size) {
     bp__fork_count();
     pthread_mutex_lock(&mutex);
     if (mine.link || enlist(&mine)) {
-        release_space(&mine);
-        mine.space = bp__alloc_aligned(size);
-        mine.space_size = mine.space ? size : 0;
+        release_piece(p);
+        p->memory = bp__alloc_aligned(size);
+        p->size = p->memory ? size : 0;
     }
     pthread_mutex_unlock(&mutex);
-    return mine.space != NULL;
+    return p->memory;
 }
 
 void *bp__workspace_take(size_t size) {
     if (mine.space_taken || size > BP__WORKSPACE_KEPT) {
         return bp__alloc_aligned(size);
     }
-    if (BP__UNLIKELY(size > mine.space_size) && !grow_space(size)) {
+    if (BP__UNLIKELY(size > mine.space.size) && !grow_piece(&mine.space, size)) {
         return NULL;
     }
     mine.space_taken = true;
-    return mine.space;
+    return mine.space.memory;
 }
 
 void bp__workspace_give(void *block) {
-    if (mine.space_taken && block == mine.space) {
+    if (mine.space_taken && block == mine.space.memory) {
         mine.space_taken = false;
     } else {
         bp__free_aligned(block);
     }
 }
 
-static void *grow_lent(size_t size) {
-    bp__fork_count();
-    pthread_mutex_lock(&mutex);
-    if (mine.link || enlist(&mine)) {
-        release_lent(&mine);
-        mine.lent = bp__alloc_aligned(size);
-        mine.lent_size = mine.lent ? size : 0;
-    }
-    pthread_mutex_unlock(&mutex);
-    return mine.lent;
-}
-
 void *bp__provider_scratch(size_t size) {
-    return BP__LIKELY(size <= mine.lent_size && mine.lent) ? mine.lent : grow_lent(size);
+    return BP__LIKELY(size <= mine.lent.size && mine.lent.memory) ? mine.lent.memory : grow_piece(&mine.lent, size);
 }
 
 void bp__scratch_hold(bp__scratch_held *held) {

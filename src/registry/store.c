@@ -174,14 +174,6 @@ bp_status bp__store_get(const bp__store *store, bp__file *file) {
     return BP_OK;
 }
 
-/* Whether the first `length` bytes of a path name a folder. */
-static bool is_folder(const char *path, size_t length) {
-    char folder[PATH_MAX];
-    struct stat facts;
-    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-    return length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode));
-}
-
 /* Sets the store's path, by the settings or else in the user's cache folder. Leaves it NULL if no home is known or if
  * the home does not exist, as in builds of packages: nobody would find the file. */
 static void place_store(bp__store *store) {
@@ -194,7 +186,7 @@ static void place_store(bp__store *store) {
             return;
         }
     } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &store->given) &&
-               is_folder(home, store->given)) {
+               bp__is_folder(home, store->given)) {
         snprintf(path, sizeof path, "%s/backplane", home);
     } else {
         return;

@@ -273,6 +273,26 @@ static void test_a_host_that_forks(void **state) {
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* The probe holds no file of the host program's: whoever reads from this pipe sees its end at once. */
+static void test_files_of_the_host(void **state) {
+    (void)state;
+    pthread_t thread;
+    bp_library_info row;
+    int ends[2];
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
+    assert_int_equal(pipe(ends), 0); /* inherited by every program that is started */
+    assert_int_equal(pthread_create(&thread, NULL, list_hanging, &row), 0);
+    pid_t library = noted();
+    close(ends[1]);
+    struct pollfd reader = {.fd = ends[0], .events = POLLIN};
+    int ended = poll(&reader, 1, 0);
+    bool in_time = is_alive(library);
+    pthread_join(thread, NULL);
+    close(ends[0]);
+    assert_int_equal(ended, 1);
+    assert_true(in_time);
+}
+
 static pid_t kill_a_host_that_probes(const char *name) {
     pid_t host = fork();
     assert_true(host >= 0);
@@ -311,6 +331,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_handles, make, forget),
         cmocka_unit_test_setup_teardown(test_a_stopped_helper_is_ended, make, forget),
         cmocka_unit_test_setup_teardown(test_a_host_that_forks, make, forget),
+        cmocka_unit_test_setup_teardown(test_files_of_the_host, make, forget),
         cmocka_unit_test_setup_teardown(test_a_host_that_is_killed, make, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

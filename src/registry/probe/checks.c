@@ -2,7 +2,9 @@
  */
 #include "registry/probe/checks.h"
 
-#include <math.h>
+#include "backplane/tensor.h"
+#include "registry/facts.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +22,15 @@ static const char *c2r(trial *t) {
     return check_transforms(t, COMPLEX_TO_REAL);
 }
 
+enum {
+#define X(number, name, text) +1
+    CHECKS = 0 BP_CHECK_MAP(X),
+#undef X
+    TYPES = sizeof number_types / sizeof *number_types
+};
+
 /* By bp_check. Transforms go through the samples themselves, with one plan for all. */
-static const char *(*const functions[])(trial *t) = {
+static const char *(*const functions[CHECKS])(trial *t) = {
     [BP_CHECK_LU] = check_lu,       [BP_CHECK_CHOLESKY] = check_cholesky,
     [BP_CHECK_QR] = check_qr,       [BP_CHECK_EIGH] = check_eigh,
     [BP_CHECK_EIG] = check_eig,     [BP_CHECK_SVD] = check_svd,
@@ -30,20 +39,17 @@ static const char *(*const functions[])(trial *t) = {
     [BP_CHECK_C2R] = c2r,
 };
 
-static const char *const names[] = {
-#define X(number, name, text) [number] = text,
-    BP_CHECK_MAP(X)
-#undef X
-};
-
-enum { CHECKS = sizeof names / sizeof *names, TYPES = 4 };
-
 static bool transforms(int check) {
     return check >= BP_CHECK_C2C;
 }
 
 static uint64_t bit_of(int check, int type) {
-    return UINT64_C(1) << (4 * check + type);
+    return BP_CHECK_BIT(check, BP_F32 + type);
+}
+
+static const char *topic_of(int check, int type) {
+    static char topic[64];
+    return bp__check_topic(__builtin_ctzll(bit_of(check, type)), topic, sizeof topic) ? topic : "";
 }
 
 uint64_t checks_due(const subject *library) {
@@ -87,7 +93,7 @@ static void run_check(const subject *library, progress *state, int check, int ty
     t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
     const char *wrong = transforms(check) ? functions[check](&t) : try_samples(&t, check);
     if (wrong) {
-        report("fault", "%s %s: wrong results in probe: %s, %s %s: %s", names[check], t.type->name, state->routine,
+        report("fault", "%s: wrong results in probe: %s, %s %s: %s", topic_of(check, type), state->routine,
                sample_names[t.kind], transforms(check) ? "signal" : "matrix", wrong);
     } else {
         report("passed", "%llx", (unsigned long long)bit_of(check, type));
@@ -128,7 +134,7 @@ void report_unfinished(const subject *library, const progress *state, const char
     uint64_t due = checks_due(library);
     for (int type = state->type; type < TYPES; type++) {
         if (due & bit_of(state->check, type)) {
-            report("fault", "%s %s: not tested: %s%s%s", names[state->check], number_types[type].name, state->routine,
+            report("fault", "%s: not tested: %s%s%s", topic_of(state->check, type), state->routine,
                    *state->routine ? " " : "", how);
         }
     }

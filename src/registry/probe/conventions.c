@@ -6,7 +6,6 @@
 #include "registry/probe/probe.h"
 
 #include <complex.h>
-#include <string.h>
 
 static void report_width(subject *library, int bits, const char *how) {
     library->int_bits = bits;

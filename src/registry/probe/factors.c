@@ -2,7 +2,6 @@
 #include "registry/probe/checks.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const int64_t order = ORDER, sides = SIDES, narrow = NARROW, work_size = WORK;

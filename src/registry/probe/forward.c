@@ -5,8 +5,9 @@
  */
 #include "registry/probe/probe.h"
 
+#include "machine/internal.h"
+
 #include <dlfcn.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,32 +16,23 @@
 
 enum { MOST_OBJECTS = 256 };
 
-typedef struct object_list {
-    uintptr_t base[MOST_OBJECTS];
-    const char *name[MOST_OBJECTS];
-    int count;
-} object_list;
+static uintptr_t before[MOST_OBJECTS]; /* load addresses */
+static int count_before;
 
-static object_list before;
-
-static int add_object(struct dl_phdr_info *object, size_t size, void *user) {
-    object_list *list = user;
-    (void)size;
-    if (list->count < MOST_OBJECTS) {
-        list->base[list->count] = object->dlpi_addr;
-        list->name[list->count++] = object->dlpi_name;
-    }
-    return 0;
+static bool note_object(void *user, const char *path, uintptr_t base) {
+    (void)user, (void)path;
+    before[count_before++] = base;
+    return count_before < MOST_OBJECTS;
 }
 
 void note_loaded(void) {
-    before.count = 0;
-    dl_iterate_phdr(add_object, &before);
+    count_before = 0;
+    bp__loaded_visit(note_object, NULL);
 }
 
 static bool was_there(uintptr_t base) {
-    for (int i = 0; i < before.count; i++) {
-        if (before.base[i] == base) {
+    for (int i = 0; i < count_before; i++) {
+        if (before[i] == base) {
             return true;
         }
     }
@@ -110,8 +102,22 @@ static bool leads_into(const subject *library, const char *path, uintptr_t base)
     return found;
 }
 
+typedef struct suspicion {
+    const subject *library;
+    uintptr_t own; /* where the library itself is loaded */
+} suspicion;
+
+static bool suspect(void *user, const char *path, uintptr_t base) {
+    const suspicion *s = user;
+    if (base == s->own || was_there(base) || !leads_into(s->library, path, base)) {
+        return true;
+    }
+    report("forwards", "%s", path);
+    report_how("forwards", "its products are computed there");
+    return false;
+}
+
 void ask_forwarding(const subject *library) {
-    static object_list now;
     Dl_info own;
     void *routine = library->kinds & BP_LIB_BLAS    ? fortran_routine(library, "sgemm")
                     : library->kinds & BP_LIB_CBLAS ? c_routine(library, "cblas_sgemm")
@@ -120,13 +126,5 @@ void ask_forwarding(const subject *library) {
         return;
     }
     report("step", "when asked who does its products");
-    dl_iterate_phdr(add_object, &now);
-    for (int i = 0; i < now.count; i++) {
-        if (now.base[i] != (uintptr_t)own.dli_fbase && !was_there(now.base[i]) && now.name[i][0] == '/' &&
-            leads_into(library, now.name[i], now.base[i])) {
-            report("forwards", "%s", now.name[i]);
-            report_how("forwards", "its products are computed there");
-            return;
-        }
-    }
+    bp__loaded_visit(suspect, &(suspicion){library, (uintptr_t)own.dli_fbase});
 }

@@ -71,7 +71,16 @@ void *own_symbol(const subject *library, const char *name) {
     return NULL;
 }
 
-/* No core files, no files of the parent, and nothing printed on its terminal. */
+/* The process that watches the library must not hold them either: whoever waits for the end of a pipe of the host
+ * program would wait for the end of the probe. */
+static void close_files_of_host(void) {
+    long most = sysconf(_SC_OPEN_MAX);
+    for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
+        close(file);
+    }
+}
+
+/* No core files, and nothing printed on the terminal of the host program. */
 static int isolate(void) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
@@ -81,10 +90,6 @@ static int isolate(void) {
     }
     for (int i = 0; i < 5; i++) {
         signal(fatal[i], SIG_DFL); /* sanitizers handle them, and would hide how the library ended */
-    }
-    long most = sysconf(_SC_OPEN_MAX);
-    for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
-        close(file);
     }
     fcntl(REPORT_FILE, F_SETFD, FD_CLOEXEC);
     int output = memfd_create("output", MFD_CLOEXEC);
@@ -196,7 +201,6 @@ static void work(subject *library, progress *state) {
         examine(library);
         learn_width(library, state);
     }
-    library->int_bits = state->int_bits;
     report_due(library);
     run_checks(library, state);
 }
@@ -215,6 +219,7 @@ int main(int count, char **words) {
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
         .deepbind = strcmp(words[7], "1") == 0,
     };
+    close_files_of_host();
     start_supervised(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
     library.output = isolate();
     work_in_children(&library, (int)(strtol(words[8], NULL, 10) / 4), work);

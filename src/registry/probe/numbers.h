@@ -12,7 +12,6 @@ typedef struct number_type {
     char letter;
     bool is_double;
     bool is_complex;
-    const char *name; /* "f32" */
 } number_type;
 
 /* In the order of bp_dtype. */

@@ -2,7 +2,8 @@
  *
  * The helper is the child process in which an unknown library is opened and called for the first time. Whatever the
  * library does there (crash, hang, print, exit, take memory, start processes) harms nobody; the parent reads what was
- * reported until then. It is two processes, see supervise.c.
+ * reported until then. Its processes: one watches (supervise.c), one starts those that open the library
+ * (attempts.c).
  */
 #ifndef BP_REGISTRY_PROBE_H
 #define BP_REGISTRY_PROBE_H

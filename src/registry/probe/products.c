@@ -12,8 +12,7 @@
 
 enum { MOST = 17, ROOM = 2 * MOST * MOST };
 
-const number_type number_types[4] = {
-    {'s', false, false, "f32"}, {'d', true, false, "f64"}, {'c', false, true, "c64"}, {'z', true, true, "c128"}};
+const number_type number_types[4] = {{'s', false, false}, {'d', true, false}, {'c', false, true}, {'z', true, true}};
 
 /* Matrices hold any of the four types; an element is read and written as a double complex. */
 typedef union matrix {

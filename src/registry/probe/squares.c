@@ -1,7 +1,6 @@
 /* squares.c - checks of LAPACK's four drivers of least squares. */
 #include "registry/probe/checks.h"
 
-#include <math.h>
 #include <string.h>
 
 static const int64_t sides = SIDES, work_size = WORK;

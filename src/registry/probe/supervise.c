@@ -1,10 +1,10 @@
 /* supervise.c - the process between the host program and the one that opens the library.
  *
- * backplane-probe forks. The child opens the library; this process keeps the time limit, ends the child and everything
- * that it has started, and tells the host program at the end how the child ended. It is the subreaper of what the
- * library starts, so that a daemon becomes its child too. Only this process collects its children, so that a number
- * that it signals cannot have been given to another process. The host program could not do that: it may collect all
- * children at any moment, and being a subreaper would change the whole of it.
+ * backplane-probe forks. The child starts those that open the library (attempts.c); this process keeps the time limit,
+ * ends the child and everything that it has started, and tells the host program at the end how the child ended. It is
+ * the subreaper of what the library starts, so that a daemon becomes its child too. Only this process collects its
+ * children, so that a number that it signals cannot have been given to another process. The host program could not do
+ * that: it may collect all children at any moment, and being a subreaper would change the whole of it.
  */
 #include "registry/probe/probe.h"
 
@@ -45,7 +45,7 @@ bool may_report(void) {
     return getpid() == reporter;
 }
 
-/* ---- In the child ---- */
+/* ---- In the child, which its own children inherit ---- */
 
 /* RLIMIT_DATA counts what can be written and is not shared. RLIMIT_AS would also count addresses that are only
  * reserved, of which some libraries take far more than they use. If memory runs out all the same, the kernel ends this
@@ -121,12 +121,7 @@ static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waitin
 static long parent_of(const char *pid) {
     char path[300], line[512];
     snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file >= 0 ? read(file, line, sizeof line - 1) : -1;
-    if (file >= 0) {
-        close(file);
-    }
-    line[length > 0 ? length : 0] = 0;
+    bp__read_text(path, line, sizeof line);
     const char *name_end = strrchr(line, ')');
     return name_end && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : -1;
 }

@@ -108,6 +108,25 @@ static const char *try_samples(trial *t, transform *x, const prepared *with) {
     return NULL;
 }
 
+/* A function of a library's interface, and where its address goes. */
+typedef struct entry {
+    const char *name;
+    size_t slot;
+} entry;
+
+static bool find_all(const trial *t, const char *head, const entry *entries, size_t count, void *api) {
+    char name[64];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s%s", head, entries[i].name);
+        void *found = own_symbol(t->library, name);
+        if (!found) {
+            return false;
+        }
+        memcpy((char *)api + entries[i].slot, &found, sizeof found);
+    }
+    return true;
+}
+
 /* ---- FFTW ---- */
 
 static void run_fftw(const prepared *self) {
@@ -121,25 +140,15 @@ static void end_fftw(prepared *self) {
     ((const bp__fftw_api *)self->api)->destroy_plan(self->plan);
 }
 
-static bool find_fftw(trial *t, bp__fftw_api *api) {
-    static const struct {
-        const char *name;
-        size_t slot;
-    } functions[] = {
+static bool find_fftw(const trial *t, bp__fftw_api *api) {
+    static const entry functions[] = {
 #define X(name, result, arguments) {#name, offsetof(bp__fftw_api, name)},
         BP__FFTW_FUNCTIONS(X, bp__fftw_handle, bp__fftw_dim, void, void)
 #undef X
     };
-    char name[64];
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        snprintf(name, sizeof name, "%s_%s", t->library->family->id, functions[i].name);
-        void *found = own_symbol(t->library, name);
-        if (!found) {
-            return false;
-        }
-        memcpy((char *)api + functions[i].slot, &found, sizeof found);
-    }
-    return true;
+    char head[32];
+    snprintf(head, sizeof head, "%s_", t->library->family->id);
+    return find_all(t, head, functions, sizeof functions / sizeof *functions, api);
 }
 
 static bool plan_fftw(const bp__fftw_api *api, const transform *x, prepared *made) {
@@ -172,22 +181,12 @@ static void end_mkl(prepared *self) {
 }
 
 static bool find_mkl(const trial *t, bp__mkl_api *api) {
-    static const struct {
-        const char *name;
-        size_t slot;
-    } functions[] = {
-#define X(name, result, arguments) {"Dfti" #name, offsetof(bp__mkl_api, name)},
+    static const entry functions[] = {
+#define X(name, result, arguments) {#name, offsetof(bp__mkl_api, name)},
         BP__MKL_FUNCTIONS(X, void *, int, int)
 #undef X
     };
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = own_symbol(t->library, functions[i].name);
-        if (!found) {
-            return false;
-        }
-        memcpy((char *)api + functions[i].slot, &found, sizeof found);
-    }
-    return true;
+    return find_all(t, "Dfti", functions, sizeof functions / sizeof *functions, api);
 }
 
 static bool plan_mkl(const trial *t, const bp__mkl_api *api, const transform *x, prepared *made) {
