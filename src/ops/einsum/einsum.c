@@ -121,14 +121,18 @@ static bp_status search_path(request *r, const bp_einsum_search *search, bp_eins
 static bp_status find_path(request *r) {
     bp_einsum_operand near[NEAR_OPERANDS];
     BP__TRY(check_call(r->call));
+    bp_einsum_search search = {.struct_size = sizeof search};
+    if (r->call->search) {
+        const bp_einsum_search *given = bp__struct_read(&search, sizeof search, r->call->search, "einsum: search");
+        if (!given) {
+            return BP_E_ARGUMENT;
+        }
+        search = *given;
+    }
     size_t size = (size_t)r->call->count * sizeof *near;
     bp_einsum_operand *operands = r->call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
     if (!operands) {
         return bp__fail_memory(size, "einsum's operands");
-    }
-    bp_einsum_search search = {.struct_size = sizeof search};
-    if (r->call->search) {
-        search = *r->call->search;
     }
     bool known = r->call->operands[0] != NULL; /* else check_operand() will say so */
     search.dtype = known ? bp_dtype_from_dlpack(r->call->operands[0]->dtype) : BP_DTYPE_NONE;
