@@ -349,6 +349,15 @@ static inline void *bp_operand_address(const bp_operand *operand) {
     return (void *)((uintptr_t)operand->base + (uintptr_t)operand->offset);
 }
 
+/* The addresses of a linear algebra problem's operands, NULL for those that it does not have. The caller's array ends
+ * with the operation's last operand, so that no further one may be looked at. */
+static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const bp_operand *operands,
+                                       void *addresses[BP_LINALG_OPERANDS]) {
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        addresses[i] = problem->operand[i].dtype ? bp_operand_address(&operands[i]) : 0;
+    }
+}
+
 /* A constant operand in the layout of the plan that it was packed for: see bp_plan_pack(). */
 typedef struct bp_packed bp_packed;
 

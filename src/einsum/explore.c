@@ -56,7 +56,7 @@ static bp__outcome order_part(const bp__net *net, const bp__goal *goal, double b
     return outcome == BP__FOUND && !(cost < bound) ? BP__NONE : outcome;
 }
 
-/* Another order for one part. False where there is no more memory. */
+/* Another order for one part, if one is found that costs less. */
 static bp__outcome try_part(bp__tree *t, uint64_t *random) {
     bp__pair pairs[BP__PART_LEAVES];
     bp__part_tree p;

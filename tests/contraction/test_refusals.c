@@ -3,7 +3,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -163,6 +166,31 @@ static void shapes_are_told(void **state) {
     assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_E_ARGUMENT);
 }
 
+/* A call's search may be of another version than its call, and no more of it is read than it says that it has: it ends
+ * here where memory does. */
+static void searches_of_other_versions(void **state) {
+    (void)state;
+    const DLTensor *both[] = {&a.tensor, &b.tensor};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t sizes[] = {offsetof(bp_einsum_search, work), sizeof(bp_einsum_search), sizeof(bp_einsum_search) + 8};
+    char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *at = memory + page - sizes[i];
+        memset(at, 0, sizes[i]);
+        memcpy(at, &sizes[i], sizeof sizes[i]);
+        bp_einsum_call call = call_of("ij,jk->ik", both);
+        call.search = (const bp_einsum_search *)(const void *)at;
+        assert_int_equal(bp_einsum_run(NULL, &call, &c.tensor), BP_OK);
+    }
+    memory[page - 1] = 1; /* what a later version has added */
+    bp_einsum_call call = call_of("ij,jk->ik", both);
+    call.search = (const bp_einsum_search *)(const void *)(memory + page - sizes[2]);
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "later version");
+    assert_int_equal(munmap(memory, 2 * page), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_wrong_with_the_expression, prepare),
@@ -170,6 +198,7 @@ int main(void) {
         cmocka_unit_test_setup(what_is_wrong_with_types_and_memory, prepare),
         cmocka_unit_test_setup(warm_calls_are_refused_too, prepare),
         cmocka_unit_test_setup(shapes_are_told, prepare),
+        cmocka_unit_test_setup(searches_of_other_versions, prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_verdict.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
+/* test_judge.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
  * opened. */
 #include "fftw/support_fftw.h"
 

@@ -146,6 +146,8 @@ static void check_all(void *instance, const bp_library_info *row) {
             {.op = BP_OP_COND, .fields.mode = BP_NORM_P, .fields.order = 1, .operand = {&f.a, &f.real}},
             {.op = BP_OP_COND, .fields.mode = BP_NORM_P, .fields.order = 2, .operand = {&f.a, &f.real}},
             {.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_NUC, .operand = {&f.a, &f.real}},
+            {.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_FRO, .operand = {&f.a, &f.real}},
+            {.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_P, .fields.order = -1, .operand = {&f.a, &f.real}},
         };
         for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
             for (int deterministic = 0; deterministic < 3; deterministic++) {

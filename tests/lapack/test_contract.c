@@ -364,6 +364,9 @@ static void test_faults_are_refused(void **state) {
     other.op = BP_OP_QR;
     other.of.linalg.mode = BP_QR_REDUCED;
     assert_int_equal(judge(&row, &other, &verdict), BP_REASON_ACCEPTED);
+    other.op = BP_OP_MATRIX_NORM; /* of sums, which have no check: a plan looks at them itself */
+    other.of.linalg.mode = BP_NORM_FRO;
+    assert_int_equal(judge(&row, &other, &verdict), BP_REASON_ACCEPTED);
     call.operand[0] = &single.a;
     call.operand[1] = &single.x;
     call.operand[2] = &single.info;

@@ -3,6 +3,7 @@
 #define TESTS_NATIVE_H
 
 #include "backplane/provider.h"
+#include "support/host.h"
 #include "support/offers.h"
 
 #include <setjmp.h>
@@ -46,7 +47,6 @@ typedef struct operands {
     size_t bytes[3];
 } operands;
 
-const bp_host *test_host(void);
 bool runs_here(kernels set);
 const char *kernels_name(kernels set);
 

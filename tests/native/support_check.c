@@ -1,7 +1,6 @@
 /* support_check.c - runs a product through the provider, and compares it with sums in long double. */
 #include "native.h"
 
-#include "machine/internal.h"
 #include "providers/native/choose.h"
 
 #include <complex.h>
@@ -13,32 +12,11 @@
 extern const bp_provider bp_provider_native;
 extern const bp__native_set bp__native_wide;
 
-static bp_status keep_status(bp_status status, const char *format, ...) {
-    (void)format;
-    return status;
-}
-
-const bp_host *test_host(void) {
-    static const bp_machine_info machine = {.struct_size = sizeof machine};
-    static bp_host host;
-    if (host.struct_size == 0) {
-        host = (bp_host){.abi = BP_PROVIDER_ABI,
-                         .struct_size = sizeof host,
-                         .allocate = bp__alloc_aligned,
-                         .release = bp__free_aligned,
-                         .scratch = bp__scratch,
-                         .fail = keep_status,
-                         .parallel = bp__parallel,
-                         .machine = &machine,
-                         .hardware = bp__cpu_hardware()};
-    }
-    return &host;
-}
-
 bool runs_here(kernels set) {
 #if defined(__x86_64__)
     return set == KERNELS_DEFAULT ||
-           test_host()->hardware >= (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
+           test_plain_host()->hardware >=
+               (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
 #else
     return set == KERNELS_DEFAULT || set == KERNELS_WIDE;
 #endif
@@ -57,7 +35,7 @@ typedef struct offered {
 } offered;
 
 static void ask(offered *all, const operands *o, const product *p) {
-    test_offers_ask(&all->asked, &bp_provider_native, (void *)(uintptr_t)test_host(), &o->problem);
+    test_offers_ask(&all->asked, &bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o->problem);
     all->count = all->asked.count;
     for (int i = 0; i < all->count; i++) {
         const bp_verdict *verdict = &all->asked.of[i].verdict;
@@ -66,14 +44,14 @@ static void ask(offered *all, const operands *o, const product *p) {
         assert_true(verdict->cost_ns > 0 && verdict->cost_ns >= all->asked.of[0].verdict.cost_ns);
     }
     if (p->set == KERNELS_WIDE) {
-        assert_int_equal(bp__native_choose(test_host(), &o->problem, all->lowered), all->count);
+        assert_int_equal(bp__native_choose(test_plain_host(), &o->problem, all->lowered), all->count);
     }
 }
 
 static bp_status prepare(offered *all, int index, const operands *o, const product *p, bp_prepared **prepared) {
     if (p->set == KERNELS_WIDE) {
         all->lowered[index].kernels = &bp__native_wide.of[p->dtype - BP_F16];
-        return bp__native_prepare(test_host(), &all->lowered[index], &o->problem.of.gemm, prepared);
+        return bp__native_prepare(test_plain_host(), &all->lowered[index], &o->problem.of.gemm, prepared);
     }
     return test_offers_plan(&all->asked, index, &o->problem, prepared);
 }
@@ -88,7 +66,7 @@ int count_offers(const operands *o, const product *p) {
 int threads_planned(const operands *o, const product *p) {
     bp_problem problem = o->problem;
     problem.policy.threads = p->threads;
-    return test_verdict(&bp_provider_native, (void *)(uintptr_t)test_host(), &problem).threads;
+    return test_verdict(&bp_provider_native, (void *)(uintptr_t)test_plain_host(), &problem).threads;
 }
 
 bp_status run_offer(const operands *o, const product *p, int index, void *c) {

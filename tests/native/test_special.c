@@ -208,7 +208,7 @@ static void test_refusals(void **state) {
     product p = make(BP_F64, shapes[0], KERNELS_DEFAULT);
     operands o;
     make_operands(&o, &p);
-    void *instance = (void *)(uintptr_t)test_host();
+    void *instance = (void *)(uintptr_t)test_plain_host();
     o.problem.dtype = BP_I32;
     bp_verdict verdict = test_verdict(&bp_provider_native, instance, &o.problem);
     assert_int_equal(verdict.reason, BP_REASON_DTYPE);
@@ -226,7 +226,7 @@ static void test_notes(void **state) {
         product p = make(dtypes[d], shapes[6], KERNELS_DEFAULT);
         operands o;
         make_operands(&o, &p);
-        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_host(), &o.problem);
+        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o.problem);
         const uint32_t always = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
         const uint32_t sums =
             p.dtype == BP_F64 || p.dtype == BP_C128 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
@@ -242,7 +242,7 @@ static void test_capability(void **state) {
     product p = make(BP_F32, shapes[6], KERNELS_DEFAULT);
     operands o;
     make_operands(&o, &p);
-    bp_host host = *test_host();
+    bp_host host = *test_plain_host();
     for (int hardware = 0; hardware <= BP_CAPABILITY_SVE256; hardware++) {
         for (int wanted = 0; wanted <= BP_CAPABILITY_SVE256; wanted++) {
             host.hardware = (bp_capability)hardware;
@@ -280,19 +280,19 @@ static void test_no_memory(void **state) {
         p.a = p.b = COLUMNS;
         operands o;
         make_operands(&o, &p);
-        bp_host host = *test_host();
+        bp_host host = *test_plain_host();
         host.fail = status_only;
         bp_prepared *prepared = NULL;
         host.allocate = no_memory;
         assert_int_equal(test_plan_first(&bp_provider_native, &host, &o.problem, &prepared), BP_E_NO_MEMORY);
         assert_null(prepared);
-        host.allocate = test_host()->allocate;
+        host.allocate = test_plain_host()->allocate;
         assert_int_equal(test_plan_first(&bp_provider_native, &host, &o.problem, &prepared), BP_OK);
         host.scratch = no_memory;
         host.allocate = no_memory;
         const bp_scalar factors[2] = {p.alpha, p.beta};
         assert_int_equal(test_enqueue(prepared, (void *[]){o.first[0], o.first[1], o.first[2]}, 3, factors), BP_OK);
-        host.allocate = test_host()->allocate;
+        host.allocate = test_plain_host()->allocate;
         prepared->destroy(prepared);
         free_operands(&o);
     }

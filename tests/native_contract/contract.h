@@ -4,6 +4,7 @@
 #define TESTS_NATIVE_CONTRACT_H
 
 #include "backplane/provider.h"
+#include "support/host.h"
 #include "support/offers.h"
 
 #include <complex.h>
@@ -50,7 +51,6 @@ typedef struct operands {
     bp_verdict verdict;
 } operands;
 
-const bp_host *test_host(void);
 bool is_complex(bp_dtype dtype);
 /* Half the distance from 1 to the next number of the type. */
 long double roundoff(bp_dtype dtype);

@@ -1,7 +1,6 @@
 /* support_case.c - operands of a contraction in memory, the call through the provider, and the reference. */
 #include "contract.h"
 
-#include "machine/internal.h"
 #include "providers/native/contract/contract.h"
 
 #include <float.h>
@@ -15,32 +14,11 @@ extern const bp__contract_kernels bp__contract_wide[BP__CONTRACT_DTYPES];
 
 enum { MARK = 0xA5 };
 
-static bp_status keep_status(bp_status status, const char *format, ...) {
-    (void)format;
-    return status;
-}
-
-const bp_host *test_host(void) {
-    static const bp_machine_info machine = {.struct_size = sizeof machine};
-    static bp_host host;
-    if (host.struct_size == 0) {
-        host = (bp_host){.abi = BP_PROVIDER_ABI,
-                         .struct_size = sizeof host,
-                         .allocate = bp__alloc_aligned,
-                         .release = bp__free_aligned,
-                         .scratch = bp__scratch,
-                         .fail = keep_status,
-                         .parallel = bp__parallel,
-                         .machine = &machine,
-                         .hardware = bp__cpu_hardware()};
-    }
-    return &host;
-}
-
 bool runs_here(kernels set) {
 #if defined(__x86_64__)
     return set == KERNELS_DEFAULT ||
-           test_host()->hardware >= (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
+           test_plain_host()->hardware >=
+               (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
 #else
     return set == KERNELS_DEFAULT || set == KERNELS_WIDE;
 #endif
@@ -295,7 +273,7 @@ static void remember(operands *o) {
 
 static bp_status plan_for(operands *o, bp_prepared **plan) {
     void *instance;
-    assert_int_equal(bp_provider_native.open(test_host(), NULL, &instance), BP_OK);
+    assert_int_equal(bp_provider_native.open(test_plain_host(), NULL, &instance), BP_OK);
     o->verdict = test_verdict(&bp_provider_native, instance, &o->problem);
     assert_int_equal(o->verdict.reason, BP_REASON_ACCEPTED);
     assert_non_null(o->verdict.algorithm);
@@ -305,8 +283,9 @@ static bp_status plan_for(operands *o, bp_prepared **plan) {
         return test_plan_first(&bp_provider_native, instance, &o->problem, plan);
     }
     bp__contract_form form;
-    bp__contract_see(test_host(), &o->problem, 2, &form);
-    return bp__contract_prepare(test_host(), &bp__contract_wide[o->t.dtype - BP_F16], &form, o->verdict.threads, plan);
+    bp__contract_see(test_plain_host(), &o->problem, 2, &form);
+    return bp__contract_prepare(test_plain_host(), &bp__contract_wide[o->t.dtype - BP_F16], &form, o->verdict.threads,
+                                plan);
 }
 
 bp_status run_task(operands *o) {

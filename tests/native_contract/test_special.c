@@ -250,7 +250,7 @@ extern const bp_provider bp_provider_native;
 static void test_types(void **state) {
     (void)state;
     void *instance;
-    assert_int_equal(bp_provider_native.open(test_host(), NULL, &instance), BP_OK);
+    assert_int_equal(bp_provider_native.open(test_plain_host(), NULL, &instance), BP_OK);
     static const bp_dtype others[] = {BP_I32, BP_I64};
     for (int i = 0; i < COUNT(others); i++) {
         bp_problem problem = {.op = BP_OP_CONTRACT, .dtype = (uint32_t)others[i], .policy = {.threads = 1}};
@@ -272,7 +272,7 @@ static void *fail_to_scratch(size_t size) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    bp_host host = *test_host();
+    bp_host host = *test_plain_host();
     host.allocate = fail_to_allocate;
     host.scratch = fail_to_scratch;
     void *instance;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "backplane/provider.h"
+#include "support/host.h"
 #include "support/offers.h"
 
 #include <complex.h>
@@ -57,7 +58,6 @@ typedef struct test_run {
     test_side in, out;
 } test_run;
 
-const bp_host *fft_host(void);
 bool fft_runs_here(int capability);
 
 /* Memory with random data, laid out. `seed` decides the data alone. */

@@ -1,8 +1,6 @@
 /* support_case.c - lays transforms out in memory, runs them and computes what they should give. */
 #include "fft_case.h"
 
-#include "machine/internal.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,31 +8,9 @@
 
 extern const bp_provider bp_provider_native;
 
-static bp_status keep_status(bp_status status, const char *format, ...) {
-    (void)format;
-    return status;
-}
-
-const bp_host *fft_host(void) {
-    static const bp_machine_info machine = {.struct_size = sizeof machine};
-    static bp_host host;
-    if (host.struct_size == 0) {
-        host = (bp_host){.abi = BP_PROVIDER_ABI,
-                         .struct_size = sizeof host,
-                         .allocate = bp__alloc_aligned,
-                         .release = bp__free_aligned,
-                         .scratch = bp__scratch,
-                         .fail = keep_status,
-                         .parallel = bp__parallel,
-                         .machine = &machine,
-                         .hardware = bp__cpu_hardware()};
-    }
-    return &host;
-}
-
 bool fft_runs_here(int capability) {
 #if defined(__x86_64__)
-    return (int)fft_host()->hardware >= capability;
+    return (int)test_plain_host()->hardware >= capability;
 #else
     return capability == BP_CAPABILITY_DEFAULT;
 #endif
@@ -213,7 +189,7 @@ static void check_gaps(const test_side *side) {
 void fft_execute(test_run *run) {
     void *instance;
     bp_prepared *prepared = NULL;
-    assert_int_equal(bp_provider_native.open(fft_host(), NULL, &instance), BP_OK);
+    assert_int_equal(bp_provider_native.open(test_plain_host(), NULL, &instance), BP_OK);
     run->verdict = test_verdict(&bp_provider_native, instance, &run->problem);
     assert_int_equal(run->verdict.reason, BP_REASON_ACCEPTED);
     assert_true(run->verdict.threads >= 1 && run->verdict.threads <= run->problem.policy.threads);

@@ -152,7 +152,7 @@ static void test_refusals(void **state) {
         problem.of.fft.fill = i == 1;
         problem.of.fft.conjugate = i == 2;
         problem.of.fft.pads = i == 3;
-        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)fft_host(), &problem);
+        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_plain_host(), &problem);
         assert_int_equal(verdict.reason, i == 0 ? BP_REASON_DTYPE : BP_REASON_OTHER);
     }
     fft_free(&run);

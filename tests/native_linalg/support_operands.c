@@ -1,9 +1,9 @@
 /* support_operands.c - memory of a task's operands in its layouts, and the call through the provider. */
 #include "linalg.h"
 
-#include "machine/internal.h"
 #include "providers/native/linalg/norm.h"
 #include "providers/native/linalg/small.h"
+#include "support/host.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,19 +68,11 @@ static bp_status keep_numeric(const bp_problem *problem, int64_t item, int64_t i
 }
 
 const bp_host *test_host(void) {
-    static const bp_machine_info machine = {.struct_size = sizeof machine};
     static bp_host host;
     if (host.struct_size == 0) {
-        host = (bp_host){.abi = BP_PROVIDER_ABI,
-                         .struct_size = sizeof host,
-                         .allocate = bp__alloc_aligned,
-                         .release = bp__free_aligned,
-                         .scratch = bp__scratch,
-                         .fail = keep_status,
-                         .parallel = bp__parallel,
-                         .machine = &machine,
-                         .hardware = bp__cpu_hardware(),
-                         .fail_numeric = keep_numeric};
+        host = *test_plain_host();
+        host.fail = keep_status;
+        host.fail_numeric = keep_numeric;
     }
     return &host;
 }

@@ -2,7 +2,6 @@
  * where these give up. The tests of LAPACK's answers run on these kernels too (tests/lapack). */
 #include "linalg.h"
 
-#include "machine/internal.h"
 #include "support/pool.h"
 #include "providers/native/linalg/small.h"
 

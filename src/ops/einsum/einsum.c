@@ -121,14 +121,18 @@ static bp_status search_path(request *r, const bp_einsum_search *search, bp_eins
 static bp_status find_path(request *r) {
     bp_einsum_operand near[NEAR_OPERANDS];
     BP__TRY(check_call(r->call));
+    bp_einsum_search search = {.struct_size = sizeof search};
+    if (r->call->search) {
+        const bp_einsum_search *given = bp__struct_read(&search, sizeof search, r->call->search, "einsum: search");
+        if (!given) {
+            return BP_E_ARGUMENT;
+        }
+        search = *given;
+    }
     size_t size = (size_t)r->call->count * sizeof *near;
     bp_einsum_operand *operands = r->call->count <= NEAR_OPERANDS ? near : bp__alloc(size);
     if (!operands) {
         return bp__fail_memory(size, "einsum's operands");
-    }
-    bp_einsum_search search = {.struct_size = sizeof search};
-    if (r->call->search) {
-        search = *r->call->search;
     }
     bool known = r->call->operands[0] != NULL; /* else check_operand() will say so */
     search.dtype = known ? bp_dtype_from_dlpack(r->call->operands[0]->dtype) : BP_DTYPE_NONE;
@@ -207,6 +211,8 @@ static void add_words(bp__text *text, const request *r) {
 /* What is said of the whole: the longest part, and the promises that all parts make. */
 static void sum_up(bp__composition *c, const bp__program *program) {
     const uint32_t packs = BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C;
+    const uint32_t lossy = BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32; /* what one part does, the whole does */
+    uint32_t loses = 0;
     double longest = -1;
     c->notes = ~packs;
     for (int i = 0; i < program->count; i++) {
@@ -214,18 +220,15 @@ static void sum_up(bp__composition *c, const bp__program *program) {
         const bp_verdict *v = &part->plan->verdict;
         double cost = part->plan->order_ns * (double)part->runs;
         c->cost_ns += v->cost_ns * (double)part->runs;
-        c->notes &= v->notes | (BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32);
+        c->notes &= v->notes;
+        loses |= v->notes & lossy;
         c->threads = v->threads > c->threads ? v->threads : c->threads;
         if (cost > longest) {
             longest = cost;
             c->longest = part->plan;
         }
     }
-    uint32_t lossy = 0; /* what one part does to its inputs, the whole does */
-    for (int i = 0; i < program->count; i++) {
-        lossy |= program->parts[i].plan->verdict.notes & (BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32);
-    }
-    c->notes = (c->notes & ~(BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32)) | lossy;
+    c->notes |= loses;
 }
 
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,

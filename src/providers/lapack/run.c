@@ -172,9 +172,7 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
     if (bp__driver_forked(driver)) {
         return bp__driver_fail_forked(driver);
     }
-    for (int i = 0; i < BP_LINALG_OPERANDS; i++) { /* the caller's array ends with the operation's last operand */
-        at[i] = plan->problem.of.linalg.operand[i].dtype ? bp_operand_address(&operands[i]) : NULL;
-    }
+    bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
     int before = bp__driver_begin(driver, &plan->settling);
     bp_status status = plan->sharers > 1 ? run_shared(plan, at, scratch) : run_items(plan, at, scratch, &all);
     bp__driver_end(driver, &plan->settling, before);

@@ -143,7 +143,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     const bp__small_plan *plan = (const bp__small_plan *)self;
     const int lanes = plan->kernels->lanes;
     void *at[BP_LINALG_OPERANDS];
-    bp__item_addresses(&plan->problem.of.linalg, operands, at);
+    bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
     call work = {.plan = plan,
                  .operands = at,
                  .scratch = bp_operand_address(&exec->workspace),

@@ -73,7 +73,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     (void)exec;
     const bp_problem *problem = &((const prepared *)self)->problem;
     const bp_linalg_problem *l = &problem->of.linalg;
-    bp__item_addresses(l, operands, addresses);
+    bp_linalg_addresses(l, operands, addresses);
     for (int64_t item = 0; item < l->batch; item++) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(l, addresses, item, at);

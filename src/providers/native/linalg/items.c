@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-/* The caller's array ends with the operation's last operand. */
-void bp__item_addresses(const bp_linalg_problem *l, const bp_operand *operands, void **addresses) {
-    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        addresses[i] = l->operand[i].dtype ? bp_operand_address(&operands[i]) : NULL;
-    }
-}
-
 void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at) {
     int64_t index[BP_MAX_BATCH_NDIM];
     for (int d = l->batch_ndim - 1; d >= 0; d--) {

@@ -282,7 +282,7 @@ static void run_items(void *context, int task) {
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const norm_plan *plan = (const norm_plan *)self;
     void *at[BP_LINALG_OPERANDS];
-    bp__item_addresses(&plan->problem.of.linalg, operands, at);
+    bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
     call work = {plan, at, bp_operand_address(&exec->workspace)};
     if (plan->by_items) {
         plan->host->parallel(plan->threads, plan->threads, run_items, &work);

@@ -50,10 +50,10 @@ struct bp__small_group {
 };
 
 /* steps.c. NULL: the operation is not offered. */
-bp__small_step bp__small_step_of(bp_op op); /* steps.c */
-int bp__small_inputs(bp_op op);             /* how many operands are inputs */
-int bp__small_info(bp_op op);               /* which operand is info, or -1 */
-bool bp__small_fails(bp_op op);             /* whether an item that has no answer fails a checked call */
+bp__small_step bp__small_step_of(bp_op op);
+int bp__small_inputs(bp_op op); /* how many operands are inputs */
+int bp__small_info(bp_op op);   /* which operand is info, or -1 */
+bool bp__small_fails(bp_op op); /* whether an item that has no answer fails a checked call */
 
 /* What cells a step needs: for A, for a matrix as high beside it, and for a square third one. */
 typedef struct bp__small_cells {
@@ -87,15 +87,14 @@ void bp__small_pinv(bp__small_group *group);
 /* Whether a norm, or a condition number, is one of singular values by their order alone. */
 bool bp__small_is_spectral(const bp_linalg_problem *problem);
 
-/* The addresses of all operands of a call. */
-void bp__item_addresses(const bp_linalg_problem *l, const bp_operand *operands, void **addresses);
-
 /* items.c: addresses of an item's operands, and values for whole operands of an item. */
 void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at);
 /* Every element of an operand that is there: `diagonal` where the row is the column, elsewhere `other`. */
 void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, double other);
 /* What the rule of non-finite input says of an item's outputs. */
 void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at);
+
+/* A plan for a batch of small matrices (batch.c). */
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
                             int threads, bp_prepared **prepared);
 

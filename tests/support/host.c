@@ -1,0 +1,26 @@
+/* host.c - see host.h. */
+#include "support/host.h"
+
+#include "machine/internal.h"
+
+static bp_status keep_status(bp_status status, const char *format, ...) {
+    (void)format;
+    return status;
+}
+
+const bp_host *test_plain_host(void) {
+    static const bp_machine_info machine = {.struct_size = sizeof machine};
+    static bp_host host;
+    if (host.struct_size == 0) {
+        host = (bp_host){.abi = BP_PROVIDER_ABI,
+                         .struct_size = sizeof host,
+                         .allocate = bp__alloc_aligned,
+                         .release = bp__free_aligned,
+                         .scratch = bp__scratch,
+                         .fail = keep_status,
+                         .parallel = bp__parallel,
+                         .machine = &machine,
+                         .hardware = bp__cpu_hardware()};
+    }
+    return &host;
+}
