@@ -100,7 +100,6 @@ void bp__hot_describe(bp_plan *plan) {
     }
 }
 
-/* Where plans are not kept, the last one still is, for bp_last_plan. */
 static bool is_uncached(const bp_plan *plan) {
     return bp__thread.uncached >> bp__family_of(&plan->problem)->cache & 1;
 }
@@ -112,30 +111,29 @@ static bool may_run_a_slot(void) {
     return bp__executor_awaited() || bp__interrupt_asks();
 }
 
-bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
-    bp__hot *hot = bp__hot_list();
-    if (hot && is_uncached(plan)) {
-        bp__plan_retain(plan);
-        bp__hot_keep_stand_in(plan);
-        return NULL;
-    }
-    if (!hot || key->count == 0 || bp__thread.policy == 0) {
+/* The slot for the key, or NULL where the thread may keep no plan under it. */
+static bp__slot *slot_for(bp__hot *hot, const bp__call_key *key, const bp_plan *plan) {
+    if (!hot || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }
     if (bp__settings_epoch() != bp__thread.epoch) {
         return NULL; /* changed since the key was made, by another thread: the plan may be of other settings than it */
     }
-    uint64_t hash = bp__hash_key(key);
-    bp__slot *s = &hot->slots[hash & (BP__HOT_SLOTS - 1)];
-    if (s->plan && may_run_a_slot()) {
-        bp__plan_retain(plan);
-        bp__hot_keep_stand_in(plan);
+    bp__slot *s = &hot->slots[bp__hash_key(key) & (BP__HOT_SLOTS - 1)];
+    return s->plan && may_run_a_slot() ? NULL : s;
+}
+
+bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan) {
+    bp__hot *hot = bp__hot_list();
+    bp__slot *s = slot_for(hot, key, plan);
+    bp__plan_retain(plan);
+    if (!s) {
+        bp__hot_keep_stand_in(plan); /* the cache may let go of it at any time */
         return NULL;
     }
-    bp__plan_retain(plan);
     bp__plan_release(s->plan);
     s->plan = plan;
-    s->hash = hash;
+    s->hash = bp__hash_key(key);
     s->key = *key;
     hot->last = s;
     return s;

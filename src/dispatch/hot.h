@@ -24,8 +24,7 @@ typedef struct bp__slot {
 typedef struct bp__hot {
     bp__slot *last;
     bp_plan *described; /* what bp_last_plan gave out, kept alive for its strings */
-    bp_plan
-        *stand_in; /* what ran last and is kept by no cache: in place of a plan that failed, or with the cache off */
+    bp_plan *stand_in;  /* what ran last and has no slot; the cache may not keep it either */
     struct bp__hot *next, **link;
     bp__slot slots[BP__HOT_SLOTS];
 } bp__hot;
@@ -34,7 +33,8 @@ typedef struct bp__hot {
 bp__hot *bp__hot_list(void);
 
 /* The slot that the key belongs to, with the plan and the key put in place of what was there: the caller fills low and
- * high. Takes over no reference. NULL: the call cannot be remembered, or its cache is off. */
+ * high. Takes over no reference. NULL: the call cannot be remembered, or its cache is off; the plan is kept all the
+ * same, since bp_last_plan must know what ran. */
 bp__slot *bp__hot_remember(const bp__call_key *key, bp_plan *plan);
 
 /* Takes over the reference. For a plan that no cache keeps, since bp_last_plan must know what ran. */
