@@ -283,6 +283,7 @@ bool bp__thread_look(void);
 /* ---- Packed operands (pack.c) ---- */
 /* BP_OK where each packed operand was packed for this plan, as the operand that it stands for. */
 bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed);
+int64_t bp__packed_held(void); /* packed operands that the program has */
 /* Runs a plan with packed operands; `exec` is whole but perhaps for a workspace. */
 bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 

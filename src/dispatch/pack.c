@@ -9,6 +9,12 @@
 
 #include <string.h>
 
+static atomic_llong held; /* by the program */
+
+int64_t bp__packed_held(void) {
+    return atomic_load(&held);
+}
+
 /* A plain copy. */
 typedef struct copied {
     bp_packed base; /* first: what the program holds */
@@ -108,6 +114,7 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
     }
     bp__plan_retain((bp_plan *)plan); /* its count is no part of what a plan is */
     bp__plan_handed_out();
+    atomic_fetch_add(&held, 1);
     (*packed)->plan = plan;
     (*packed)->operand = operand;
     return BP_OK;
@@ -117,6 +124,7 @@ void bp_packed_release(bp_packed *packed) {
     if (packed) {
         const bp_plan *plan = packed->plan;
         packed->destroy(packed);
+        atomic_fetch_sub(&held, 1);
         bp_plan_release((bp_plan *)plan);
     }
 }

@@ -18,9 +18,11 @@ static bp_status check_nothing_held(void) {
         return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first",
                         (long long)settings);
     }
-    int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive(), plans = bp__plans_held();
+    int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
+    int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds its plan */
     return explanations > 0 ? busy(explanations, "explanation", "free")
            : paths > 0      ? busy(paths, "contraction path", "release")
+           : packed > 0     ? busy(packed, "packed operand", "release")
            : plans > 0      ? busy(plans, "plan", "release")
                             : BP_OK;
 }

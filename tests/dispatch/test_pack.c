@@ -195,6 +195,7 @@ static void packed_operands_keep_their_plan(void **state) {
     bp_plan_release(plan);
     assert_int_equal(bp_plan_cache_clear(), BP_OK);
     assert_int_equal(bp_reset(), BP_E_BUSY);
+    assert_non_null(strstr(bp_last_error(), "1 packed operand is still held"));
     const bp_packed *list[3] = {NULL, packed, NULL};
     bp_exec exec = {.struct_size = sizeof exec, .packed = list};
     assert_int_equal(bp_execute(plan, at, &exec), BP_OK); /* it still lives */

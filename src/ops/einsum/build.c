@@ -89,8 +89,6 @@ static bp_status begin(bp__builder *b, const bp__einsum *e, int steps, const DLT
     b->free = !out;
     b->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
     b->element = bp_dtype_size(b->dtype);
-    bp__policy_resolve(&b->products, &bp__family_gemm);
-    bp__policy_resolve(&b->contractions, &bp__family_contract);
     return BP_OK;
 }
 
@@ -157,8 +155,8 @@ static void tell_strides(bp__program *program, const bp__builder *b, const bp__t
 }
 
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
-                            const DLTensor *out, bp_problem *refused) {
-    bp__builder b = {.einsum = &path->einsum, .refused = refused};
+                            const DLTensor *out, const bp__part_policies *policies, bp_problem *refused) {
+    bp__builder b = {.einsum = &path->einsum, .policies = policies, .refused = refused};
     int terms = path->einsum.count + path->steps.count;
     bp_status status = begin(&b, &path->einsum, path->steps.count, operands, out);
     if (status == BP_OK) {

@@ -168,7 +168,7 @@ static bp_dtype type_of(const request *r) {
     return bp_dtype_from_dlpack(r->call->operands[0]->dtype);
 }
 
-static void put_request(key_writer *k, const request *r, const bp_policy *policy) {
+static void put_request(key_writer *k, const request *r, const bp__part_policies *policies) {
     const bp__einsum *e = &r->path->einsum;
     const bp__steps *steps = &r->path->steps;
     size_t dims = (size_t)e->start[e->count];
@@ -181,7 +181,7 @@ static void put_request(key_writer *k, const request *r, const bp_policy *policy
                       (int32_t)type_of(r),
                       steps->count};
     put(k, head, sizeof head);
-    put(k, policy, sizeof *policy);
+    put(k, policies, sizeof *policies);
     put(k, e->start, ((size_t)e->count + 1) * sizeof *e->start);
     put(k, e->label, dims * sizeof *e->label);
     put(k, e->dim, dims * sizeof *e->dim);
@@ -253,15 +253,15 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
 
 typedef struct making {
     const request *r;
-    const bp_policy *policy;
+    const bp__part_policies *policies;
 } making;
 
 static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *context) {
     const making *m = context;
     bp__program *program;
     atomic_fetch_add_explicit(&m->r->path->references, 1, memory_order_relaxed);
-    BP__TRY(bp__program_build(&program, m->r->path, m->r->call->operands, m->r->out, m->r->refused));
-    bp_status status = compose(plan, key, m->r, m->policy, program);
+    BP__TRY(bp__program_build(&program, m->r->path, m->r->call->operands, m->r->out, m->policies, m->r->refused));
+    bp_status status = compose(plan, key, m->r, &m->policies->products, program);
     if (status != BP_OK) {
         program->base.destroy(&program->base);
     }
@@ -270,22 +270,23 @@ static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *
 
 static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     unsigned char near[1024];
-    bp_policy policy;
-    bp__policy_resolve(&policy, &bp__family_gemm);
-    making m = {r, &policy};
+    bp__part_policies policies;
+    bp__policy_resolve(&policies.products, &bp__family_gemm);
+    bp__policy_resolve(&policies.contractions, &bp__family_contract);
+    making m = {r, &policies};
     key_writer k = {NULL, 0};
     if (r->call->count > MOST_KEPT_OPERANDS) {
         bp__plan_key none = {near, 0};
         *fresh = true;
         return make_plan(plan, &none, &m);
     }
-    put_request(&k, r, &policy);
+    put_request(&k, r, &policies);
     size_t size = k.size;
     k = (key_writer){size <= sizeof near ? near : bp__alloc(size), 0};
     if (!k.bytes) {
         return bp__fail_memory(size, "a contraction");
     }
-    put_request(&k, r, &policy);
+    put_request(&k, r, &policies);
     bp_status status = bp__cache_get_composed(plan, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
     if (k.bytes != near) {
         bp__free(k.bytes);

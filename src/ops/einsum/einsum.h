@@ -73,11 +73,17 @@ typedef struct bp__term {
     bp__place place;
 } bp__term;
 
+/* The settings in force, as they are for the two kinds of parts. Resolved once, so that a plan has the settings that it
+ * is found by. */
+typedef struct bp__part_policies {
+    bp_policy products, contractions;
+} bp__part_policies;
+
 typedef struct bp__builder {
     const bp__einsum *einsum;
     bp_dtype dtype;
     size_t element;
-    bp_policy products, contractions;
+    const bp__part_policies *policies;
     int32_t *uses;   /* of each label: terms that are left and have it, and the output */
     bp__term *terms; /* operands, then the results of steps */
     bp__term out;
@@ -93,7 +99,7 @@ typedef struct bp__builder {
  * over, also when it fails; where no candidate takes a part (BP_E_NO_CANDIDATE), its problem goes to `refused`, which
  * may be NULL. */
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
-                            const DLTensor *out, bp_problem *refused);
+                            const DLTensor *out, const bp__part_policies *policies, bp_problem *refused);
 
 /* Room for the labels of a term. */
 bp_status bp__term_room(bp__term *term, int count);

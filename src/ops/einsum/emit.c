@@ -115,7 +115,7 @@ bp_status bp__contraction_plan(bp_plan **plan, const bp__builder *b, const bp__a
                                bool in_place) {
     bp_problem problem;
     dim near[BP_MAX_NDIM], *dims = near;
-    begin(&problem, b, BP_OP_CONTRACT, &b->contractions);
+    begin(&problem, b, BP_OP_CONTRACT, &b->policies->contractions);
     problem.of.contract.second = second;
     problem.of.contract.in_place = in_place;
     if (count > BP__COUNT(near) - 1) { /* one more: a dimension of size 1 is written before it is dropped */
@@ -191,7 +191,7 @@ static bp_status add_batch(bp__matrix m[BP__OPERANDS], const bp__axis *axes, con
 
 bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
     bp_problem problem;
-    begin(&problem, b, BP_OP_GEMM, &b->products);
+    begin(&problem, b, BP_OP_GEMM, &b->policies->products);
     problem.of.gemm.alpha = BP_FACTOR_ONE;
     problem.of.gemm.beta = BP_FACTOR_ZERO;
     bp__matrix m[BP__OPERANDS] = {matrix_of(axes, BP__A, &p->left, &p->summed),

@@ -260,7 +260,8 @@ static bool worth_comparing(const bp__pairing *p) {
     double m = bp__group_size(p->axes, &p->left), n = bp__group_size(p->axes, &p->right),
            k = bp__group_size(p->axes, &p->summed), batch = bp__group_size(p->axes, &p->batch);
     bool thin = m <= 8 || n <= 8 || k <= 4 || batch * m * n * k <= 32768;
-    return thin && p->builder->products.preferred == 0 && p->builder->products.simulate == 0;
+    const bp_policy *products = &p->builder->policies->products;
+    return thin && products->preferred == 0 && products->simulate == 0;
 }
 
 /* The product with copies, or the one with a larger batch in their place. */
