@@ -182,13 +182,15 @@ static bp_plan *look_up(plan_cache *cache, const bp__plan_key *key, uint64_t has
     return plan;
 }
 
-/* Keeps a new plan. Where another thread was faster, *plan becomes that thread's. */
-static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uint64_t hash, int64_t most) {
+/* Keeps a new plan that was begun in this generation. Where another thread was faster, *plan becomes that thread's. */
+static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uint64_t hash, int64_t most,
+                 uint64_t begun) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation(cache, &dropped);
-    bp_plan *other = take(cache, key, hash);
-    if (!other) {
+    bool current = cache->generation == begun; /* else it may be for libraries that were listed before */
+    bp_plan *other = current ? take(cache, key, hash) : NULL;
+    if (current && !other) {
         insert(cache, *plan, hash);
         trim(cache, most, &dropped);
     }
@@ -204,6 +206,7 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
                      const void *context, bool *fresh) {
     uint64_t hash = bp__hash(key->bytes, key->size);
     int64_t most = bp__setting_int(cache->limit);
+    uint64_t begun = bp__generation();
     *plan = look_up(cache, key, hash, most);
     *fresh = !*plan;
     if (*plan) {
@@ -211,7 +214,7 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
     }
     BP__TRY(make(plan, key, context));
     if (most > 0) {
-        keep(cache, plan, key, hash, most);
+        keep(cache, plan, key, hash, most, begun);
     }
     return BP_OK;
 }

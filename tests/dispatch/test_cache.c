@@ -212,6 +212,31 @@ static void last_plan_knows_a_call_that_is_not_remembered(void **state) {
     assert_string_equal(info.operation, "gemm");
 }
 
+/* As another thread might, while the plan is made. */
+static bp_status make_while_cleared(bp_plan **plan, const bp__plan_key *key, const void *problem) {
+    (void)key;
+    bp_status status = bp__plan_make(plan, problem, NULL);
+    return status == BP_OK ? bp_plan_cache_clear() : status;
+}
+
+static void a_plan_begun_before_a_clear_is_not_kept_after_it(void **state) {
+    (void)state;
+    bp_view a, b, c;
+    bp_problem problem;
+    bp_plan *plan;
+    bool fresh;
+    bp_view_matrix(&a, memory[0], BP_F64, 5, 5);
+    bp_view_matrix(&b, memory[1], BP_F64, 5, 5);
+    bp_view_matrix(&c, memory[2], BP_F64, 5, 5);
+    bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
+    assert_int_equal(bp__problem_make(&problem, &bp__family_gemm, &request), BP_OK);
+    const bp__plan_key key = {"\0test", 5};
+    assert_int_equal(bp__cache_get_composed(&plan, &key, make_while_cleared, &problem, &fresh), BP_OK);
+    assert_true(fresh);
+    assert_int_equal(stats().size, 0);
+    bp__plan_release(plan);
+}
+
 static void a_child_of_fork_starts_with_an_empty_cache(void **state) {
     (void)state;
     assert_int_equal(multiply(11), BP_OK);
@@ -245,6 +270,7 @@ int main(void) {
         cmocka_unit_test_setup(many_problems_share_the_short_list, reset),
         cmocka_unit_test_setup(a_setting_changed_in_the_middle_of_a_call_is_not_remembered, reset),
         cmocka_unit_test_setup(last_plan_knows_a_call_that_is_not_remembered, reset),
+        cmocka_unit_test_setup(a_plan_begun_before_a_clear_is_not_kept_after_it, reset),
         cmocka_unit_test_setup(a_child_of_fork_starts_with_an_empty_cache, reset),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* no search of the machine needed */
