@@ -62,8 +62,8 @@ docs: build ## write the reference pages anew from the tables in the headers
 	@cmake --build build --target docs
 
 symbols: build ## pin exported symbols and numbers of settings anew, after a deliberate change of the interface
-	@python3 tests/laws/exported_symbols.py build --write
-	@python3 tests/laws/setting_numbers.py build --write
+	@python3 tests/checks/exported_symbols.py build --write
+	@python3 tests/checks/setting_numbers.py build --write
 
 bootstrap: ## install what is needed, as far as rights and network allow
 	@tools/bootstrap.sh $(if $(filter bootstrap,$(MAKECMDGOALS)),--again)

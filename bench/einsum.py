@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import racing  # noqa: E402
+import timing  # noqa: E402
 
 PROGRAM = Path(sys.argv[1])
 NUMBERS = [int(word) for word in sys.argv[2:] if word.isdigit()]

@@ -120,7 +120,7 @@ static bp_plan *plan_of(const char *settings, const bp_fft_call *call, const DLT
         die(settings);
     }
     bp_status status = bp_fft_plan(&plan, options, call, in, out);
-    bp_options_free(options);
+    bp_options_release(options);
     return status == BP_OK ? plan : NULL;
 }
 

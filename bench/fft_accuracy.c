@@ -117,10 +117,10 @@ static void measure(bp_dtype dtype, int n) {
                     printf("%s %d %s %.3e\n", bp_dtype_name(dtype), n, c.library,
                            error_of(dtype, n, exact, out->dl_tensor.data));
                 }
-                bp_options_free(options);
+                bp_options_release(options);
             }
         }
-        bp_explanation_free(candidates);
+        bp_explanation_release(candidates);
     }
     fflush(stdout);
     free(exact_in);

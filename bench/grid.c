@@ -50,7 +50,7 @@ static bp_plan *plan_for(const char *settings, bp_view *a, bp_view *b, bp_view *
     bp_plan *plan = NULL;
     if (bp_options_new(&options, settings) == BP_OK) {
         bp_matmul_plan(&plan, options, &a->tensor, &b->tensor, &c->tensor);
-        bp_options_free(options);
+        bp_options_release(options);
     }
     return plan;
 }
@@ -88,8 +88,8 @@ static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_
             count++;
         }
     }
-    bp_options_free(options);
-    bp_explanation_free(explanation);
+    bp_options_release(options);
+    bp_explanation_release(explanation);
     return count;
 }
 

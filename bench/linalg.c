@@ -152,8 +152,8 @@ static void run_plan(void *context) {
 
 static void run_call(void *context) {
     const job *j = context;
-    if (bp_linalg(NULL, &j->call) != BP_OK) {
-        die("bp_linalg");
+    if (bp_linalg_run(NULL, &j->call) != BP_OK) {
+        die("bp_linalg_run");
     }
 }
 
@@ -282,7 +282,7 @@ static void find_direct(job *j, int threads) {
     }
     printf("  direct: %s %s\n", row.id, row.version);
     bp_plan_release(other);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 typedef struct totals {

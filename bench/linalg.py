@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import racing  # noqa: E402
+import timing  # noqa: E402
 
 PROGRAM = Path(sys.argv[1])
 THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1

@@ -70,7 +70,7 @@ static bp_plan *plan_of(job *j, const char *settings) {
         bp_matmul_plan(&plan, options, &j->view[0].tensor, &j->view[1].tensor, &j->view[2].tensor) != BP_OK) {
         die(settings);
     }
-    bp_options_free(options);
+    bp_options_release(options);
     return plan;
 }
 

@@ -1,15 +1,15 @@
-# Completion of the command `backplane` for bash. A test compares its verbs and options with `backplane help --json`.
+# Completion of the command `backplane` for bash. A test compares its commands and options with `backplane help --json`.
 
 _backplane_settings() {
     backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
 # Options that are not for all operations.
-_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --path"
+_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path"
 _backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
 _backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord"
 
-# The options of a verb.
+# The options of a command.
 _backplane_options() {
     case $1 in
         list) echo "--all --backends --probe --json" ;;
@@ -18,7 +18,7 @@ _backplane_options() {
         set) echo "--unset" ;;
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
-        path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
+        einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         compare) echo "--repeat --set --bf16 --json" ;;
     esac
 }
@@ -30,11 +30,11 @@ _backplane_operations="matmul gemm einsum
     svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm"
 
 _backplane() {
-    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
+    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare path version help --help --version"
-    elif [[ $before == --set || ($before == -s && $verb != set) ]]; then
+        offers="list doctor settings get set explain eval compare einsum-path version help --help --version"
+    elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
     elif [[ $before == --output || $before == -o ]]; then
@@ -47,14 +47,14 @@ _backplane() {
     elif [[ $before == --minimize ]]; then
         offers="flops size write combo limit"
     elif [[ $word == -* ]]; then
-        offers="$(_backplane_options "$verb") --help"
+        offers="$(_backplane_options "$command") --help"
     else
-        case $verb:$COMP_CWORD in
+        case $command:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
             explain:2 | eval:2) offers=$_backplane_operations ;;
             compare:2) offers="matmul" ;;
             explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
-            help:2) offers="list doctor settings get set explain eval compare path version help" ;;
+            help:2) offers="list doctor settings get set explain eval compare einsum-path version help" ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null

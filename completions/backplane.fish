@@ -1,4 +1,4 @@
-# Completion of the command `backplane` for fish. A test compares its verbs and options with `backplane help --json`.
+# Completion of the command `backplane` for fish. A test compares its commands and options with `backplane help --json`.
 
 function __backplane_settings
     backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
@@ -8,27 +8,27 @@ function __backplane_assignments
     backplane settings 2>/dev/null | awk 'NR > 1 { print $1 "=" }'
 end
 
-function __backplane_verb
+function __backplane_command
     test (count (commandline -opc)) -eq 1
 end
 
 set -l using __fish_seen_subcommand_from
 
 complete -c backplane -f
-complete -c backplane -n __backplane_verb -a list -d 'Show the math libraries of this machine'
-complete -c backplane -n __backplane_verb -a doctor -d 'Look for conflicts, slow kernels and missing pieces'
-complete -c backplane -n __backplane_verb -a settings -d 'Show every setting'
-complete -c backplane -n __backplane_verb -a get -d 'Show one setting'
-complete -c backplane -n __backplane_verb -a set -d 'Store a setting'
-complete -c backplane -n __backplane_verb -a explain -d 'Show which library would run an operation, and why'
-complete -c backplane -n __backplane_verb -a eval -d 'Run an operation on arrays in .npy files'
-complete -c backplane -n __backplane_verb -a compare -d 'Run one product on every library'
-complete -c backplane -n __backplane_verb -a path -d 'Show the best order of contractions'
-complete -c backplane -n __backplane_verb -a version -d 'Show the version'
-complete -c backplane -n __backplane_verb -a help -d 'Show help'
+complete -c backplane -n __backplane_command -a list -d 'Show the math libraries of this machine'
+complete -c backplane -n __backplane_command -a doctor -d 'Look for conflicts, slow kernels and missing pieces'
+complete -c backplane -n __backplane_command -a settings -d 'Show every setting'
+complete -c backplane -n __backplane_command -a get -d 'Show one setting'
+complete -c backplane -n __backplane_command -a set -d 'Store a setting'
+complete -c backplane -n __backplane_command -a explain -d 'Show which library would run an operation, and why'
+complete -c backplane -n __backplane_command -a eval -d 'Run an operation on arrays in .npy files'
+complete -c backplane -n __backplane_command -a compare -d 'Run one product on every library'
+complete -c backplane -n __backplane_command -a einsum-path -d 'Show the best order of contractions'
+complete -c backplane -n __backplane_command -a version -d 'Show the version'
+complete -c backplane -n __backplane_command -a help -d 'Show help'
 complete -c backplane -s h -l help -d 'Show help'
 
-complete -c backplane -n "$using list doctor settings get explain compare path version help" -l json -d 'Write JSON'
+complete -c backplane -n "$using list doctor settings get explain compare einsum-path version help" -l json -d 'Write JSON'
 complete -c backplane -n "$using list" -s a -l all -d 'Show every file and fact'
 complete -c backplane -n "$using list" -s b -l backends -d 'Show the backends of torch.backends'
 complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
@@ -70,14 +70,14 @@ complete -c backplane -n "$using eval" -s e -l explain -d 'Show every candidate'
 complete -c backplane -n "$using eval compare" -l bf16 -d 'Read V2 as bfloat16'
 complete -c backplane -n "$using eval compare" -F
 complete -c backplane -n "$using compare" -s n -l repeat -x -d 'Samples per library'
-complete -c backplane -n "$using path" -l sizes -x -d 'Sizes of labels'
-complete -c backplane -n "$using path" -l shapes -x -d 'Shapes of operands'
-complete -c backplane -n "$using path explain eval" -l strategy -x -a 'auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy left-to-right' -d 'How to search'
-complete -c backplane -n "$using path explain eval" -l minimize -x -a 'flops size write combo limit' -d 'What to minimize'
-complete -c backplane -n "$using path explain eval" -l memory-limit -x -d 'Most elements of a result'
-complete -c backplane -n "$using path explain eval" -l trials -x -d 'How often to try'
-complete -c backplane -n "$using path explain eval" -l seconds -x -d 'Time limit'
-complete -c backplane -n "$using path explain eval" -l work -x -d 'Most units of work'
-complete -c backplane -n "$using path explain eval" -l seed -x -d 'Of random trials'
-complete -c backplane -n "$using path explain eval" -l path -x -d 'Order of steps'
-complete -c backplane -n "$using path" -l dtype -x -a 'f16 bf16 f32 f64 c64 c128' -d 'Element type'
+complete -c backplane -n "$using einsum-path" -l sizes -x -d 'Sizes of labels'
+complete -c backplane -n "$using einsum-path" -l shapes -x -d 'Shapes of operands'
+complete -c backplane -n "$using einsum-path explain eval" -l strategy -x -a 'auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy left-to-right' -d 'How to search'
+complete -c backplane -n "$using einsum-path explain eval" -l minimize -x -a 'flops size write combo limit' -d 'What to minimize'
+complete -c backplane -n "$using einsum-path explain eval" -l memory-limit -x -d 'Most elements of a result'
+complete -c backplane -n "$using einsum-path explain eval" -l trials -x -d 'How often to try'
+complete -c backplane -n "$using einsum-path explain eval" -l seconds -x -d 'Time limit'
+complete -c backplane -n "$using einsum-path explain eval" -l work -x -d 'Most units of work'
+complete -c backplane -n "$using einsum-path explain eval" -l seed -x -d 'Of random trials'
+complete -c backplane -n "$using einsum-path explain eval" -l contraction-path -x -d 'Order of steps'
+complete -c backplane -n "$using einsum-path" -l dtype -x -a 'f16 bf16 f32 f64 c64 c128' -d 'Element type'

@@ -19,7 +19,7 @@ static bp_status multiply(const bp_options *options, void *out) {
     if (status == BP_OK) {
         status = bp_view_matrix(&view_out, out, BP_F32, ROWS, COLUMNS);
     }
-    return status == BP_OK ? bp_matmul_with(options, &view_a.tensor, &view_b.tensor, &view_out.tensor) : status;
+    return status == BP_OK ? bp_matmul_run(options, &view_a.tensor, &view_b.tensor, &view_out.tensor) : status;
 }
 
 /* By their bytes: as numbers, 0 equals -0, and a NaN not even itself. */
@@ -37,7 +37,7 @@ static int same_bits(void) {
     if (!same) {
         fprintf(stderr, "same bits: %s\n", bp_last_error());
     }
-    bp_options_free(three);
+    bp_options_release(three);
     return bp_scope_leave(&scope) == BP_OK && same;
 }
 
@@ -49,7 +49,7 @@ static int no_silent_fallback(void) {
     }
     bp_status status = multiply(options, first);
     printf("asked for no-such-library: %s\n", bp_status_text(status));
-    bp_options_free(options);
+    bp_options_release(options);
     return status != BP_OK;
 }
 

@@ -24,7 +24,8 @@ static const char *const layer_notes[BP_LAYER_COUNT] = {
     "the first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and "
     "`BLIS_NUM_THREADS`",
     "`/etc/backplane/backplane.conf`",
-    "`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by `bp_save`",
+    "`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by "
+    "`bp_save_setting`",
     "`BACKPLANE_` and the name in capitals, dots as underscores; an alias counts where that is unset or empty",
     "`bp_set` and the typed setters, for the whole process",
     "`bp_scope_enter` ... `bp_scope_leave`, for one thread",
@@ -41,7 +42,8 @@ static const char *const grammar =
     "\n"
     "A file of at most 1 MiB counts only if nobody but root and the user of the program can change it or a folder "
     "above it. A bad\n"
-    "line or variable, or one whose name no setting has, never stops a program: it is left out, and `bp_problem_at` "
+    "line or variable, or one whose name no setting has, never stops a program: it is left out, and "
+    "`bp_config_error_at` "
     "tells it.\n"
     "Programs that run with another user's rights (set-uid) see no environment.\n"
     "\n"
@@ -80,8 +82,8 @@ static void print_setting(const bp_setting_info *row) {
         printf(": ");
         print_allowed(row->allowed);
     }
-    if (*row->fallback) {
-        printf("\n- default: `%s`\n", row->fallback);
+    if (*row->default_text) {
+        printf("\n- default: `%s`\n", row->default_text);
     } else {
         printf("\n- default: empty\n");
     }

@@ -127,7 +127,8 @@ static void kahan_accept(void *instance, const bp_problem *problem, bp_offers *o
     } else {
         const bp_gemm_problem *g = &problem->of.gemm;
         verdict.algorithm = "compensated dot";
-        verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_ACCUMULATES_F64 | BP_NOTE_PROPAGATES_NAN;
+        verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ACCUMULATES_F64 |
+                             BP_PROPERTY_PROPAGATES_NAN;
         verdict.threads = problem->policy.threads;
         verdict.cost_ns = 5.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch / verdict.threads;
     }

@@ -35,7 +35,7 @@ BP_API bp_status bp_backend_status(const char *name, bp_backend_info *info);
 /* Whether anything here answers to a setting: 1, or 0 with *why (may be NULL) saying what is missing. Switches of
  * backends that are not there can be read and written, so that programs run unchanged everywhere; this tells that they
  * steer nothing. 1 also for an unknown name. *why lives until bp_reset(). */
-BP_API int bp_setting_answered(const char *name, const char **why);
+BP_API int bp_setting_has_effect(const char *name, const char **why);
 
 /* Checks a library for one of the settings blas.preferred, linalg.preferred and fft.preferred: whether a library of
  * that name (id, family, SONAME, absolute path, or provider) is here and offers the operations that the setting is

@@ -75,8 +75,8 @@ typedef struct bp_plan_info {
     const char *library_path;
     const char *library_version;
     const char *algorithm;
-    const char *reason; /* why this one: "preferred by blas.preferred (environment)", "lowest estimated time", ... */
-    uint32_t notes;     /* BP_NOTE_ mask */
+    const char *reason;  /* why this one: "preferred by blas.preferred (environment)", "lowest estimated time", ... */
+    uint32_t properties; /* BP_PROPERTY_ mask */
     int threads;
     double cost_ns;    /* estimated */
     int alignment;     /* bytes that every address must be a multiple of */
@@ -125,7 +125,7 @@ typedef struct bp_candidate_info {
     bp_reason reason;
     const char *text; /* why refused, or what is worth knowing */
     const char *algorithm;
-    uint32_t notes;
+    uint32_t properties;
     int threads;
     double cost_ns;
     int chosen;
@@ -140,10 +140,10 @@ BP_API const char *bp_explanation_json(const bp_explanation *explanation);
 /* Of einsum, which runs several plans one after the other: the explanation of each, in their order, and NULL past the
  * end. It lives as long as the whole; the whole has no candidates of its own. */
 BP_API const bp_explanation *bp_explanation_part(const bp_explanation *explanation, int index);
-BP_API void bp_explanation_free(bp_explanation *explanation);
+BP_API void bp_explanation_release(bp_explanation *explanation);
 
 /* "accumulates in f32, same bits with any number of threads, copies A first" into `buffer`; returns it. */
-BP_API const char *bp_notes_text(uint32_t notes, char *buffer, size_t size);
+BP_API const char *bp_properties_text(uint32_t properties, char *buffer, size_t size);
 
 /* ---- Threads of the libraries ---- */
 

@@ -84,8 +84,9 @@ typedef struct bp_library_info {
     const char *threading;      /* "serial", "pthread", "libgomp", "libomp", "libiomp5", "tbb", "unknown" */
     const char *thread_scope;   /* what its thread setter reaches: "thread", "process", "none", "unknown" */
     int loaded;                 /* this process had it loaded when the list was made */
-    const char *learned; /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
-    double probe_ms;     /* time of the probe, 0 when it came from the store */
+    const char
+        *fact_sources; /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
+    double probe_ms;   /* time of the probe, 0 when it came from the store */
     const char *cblas_suffix; /* what follows cblas_dgemm in the symbol: "", "64_", "_64", ... */
     uint64_t faulty;          /* BP_CHECK_BIT mask: checks that went wrong or did not end. Such problems are refused */
     /* A line for each bit of `faulty`, lowest bit first: "eig f32: wrong results in probe: sgeev, ..." */
@@ -131,7 +132,7 @@ BP_API bp_status bp_libraries_refresh(int probe_all);
 
 /* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past
  * the end. */
-BP_API int bp_search_place_at(int index, const char **place, const char **outcome);
+BP_API int bp_search_location_at(int index, const char **place, const char **outcome);
 
 #ifdef __cplusplus
 }

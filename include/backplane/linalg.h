@@ -52,7 +52,7 @@ typedef struct bp_linalg_call {
     double order;              /* COND, MATRIX_NORM with BP_NORM_P */
 } bp_linalg_call;
 
-BP_API bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call);
+BP_API bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call);
 
 /* A plan for bp_execute() with the operands' addresses in the same order. Data pointers may be NULL. */
 BP_API bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call);

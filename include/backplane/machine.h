@@ -49,7 +49,7 @@ typedef struct bp_loaded_object {
 } bp_loaded_object;
 
 /* Walks the list of the moment: 1 and *object filled, or 0 past the end. Nothing is opened. */
-BP_API int bp_loaded_at(int index, bp_loaded_object *object);
+BP_API int bp_loaded_object_at(int index, bp_loaded_object *object);
 
 #ifdef __cplusplus
 }

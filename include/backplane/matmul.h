@@ -25,7 +25,7 @@ extern "C" {
 BP_API bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out);
 
 /* The same with settings for this call only (NULL: none). */
-BP_API bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out);
+BP_API bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out);
 
 /* The shape that bp_matmul needs for its output: `shape` has room for BP_MAX_NDIM. */
 BP_API bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
@@ -39,9 +39,9 @@ typedef enum bp_transform { BP_AS_IS, BP_TRANSPOSE, BP_CONJUGATE_TRANSPOSE, BP_C
 BP_API bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
                          const DLTensor *b, const bp_scalar *beta, DLTensor *c);
 
-BP_API bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
-                              const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
-                              DLTensor *c);
+BP_API bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                             const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                             DLTensor *c);
 
 /* Plans for bp_execute(). Data pointers may be NULL: then memory of 64-byte alignment is assumed. Alpha and beta are
  * given for their class only (0, 1, other). */

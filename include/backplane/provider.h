@@ -119,9 +119,9 @@ typedef struct bp_policy {
     uint8_t precision;     /* f32 inputs may be rounded inside to: 0 nothing less, 1 TF32, 2 bf16 */
     uint32_t preferred;    /* what follows is the dispatcher's alone. Text handles; 0 = none */
     uint32_t exclude;
-    uint8_t avoid;       /* families and runtimes that settings switch off, a bit each */
-    uint8_t warn_only;   /* deterministic is a wish */
-    uint8_t simulate;    /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
+    uint8_t disabled_backends; /* families and runtimes that settings switch off, a bit each */
+    uint8_t warn_only;         /* deterministic is a wish */
+    uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
     uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
     uint8_t packed;      /* operands that will be handed in packed (bp_plan_pack), a bit each; for providers too */
     uint8_t reserved[3];
@@ -171,15 +171,15 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * (input only) or negative; dimensions of size 1 have stride 0. The input is not written, but for `in_place`: then
  * input and output are the same memory with the same strides (C2C only). Sizes of dimensions are at least 1. C2C
  * dimensions may stand in any order; those of size 1 are left out, so that ndim may be 0 (a scaled copy). Providers get
- * forward R2C and inverse C2R only, of an input as long as the transform: `fill`, `conjugate` and `given` are the
- * dispatcher's, who asks about, plans and wraps the plain transform. */
+ * forward R2C and inverse C2R only, of an input as long as the transform: `full_spectrum`, `conjugate` and `input_size`
+ * are the dispatcher's, who asks about, plans and wraps the plain transform. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
     uint8_t in_place;
-    uint8_t fill;      /* R2C whose output has all n elements of the last dimension */
-    uint8_t conjugate; /* of a C2R's input or an R2C's output */
-    uint8_t pads;      /* some given[d] differs from what the transform needs */
+    uint8_t full_spectrum; /* R2C whose output has all n elements of the last dimension */
+    uint8_t conjugate;     /* of a C2R's input or an R2C's output */
+    uint8_t zero_padded;   /* some input_size[d] differs from what the transform needs */
     uint8_t reserved[2];
     int32_t ndim;
     int32_t batch_ndim; /* merged as far as strides allow */
@@ -230,25 +230,25 @@ typedef enum bp_linalg_mode {
  *
  * The rule of non-finite input, for all providers: an item in which an element that the operation reads is NaN or
  * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN,
- * its integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `check` the call fails with BP_E_NON_FINITE and
- * names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read like arithmetic
- * instead: NaN and infinity go through.
+ * its integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `fail_on_item_error` the call fails with
+ * BP_E_NON_FINITE and names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read
+ * like arithmetic instead: NaN and infinity go through.
  *
- * Failing items: with `check`, execute() returns the status of the first failing item (BP_E_SINGULAR,
+ * Failing items: with `fail_on_item_error`, execute() returns the status of the first failing item (BP_E_SINGULAR,
  * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what
  * the outputs hold then is not specified. Without, it goes on, writes LAPACK's info for each item, and returns BP_OK.
  */
 typedef struct bp_linalg_problem {
     int64_t m, n;  /* of A; of the square factor in solves */
-    int64_t k;     /* columns of B (rows when B is on the right: see left); 0 where there is no B */
+    int64_t k;     /* columns of B (rows when B is on the right: see a_on_left); 0 where there is no B */
     uint8_t mode;  /* a bp_linalg_mode */
     uint8_t upper; /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: the
                     * triangle that holds the factor, or that is read */
-    uint8_t left;  /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
-    uint8_t adjoint;   /* LU_SOLVE: op(A) is the conjugate transpose */
-    uint8_t unit;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
-    uint8_t hermitian; /* PINV, MATRIX_RANK */
-    uint8_t check;     /* a failing item fails the call */
+    uint8_t a_on_left;          /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
+    uint8_t adjoint;            /* LU_SOLVE: op(A) is the conjugate transpose */
+    uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
+    uint8_t hermitian;          /* PINV, MATRIX_RANK */
+    uint8_t fail_on_item_error; /* a failing item fails the call */
     uint8_t empty;     /* there is nothing to compute, since some size or the batch is 0: only the native provider takes
                         * these. LSTSQ with k = 0 is not empty where rank or singular values are asked for */
     double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol
@@ -267,15 +267,15 @@ typedef struct bp_linalg_problem {
  * where an input lacks it. So this one operation copies and transposes (one operand, nothing summed), sums, takes
  * diagonals, multiplies element by element, and makes outer products and products whose layout no matrix product takes.
  *
- * The first `kept` dimensions are C's, the farthest apart in C first; those that are summed over follow, the farthest
- * apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may be zero,
- * C does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all operands are
- * one. Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no input, except
- * with `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types are F16, BF16,
- * F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
+ * The first `output_ndim` dimensions are C's, the farthest apart in C first; those that are summed over follow, the
+ * farthest apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may
+ * be zero, C does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all
+ * operands are one. Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no
+ * input, except with `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types
+ * are F16, BF16, F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
 typedef struct bp_contract_problem {
-    int32_t ndim, kept;
-    uint8_t second; /* there is a B; else its strides are 0, its address is NULL, and A alone is summed or copied */
+    int32_t ndim, output_ndim;
+    uint8_t has_b; /* there is a B; else its strides are 0, its address is NULL, and A alone is summed or copied */
     uint8_t in_place;
     uint8_t reserved[6];
     int64_t size[BP_MAX_CONTRACT_NDIM];
@@ -299,25 +299,25 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
-/* Numerical notes: promises, so an absent bit means "unknown" and fails a request that needs it. None promises the bits
- * of a certain routine of a library; for products of one row or column see blas.preferred=LIBRARY:gemm. */
-#define BP_NOTE_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
-#define BP_NOTE_ACCUMULATES_F64 2u
-#define BP_NOTE_SAME_RUN 4u        /* same bits again with the same number of threads */
-#define BP_NOTE_SAME_THREADS 8u    /* same bits with any number of threads and at any place in a batch */
-#define BP_NOTE_DOWN_CONVERTS 16u  /* rounds inputs to a type shorter than TF32 first, bf16 for one */
-#define BP_NOTE_PROPAGATES_NAN 32u /* NaN and Inf in an input reach the result, also beside zeros */
-#define BP_NOTE_INPUTS_TF32 64u    /* rounds f32 inputs to TF32 first */
-#define BP_NOTE_PACKS_A 256u       /* copies the operand into scratch memory first */
-#define BP_NOTE_PACKS_B 512u
-#define BP_NOTE_PACKS_C 1024u
+/* Numerical properties: promises, so an absent bit means "unknown" and fails a request that needs it. None promises the
+ * bits of a certain routine of a library; for products of one row or column see blas.preferred=LIBRARY:gemm. */
+#define BP_PROPERTY_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
+#define BP_PROPERTY_ACCUMULATES_F64 2u
+#define BP_PROPERTY_REPRODUCIBLE 4u       /* same bits again with the same number of threads */
+#define BP_PROPERTY_THREAD_INVARIANT 8u   /* same bits with any number of threads and at any place in a batch */
+#define BP_PROPERTY_ROUNDS_BELOW_TF32 16u /* rounds inputs to a type shorter than TF32 first, bf16 for one */
+#define BP_PROPERTY_PROPAGATES_NAN 32u    /* NaN and Inf in an input reach the result, also beside zeros */
+#define BP_PROPERTY_INPUTS_TF32 64u       /* rounds f32 inputs to TF32 first */
+#define BP_PROPERTY_PACKS_A 256u          /* copies the operand into scratch memory first */
+#define BP_PROPERTY_PACKS_B 512u
+#define BP_PROPERTY_PACKS_C 1024u
 
 /* What a provider says of one algorithm for a problem: refused with a reason, or accepted with what it promises. */
 typedef struct bp_verdict {
     uint32_t struct_size;
     bp_reason reason;
     const char *algorithm; /* static text, lower case: "gemm", "packed avx2"; its first word may stand in settings */
-    uint32_t notes;
+    uint32_t properties;
     int32_t threads;  /* how many it will use; 0: as many as the library likes */
     double cost_ns;   /* estimate, for ordering; not a promise */
     char text[192];   /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */

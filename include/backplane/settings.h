@@ -9,7 +9,7 @@
  * Files are lines of `name = value`, `#` starts a comment: /etc/backplane/backplane.conf, then
  * $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). The environment variable of a setting is BACKPLANE_ and
  * its name in capitals with dots as underscores; an alias, where the table names one, is read when that is unset.
- * A bad line in a file or variable never stops the program: it is left out and reported by bp_problem_at().
+ * A bad line in a file or variable never stops the program: it is left out and reported by bp_config_error_at().
  */
 #ifndef BACKPLANE_SETTINGS_H
 #define BACKPLANE_SETTINGS_H
@@ -24,7 +24,7 @@ extern "C" {
 typedef enum bp_setting_type {
     BP_SETTING_BOOL, /* true, false (also on/off, yes/no, 1/0 in text) */
     BP_SETTING_INT,  /* a whole number in a range */
-    BP_SETTING_WORD, /* one of a list of words */
+    BP_SETTING_ENUM, /* one of a list of words */
     BP_SETTING_TEXT  /* any text up to 4095 bytes without control characters */
 } bp_setting_type;
 
@@ -59,17 +59,17 @@ typedef enum bp_setting_id {
 #define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
 #define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
 #define BP_SETTING_POLICY 4u    /* watched by operations: a change is seen by the next call */
-#define BP_SETTING_VIEW 8u      /* other words for other settings: writes and reads those */
+#define BP_SETTING_ALIAS 8u     /* other words for other settings: writes and reads those */
 #define BP_SETTING_INHERITS 16u /* a node of the precision tree: "none" means what the node above it says */
 
 /* Only the library makes one; members of later versions come last. */
 typedef struct bp_setting_info {
     const char *name;
     bp_setting_type type;
-    const char *fallback;    /* the default, as text */
-    const char *allowed;     /* "0..1024"; "strict|warn|allow"; "a,b,c" for a TEXT that lists some of these; or "" */
-    const char *environment; /* "BACKPLANE_NUM_THREADS" */
-    const char *alias;       /* a second variable, or "" */
+    const char *default_text; /* the default, as text */
+    const char *allowed;      /* "0..1024"; "strict|warn|allow"; "a,b,c" for a TEXT that lists some of these; or "" */
+    const char *environment;  /* "BACKPLANE_NUM_THREADS" */
+    const char *alias;        /* a second variable, or "" */
     unsigned flags;
     const char *affects;
     const char *help;
@@ -86,14 +86,14 @@ BP_API const bp_setting_info *bp_setting_row(int row);
  * none. */
 BP_API int bp_setting_find(const char *name);
 
-/* By name, as text: the value in force, resolved (see bp_get_node). `value` and `where` point into storage that lives
- * until bp_reset(); `layer` and `where` (the file and line, the variable's name, the scope's text, or "") may be NULL.
- * Errors: BP_E_UNKNOWN_NAME. */
+/* By name, as text: the value in force, resolved (see bp_get_deciding_setting). `value` and `where` point into storage
+ * that lives until bp_reset(); `layer` and `where` (the file and line, the variable's name, the scope's text, or "")
+ * may be NULL. Errors: BP_E_UNKNOWN_NAME. */
 BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
 
 /* The setting that decides the value of `name`: itself, or for a node of the precision tree the node above that it
  * follows, or for a view a setting behind it. Static storage. Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT. */
-BP_API bp_status bp_get_node(const char *name, const char **node);
+BP_API bp_status bp_get_deciding_setting(const char *name, const char **node);
 
 /* What a single layer stores, before layering: *value is NULL when that layer sets nothing. */
 BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where);
@@ -109,7 +109,7 @@ BP_API bp_status bp_unset(const char *name);
 /* Typed accessors, one pair per row: bp_get_num_threads(), bp_set_num_threads(4), ... A getter never fails. */
 #define BP__C_BOOL int
 #define BP__C_INT int64_t
-#define BP__C_WORD const char *
+#define BP__C_ENUM const char *
 #define BP__C_TEXT const char *
 #define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
     BP_API BP__C_##type bp_get_##id(void);                                                                             \
@@ -119,10 +119,10 @@ BP_SETTINGS_MAP(X)
 
 /* A checked, ready-made list of settings: "num_threads=1, blas.preferred=openblas". Separators are commas or newlines;
  * a value with a comma stands in double quotes (backslash escapes a quote or a backslash). A name given twice is an
- * error. Options are immutable and may be shared between threads. Free with bp_options_free (NULL is fine). */
+ * error. Options are immutable and may be shared between threads. Free with bp_options_release (NULL is fine). */
 typedef struct bp_options bp_options;
 BP_API bp_status bp_options_new(bp_options **options, const char *text);
-BP_API void bp_options_free(bp_options *options);
+BP_API void bp_options_release(bp_options *options);
 
 /* A scope changes settings for the calling thread until it is left. Scopes nest; leaving one restores exactly what was
  * stored, also when scopes are left out of order (generators do that). A scope must be left by the thread that entered
@@ -135,15 +135,15 @@ BP_API bp_status bp_scope_leave(bp_scope **scope); /* sets *scope to NULL */
 
 /* Bad lines of configuration files and environment variables, found when the layers were read: 0, 1, ... until NULL.
  * The first call of anything in this header reads the layers. */
-BP_API const char *bp_problem_at(int index);
+BP_API const char *bp_config_error_at(int index);
 
-/* The path of the user file that bp_save() writes; BP_E_NOT_FOUND when no home is known. */
-BP_API bp_status bp_user_file(const char **path);
+/* The path of the user file that bp_save_setting() writes; BP_E_NOT_FOUND when no home is known. */
+BP_API bp_status bp_user_config_path(const char **path);
 
 /* Stores a value in the user file (NULL removes the line), keeping its other lines and comments: written to a
  * temporary file first, then renamed. The running process's layers are not re-read. Missing folders are made, but not
  * $HOME, nor the folder above $XDG_CONFIG_HOME: BP_E_NOT_FOUND if that one is missing. */
-BP_API bp_status bp_save(const char *name, const char *value);
+BP_API bp_status bp_save_setting(const char *name, const char *value);
 
 /* Warnings: things a user should know and that are no errors (a fallback, two OpenMP runtimes, ...). The library never
  * prints them. A handler gets each one once per text; it must not call back into the library. Without a handler the

@@ -28,7 +28,7 @@ class Library(NamedTuple):
     """The kernel set that it runs on this processor: Haswell, zen3, generic, ..."""
     int_bits: int
     threading: str
-    learned: str
+    fact_sources: str
     """How each fact was learned."""
     faults: str
     """A line for each operation and type that the library is refused for, since the probe saw it go wrong: eig f32: ..."""

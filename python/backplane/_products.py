@@ -137,7 +137,7 @@ class Candidate(NamedTuple):
     text: str
     """Why it refused, as a sentence, or what is worth knowing."""
     algorithm: str
-    notes: str
+    properties: str
     """What it promises of the numbers: accumulates in f32, same bits with any number of threads, ..."""
     threads: int
     cost_ns: float
@@ -181,7 +181,7 @@ class Plan(NamedTuple):
     library_version: str
     algorithm: str
     reason: str
-    notes: str
+    properties: str
     threads: int
     cost_ns: float
     problem: str

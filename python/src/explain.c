@@ -1,7 +1,7 @@
 /* explain.c - why a library is chosen, and which one ran, as plain dicts that the package makes classes of. */
 #include "core.h"
 
-#define NOTES_ROOM 512
+#define PROPERTIES_SIZE 512
 
 bp_status core_product_explain(const void *call, bp_explanation **explanation) {
     const product *of = call;
@@ -52,7 +52,7 @@ PyObject *core_fail_explained(core_state *state, bp_status status, core_explaine
     }
     if (status == BP_OK) {
         reasons = core_refusals(explanation);
-        bp_explanation_free(explanation);
+        bp_explanation_release(explanation);
     }
     if (!reasons || !value || PyObject_SetAttrString(value, "reasons", reasons) != 0) {
         PyErr_Clear();
@@ -63,14 +63,14 @@ PyObject *core_fail_explained(core_state *state, bp_status status, core_explaine
 }
 
 static PyObject *candidate(const bp_candidate_info *row) {
-    char notes[NOTES_ROOM];
+    char properties[PROPERTIES_SIZE];
     return Py_BuildValue("{s:N, s:N, s:N, s:N, s:s, s:N, s:N, s:N, s:i, s:d, s:N}", "library", core_text(row->library),
                          "provider", core_text(row->provider), "version", core_text(row->version), "accepted",
                          PyBool_FromLong(row->accepted), "reason", bp_reason_name(row->reason), "text",
                          core_text(row->text ? row->text : ""), "algorithm",
-                         core_text(row->algorithm ? row->algorithm : ""), "notes",
-                         core_text(bp_notes_text(row->notes, notes, sizeof notes)), "threads", row->threads, "cost_ns",
-                         row->cost_ns, "chosen", PyBool_FromLong(row->chosen));
+                         core_text(row->algorithm ? row->algorithm : ""), "properties",
+                         core_text(bp_properties_text(row->properties, properties, sizeof properties)), "threads",
+                         row->threads, "cost_ns", row->cost_ns, "chosen", PyBool_FromLong(row->chosen));
 }
 
 static PyObject *page(const bp_explanation *explanation);
@@ -105,7 +105,7 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
     bp_explanation *explanation = NULL;
     bp_status status = explain_unlocked(explain, call, &explanation);
     PyObject *made = status == BP_OK ? page(explanation) : core_fail(state, status, NULL);
-    bp_explanation_free(explanation);
+    bp_explanation_release(explanation);
     return made;
 }
 
@@ -128,7 +128,7 @@ PyObject *core_explain_gemm(PyObject *module, PyObject *values, PyObject *names)
 }
 
 PyObject *core_last_plan(PyObject *module, PyObject *unused) {
-    char notes[NOTES_ROOM];
+    char properties[PROPERTIES_SIZE];
     bp_plan_info plan = {.struct_size = sizeof plan};
     (void)unused;
     bp_status status = bp_last_plan(&plan);
@@ -138,11 +138,11 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused) {
     if (status != BP_OK) {
         return core_fail(core_state_of(module), status, NULL);
     }
-    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N, s:n}", "operation",
-                         core_text(plan.operation), "provider", core_text(plan.provider), "library",
-                         core_text(plan.library), "library_path", core_text(plan.library_path), "library_version",
-                         core_text(plan.library_version), "algorithm", core_text(plan.algorithm), "reason",
-                         core_text(plan.reason), "notes", core_text(bp_notes_text(plan.notes, notes, sizeof notes)),
-                         "threads", plan.threads, "cost_ns", plan.cost_ns, "problem", core_text(plan.problem),
-                         "workspace", (Py_ssize_t)plan.workspace);
+    return Py_BuildValue(
+        "{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N, s:n}", "operation", core_text(plan.operation),
+        "provider", core_text(plan.provider), "library", core_text(plan.library), "library_path",
+        core_text(plan.library_path), "library_version", core_text(plan.library_version), "algorithm",
+        core_text(plan.algorithm), "reason", core_text(plan.reason), "properties",
+        core_text(bp_properties_text(plan.properties, properties, sizeof properties)), "threads", plan.threads,
+        "cost_ns", plan.cost_ns, "problem", core_text(plan.problem), "workspace", (Py_ssize_t)plan.workspace);
 }

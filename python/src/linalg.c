@@ -322,7 +322,7 @@ static PyObject *results(calculation *of) {
 
 static PyObject *calculate(calculation *of) {
     bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_linalg(of->options, &of->call);
+    Py_BEGIN_ALLOW_THREADS status = bp_linalg_run(of->options, &of->call);
     Py_END_ALLOW_THREADS return status == BP_OK ? results(of)
                                                 : core_fail_explained(of->state, status, explain_call, of);
 }

@@ -27,7 +27,7 @@ static PyObject *library(const bp_library_info *row) {
                          bp_library_state_name(row->state), "reason", core_text(row->reason), "path",
                          core_text(row->path), "soname", core_text(row->soname), "version", core_text(row->version),
                          "kernels", core_text(row->kernels), "int_bits", row->int_bits, "threading",
-                         core_text(row->threading), "learned", core_text(row->learned), "faults",
+                         core_text(row->threading), "fact_sources", core_text(row->fact_sources), "faults",
                          core_text(row->faults), "blas", core_text(row->blas), "loaded", PyBool_FromLong(row->loaded));
 }
 

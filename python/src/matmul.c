@@ -152,9 +152,9 @@ void core_product_release(product *of) {
 
 static bp_status run(product *of) {
     bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = of->gemm ? bp_gemm_with(of->options, of->transform_a, of->transform_b, &of->alpha,
-                                                            &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
-                                             : bp_matmul_with(of->options, &of->a.tensor, &of->b.tensor, &of->out);
+    Py_BEGIN_ALLOW_THREADS status = of->gemm ? bp_gemm_run(of->options, of->transform_a, of->transform_b, &of->alpha,
+                                                           &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
+                                             : bp_matmul_run(of->options, &of->a.tensor, &of->b.tensor, &of->out);
     Py_END_ALLOW_THREADS return status;
 }
 

@@ -107,7 +107,7 @@ static PyObject *options_from(core_state *state, PyObject *names) {
     }
     made = PyObject_New(options, (PyTypeObject *)state->options_type);
     if (!made) {
-        bp_options_free(handle);
+        bp_options_release(handle);
         return NULL;
     }
     made->handle = handle;
@@ -126,7 +126,7 @@ static PyObject *options_new(PyTypeObject *type, PyObject *arguments, PyObject *
 
 static void options_drop(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    bp_options_free(((options *)self)->handle);
+    bp_options_release(((options *)self)->handle);
     PyObject_Free(self);
     Py_DECREF(type);
 }

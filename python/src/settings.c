@@ -18,7 +18,7 @@ typedef struct setting {
 typedef union reader {
     int (*of_BOOL)(void);
     int64_t (*of_INT)(void);
-    const char *(*of_WORD)(void);
+    const char *(*of_ENUM)(void);
     const char *(*of_TEXT)(void);
 } reader;
 
@@ -30,7 +30,7 @@ static const reader readers[BP_SETTING_COUNT] = {
 };
 
 static const char *const type_names[] = {
-    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_WORD] = "word", [BP_SETTING_TEXT] = "text"};
+    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "word", [BP_SETTING_TEXT] = "text"};
 
 static void remember(setting *self, const char *text, PyObject *value) {
     size_t size = strlen(text) + 1;
@@ -64,8 +64,8 @@ static PyObject *read_value(setting *self) {
         return PyBool_FromLong(read->of_BOOL());
     case BP_SETTING_INT:
         return PyLong_FromLongLong(read->of_INT());
-    case BP_SETTING_WORD:
-        return read_text(self, read->of_WORD());
+    case BP_SETTING_ENUM:
+        return read_text(self, read->of_ENUM());
     case BP_SETTING_TEXT:
         break;
     }
@@ -103,7 +103,7 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
         }
         break;
     }
-    case BP_SETTING_WORD:
+    case BP_SETTING_ENUM:
     case BP_SETTING_TEXT:
         if (!PyUnicode_Check(value)) {
             return wrong_type(state, row, "a str", value);
@@ -287,7 +287,7 @@ static PyMethodDef methods[] = {
 /* ---- The row ---- */
 
 /* What the getters are told: a member of the row that is text, or one of its flags. */
-static size_t name_at = offsetof(bp_setting_info, name), default_at = offsetof(bp_setting_info, fallback),
+static size_t name_at = offsetof(bp_setting_info, name), default_at = offsetof(bp_setting_info, default_text),
               allowed_at = offsetof(bp_setting_info, allowed), environment_at = offsetof(bp_setting_info, environment),
               alias_at = offsetof(bp_setting_info, alias), affects_at = offsetof(bp_setting_info, affects),
               help_at = offsetof(bp_setting_info, help);
@@ -313,8 +313,8 @@ static PyObject *get_doc(PyObject *object, void *unused) {
     (void)unused;
     return PyUnicode_FromFormat("%s\n\n%s%s%s, default %s; environment %s%s%s; affects %s%s", row->help,
                                 type_names[row->type], *row->allowed ? " " : "", row->allowed,
-                                *row->fallback ? row->fallback : "empty", row->environment, *row->alias ? " or " : "",
-                                row->alias, row->affects,
+                                *row->default_text ? row->default_text : "empty", row->environment,
+                                *row->alias ? " or " : "", row->alias, row->affects,
                                 (row->flags & BP_SETTING_READ_ONLY) != 0 ? "; nothing sets it"
                                 : (row->flags & BP_SETTING_STARTUP) != 0 ? "; read once, before the first use"
                                                                          : "");

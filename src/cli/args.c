@@ -1,4 +1,5 @@
-/* args.c - the command line of a verb: options by name from the verb's own table, and what remains as operands. */
+/* args.c - the command line of a command: options by name from the command's own table, and what remains as operands.
+ */
 #include "cli.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@ static const char *option_name_at(const void *list, int index) {
     return NULL;
 }
 
-static const cli_option *find_long(const cli_verb *verb, const char *name, size_t length) {
-    for (const cli_option *option = verb->options; option->name; option++) {
+static const cli_option *find_long(const cli_command *command, const char *name, size_t length) {
+    for (const cli_option *option = command->options; option->name; option++) {
         if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
             return option;
         }
@@ -26,8 +27,8 @@ static const cli_option *find_long(const cli_verb *verb, const char *name, size_
     return length == 4 && memcmp(name, "help", 4) == 0 ? &help_option : NULL;
 }
 
-static const cli_option *find_letter(const cli_verb *verb, char letter) {
-    for (const cli_option *option = verb->options; option->name; option++) {
+static const cli_option *find_letter(const cli_command *command, char letter) {
+    for (const cli_option *option = command->options; option->name; option++) {
         if (option->letter && option->letter == letter) {
             return option;
         }
@@ -45,11 +46,11 @@ static void keep(cli_args *args, const cli_option *option, const char *value) {
 static int take_long(cli_args *args, int count, char **words, int *next) {
     const char *word = words[*next - 1] + 2;
     size_t length = strcspn(word, "=");
-    const cli_option *option = find_long(args->verb, word, length);
+    const cli_option *option = find_long(args->command, word, length);
     if (!option) {
         char *name = cli_format("%.*s", (int)length, word);
         int code = cli_fail(CLI_USAGE, "unknown option --%s.%s See `backplane %s --help`.", name,
-                            cli_suggest(name, "--", option_name_at, args->verb->options), args->verb->name);
+                            cli_suggest(name, "--", option_name_at, args->command->options), args->command->name);
         free(name);
         return code;
     }
@@ -71,9 +72,9 @@ static int take_long(cli_args *args, int count, char **words, int *next) {
 /* Takes "-o value", "-ovalue" or a group of switches such as "-ab". */
 static int take_letters(cli_args *args, int count, char **words, int *next) {
     for (const char *letter = words[*next - 1] + 1; *letter; letter++) {
-        const cli_option *option = find_letter(args->verb, *letter);
+        const cli_option *option = find_letter(args->command, *letter);
         if (!option) {
-            return cli_fail(CLI_USAGE, "unknown option -%c. See `backplane %s --help`.", *letter, args->verb->name);
+            return cli_fail(CLI_USAGE, "unknown option -%c. See `backplane %s --help`.", *letter, args->command->name);
         }
         if (!option->value) {
             keep(args, option, NULL);
@@ -111,17 +112,17 @@ static int check_repeats(const cli_args *args) {
 }
 
 static int check_count(const cli_args *args) {
-    const cli_verb *verb = args->verb;
-    if (args->help || (args->count >= verb->least && args->count <= verb->most)) {
+    const cli_command *command = args->command;
+    if (args->help || (args->count >= command->least && args->count <= command->most)) {
         return CLI_OK;
     }
     return cli_fail(CLI_USAGE, "%s. Usage: backplane %s [options]%s%s.",
-                    args->count < verb->least ? "something is missing" : "too many words", verb->name,
-                    verb->operands[0] ? " " : "", verb->operands);
+                    args->count < command->least ? "something is missing" : "too many words", command->name,
+                    command->operands[0] ? " " : "", command->operands);
 }
 
-int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words) {
-    *args = (cli_args){.verb = verb};
+int cli_args_parse(cli_args *args, const cli_command *command, int count, char **words) {
+    *args = (cli_args){.command = command};
     args->operands = cli_allocate((size_t)(count + 1) * sizeof *args->operands);
     bool only_operands = false;
     for (int next = 0; next < count;) {

@@ -1,8 +1,8 @@
-/* cli.h - what the verbs of the command `backplane` share: the verb table, arguments, output, exit codes.
+/* cli.h - what the commands of the command `backplane` share: the command table, arguments, output, exit codes.
  *
- * The command stands on the public header alone, like every other user of the library. Each verb is one file with one
- * `const cli_verb`; verbs.c lists them, and help, completions and the man page are made from or checked against that
- * list.
+ * The command stands on the public header alone, like every other user of the library. Each command is one file with
+ * one `const cli_command`; commands.c lists them, and help, completions and the man page are made from or checked
+ * against that list.
  */
 #ifndef BP_CLI_H
 #define BP_CLI_H
@@ -20,7 +20,7 @@
 #define CLI_EXIT_MAP(X)                                                                                                \
     X(0, OK, "success; doctor found nothing above a note")                                                             \
     X(1, FINDING, "a negative answer: doctor has warnings, compare saw a wrong result")                                \
-    X(2, USAGE, "wrong usage: unknown verb, option, setting or value")                                                 \
+    X(2, USAGE, "wrong usage: unknown command, option, setting or value")                                              \
     X(3, INPUT, "input not accepted: a damaged file, or shapes or types that do not fit")                              \
     X(4, LIBRARY, "no library or provider could do it")                                                                \
     X(5, MEMORY, "out of memory")                                                                                      \
@@ -37,7 +37,8 @@ typedef enum cli_exit {
 cli_exit cli_exit_of(bp_status status);
 const char *cli_exit_text(int code); /* NULL past the end */
 
-/* ---- Verbs (verbs.c) and arguments (args.c) ---------------------------------------------------------------------- */
+/* ---- Commands (commands.c) and arguments (args.c)
+ * ---------------------------------------------------------------------- */
 
 typedef struct cli_option {
     const char *name;  /* long name without dashes; NULL ends the list */
@@ -53,7 +54,7 @@ typedef struct cli_option {
 
 typedef struct cli_args cli_args;
 
-typedef struct cli_verb {
+typedef struct cli_command {
     const char *name;
     const char *summary;  /* one line, for `backplane help` */
     const char *operands; /* usage of what follows the options, "" for nothing */
@@ -62,11 +63,11 @@ typedef struct cli_verb {
     bool quiet;           /* reports configuration problems itself */
     const cli_option *options;
     int (*run)(const cli_args *args);
-} cli_verb;
+} cli_command;
 
-const cli_verb *cli_verb_at(int index); /* NULL past the end */
-const cli_verb *cli_verb_find(const char *name);
-void cli_verb_help(const cli_verb *verb);
+const cli_command *cli_command_at(int index); /* NULL past the end */
+const cli_command *cli_command_find(const char *name);
+void cli_command_help(const cli_command *command);
 
 /* One word of the command line that was an option, in the order given. */
 typedef struct cli_given {
@@ -75,7 +76,7 @@ typedef struct cli_given {
 } cli_given;
 
 struct cli_args {
-    const cli_verb *verb;
+    const cli_command *command;
     int count; /* operands */
     const char **operands;
     int given_count;
@@ -83,8 +84,8 @@ struct cli_args {
     bool help;
 };
 
-/* Sorts `words` (what follows the verb) into options and operands. CLI_OK, or CLI_USAGE after an error message. */
-int cli_args_parse(cli_args *args, const cli_verb *verb, int count, char **words);
+/* Sorts `words` (what follows the command) into options and operands. CLI_OK, or CLI_USAGE after an error message. */
+int cli_args_parse(cli_args *args, const cli_command *command, int count, char **words);
 void cli_args_free(cli_args *args);
 
 bool cli_has(const cli_args *args, const char *option);
@@ -120,7 +121,7 @@ char *cli_join_lines(const char *lines, const char *ends, const char *separator)
 typedef enum cli_style { CLI_PLAIN, CLI_STRONG, CLI_FAINT, CLI_GOOD, CLI_CAUTION, CLI_BAD } cli_style;
 
 /* Decides on colours: only on a terminal, not with NO_COLOR or TERM=dumb. */
-void cli_out_begin(const char *verb);
+void cli_out_begin(const char *command);
 /* CLI_OK, or CLI_IO and a message when standard output could not take everything. */
 int cli_out_end(void);
 
@@ -134,7 +135,7 @@ int cli_text_width(const char *text);
 /* Words in a place that starts at column `indent`; on a terminal broken at its width. Ends the line. */
 void cli_paragraph(int indent, const char *text);
 
-/* `backplane: <verb>: sentence` on standard error; returns `code`. */
+/* `backplane: <command>: sentence` on standard error; returns `code`. */
 int cli_fail(cli_exit code, const char *format, ...) BP_PRINTF(2, 3);
 /* The same from the library's last sentence. */
 int cli_fail_status(bp_status status);

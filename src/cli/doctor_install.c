@@ -41,7 +41,7 @@ static void check_search_path(doctor *d) {
 
 void doctor_configuration(doctor *d) {
     const char *problem;
-    for (int i = 0; (problem = bp_problem_at(i)); i++) {
+    for (int i = 0; (problem = bp_config_error_at(i)); i++) {
         doctor_find(d, SEVERITY_WARNING, cli_format("correct or remove it: it has no effect as it is."), "%s", problem);
     }
     check_search_path(d);

@@ -51,7 +51,7 @@ void doctor_openmp(doctor *d) {
         }
     }
     bp_loaded_object object = {.struct_size = sizeof object};
-    for (int i = 0; bp_loaded_at(i, &object); i++) {
+    for (int i = 0; bp_loaded_object_at(i, &object); i++) {
         int runtime = runtime_of(object.family);
         if (runtime >= 0) {
             by_process[runtime] = doctor_enumerate(by_process[runtime], object.path);
@@ -140,7 +140,7 @@ static void check_pool(doctor *d) {
     }
     bool openmp = own != NULL;
     bp_loaded_object object = {.struct_size = sizeof object};
-    for (int i = 0; bp_loaded_at(i, &object); i++) {
+    for (int i = 0; bp_loaded_object_at(i, &object); i++) {
         openmp |= strcmp(object.kind, "openmp") == 0;
     }
     doctor_find(d, openmp ? SEVERITY_WARNING : SEVERITY_NOTE, pool_advice(d, row, path),

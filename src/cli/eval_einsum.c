@@ -27,8 +27,8 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
     return bp_einsum_explain(explanation, job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
-static const char *const own_options[] = {"strategy", "minimize", "memory-limit", "trials", "seconds",
-                                          "work",     "seed",     "path",         NULL};
+static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",
+                                          "work",     "seed",     "contraction-path", NULL};
 
 const cli_operation operations_einsum[] = {
     {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true},

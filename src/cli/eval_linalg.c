@@ -159,7 +159,7 @@ static int prepare(cli_job *job) {
 }
 
 static bp_status run(cli_job *job) {
-    return bp_linalg(job->options, &job->words.linalg.call);
+    return bp_linalg_run(job->options, &job->words.linalg.call);
 }
 
 static bp_status explain(const cli_job *job, bp_explanation **explanation) {

@@ -57,7 +57,7 @@ static int prepare(cli_job *job) {
 }
 
 static bp_status run_matmul(cli_job *job) {
-    return bp_matmul_with(job->options, &job->inputs[0].tensor, &job->inputs[1].tensor, &job->results[0].tensor);
+    return bp_matmul_run(job->options, &job->inputs[0].tensor, &job->inputs[1].tensor, &job->results[0].tensor);
 }
 
 static bp_status explain_matmul(const cli_job *job, bp_explanation **explanation) {
@@ -67,8 +67,8 @@ static bp_status explain_matmul(const cli_job *job, bp_explanation **explanation
 
 static bp_status run_gemm(cli_job *job) {
     const product_words *words = &job->words.product;
-    return bp_gemm_with(job->options, words->transform_a, words->transform_b, &words->alpha, &job->inputs[0].tensor,
-                        &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
+    return bp_gemm_run(job->options, words->transform_a, words->transform_b, &words->alpha, &job->inputs[0].tensor,
+                       &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
 }
 
 static bp_status explain_gemm(const cli_job *job, bp_explanation **explanation) {

@@ -1,4 +1,4 @@
-/* json.c - JSON to standard output, so that every verb that reads can be read by a program. */
+/* json.c - JSON to standard output, so that every command that reads can be read by a program. */
 #include "cli.h"
 
 #include <math.h>

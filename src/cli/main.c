@@ -1,26 +1,26 @@
-/* main.c - the command `backplane`: picks the verb, reads its arguments, runs it, and turns the outcome into an exit
+/* main.c - the command `backplane`: picks the command, reads its arguments, runs it, and turns the outcome into an exit
  * code. */
 #include "cli.h"
 
 #include <string.h>
 
-static const char *verb_name_at(const void *unused, int index) {
+static const char *command_name_at(const void *unused, int index) {
     (void)unused;
-    const cli_verb *verb = cli_verb_at(index);
-    return verb ? verb->name : NULL;
+    const cli_command *command = cli_command_at(index);
+    return command ? command->name : NULL;
 }
 
-static int run(const cli_verb *verb, int count, char **words) {
+static int run(const cli_command *command, int count, char **words) {
     cli_args args;
-    int code = cli_args_parse(&args, verb, count, words);
+    int code = cli_args_parse(&args, command, count, words);
     if (code == CLI_OK && args.help) {
-        cli_verb_help(verb);
+        cli_command_help(command);
     } else if (code == CLI_OK) {
         bp_set_warning_handler(cli_warn, NULL);
-        if (!verb->quiet) {
+        if (!command->quiet) {
             cli_report_problems();
         }
-        code = verb->run(&args);
+        code = command->run(&args);
     }
     cli_args_free(&args);
     int written = cli_out_end();
@@ -34,12 +34,12 @@ int main(int count, char **words) {
     } else if (strcmp(name, "--version") == 0) {
         name = "version";
     }
-    const cli_verb *verb = cli_verb_find(name);
-    if (!verb) {
+    const cli_command *command = cli_command_find(name);
+    if (!command) {
         cli_out_begin(name);
-        return cli_fail(CLI_USAGE, "no such verb.%s `backplane help` lists them.",
-                        cli_suggest(name, "", verb_name_at, NULL));
+        return cli_fail(CLI_USAGE, "no such command.%s `backplane help` lists them.",
+                        cli_suggest(name, "", command_name_at, NULL));
     }
-    cli_out_begin(verb->name);
-    return run(verb, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));
+    cli_out_begin(command->name);
+    return run(command, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));
 }

@@ -11,7 +11,7 @@ int operand_shape(const char *text, int *ndim, int64_t *shape);
 /* A view without data of that shape; `transposed` gives it the layout of a transposed view. */
 int operand_view(bp_view *view, bp_dtype dtype, int ndim, const int64_t *shape, bool transposed);
 
-/* The options of the --set words, NULL when there are none. The caller frees them with bp_options_free. */
+/* The options of the --set words, NULL when there are none. The caller frees them with bp_options_release. */
 int operand_options(const cli_args *args, bp_options **options);
 
 /* Reads an array; a failure has been reported. */

@@ -125,7 +125,7 @@ int job_prepare(cli_job *job) {
 }
 
 void job_free(cli_job *job) {
-    bp_options_free(job->options);
+    bp_options_release(job->options);
     for (int i = 0; i < job->input_count; i++) {
         npy_free(&job->input_arrays[i]);
     }

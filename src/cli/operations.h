@@ -1,8 +1,8 @@
-/* operations.h - the operations of the verbs eval and explain: one row each, in the file of its family.
+/* operations.h - the operations of the commands eval and explain: one row each, in the file of its family.
  *
  * A row says what an operation is called, which arrays and options it takes, and how it is prepared, run and explained.
- * The verbs know no operation by name: eval reads arrays from files, explain makes views without data, and both go on
- * alike.
+ * The commands know no operation by name: eval reads arrays from files, explain makes views without data, and both go
+ * on alike.
  */
 #ifndef BP_CLI_OPERATIONS_H
 #define BP_CLI_OPERATIONS_H
@@ -37,7 +37,7 @@ typedef struct linalg_words {
     double rtol, atol;
 } linalg_words;
 
-/* One use of an operation. The verb fills it up to the inputs, the row's prepare() the rest. */
+/* One use of an operation. The command fills it up to the inputs, the row's prepare() the rest. */
 typedef struct cli_job {
     const cli_args *args;
     const cli_operation *operation;
@@ -76,7 +76,7 @@ struct cli_operation {
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[];
 
-/* The options of the families, for the tables of both verbs. */
+/* The options of the families, for the tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
     {"alpha", 0, "X", "gemm: factor of the product (real or real,imaginary), 1 unless given."},                        \
         {"beta", 0, "X", "gemm: factor of the old C, 1 when C is given, else 0."},                                     \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static struct {
-    const char *verb;
+    const char *command;
     bool terminal;
     bool colours;
     int width;
@@ -20,8 +20,8 @@ static bool filled(const char *variable) {
     return value && value[0];
 }
 
-void cli_out_begin(const char *verb) {
-    state.verb = verb;
+void cli_out_begin(const char *command) {
+    state.command = command;
     state.terminal = isatty(STDOUT_FILENO) == 1;
     const char *terminal = getenv("TERM");
     state.colours = state.terminal && !filled("NO_COLOR") && terminal && strcmp(terminal, "dumb") != 0;
@@ -126,7 +126,7 @@ int cli_fail(cli_exit code, const char *format, ...) {
     va_start(args, format);
     char *text = cli_format_v(format, args);
     va_end(args);
-    complain(state.verb, text);
+    complain(state.command, text);
     free(text);
     return (int)code;
 }
@@ -143,7 +143,7 @@ void cli_warn(void *unused, const char *text) {
 
 void cli_report_problems(void) {
     const char *problem;
-    for (int i = 0; (problem = bp_problem_at(i)); i++) {
+    for (int i = 0; (problem = bp_config_error_at(i)); i++) {
         complain("warning", problem);
     }
 }

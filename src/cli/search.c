@@ -42,7 +42,7 @@ static int read_path(const char *text, cli_search *search) {
     search->counts = cli_allocate(most * sizeof *search->counts);
     for (const char *next = text; next; next = *end ? end + 1 : NULL) {
         if (!read_position(next, &end, &search->positions[at++])) {
-            return cli_fail(CLI_USAGE, "--path is '%s'; it must be such as 1-2,0-1.", text);
+            return cli_fail(CLI_USAGE, "--contraction-path is '%s'; it must be such as 1-2,0-1.", text);
         }
         count++;
         if (*end != '-') {
@@ -59,16 +59,16 @@ static int read_path(const char *text, cli_search *search) {
 
 static int read_strategy(const cli_args *args, cli_search *search) {
     bp_einsum_search *fields = &search->fields;
-    const char *strategy = cli_value(args, "strategy"), *path = cli_value(args, "path");
+    const char *strategy = cli_value(args, "strategy"), *path = cli_value(args, "contraction-path");
     if (strategy && path) {
-        return cli_fail(CLI_USAGE, "give either --strategy or --path.");
+        return cli_fail(CLI_USAGE, "give either --strategy or --contraction-path.");
     }
     bp_status status = strategy ? bp_path_strategy_from_name(strategy, &fields->strategy, &fields->trials) : BP_OK;
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
     if (fields->strategy == BP_PATH_GIVEN) {
-        return cli_fail(CLI_USAGE, "--strategy given needs a path; --path 1-2,0-1 alone is enough.");
+        return cli_fail(CLI_USAGE, "--strategy given needs a path; --contraction-path 1-2,0-1 alone is enough.");
     }
     return path ? read_path(path, search) : CLI_OK;
 }

@@ -21,7 +21,7 @@ typedef struct cli_search {
         {"work", 0, "N",                                                                                               \
          "Most units of counted work of auto-hq, optimal, dp and branch-*; 500 million unless given."},                \
         {"seed", 0, "N", "Of random trials; 0 unless given."}, {                                                       \
-        "path", 0, "LIST", "An order of one's own: 1-2,0-1 are positions in the list of what is left."                 \
+        "contraction-path", 0, "LIST", "An order of one's own: 1-2,0-1 are positions in the list of what is left."     \
     }
 
 /* CLI_OK, or CLI_USAGE after a message. What was read is to be freed in either case. */

@@ -220,7 +220,7 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
-int bp_setting_answered(const char *name, const char **why) {
+int bp_setting_has_effect(const char *name, const char **why) {
     const bp_setting_info *row = name ? bp_setting_at(bp_setting_find(name)) : NULL;
     const char *reason = "";
     if (row && strncmp(row->affects, "nothing", strlen("nothing")) == 0) {

@@ -18,21 +18,23 @@ static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
     bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
     int precision = f32 ? policy->precision : 0;
-    bool bf16 = (verdict->notes & BP_NOTE_DOWN_CONVERTS) != 0, tf32 = (verdict->notes & BP_NOTE_INPUTS_TF32) != 0;
+    bool bf16 = (verdict->properties & BP_PROPERTY_ROUNDS_BELOW_TF32) != 0,
+         tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
     if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
         refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to less than fp32_precision allows");
-    } else if (policy->deterministic == 2 && !(verdict->notes & BP_NOTE_SAME_THREADS)) {
+    } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
         refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits with any number of threads");
-    } else if (policy->deterministic == 1 && !(verdict->notes & (BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS))) {
+    } else if (policy->deterministic == 1 &&
+               !(verdict->properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT))) {
         refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits in the next run");
     } else if (verdict->threads > policy->threads) {
         refuse(verdict, BP_REASON_THREADS, "would use more threads than num_threads allows");
     }
 }
 
-static uint32_t simulation_note(const bp_problem *problem) {
+static uint32_t simulation_property(const bp_problem *problem) {
     bool simulated = bp__family_of(problem)->products && bp__adapted(problem);
-    return !simulated ? 0 : problem->policy.simulate == 2 ? BP_NOTE_DOWN_CONVERTS : BP_NOTE_INPUTS_TF32;
+    return !simulated ? 0 : problem->policy.simulate == 2 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : BP_PROPERTY_INPUTS_TF32;
 }
 
 /* The setting that switches off what a candidate is or runs on; NULL when none does. */
@@ -41,10 +43,10 @@ static const char *switched_off(const bp__candidate *candidate, unsigned avoid) 
     if (!library || avoid == 0) {
         return NULL;
     }
-    return avoid & BP__AVOID_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
-           : avoid & BP__AVOID_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
-           : avoid & BP__AVOID_OPENMP && bp__on_openmp(library)                    ? "openmp.enabled is false"
-                                                                                   : NULL;
+    return avoid & BP__DISABLED_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
+           : avoid & BP__DISABLED_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
+           : avoid & BP__DISABLED_OPENMP && bp__on_openmp(library)                    ? "openmp.enabled is false"
+                                                                                      : NULL;
 }
 
 /* ---- Offers ---- */
@@ -126,7 +128,7 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
         return;
     }
     check_promises(&c->choice->asked, &offer->verdict);
-    offer->verdict.notes |= simulation_note(&c->choice->asked);
+    offer->verdict.properties |= simulation_property(&c->choice->asked);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
         keep_found(c->choice, offer, found, size);
     }
@@ -139,7 +141,7 @@ static bool works_on(const bp_provider *provider, int32_t place) {
 /* Adds what a candidate says of the problem: at least one offer or refusal. */
 static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    const char *off = switched_off(candidate, problem->policy.avoid);
+    const char *off = switched_off(candidate, problem->policy.disabled_backends);
     if (*exclude && bp__name_listed(exclude, candidate, NULL)) {
         add_refusal(choice, candidate, BP_REASON_EXCLUDED, "named by dispatch.exclude");
     } else if (off) {

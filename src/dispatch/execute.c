@@ -77,7 +77,7 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
     bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
     if (bp__thread.observed) {
-        bp__observe_call(plan, false, start, bp__now_ns(), status);
+        bp__trace_call(plan, false, start, bp__now_ns(), status);
     }
     return status;
 }
@@ -107,7 +107,7 @@ bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, voi
     int64_t start = BP__UNLIKELY(bp__thread.observed) ? bp__now_ns() : 0;
     bp_status status = prepared->enqueue(prepared, operands, &exec);
     if (BP__UNLIKELY(bp__thread.observed)) {
-        bp__observe_call(part, false, start, bp__now_ns(), status);
+        bp__trace_call(part, false, start, bp__now_ns(), status);
     }
     return status;
 }

@@ -31,7 +31,7 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .reason = v->reason,
         .text = said(v),
         .algorithm = v->algorithm,
-        .notes = v->notes,
+        .properties = v->properties,
         .threads = v->threads,
         .cost_ns = v->cost_ns,
         .chosen = index == explanation->choice.chosen,
@@ -67,11 +67,11 @@ int bp__explanations_alive(void) {
     return atomic_load(&alive);
 }
 
-void bp_explanation_free(bp_explanation *explanation) {
+void bp_explanation_release(bp_explanation *explanation) {
     if (explanation) {
         atomic_fetch_sub(&alive, 1);
         for (int i = 0; i < explanation->part_count; i++) {
-            bp_explanation_free(explanation->parts[i]);
+            bp_explanation_release(explanation->parts[i]);
         }
         bp__free(explanation->parts);
         bp__choice_free(&explanation->choice);
@@ -92,7 +92,7 @@ static void add_time(bp__text *out, double ns) {
 }
 
 static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
-    char notes[256];
+    char properties[256];
     bp__text_addf(out, "  %s %-18s %-10s ", c->chosen ? "*" : (c->accepted ? "+" : "-"), c->library, c->provider);
     if (!c->accepted) {
         bp__text_addf(out, "refused: %s\n", c->text);
@@ -104,7 +104,8 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
         bp__text_addf(out, "%s, threads of its own, about ", c->algorithm);
     }
     add_time(out, c->cost_ns);
-    bp__text_addf(out, "; %s%s%s\n", bp_notes_text(c->notes, notes, sizeof notes), *c->text ? "; " : "", c->text);
+    bp__text_addf(out, "; %s%s%s\n", bp_properties_text(c->properties, properties, sizeof properties),
+                  *c->text ? "; " : "", c->text);
 }
 
 /* A setting that takes part in choosing, as it is in force. */
@@ -116,9 +117,9 @@ typedef struct policy_row {
 static bool read_policy_row(int index, policy_row *row) {
     const bp_setting_info *info = bp_setting_row(index);
     row->name = info->name;
-    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_VIEW); /* its targets are shown */
+    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* its targets are shown */
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
-        bp_get_node(info->name, &row->node) != BP_OK) {
+        bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;
     }
     if (info->number == BP_SET_num_threads && bp__policy_in_region()) {
@@ -179,7 +180,7 @@ static void make_text(const bp_explanation *e, bp__text *out) {
 }
 
 static void add_candidate_json(bp__json *json, const bp_candidate_info *c) {
-    char notes[256];
+    char properties[256];
     bp__json_open(json, NULL, '{');
     bp__json_text(json, "library", c->library);
     bp__json_text(json, "provider", c->provider);
@@ -191,7 +192,7 @@ static void add_candidate_json(bp__json *json, const bp_candidate_info *c) {
     bp__json_text(json, "algorithm", c->algorithm);
     bp__json_int(json, "threads", c->threads);
     bp__json_number(json, "cost_ns", c->cost_ns);
-    bp__json_text(json, "notes", bp_notes_text(c->notes, notes, sizeof notes));
+    bp__json_text(json, "properties", bp_properties_text(c->properties, properties, sizeof properties));
     bp__json_close(json, '}');
 }
 
@@ -232,7 +233,7 @@ static bp_status finish(bp_explanation **explanation, bp_explanation *e, bp__tex
     e->text = text->bytes;
     e->json = json->bytes;
     if (text->failed || json->failed) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
         return bp__fail_memory(4096, "an explanation");
     }
     *explanation = e;
@@ -311,7 +312,7 @@ bp_status bp__explain_whole(bp_explanation **explanation, const bp__whole *whole
     bp__text_add(&e->choice.decision, whole->decision);
     bp_status status = explain_parts(e, whole);
     if (status != BP_OK) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
         return status;
     }
     bp__text text = {0};

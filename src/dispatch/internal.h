@@ -1,8 +1,8 @@
 /* internal.h - between ops/ and dispatch/, and between the files of dispatch/.
  *
- * The way of a call: an operation keys its tensors (call.c looks the key up in the thread's short list). Where that
- * misses, the operation makes a problem, cache.c looks in the process-wide cache, and choose.c asks every candidate.
- * One choice function serves running, planning and explaining.
+ * The way of a call: an operation keys its tensors (product_fast_path.c looks the key up in the thread's short list).
+ * Where that misses, the operation makes a problem, plan_cache.c looks in the process-wide cache, and choose.c asks
+ * every candidate. One choice function serves running, planning and explaining.
  */
 #ifndef BP_DISPATCH_INTERNAL_H
 #define BP_DISPATCH_INTERNAL_H
@@ -37,8 +37,8 @@ extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 bool bp__provider_exists(const char *name);
 void bp__candidates_reset(void);
-const bp_host *bp__host(void);                                                     /* host.c */
-bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* numeric.c: see bp_host */
+const bp_host *bp__host(void);                                                     /* provider_host.c */
+bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* linalg_messages.c: see bp_host */
 
 /* ---- Adapters: what is done to operands before and after the provider's part ---- */
 typedef struct bp__adapter {
@@ -134,7 +134,7 @@ typedef struct bp__choice {
     bp_problem asked;  /* what the candidates were asked about: simulation and warn_only change it */
 } bp__choice;
 
-/* ---- Names of libraries in settings (names.c) ---- */
+/* ---- Names of libraries in settings (match_library.c) ---- */
 /* How well a name given by the user means this candidate: 0 not at all, 1 its family, SONAME or provider, 2 exactly. A
  * name may end with ":" and one of the providers that drive the library ("openblas:lapack"), with ":" and an algorithm,
  * by its whole text or its first word ("native:packed"), or with both; one that begins with ":" means those of any
@@ -151,8 +151,8 @@ void bp__name_why_absent(const char *name, char *buffer, size_t size);
 /* Whether a library's threads, as its row tells them, are those of an OpenMP runtime (backends.c). */
 bool bp__on_openmp(const bp_library_info *library);
 
-/* Bits of bp_policy.avoid. */
-enum { BP__AVOID_MKL = 1, BP__AVOID_OPENMP = 2, BP__AVOID_ONEDNN = 4 };
+/* Bits of bp_policy.disabled_backends. */
+enum { BP__DISABLED_MKL = 1, BP__DISABLED_OPENMP = 2, BP__DISABLED_ONEDNN = 4 };
 
 /* What has failed already: algorithms of candidates, or with NULL all that a candidate has. */
 typedef struct bp__failed {
@@ -222,7 +222,7 @@ typedef struct bp__composition {
     bp_dtype dtype;
     const bp_policy *policy;
     const bp_plan *longest;
-    uint32_t notes; /* promises that all parts make */
+    uint32_t properties; /* promises that all parts make */
     int32_t threads;
     double cost_ns;
     const char *algorithm; /* static */
@@ -255,7 +255,7 @@ typedef struct bp__thread_state {
     bool in_region;    /* what `region` answered when the policy was resolved */
     uint32_t resets;   /* that had happened when `hot` was made; with another number it is gone */
     uint64_t last_serial;
-    struct bp__hot *hot;
+    struct bp__thread_cache *hot;
     int (*region)(void); /* other than 0 inside a parallel region of OpenMP; NULL: no runtime is loaded */
 } bp__thread_state;
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -287,7 +287,7 @@ int64_t bp__packed_held(void); /* packed operands that the program has */
 /* Runs a plan with packed operands; `exec` is whole but perhaps for a workspace. */
 bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
-/* ---- The process-wide cache (cache.c) ---- */
+/* ---- The process-wide cache (plan_cache.c) ---- */
 /* The plan for the problem with a new reference, made when there is none. *fresh tells which. */
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
@@ -297,10 +297,10 @@ bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__pl
                                  bool *fresh);
 void bp__cache_reset(void);
 /* Changes whenever plans made before must not be found again: cleared cache, new library list, fork. */
-uint64_t bp__generation(void);
-void bp__generation_next(void);
+uint64_t bp__plan_epoch(void);
+void bp__plan_epoch_next(void);
 
-/* ---- One call (call.c: products; operation.c: all other operations; long_way.c) ---- */
+/* ---- One call (product_fast_path.c: products; operation_fast_path.c: all other operations; slow_path.c) ---- */
 #define BP__KEY_WORDS 64
 #define BP__OPERANDS 3      /* of a product */
 #define BP__MOST_OPERANDS 9 /* of any other operation in a short list: einsum of eight */
@@ -376,9 +376,9 @@ typedef bp_status (*bp__runner)(const void *call, const bp_plan *plan);
 bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran);
 
 /* Keeps the plan alive until this thread describes another one. */
-void bp__hot_describe(bp_plan *plan);
-void bp__hot_check(void); /* forgets a list that bp_reset has freed */
-void bp__hot_reset(void); /* all threads' short lists; no other thread may be inside the library */
+void bp__thread_cache_describe(bp_plan *plan);
+void bp__thread_cache_check(void); /* forgets a list that bp_reset has freed */
+void bp__thread_cache_reset(void); /* all threads' short lists; no other thread may be inside the library */
 
 /* ---- Explain (explain.c) ---- */
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem);
@@ -397,19 +397,19 @@ typedef struct bp__whole {
 bp_status bp__explain_whole(bp_explanation **explanation, const bp__whole *whole);
 int bp__explanations_alive(void);
 
-/* ---- Observation (observe.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */
-bool bp__observe_wanted(void); /* from the calling thread's settings */
-void bp__observe_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
-void bp__observe_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
-void bp__observe_reset(void);
+/* ---- Observation (trace.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */
+bool bp__trace_wanted(void); /* from the calling thread's settings */
+void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
+void bp__trace_plan(const bp__choice *choice, const bp_problem *problem); /* verbose 2 */
+void bp__trace_reset(void);
 bool bp__write_all(int fd, const char *text, size_t size); /* goes on after signals; false: the system would not */
 
-/* ---- Fork (fork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked
- * with the rooms as an archive has fork.c too. ---- */
+/* ---- Fork (atfork.c): arranged when the library is loaded. What may lock first calls this, so that a program linked
+ * with the rooms as an archive has atfork.c too. ---- */
 void bp__fork_watch(void);
 
-/* The mutexes of this room, for fork.c. */
-extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__hot_mutex,
-    bp__observe_mutex, bp__host_mutex, bp__verbose_mutex;
+/* The mutexes of this room, for atfork.c. */
+extern pthread_mutex_t bp__candidates_mutex, bp__policy_mutex, bp__plans_mutex, bp__cache_mutex, bp__thread_cache_mutex,
+    bp__trace_mutex, bp__host_mutex, bp__verbose_mutex;
 
 #endif

@@ -1,5 +1,5 @@
-/* operations.c - the table of operations, and the words for reasons and notes: what explanations, verbose lines and the
- * listing of the plan cache say. */
+/* operations.c - the table of operations, and the words for reasons and properties: what explanations, verbose lines
+ * and the listing of the plan cache say. */
 #include "dispatch/internal.h"
 
 #include <stdio.h>
@@ -87,35 +87,35 @@ const char *bp_reason_text(bp_reason reason) {
 }
 
 static const struct {
-    uint32_t note;
+    uint32_t property;
     const char *text;
-} note_texts[] = {
-    {BP_NOTE_ACCUMULATES_F32, "accumulates in f32"},
-    {BP_NOTE_ACCUMULATES_F64, "accumulates in f64"},
-    {BP_NOTE_SAME_THREADS, "same bits with any number of threads"},
-    {BP_NOTE_SAME_RUN, "same bits again with the same number of threads"},
-    {BP_NOTE_DOWN_CONVERTS, "rounds inputs to a shorter type"},
-    {BP_NOTE_INPUTS_TF32, "rounds inputs to TF32"},
-    {BP_NOTE_PROPAGATES_NAN, "propagates NaN"},
-    {BP_NOTE_PACKS_A, "copies A first"},
-    {BP_NOTE_PACKS_B, "copies B first"},
-    {BP_NOTE_PACKS_C, "copies C"},
+} property_texts[] = {
+    {BP_PROPERTY_ACCUMULATES_F32, "accumulates in f32"},
+    {BP_PROPERTY_ACCUMULATES_F64, "accumulates in f64"},
+    {BP_PROPERTY_THREAD_INVARIANT, "same bits with any number of threads"},
+    {BP_PROPERTY_REPRODUCIBLE, "same bits again with the same number of threads"},
+    {BP_PROPERTY_ROUNDS_BELOW_TF32, "rounds inputs to a shorter type"},
+    {BP_PROPERTY_INPUTS_TF32, "rounds inputs to TF32"},
+    {BP_PROPERTY_PROPAGATES_NAN, "propagates NaN"},
+    {BP_PROPERTY_PACKS_A, "copies A first"},
+    {BP_PROPERTY_PACKS_B, "copies B first"},
+    {BP_PROPERTY_PACKS_C, "copies C"},
 };
 
-const char *bp_notes_text(uint32_t notes, char *buffer, size_t size) {
+const char *bp_properties_text(uint32_t properties, char *buffer, size_t size) {
     size_t used = 0;
     if (!buffer || size == 0) {
         return "";
     }
     buffer[0] = '\0';
-    if (notes & BP_NOTE_SAME_THREADS) {
-        notes &= ~BP_NOTE_SAME_RUN; /* said by the stronger promise */
+    if (properties & BP_PROPERTY_THREAD_INVARIANT) {
+        properties &= ~BP_PROPERTY_REPRODUCIBLE; /* said by the stronger promise */
     }
-    for (int i = 0; i < BP__COUNT(note_texts); i++) {
-        if (!(notes & note_texts[i].note)) {
+    for (int i = 0; i < BP__COUNT(property_texts); i++) {
+        if (!(properties & property_texts[i].property)) {
             continue;
         }
-        int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", note_texts[i].text);
+        int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", property_texts[i].text);
         if (n < 0 || (size_t)n >= size - used) {
             break;
         }

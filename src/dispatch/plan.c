@@ -167,7 +167,7 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     made->candidate = c->longest->candidate;
     made->verdict = (bp_verdict){.struct_size = sizeof(bp_verdict),
                                  .algorithm = c->algorithm,
-                                 .notes = c->notes,
+                                 .properties = c->properties,
                                  .threads = c->threads,
                                  .cost_ns = c->cost_ns};
     made->problem.struct_size = sizeof made->problem;
@@ -216,7 +216,7 @@ static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failure
     if (choice.warning.length > 0) {
         bp__warn("%s", bp__text_get(&choice.warning));
     }
-    bp__observe_plan(&choice, problem);
+    bp__trace_plan(&choice, problem);
     status = prepare(plan, &choice, problem);
     if (status != BP_OK) {
         status = go_on(&choice, problem, status, failures, again);
@@ -251,7 +251,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
         .library_version = bp__candidate_version(plan->candidate),
         .algorithm = plan->verdict.algorithm,
         .reason = plan->reason,
-        .notes = plan->verdict.notes,
+        .properties = plan->verdict.properties,
         .threads = plan->verdict.threads,
         .cost_ns = plan->verdict.cost_ns,
         .workspace = plan->prepared->workspace,
@@ -284,7 +284,7 @@ bp_status bp_last_plan(bp_plan_info *info) {
         return bp__fail(BP_E_NOT_FOUND, "the plan that this thread ran last has been released");
     }
     bp_status status = bp_plan_describe(plan, info);
-    bp__hot_describe(plan);
+    bp__thread_cache_describe(plan);
     bp__plan_release(plan);
     return status;
 }

@@ -68,9 +68,9 @@ static uint8_t precision_of(const bp__family *family) {
 }
 
 static uint8_t avoided(void) {
-    return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__AVOID_MKL) |
-                     (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__AVOID_OPENMP) |
-                     (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__AVOID_ONEDNN));
+    return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__DISABLED_MKL) |
+                     (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__DISABLED_OPENMP) |
+                     (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__DISABLED_ONEDNN));
 }
 
 /* Whether num_threads is the user's own word, and not a limit that other software was given. */
@@ -90,7 +90,7 @@ bool bp__policy_in_region(void) {
 /* Limits of other software only lower the count; the user's own word counts as it is. */
 static int32_t allowed_threads(void) {
     int64_t threads = bp__setting_int(BP_SET_num_threads);
-    int cpus = bp__usable_cpus();
+    int cpus = bp__available_cpus();
     if (bp__policy_in_region()) {
         return 1;
     }
@@ -108,7 +108,7 @@ static void resolve_common(bp_policy *policy) {
     bool wish = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
     policy->deterministic = wish ? 1 : policy->deterministic;
     policy->warn_only = wish && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
-    policy->avoid = avoided();
+    policy->disabled_backends = avoided();
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
@@ -166,7 +166,7 @@ static uint32_t uncached(void) {
 void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
     bp_policy common;
-    bp__hot_check();
+    bp__thread_cache_check();
     if (bp__thread.epoch == 0 && bp__region_look()) { /* the first call of this thread, which may be in a region */
         bp__settings_changed();
         epoch = bp__settings_epoch();
@@ -184,7 +184,7 @@ void bp__thread_refresh(uint64_t epoch) {
     bp__thread.policy = policy_number(&policy);
     pthread_mutex_unlock(&bp__policy_mutex);
     bp__thread.uncached = policy.uncached;
-    bp__thread.observed = bp__observe_wanted();
+    bp__thread.observed = bp__trace_wanted();
     bp__thread.epoch = epoch;
 }
 

@@ -29,10 +29,10 @@ static bp_status check_nothing_held(void) {
 
 bp_status bp_reset(void) {
     BP__TRY(check_nothing_held());
-    bp__hot_reset();
+    bp__thread_cache_reset();
     bp__einsum_reset();
     bp__cache_reset();
-    bp__observe_reset();
+    bp__trace_reset();
     bp__candidates_reset();
     bp__registry_reset();
     bp__policy_reset();

@@ -15,7 +15,7 @@ typedef struct option {
 } option;
 
 typedef struct branching {
-    const bp__net *net;
+    const bp__network *net;
     const bp__goal *goal;
     bp__budget *budget;
     int width, words;
@@ -207,7 +207,7 @@ static void go(branching *s, int depth, double cost) {
 /* ---- The whole ---- */
 
 static bool begin(branching *s) {
-    const bp__net *net = s->net;
+    const bp__network *net = s->net;
     size_t terms = (size_t)net->terms, nodes = 2 * terms, set_words = nodes * (size_t)s->words;
     size_t lives = terms * (terms + 1) / 2 + terms;
     char *at = bp__alloc((set_words + nodes + terms) * 8 + terms * sizeof(bp__pair) +
@@ -235,7 +235,7 @@ static bool begin(branching *s) {
     return true;
 }
 
-bp__outcome bp__branch(const bp__net *net, const bp__goal *goal, int width, bp__budget *budget, bp__pair *pairs,
+bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, bp__budget *budget, bp__pair *pairs,
                        double *cost) {
     branching s = {.net = net, .goal = goal, .budget = budget, .width = width, .best = pairs, .best_cost = HUGE_VAL};
     s.words = net->labels < 1 ? 1 : (net->labels + BITS - 1) / BITS;

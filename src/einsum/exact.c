@@ -18,7 +18,7 @@
 #define WORK_PER_JOIN 16 /* units for a pair that is priced, and perhaps kept */
 
 typedef struct table {
-    const bp__net *net;
+    const bp__network *net;
     const bp__goal *goal;
     int set_words, label_words;
     bool outer;
@@ -153,7 +153,7 @@ static void fill_products(table *t) {
 
 /* The operands are the sets of size 1. */
 static void fill_operands(table *t) {
-    const bp__net *net = t->net;
+    const bp__network *net = t->net;
     memset(t->sets, 0, (size_t)net->terms * (size_t)t->set_words * sizeof *t->sets);
     memset(t->labels, 0, (size_t)net->terms * (size_t)t->label_words * sizeof *t->labels);
     for (int i = 0; i < net->terms; i++) {
@@ -421,7 +421,7 @@ static void take_apart(const table *t, bp__pair *pairs) {
     }
 }
 
-bp__outcome bp__exact(const bp__net *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
+bp__outcome bp__exact(const bp__network *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
                       bp__pair *pairs, double *cost) {
     /* Sums in another order round otherwise: the order that gave the bound must stay within it. */
     table t = {.net = net, .goal = goal, .outer = outer, .budget = budget, .bound = bound * (1 + 1e-9)};

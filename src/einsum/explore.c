@@ -40,11 +40,11 @@ static int32_t choose_root(const bp__tree *t, uint64_t *random) {
 }
 
 /* An order of the part that costs less, in *pairs; BP__NONE where there was none. */
-static bp__outcome order_part(const bp__net *net, const bp__goal *goal, double bound, uint64_t *random,
+static bp__outcome order_part(const bp__network *net, const bp__goal *goal, double bound, uint64_t *random,
                               bp__budget *budget, bp__pair *pairs) {
     double cost_log, cost;
     int64_t first = (int64_t)(bp__next_random(random) >> 2) | 1024; /* trials with chance */
-    bp__outcome outcome = bp__trials(net, goal, first, TRIALS, *random, budget, pairs, &cost_log);
+    bp__outcome outcome = bp__random_greedy(net, goal, first, TRIALS, *random, budget, pairs, &cost_log);
     if (outcome != BP__FOUND) {
         return outcome;
     }
@@ -60,17 +60,17 @@ static bp__outcome order_part(const bp__net *net, const bp__goal *goal, double b
 static bp__outcome try_part(bp__tree *t, uint64_t *random) {
     bp__pair pairs[BP__PART_LEAVES];
     bp__part_tree p;
-    bp__net net;
+    bp__network net;
     int leaves = LEAST_LEAVES + (int)(bp__next_random(random) % (BP__PART_LEAVES - LEAST_LEAVES + 1));
     bp__tree_part(t, choose_root(t, random), leaves, random, &p);
     if (!bp__spend(t->budget, WORK_PER_PART)) {
         return t->budget->end;
     }
-    if (p.leaves < LEAST_LEAVES || !bp__tree_part_net(t, &p, &net)) {
+    if (p.leaves < LEAST_LEAVES || !bp__tree_part_network(t, &p, &net)) {
         return BP__NONE;
     }
     bp__outcome outcome = order_part(&net, t->goal, p.cost * (1 - 1e-9), random, t->budget, pairs);
-    bp__net_free(&net);
+    bp__network_free(&net);
     if (outcome == BP__FOUND) {
         bp__tree_rebuild(t, &p, pairs);
         adopt(t, &p);
@@ -78,7 +78,8 @@ static bp__outcome try_part(bp__tree *t, uint64_t *random) {
     return outcome;
 }
 
-bp__outcome bp__explore(const bp__net *net, const bp__goal *goal, uint64_t seed, bp__budget *budget, bp__pair *pairs) {
+bp__outcome bp__explore(const bp__network *net, const bp__goal *goal, uint64_t seed, bp__budget *budget,
+                        bp__pair *pairs) {
     bp__tree t = {.net = net, .goal = goal, .budget = budget};
     uint64_t random = seed;
     bp__outcome outcome = BP__FOUND;

@@ -48,7 +48,7 @@ typedef struct writer {
     int32_t *label; /* of results, in the order in which they appear */
     size_t labels, capacity;
     size_t *first; /* of each identity, one more at the end */
-    bp__list *list;
+    bp__operand_list *list;
     void *memory;
 } writer;
 
@@ -69,7 +69,7 @@ static bool writer_begin(writer *w) {
     const bp__einsum *e = &w->path->einsum;
     size_t labels = (size_t)e->labels, steps = (size_t)w->path->steps.count;
     w->memory = bp__alloc_zero(1, (steps + 1) * sizeof(size_t) + 2 * labels * sizeof(int32_t));
-    w->list = bp__list_new(e->count, w->path->steps.count);
+    w->list = bp__operand_list_new(e->count, w->path->steps.count);
     if (!w->memory || !w->list) {
         return false;
     }
@@ -185,7 +185,7 @@ static bool make_result(writer *w, int step, const int32_t *id, int count) {
 }
 
 static void write_left(writer *w, int step) {
-    int32_t left = bp__list_length(w->list);
+    int32_t left = bp__operand_list_length(w->list);
     if (left > MOST_LEFT) {
         w->out->left[step] = SIZE_MAX;
         return;
@@ -193,7 +193,7 @@ static void write_left(writer *w, int step) {
     w->out->left[step] = w->out->text.length;
     for (int32_t i = 0; i < left; i++) {
         bp__text_add(&w->out->text, i ? "," : "");
-        write_labels(w, bp__list_at(w->list, i));
+        write_labels(w, bp__operand_list_at(w->list, i));
     }
     bp__text_add(&w->out->text, "->");
     write_output(w);
@@ -214,9 +214,9 @@ static bool write_step(writer *w, int step) {
     }
     bp__text_add(&w->out->text, "->");
     for (int k = 0; k < count; k++) {
-        bp__list_take(w->list, id[k]);
+        bp__operand_list_take(w->list, id[k]);
     }
-    bp__list_append(w->list);
+    bp__operand_list_append(w->list);
     write_labels(w, w->path->einsum.count + step);
     bp__text_add_n(&w->out->text, "", 1);
     write_left(w, step);

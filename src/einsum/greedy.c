@@ -24,7 +24,7 @@ typedef struct node {
 } node;
 
 struct bp__greedy {
-    const bp__net *net;
+    const bp__network *net;
     const bp__goal *goal;
     double limit_log;
     /* Entries: those of the operands, then of results as they come. */
@@ -395,7 +395,7 @@ static bp__outcome join_rest(bp__greedy *g, double bound_log, bp__pair *pairs) {
 /* ---- One run ---- */
 
 static void begin(bp__greedy *g) {
-    const bp__net *net = g->net;
+    const bp__network *net = g->net;
     g->entries = net->start[net->terms];
     g->count = net->terms;
     g->heap_count = g->appended = 0;
@@ -455,7 +455,7 @@ bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_l
 /* ---- Memory ---- */
 
 static bool give_room(bp__greedy *g) {
-    const bp__net *net = g->net;
+    const bp__network *net = g->net;
     size_t nodes = 2 * (size_t)net->terms, labels = (size_t)net->labels, entries = (size_t)net->start[net->terms];
     size_t size =
         nodes * (sizeof(node) + sizeof(double) + sizeof(int32_t) + 1) + (3 * labels + 1 + entries) * sizeof(int32_t);
@@ -477,7 +477,7 @@ static bool give_room(bp__greedy *g) {
 
 /* Where each label's list of holders begins: after those of the labels before it. */
 static void place_lists(bp__greedy *g) {
-    const bp__net *net = g->net;
+    const bp__network *net = g->net;
     memset(g->holder_start, 0, ((size_t)net->labels + 1) * sizeof *g->holder_start);
     for (int32_t e = 0; e < net->start[net->terms]; e++) {
         g->holder_start[net->label[e] + 1]++;
@@ -487,7 +487,7 @@ static void place_lists(bp__greedy *g) {
     }
 }
 
-bp_status bp__greedy_new(bp__greedy **greedy, const bp__net *net, const bp__goal *goal) {
+bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__goal *goal) {
     bp__greedy *g = bp__alloc_zero(1, sizeof *g);
     *greedy = g;
     if (!g) {

@@ -57,22 +57,22 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
 bp_status bp__einsum_resolve(bp__einsum *einsum, const bp__source *source, const bp_einsum_operand *operands);
 
 /* ---- Numbers without an upper end: mantissa * 2^exponent, mantissa 0 or in [0.5, 1). Whole numbers are exact as far
- * as double's are. (wide.c) ---- */
-typedef struct bp__wide {
+ * as double's are. (bigfloat.c) ---- */
+typedef struct bp__bigfloat {
     double mantissa;
     int64_t exponent;
-} bp__wide;
-bp__wide bp__wide_of(double value);
-bp__wide bp__wide_times(bp__wide a, double b);
-bp__wide bp__wide_plus(bp__wide a, bp__wide b);
-bool bp__wide_less(bp__wide a, bp__wide b);
-double bp__wide_double(bp__wide a); /* infinite beyond double's range */
-double bp__wide_log10(bp__wide a);  /* -infinity for 0 */
+} bp__bigfloat;
+bp__bigfloat bp__bigfloat_of(double value);
+bp__bigfloat bp__bigfloat_times(bp__bigfloat a, double b);
+bp__bigfloat bp__bigfloat_plus(bp__bigfloat a, bp__bigfloat b);
+bool bp__bigfloat_less(bp__bigfloat a, bp__bigfloat b);
+double bp__bigfloat_double(bp__bigfloat a); /* infinite beyond double's range */
+double bp__bigfloat_log10(bp__bigfloat a);  /* -infinity for 0 */
 
-/* ---- The network (net.c) ---- */
+/* ---- The network (network.c) ---- */
 
 /* Terms as sets of labels. A dimension of size 1 that broadcasts is no part of its term's set. */
-typedef struct bp__net {
+typedef struct bp__network {
     int terms, labels;
     int32_t *start; /* terms + 1 */
     int32_t *label; /* ascending in each term */
@@ -84,22 +84,22 @@ typedef struct bp__net {
     double *elements, *alone;
     bool any_alone;
     void *memory;
-} bp__net;
+} bp__network;
 
 /* Everything as it stands, real sizes. */
-bp_status bp__net_make(bp__net *net, const bp__einsum *einsum);
+bp_status bp__network_make(bp__network *net, const bp__einsum *einsum);
 /* For searches: no labels that only one term has, sizes at least 1. */
-bp_status bp__net_reduce(bp__net *reduced, const bp__net *net);
+bp_status bp__network_reduce(bp__network *reduced, const bp__network *net);
 /* Room for a net that the caller fills. */
-bp_status bp__net_room(bp__net *net, int terms, int labels, int64_t entries);
+bp_status bp__network_reserve(bp__network *net, int terms, int labels, int64_t entries);
 /* The terms of `list`, a connected part, as a net of their own. `number` has room for all labels and is -1 everywhere,
  * before and after. */
-bp_status bp__net_part(bp__net *part, const bp__net *net, const int32_t *list, int count, int32_t *number);
+bp_status bp__network_part(bp__network *part, const bp__network *net, const int32_t *list, int count, int32_t *number);
 /* Fills log, elements, any_alone from the rest. */
-void bp__net_finish(bp__net *net);
-void bp__net_free(bp__net *net);
+void bp__network_finish(bp__network *net);
+void bp__network_free(bp__network *net);
 /* Numbers the connected parts: part[term] = 0..; returns how many, -1 without memory. */
-int bp__net_parts(const bp__net *net, int32_t *part);
+int bp__network_parts(const bp__network *net, int32_t *part);
 
 /* ---- Goals ---- */
 
@@ -181,12 +181,12 @@ void bp__budget_settle(bp__budget *whole, const bp__budget *share);
 
 /* All orders whose cost is at most `bound`; without outer products unless `outer` (the net must be connected then).
  * (exact.c) */
-bp__outcome bp__exact(const bp__net *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
+bp__outcome bp__exact(const bp__network *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
                       bp__pair *pairs, double *cost);
 
 /* Pairs that share a label, the `width` best at each step (0: all), depth first. Where the budget ends, the best that
  * was found before stands. (branch.c) */
-bp__outcome bp__branch(const bp__net *net, const bp__goal *goal, int width, bp__budget *budget, bp__pair *pairs,
+bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, bp__budget *budget, bp__pair *pairs,
                        double *cost);
 
 /* One run of greedy in one of its ways. (greedy.c) */
@@ -197,32 +197,33 @@ typedef struct bp__taste {
     bool narrow;        /* a result is a candidate with its best partner only, as opt_einsum's greedy has it */
     uint64_t seed;
 } bp__taste;
-bp_status bp__greedy_new(bp__greedy **greedy, const bp__net *net, const bp__goal *goal);
+bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__goal *goal);
 /* BP__NONE where the memory limit left nothing, or the cost went over `bound`. Costs are binary logarithms. The run
  * comes to its end whatever work is left, unless it is cancelled. */
 bp__outcome bp__greedy_run(bp__greedy *greedy, const bp__taste *taste, double bound_log, bp__budget *budget,
                            bp__pair *pairs, double *cost_log);
 void bp__greedy_free(bp__greedy *greedy);
 
-/* Greedy in many ways, those with the numbers `first` and up; pairs get the best. (trials.c) */
-bp__outcome bp__trials(const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials, uint64_t seed,
-                       bp__budget *budget, bp__pair *pairs, double *cost_log);
+/* Greedy in many ways, those with the numbers `first` and up; pairs get the best. (random_greedy.c) */
+bp__outcome bp__random_greedy(const bp__network *net, const bp__goal *goal, int64_t first, int64_t trials,
+                              uint64_t seed, bp__budget *budget, bp__pair *pairs, double *cost_log);
 
 /* Orders parts of up to `leaves` (at most 12) operands anew, exactly, while that helps. An order that breaks the goal's
  * limit is brought within it where parts can be, which may cost more. (refine.c) */
-bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
+bp__outcome bp__refine(const bp__network *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
                        bp__pair *pairs);
 
 /* Orders large parts of an order that keeps the limit anew, by greedy with chance, as long as the budget lasts.
  * (explore.c) */
-bp__outcome bp__explore(const bp__net *net, const bp__goal *goal, uint64_t seed, bp__budget *budget, bp__pair *pairs);
+bp__outcome bp__explore(const bp__network *net, const bp__goal *goal, uint64_t seed, bp__budget *budget,
+                        bp__pair *pairs);
 
 /* What a tree costs under a goal; sums of single operands are in it. (tree.c) */
-bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pair *pairs, double *cost);
+bp__outcome bp__tree_cost(const bp__network *net, const bp__goal *goal, const bp__pair *pairs, double *cost);
 
 /* Whether all results but the last have at most `limit` elements; `unknown` where the network is too large to tell.
  * (tree.c) */
-bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs, bool unknown);
+bool bp__tree_fits(const bp__network *net, double limit, const bp__pair *pairs, bool unknown);
 
 /* The strategy's search. (search.c) */
 typedef struct bp__found {
@@ -231,7 +232,7 @@ typedef struct bp__found {
     bool exact;
     bp__goal goal; /* that sums of single operands are for: least size has become least operations within it */
 } bp__found;
-bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_search *search, const bp__goal *goal);
+bp_status bp__search(bp__found *found, const bp__network *net, const bp_einsum_search *search, const bp__goal *goal);
 
 /* ---- Steps (steps.c): what is done one after the other; b is -1 where one operand is summed alone. The result of step
  * i has the identity terms + i. ---- */
@@ -241,8 +242,8 @@ typedef struct bp__step {
     int32_t scaling; /* labels */
     bool inner;      /* some are summed */
     const char *kind;
-    bp__wide product; /* of the sizes of all labels */
-    bp__wide size;    /* elements of the result */
+    bp__bigfloat product; /* of the sizes of all labels */
+    bp__bigfloat size;    /* elements of the result */
 } bp__step;
 
 typedef struct bp__steps {
@@ -251,21 +252,21 @@ typedef struct bp__steps {
 } bp__steps;
 
 /* The tree's pairs, in an order that holds little memory, with the sums of single operands that pay. */
-bp_status bp__steps_of_tree(bp__steps *steps, const bp__net *net, const bp__net *reduced, const bp__goal *goal,
+bp_status bp__steps_of_tree(bp__steps *steps, const bp__network *net, const bp__network *reduced, const bp__goal *goal,
                             const bp__pair *pairs);
 /* The caller's path, in its own order. */
-bp_status bp__steps_given(bp__steps *steps, const bp__net *net, const bp_einsum_search *search);
+bp_status bp__steps_given(bp__steps *steps, const bp__network *net, const bp_einsum_search *search);
 /* Most elements of intermediate results alive at a time. */
 double bp__steps_peak(const bp__steps *steps, int terms);
 
-/* The list of what is left, by position. (list.c) */
-typedef struct bp__list bp__list;
-bp__list *bp__list_new(int terms, int steps); /* NULL without memory; bp__free gives it back */
-int32_t bp__list_position(const bp__list *list, int32_t id);
-int32_t bp__list_at(const bp__list *list, int32_t position);
-void bp__list_take(bp__list *list, int32_t id);
-void bp__list_append(bp__list *list);
-int32_t bp__list_length(const bp__list *list);
+/* The list of what is left, by position. (operand_list.c) */
+typedef struct bp__operand_list bp__operand_list;
+bp__operand_list *bp__operand_list_new(int terms, int steps); /* NULL without memory; bp__free gives it back */
+int32_t bp__operand_list_position(const bp__operand_list *list, int32_t id);
+int32_t bp__operand_list_at(const bp__operand_list *list, int32_t position);
+void bp__operand_list_take(bp__operand_list *list, int32_t id);
+void bp__operand_list_append(bp__operand_list *list);
+int32_t bp__operand_list_length(const bp__operand_list *list);
 
 /* ---- Paths (path.c, expressions.c, report.c, cache.c) ---- */
 
@@ -276,7 +277,7 @@ struct bp_contraction_path {
     bp__einsum einsum;
     bp_einsum_search search; /* resolved; its pointers are not kept */
     bp_contraction_path_info info;
-    bp__wide naive;
+    bp__bigfloat naive;
     bp__steps steps;
     /* Made when first asked for. */
     _Atomic(char *) expression, text, json;

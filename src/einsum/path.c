@@ -4,17 +4,17 @@
 #include <string.h>
 
 double bp__step_flops(const bp__step *step) {
-    return bp__wide_double(step->product) * (step->inner ? 2 : 1);
+    return bp__bigfloat_double(step->product) * (step->inner ? 2 : 1);
 }
 
 /* All at once, without results in between: multiplications for all but one operand, and a sum. */
-static bp__wide naive_flops(const bp__net *net, const bp__einsum *e) {
-    bp__wide product = bp__wide_of(1);
+static bp__bigfloat naive_flops(const bp__network *net, const bp__einsum *e) {
+    bp__bigfloat product = bp__bigfloat_of(1);
     for (int i = 0; i < net->labels; i++) {
-        product = bp__wide_times(product, net->size[i]);
+        product = bp__bigfloat_times(product, net->size[i]);
     }
     int per_element = (e->count > 2 ? e->count - 1 : 1) + (e->output_ndim < e->labels ? 1 : 0);
-    return bp__wide_times(product, per_element);
+    return bp__bigfloat_times(product, per_element);
 }
 
 static double output_elements(const bp__einsum *e) {
@@ -25,7 +25,7 @@ static double output_elements(const bp__einsum *e) {
     return elements;
 }
 
-static bp__goal goal_of(const bp__einsum *e, const bp__net *net, const bp_einsum_search *search) {
+static bp__goal goal_of(const bp__einsum *e, const bp__network *net, const bp_einsum_search *search) {
     double limit = search->memory_limit > 0 ? (double)search->memory_limit : HUGE_VAL;
     if (search->memory_limit == BP_PATH_LARGEST_OPERAND) {
         limit = output_elements(e);
@@ -36,17 +36,17 @@ static bp__goal goal_of(const bp__einsum *e, const bp__net *net, const bp_einsum
     return (bp__goal){search->objective, search->factor, limit};
 }
 
-static bp__wide step_cost(const bp__goal *goal, const bp__step *step) {
-    bp__wide flops = bp__wide_times(step->product, step->inner ? 2 : 1);
-    bp__wide weighed = bp__wide_times(step->size, goal->factor);
+static bp__bigfloat step_cost(const bp__goal *goal, const bp__step *step) {
+    bp__bigfloat flops = bp__bigfloat_times(step->product, step->inner ? 2 : 1);
+    bp__bigfloat weighed = bp__bigfloat_times(step->size, goal->factor);
     switch (goal->objective) {
     case BP_MINIMIZE_SIZE:
     case BP_MINIMIZE_WRITE:
         return step->size;
     case BP_MINIMIZE_COMBO:
-        return bp__wide_plus(flops, weighed);
+        return bp__bigfloat_plus(flops, weighed);
     case BP_MINIMIZE_LIMIT:
-        return bp__wide_less(flops, weighed) ? weighed : flops;
+        return bp__bigfloat_less(flops, weighed) ? weighed : flops;
     case BP_MINIMIZE_FLOPS:
         break;
     }
@@ -56,30 +56,30 @@ static bp__wide step_cost(const bp__goal *goal, const bp__step *step) {
 /* Adds the steps up; a result that is no end and larger than the limit is an error, whoever chose the path. */
 static bp_status add_up(bp_contraction_path *path, const bp__goal *goal) {
     bp_contraction_path_info *info = &path->info;
-    bp__wide flops = {0, 0}, cost = flops, largest = flops, written = flops;
+    bp__bigfloat flops = {0, 0}, cost = flops, largest = flops, written = flops;
     for (int i = 0; i < path->steps.count; i++) {
         const bp__step *s = &path->steps.step[i];
-        bp__wide step = step_cost(goal, s);
-        flops = bp__wide_plus(flops, bp__wide_times(s->product, s->inner ? 2 : 1));
-        written = bp__wide_plus(written, s->size);
-        largest = bp__wide_less(largest, s->size) ? s->size : largest;
-        cost = goal->objective != BP_MINIMIZE_SIZE ? bp__wide_plus(cost, step) : largest;
+        bp__bigfloat step = step_cost(goal, s);
+        flops = bp__bigfloat_plus(flops, bp__bigfloat_times(s->product, s->inner ? 2 : 1));
+        written = bp__bigfloat_plus(written, s->size);
+        largest = bp__bigfloat_less(largest, s->size) ? s->size : largest;
+        cost = goal->objective != BP_MINIMIZE_SIZE ? bp__bigfloat_plus(cost, step) : largest;
         info->scaling = s->scaling > info->scaling ? s->scaling : info->scaling;
-        if (i < path->steps.count - 1 && bp__wide_double(s->size) > goal->limit) {
+        if (i < path->steps.count - 1 && bp__bigfloat_double(s->size) > goal->limit) {
             return bp__fail(BP_E_CONSTRAINT, "einsum: a result of the path has %.6g elements, the memory limit is %.6g",
-                            bp__wide_double(s->size), goal->limit);
+                            bp__bigfloat_double(s->size), goal->limit);
         }
     }
-    info->naive_flops = bp__wide_double(path->naive);
-    info->naive_flops_log10 = bp__wide_log10(path->naive);
-    info->flops = bp__wide_double(flops);
-    info->flops_log10 = bp__wide_log10(flops);
+    info->naive_flops = bp__bigfloat_double(path->naive);
+    info->naive_flops_log10 = bp__bigfloat_log10(path->naive);
+    info->flops = bp__bigfloat_double(flops);
+    info->flops_log10 = bp__bigfloat_log10(flops);
     info->speedup = flops.mantissa == 0 ? 1 : pow(10, info->naive_flops_log10 - info->flops_log10);
-    info->cost = bp__wide_double(cost);
-    info->cost_log10 = bp__wide_log10(cost);
-    info->largest = bp__wide_double(largest);
-    info->largest_log10 = bp__wide_log10(largest);
-    info->written = bp__wide_double(written);
+    info->cost = bp__bigfloat_double(cost);
+    info->cost_log10 = bp__bigfloat_log10(cost);
+    info->largest = bp__bigfloat_double(largest);
+    info->largest_log10 = bp__bigfloat_log10(largest);
+    info->written = bp__bigfloat_double(written);
     info->peak_bytes = bp__steps_peak(&path->steps, path->einsum.count) * (double)bp_dtype_size(path->search.dtype);
     return BP_OK;
 }
@@ -100,27 +100,27 @@ static bp_status output_shape(bp_contraction_path *path) {
 }
 
 /* Searches, and follows what was found. */
-static bp_status find_steps(bp_contraction_path *path, const bp__net *net, const bp_einsum_search *search,
+static bp_status find_steps(bp_contraction_path *path, const bp__network *net, const bp_einsum_search *search,
                             const bp__goal *goal) {
-    bp__net reduced;
+    bp__network reduced;
     bp__found found = {.pairs = NULL};
     if (search->strategy == BP_PATH_GIVEN) {
         path->info.strategy = bp_path_strategy_name(search->strategy);
         return bp__steps_given(&path->steps, net, search);
     }
-    bp_status status = bp__net_reduce(&reduced, net);
+    bp_status status = bp__network_reduce(&reduced, net);
     status = status == BP_OK ? bp__search(&found, &reduced, search, goal) : status;
     status = status == BP_OK ? bp__steps_of_tree(&path->steps, net, &reduced, &found.goal, found.pairs) : status;
     path->info.strategy = found.strategy;
     path->info.exact = found.exact;
     bp__free(found.pairs);
-    bp__net_free(&reduced);
+    bp__network_free(&reduced);
     return status;
 }
 
 static bp_status fill(bp_contraction_path *path, const bp_einsum_search *search) {
-    bp__net net;
-    BP__TRY(bp__net_make(&net, &path->einsum));
+    bp__network net;
+    BP__TRY(bp__network_make(&net, &path->einsum));
     bp__goal goal = goal_of(&path->einsum, &net, search);
     path->naive = naive_flops(&net, &path->einsum);
     path->info.operands = path->einsum.count;
@@ -128,7 +128,7 @@ static bp_status fill(bp_contraction_path *path, const bp_einsum_search *search)
     bp_status status = find_steps(path, &net, search, &goal);
     path->info.steps = path->steps.count;
     status = status == BP_OK ? add_up(path, &goal) : status;
-    bp__net_free(&net);
+    bp__network_free(&net);
     return status == BP_OK ? output_shape(path) : status;
 }
 
@@ -190,7 +190,7 @@ int bp_contraction_path_at(const bp_contraction_path *path, int index, bp_contra
         .kind = s->kind,
         .scaling = s->scaling,
         .flops = bp__step_flops(s),
-        .size = bp__wide_double(s->size),
+        .size = bp__bigfloat_double(s->size),
     };
     bp__struct_write(step, &own, sizeof own);
     return 1;

@@ -8,7 +8,7 @@
 
 /* The order of the part at the least cost within the limit; where it is to come within it first, at any cost, or else
  * with a smaller largest result. */
-static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__net *net, bp__pair *pairs) {
+static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__network *net, bp__pair *pairs) {
     const double less = 1 - 1e-6;
     double cost;
     if (p->largest <= t->goal->limit) {
@@ -27,13 +27,13 @@ static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__net
 static bool improve_part(bp__tree *t, int32_t root, int most) {
     bp__pair pairs[MOST_LEAVES];
     bp__part_tree p;
-    bp__net net;
+    bp__network net;
     bp__tree_part(t, root, most, NULL, &p);
-    if (p.leaves < 3 || !bp__spend(t->budget, WORK_PER_PART) || !bp__tree_part_net(t, &p, &net)) {
+    if (p.leaves < 3 || !bp__spend(t->budget, WORK_PER_PART) || !bp__tree_part_network(t, &p, &net)) {
         return false;
     }
     bp__outcome outcome = order_part(t, &p, &net, pairs);
-    bp__net_free(&net);
+    bp__network_free(&net);
     if (outcome == BP__FOUND) {
         bp__tree_rebuild(t, &p, pairs);
     }
@@ -49,7 +49,7 @@ static bool sweep(bp__tree *t, int leaves) {
     return better;
 }
 
-bp__outcome bp__refine(const bp__net *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
+bp__outcome bp__refine(const bp__network *net, const bp__goal *goal, int leaves, int sweeps, bp__budget *budget,
                        bp__pair *pairs) {
     bp__tree t = {.net = net, .goal = goal, .budget = budget};
     if (net->terms < 3 || bp__tree_too_large(net)) {

@@ -22,7 +22,7 @@
 #define ALL_ORDERS 6 /* operands up to which automatic strategies look at outer products too */
 
 typedef struct seeker {
-    const bp__net *net;
+    const bp__network *net;
     const bp_einsum_search *search;
     bp__goal goal;
     bp__budget budget;
@@ -36,7 +36,7 @@ static bool ended_early(bp__outcome outcome) {
 /* ---- Orders by greedy ---- */
 
 /* How often greedy may run for the price that a strategy should have. */
-static int64_t trials_for(const seeker *s, const bp__net *net, int64_t most) {
+static int64_t trials_for(const seeker *s, const bp__network *net, int64_t most) {
     if (s->search->trials > 0) {
         return s->search->trials;
     }
@@ -54,7 +54,7 @@ static bp__goal second_of(const bp__goal *goal, double largest) {
 }
 
 /* Orders small parts of an order anew; where it breaks the goal's limit, so that it keeps it if that can be done. */
-static bp__outcome refine(seeker *s, const bp__net *net, const bp__goal *goal, int leaves, int sweeps,
+static bp__outcome refine(seeker *s, const bp__network *net, const bp__goal *goal, int leaves, int sweeps,
                           bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, WORK_REFINE);
     bp__outcome outcome = bp__refine(net, goal, leaves, sweeps, &share, pairs);
@@ -63,10 +63,10 @@ static bp__outcome refine(seeker *s, const bp__net *net, const bp__goal *goal, i
 }
 
 /* Some trials, the best of which has parts of its order made anew. */
-static bp__outcome refined_trials(seeker *s, const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials,
-                                  bp__pair *pairs) {
+static bp__outcome refined_trials(seeker *s, const bp__network *net, const bp__goal *goal, int64_t first,
+                                  int64_t trials, bp__pair *pairs) {
     double cost_log;
-    bp__outcome outcome = bp__trials(net, goal, first, trials, s->search->seed, &s->budget, pairs, &cost_log);
+    bp__outcome outcome = bp__random_greedy(net, goal, first, trials, s->search->seed, &s->budget, pairs, &cost_log);
     if (outcome != BP__FOUND || net->terms < 4) {
         return outcome;
     }
@@ -75,7 +75,7 @@ static bp__outcome refined_trials(seeker *s, const bp__net *net, const bp__goal 
 }
 
 /* BP__FOUND where the order keeps the goal's limit, if need be after parts of it were ordered anew; else BP__NONE. */
-static bp__outcome repair(seeker *s, const bp__net *net, const bp__goal *goal, bp__pair *pairs) {
+static bp__outcome repair(seeker *s, const bp__network *net, const bp__goal *goal, bp__pair *pairs) {
     bp__goal within = second_of(goal, goal->limit);
     bp__outcome outcome = refine(s, net, &within, REPAIR_LEAVES, REPAIR_SWEEPS, pairs);
     if (outcome != BP__FOUND) {
@@ -85,7 +85,7 @@ static bp__outcome repair(seeker *s, const bp__net *net, const bp__goal *goal, b
 }
 
 /* Puts `tried` into `pairs` where that is the cheaper one, or the only one, of two orders that keep the limit. */
-static bp__outcome keep_better(const bp__net *net, const bp__goal *goal, bp__outcome known, bp__pair *pairs,
+static bp__outcome keep_better(const bp__network *net, const bp__goal *goal, bp__outcome known, bp__pair *pairs,
                                bp__outcome outcome, const bp__pair *tried) {
     double cost, least = HUGE_VAL;
     if (outcome != BP__FOUND) {
@@ -101,7 +101,7 @@ static bp__outcome keep_better(const bp__net *net, const bp__goal *goal, bp__out
 
 /* Trials that keep a limit, and the same ones without it, brought within it: those that skip what is too large may end
  * far from what a few changes would do. */
-static bp__outcome round_of(seeker *s, const bp__net *net, const bp__goal *goal, int64_t first, int64_t trials,
+static bp__outcome round_of(seeker *s, const bp__network *net, const bp__goal *goal, int64_t first, int64_t trials,
                             bp__pair *pairs) {
     bp__outcome best = refined_trials(s, net, goal, first, trials, pairs);
     if (goal->limit == HUGE_VAL || ended_early(best)) {
@@ -118,7 +118,7 @@ static bp__outcome round_of(seeker *s, const bp__net *net, const bp__goal *goal,
 }
 
 /* Greedy in many ways, in rounds: orders that begin worse may end better once parts of them are made anew. */
-static bp__outcome heuristic(seeker *s, const bp__net *net, const bp__goal *goal, int64_t trials, bp__pair *pairs) {
+static bp__outcome heuristic(seeker *s, const bp__network *net, const bp__goal *goal, int64_t trials, bp__pair *pairs) {
     int64_t each = trials > ROUND ? ROUND : trials;
     bp__outcome best = round_of(s, net, goal, 0, each, pairs);
     if (ended_early(best) || trials <= each || bp__tree_too_large(net)) {
@@ -139,13 +139,13 @@ static bp__outcome heuristic(seeker *s, const bp__net *net, const bp__goal *goal
 
 /* ---- Exact orders ---- */
 
-static bool too_large(const bp__net *net) {
+static bool too_large(const bp__network *net) {
     size_t words = ((size_t)net->terms + 63) / 64 + ((size_t)net->labels + 63) / 64;
     return (size_t)net->terms * words > MOST_EXACT_WORDS || (size_t)net->labels * words > 8 * MOST_EXACT_WORDS;
 }
 
 /* The best order for a goal, `pairs` being a good one to start from (`known`), or nothing. */
-static bp__outcome best_of(const bp__net *net, const bp__goal *goal, bool outer, bool known, bp__budget *budget,
+static bp__outcome best_of(const bp__network *net, const bp__goal *goal, bool outer, bool known, bp__budget *budget,
                            bp__pair *pairs) {
     double bound = HUGE_VAL, cost;
     bp__outcome outcome = known ? bp__tree_cost(net, goal, pairs, &bound) : BP__FOUND;
@@ -155,17 +155,18 @@ static bp__outcome best_of(const bp__net *net, const bp__goal *goal, bool outer,
 }
 
 /* An order to start from. */
-static bp__outcome first_order(seeker *s, const bp__net *net, bp__pair *pairs) {
+static bp__outcome first_order(seeker *s, const bp__network *net, bp__pair *pairs) {
     int64_t trials = net->terms < 7 ? 1 : net->terms < 9 ? 2 : 4;
     double cost_log;
     if (net->terms >= 14) {
         return round_of(s, net, &s->goal, 0, ROUND, pairs);
     }
-    return bp__trials(net, &s->goal, 0, trials, s->search->seed, &s->budget, pairs, &cost_log);
+    return bp__random_greedy(net, &s->goal, 0, trials, s->search->seed, &s->budget, pairs, &cost_log);
 }
 
 /* An order that is proven to be the best. When it gives up, pairs may hold a good one all the same: *good. */
-static bp__outcome exact(seeker *s, const bp__net *net, bool outer, bp__budget *budget, bp__pair *pairs, bool *good) {
+static bp__outcome exact(seeker *s, const bp__network *net, bool outer, bp__budget *budget, bp__pair *pairs,
+                         bool *good) {
     bp__outcome outcome = first_order(s, net, pairs);
     *good = outcome == BP__FOUND;
     if (ended_early(outcome) || too_large(net)) {
@@ -182,7 +183,7 @@ static bp__outcome exact(seeker *s, const bp__net *net, bool outer, bp__budget *
 }
 
 /* The same with a part of the work that is left, as the automatic strategies try it. */
-static bp__outcome exact_try(seeker *s, const bp__net *net, uint64_t work, bp__pair *pairs) {
+static bp__outcome exact_try(seeker *s, const bp__network *net, uint64_t work, bp__pair *pairs) {
     bool good;
     bp__budget share = bp__budget_share(&s->budget, work);
     bp__outcome outcome = exact(s, net, net->terms <= ALL_ORDERS, &share, pairs, &good);
@@ -193,7 +194,7 @@ static bp__outcome exact_try(seeker *s, const bp__net *net, uint64_t work, bp__p
 /* ---- Connected parts ---- */
 
 /* Large parts of an order that keeps the goal's limit ordered anew, and small ones at the end. */
-static bp__outcome explore(seeker *s, const bp__net *net, const bp__goal *goal, bp__pair *pairs) {
+static bp__outcome explore(seeker *s, const bp__network *net, const bp__goal *goal, bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, s->budget.work - s->budget.work / 10);
     bp__outcome outcome = bp__explore(net, goal, s->search->seed, &share, pairs);
     bp__budget_settle(&s->budget, &share);
@@ -201,7 +202,7 @@ static bp__outcome explore(seeker *s, const bp__net *net, const bp__goal *goal, 
 }
 
 /* Some trials, and large parts of what they gave ordered anew with the rest of the work. */
-static bp__outcome high_quality(seeker *s, const bp__net *net, bp__pair *pairs) {
+static bp__outcome high_quality(seeker *s, const bp__network *net, bp__pair *pairs) {
     const bp__budget whole = s->budget;
     double largest = 0;
     s->budget = bp__budget_share(&whole, whole.work / 5);
@@ -218,7 +219,7 @@ static bp__outcome high_quality(seeker *s, const bp__net *net, bp__pair *pairs) 
 }
 
 /* The automatic strategies on one part: exact while that is affordable. */
-static bp__outcome automatic(seeker *s, const bp__net *net, bp__pair *pairs, bool *proven) {
+static bp__outcome automatic(seeker *s, const bp__network *net, bp__pair *pairs, bool *proven) {
     bool hq = s->search->strategy == BP_PATH_AUTO_HQ;
     if (net->terms <= TRIED_DP) {
         bp__outcome outcome = exact_try(s, net, hq && net->terms <= TRIED_LONG ? s->budget.work / 5 : WORK_AUTO, pairs);
@@ -230,7 +231,7 @@ static bp__outcome automatic(seeker *s, const bp__net *net, bp__pair *pairs, boo
     return hq ? high_quality(s, net, pairs) : heuristic(s, net, &s->goal, trials_for(s, net, 32), pairs);
 }
 
-static bp__outcome search_part(seeker *s, const bp__net *net, bp__pair *pairs, bool *proven) {
+static bp__outcome search_part(seeker *s, const bp__network *net, bp__pair *pairs, bool *proven) {
     bool good;
     return s->search->strategy == BP_PATH_DP ? exact(s, net, false, &s->budget, pairs, &good)
                                              : automatic(s, net, pairs, proven);
@@ -253,7 +254,7 @@ typedef struct parts {
     void *memory;
 } parts;
 
-static bool parts_new(parts *p, const bp__net *net) {
+static bool parts_new(parts *p, const bp__network *net) {
     size_t terms = (size_t)net->terms, labels = (size_t)net->labels;
     char *at =
         bp__alloc(2 * terms * sizeof(piece) + terms * sizeof(bp__pair) + (3 * terms + 1 + labels) * sizeof(int32_t));
@@ -267,11 +268,11 @@ static bool parts_new(parts *p, const bp__net *net) {
     p->start = p->of + terms;
     p->list = p->start + terms + 1;
     p->number = p->list + terms;
-    p->count = bp__net_parts(net, p->of);
+    p->count = bp__network_parts(net, p->of);
     return p->count >= 0;
 }
 
-static void list_parts(parts *p, const bp__net *net) {
+static void list_parts(parts *p, const bp__network *net) {
     memset(p->start, 0, ((size_t)p->count + 1) * sizeof *p->start);
     for (int t = 0; t < net->terms; t++) {
         p->start[p->of[t] + 1]++;
@@ -286,7 +287,7 @@ static void list_parts(parts *p, const bp__net *net) {
 }
 
 /* A part's result has the labels that the output has: those used more often than terms have them. */
-static void size_parts(parts *p, const bp__net *net) {
+static void size_parts(parts *p, const bp__network *net) {
     int32_t *left = p->number;
     memcpy(left, net->uses, (size_t)net->labels * sizeof *left);
     for (int e = 0; e < net->start[net->terms]; e++) {
@@ -310,12 +311,12 @@ static bp__outcome solve_part(seeker *s, parts *p, int part, int32_t *made, bool
     if (count == 2) {
         p->pairs[0] = (bp__pair){0, 1};
     } else if (count > 2) {
-        bp__net net;
-        if (bp__net_part(&net, s->net, list, count, p->number) != BP_OK) {
+        bp__network net;
+        if (bp__network_part(&net, s->net, list, count, p->number) != BP_OK) {
             return BP__NO_MEMORY;
         }
         outcome = search_part(s, &net, p->pairs, proven);
-        bp__net_free(&net);
+        bp__network_free(&net);
     }
     int32_t first = terms + *made;
     for (int32_t i = 0; outcome == BP__FOUND && i < count - 1; i++) {
@@ -377,7 +378,7 @@ static bp__outcome by_parts(seeker *s, bool *proven) {
 
 /* ---- Strategies ---- */
 
-static void left_to_right(const bp__net *net, bp__pair *pairs) {
+static void left_to_right(const bp__network *net, bp__pair *pairs) {
     for (int i = 0; i < net->terms - 1; i++) {
         pairs[i] = (bp__pair){i == 0 ? 0 : net->terms + i - 1, i + 1};
     }
@@ -392,7 +393,7 @@ static bp__outcome branching(seeker *s, int width) {
     }
     if (outcome == BP__GAVE_UP) {
         s->found->strategy = bp_path_strategy_name(BP_PATH_GREEDY);
-        outcome = bp__trials(s->net, &s->goal, 0, 1, 0, &s->budget, s->found->pairs, &cost);
+        outcome = bp__random_greedy(s->net, &s->goal, 0, 1, 0, &s->budget, s->found->pairs, &cost);
     }
     return outcome;
 }
@@ -417,7 +418,7 @@ static bp__outcome ask(seeker *s, bool *proven) {
     case BP_PATH_BRANCH_1:
         return branching(s, 1);
     case BP_PATH_GREEDY:
-        return bp__trials(s->net, &s->goal, 0, 1, 0, &s->budget, s->found->pairs, &cost_log);
+        return bp__random_greedy(s->net, &s->goal, 0, 1, 0, &s->budget, s->found->pairs, &cost_log);
     case BP_PATH_RANDOM_GREEDY:
         return heuristic(s, s->net, &s->goal, s->search->trials > 0 ? s->search->trials : 32, s->found->pairs);
     case BP_PATH_LEFT_TO_RIGHT:
@@ -437,9 +438,9 @@ static bp__outcome rescue(seeker *s, bool *proven) {
     double cost_log;
     bp__pair *pairs = s->found->pairs;
     bp__goal small = {.objective = BP_MINIMIZE_SIZE, .limit = HUGE_VAL};
-    bp__outcome outcome = bp__trials(s->net, &s->goal, 0, 256, s->search->seed, &s->budget, pairs, &cost_log);
+    bp__outcome outcome = bp__random_greedy(s->net, &s->goal, 0, 256, s->search->seed, &s->budget, pairs, &cost_log);
     for (int i = 0; i < RESCUES && outcome == BP__NONE; i++) {
-        outcome = bp__trials(s->net, &small, i * ROUND, ROUND, s->search->seed, &s->budget, pairs, &cost_log);
+        outcome = bp__random_greedy(s->net, &small, i * ROUND, ROUND, s->search->seed, &s->budget, pairs, &cost_log);
         outcome = outcome == BP__FOUND ? repair(s, s->net, &s->goal, pairs) : outcome;
     }
     if (outcome == BP__NONE && !too_large(s->net)) {
@@ -541,7 +542,7 @@ static bp__budget budget_of(const bp_einsum_search *search) {
     return budget;
 }
 
-bp_status bp__search(bp__found *found, const bp__net *net, const bp_einsum_search *search, const bp__goal *goal) {
+bp_status bp__search(bp__found *found, const bp__network *net, const bp_einsum_search *search, const bp__goal *goal) {
     seeker s = {.net = net, .search = search, .goal = *goal, .budget = budget_of(search), .found = found};
     size_t size = (size_t)net->terms * sizeof *found->pairs;
     *found = (bp__found){.pairs = bp__alloc(size), .strategy = bp_path_strategy_name(search->strategy), .exact = true};

@@ -7,7 +7,7 @@
 /* ---- Following a path with label sets ---- */
 
 typedef struct follower {
-    const bp__net *net;
+    const bp__network *net;
     int32_t *uses;
     int32_t *label; /* of results, one after the other */
     int32_t entries, capacity;
@@ -16,7 +16,7 @@ typedef struct follower {
     void *memory;
 } follower;
 
-static bool follower_begin(follower *f, const bp__net *net, int steps) {
+static bool follower_begin(follower *f, const bp__network *net, int steps) {
     size_t labels = (size_t)net->labels, ids = (size_t)net->terms + (size_t)steps;
     *f = (follower){.net = net, .capacity = net->start[net->terms] + 16};
     f->memory = bp__alloc((labels + 2 * ids) * sizeof(int32_t));
@@ -85,10 +85,10 @@ static const char *kind_of(const classes *c, bool single) {
     return c->both > 0 ? "batched dot" : "dot";
 }
 
-static void multiply(bp__wide *product, double *run, double size) {
+static void multiply(bp__bigfloat *product, double *run, double size) {
     *run *= size;
     if (*run > 1e150) { /* few labels of a step get this far */
-        *product = bp__wide_times(*product, *run);
+        *product = bp__bigfloat_times(*product, *run);
         *run = 1;
     }
 }
@@ -105,7 +105,7 @@ static bool follow(follower *f, bp__step *s, int32_t id) {
     a = a_moves ? f->label + f->first[s->id.a] : a;
     b = b_moves ? f->label + f->first[s->id.b] : b;
     classes c = {0};
-    bp__wide product = bp__wide_of(1), size = product;
+    bp__bigfloat product = bp__bigfloat_of(1), size = product;
     double product_run = 1, size_run = 1;
     f->first[id] = f->entries;
     for (int32_t i = 0, j = 0; i < a_count || j < b_count;) {
@@ -128,12 +128,12 @@ static bool follow(follower *f, bp__step *s, int32_t id) {
     s->scaling = c.both + c.left + c.right + c.summed + c.alone;
     s->inner = c.summed + c.alone > 0;
     s->kind = kind_of(&c, s->id.b < 0);
-    s->product = bp__wide_times(product, product_run);
-    s->size = bp__wide_times(size, size_run);
+    s->product = bp__bigfloat_times(product, product_run);
+    s->size = bp__bigfloat_times(size, size_run);
     return true;
 }
 
-static bp_status follow_all(bp__steps *steps, const bp__net *net) {
+static bp_status follow_all(bp__steps *steps, const bp__network *net) {
     follower f;
     bool fine = follower_begin(&f, net, steps->count);
     for (int i = 0; fine && i < steps->count; i++) {
@@ -155,22 +155,23 @@ static bp_status give_steps(bp__steps *steps, int most) {
 }
 
 static bp_status find_positions(bp__steps *steps, int terms) {
-    bp__list *list = bp__list_new(terms, steps->count);
+    bp__operand_list *list = bp__operand_list_new(terms, steps->count);
     if (!list) {
         return bp__fail_memory((size_t)terms * sizeof(int32_t), "a contraction path");
     }
     for (int i = 0; i < steps->count; i++) {
         bp__step *s = &steps->step[i];
-        s->position = (bp__pair){bp__list_position(list, s->id.a), s->id.b < 0 ? -1 : bp__list_position(list, s->id.b)};
+        s->position = (bp__pair){bp__operand_list_position(list, s->id.a),
+                                 s->id.b < 0 ? -1 : bp__operand_list_position(list, s->id.b)};
         if (s->id.b >= 0 && s->position.b < s->position.a) {
             s->position = (bp__pair){s->position.b, s->position.a};
             s->id = (bp__pair){s->id.b, s->id.a};
         }
-        bp__list_take(list, s->id.a);
+        bp__operand_list_take(list, s->id.a);
         if (s->id.b >= 0) {
-            bp__list_take(list, s->id.b);
+            bp__operand_list_take(list, s->id.b);
         }
-        bp__list_append(list);
+        bp__operand_list_append(list);
     }
     bp__free(list);
     return BP_OK;
@@ -181,7 +182,7 @@ static bp_status find_positions(bp__steps *steps, int terms) {
 static double elements_of(const bp__steps *steps, int terms, int32_t id) {
     /* Operands and the output are the caller's. */
     bool result = id >= terms && id < terms + steps->count - 1;
-    return result ? bp__wide_double(steps->step[id - terms].size) : 0;
+    return result ? bp__bigfloat_double(steps->step[id - terms].size) : 0;
 }
 
 /* For each step the most that is alive below it, when of two operands the one comes first that lets more go again. */
@@ -248,14 +249,14 @@ static bp_status put_in_order(bp__steps *steps, int terms) {
     return BP_OK;
 }
 
-static bp__side side_of(const bp__net *reduced, const bp__steps *pairs, int32_t id) {
+static bp__side side_of(const bp__network *reduced, const bp__steps *pairs, int32_t id) {
     bool operand = id < reduced->terms;
-    return (bp__side){operand ? reduced->elements[id] : bp__wide_double(pairs->step[id - reduced->terms].size),
+    return (bp__side){operand ? reduced->elements[id] : bp__bigfloat_double(pairs->step[id - reduced->terms].size),
                       operand ? reduced->alone[id] : 0};
 }
 
 /* Puts sums of single operands before the steps that use them, where that costs less. */
-static bp_status insert_sums(bp__steps *steps, const bp__net *reduced, const bp__goal *goal) {
+static bp_status insert_sums(bp__steps *steps, const bp__network *reduced, const bp__goal *goal) {
     bp__steps pairs = *steps;
     int terms = reduced->terms;
     BP__TRY(follow_all(&pairs, reduced));
@@ -273,7 +274,7 @@ static bp_status insert_sums(bp__steps *steps, const bp__net *reduced, const bp_
         const bp__step *s = &pairs.step[i];
         int32_t of[] = {s->id.a, s->id.b};
         unsigned first;
-        bp__goal_pair(goal, bp__wide_double(s->product), bp__wide_double(s->size), s->inner,
+        bp__goal_pair(goal, bp__bigfloat_double(s->product), bp__bigfloat_double(s->size), s->inner,
                       side_of(reduced, &pairs, of[0]), side_of(reduced, &pairs, of[1]), &first);
         for (int k = 0; k < 2; k++) {
             if (first >> k & 1) {
@@ -289,7 +290,7 @@ static bp_status insert_sums(bp__steps *steps, const bp__net *reduced, const bp_
     return BP_OK;
 }
 
-static bp_status make_tree(bp__steps *steps, const bp__net *net, const bp__net *reduced, const bp__goal *goal) {
+static bp_status make_tree(bp__steps *steps, const bp__network *net, const bp__network *reduced, const bp__goal *goal) {
     if (net->terms == 1) {
         steps->step[steps->count++].id = (bp__pair){0, -1};
     } else if (reduced->any_alone) {
@@ -303,7 +304,7 @@ static bp_status make_tree(bp__steps *steps, const bp__net *net, const bp__net *
     return find_positions(steps, net->terms);
 }
 
-bp_status bp__steps_of_tree(bp__steps *steps, const bp__net *net, const bp__net *reduced, const bp__goal *goal,
+bp_status bp__steps_of_tree(bp__steps *steps, const bp__network *net, const bp__network *reduced, const bp__goal *goal,
                             const bp__pair *pairs) {
     BP__TRY(give_steps(steps, net->terms));
     for (int i = 0; i < net->terms - 1; i++) {
@@ -314,18 +315,18 @@ bp_status bp__steps_of_tree(bp__steps *steps, const bp__net *net, const bp__net 
 
 /* ---- The caller's path ---- */
 
-static bp_status take_given(bp__list *list, int step, int32_t position, int32_t *id) {
-    int32_t length = bp__list_length(list);
+static bp_status take_given(bp__operand_list *list, int step, int32_t position, int32_t *id) {
+    int32_t length = bp__operand_list_length(list);
     if (position < 0 || position >= length) {
         return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names position %d, but %d operands are left", step,
                         position, length);
     }
-    *id = bp__list_at(list, position);
+    *id = bp__operand_list_at(list, position);
     return BP_OK;
 }
 
 /* One step of the path: its positions all count before any is taken. Three and more are done in pairs. */
-static bp_status add_given(bp__steps *steps, bp__list *list, int terms, int step, const int32_t *positions,
+static bp_status add_given(bp__steps *steps, bp__operand_list *list, int terms, int step, const int32_t *positions,
                            int32_t count, int32_t *ids) {
     if (count < 1 || !positions) {
         return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names no operand", step);
@@ -342,11 +343,11 @@ static bp_status add_given(bp__steps *steps, bp__list *list, int terms, int step
     int32_t result = ids[0];
     for (int32_t i = count == 1 ? 0 : 1; i < count; i++) {
         steps->step[steps->count].id = (bp__pair){result, count == 1 ? -1 : ids[i]};
-        bp__list_take(list, result);
+        bp__operand_list_take(list, result);
         if (count > 1) {
-            bp__list_take(list, ids[i]);
+            bp__operand_list_take(list, ids[i]);
         }
-        bp__list_append(list);
+        bp__operand_list_append(list);
         result = terms + steps->count++;
     }
     return BP_OK;
@@ -374,25 +375,26 @@ static bp_status count_given(const bp_einsum_search *search, int terms, int *mos
     return BP_OK;
 }
 
-static bp_status read_given(bp__steps *steps, int terms, const bp_einsum_search *search, bp__list *list, int32_t *ids) {
+static bp_status read_given(bp__steps *steps, int terms, const bp_einsum_search *search, bp__operand_list *list,
+                            int32_t *ids) {
     const int32_t *at = search->path;
     for (int i = 0; i < search->path_steps; i++) {
         int count = search->path_counts ? search->path_counts[i] : terms == 1 ? 1 : 2;
         BP__TRY(add_given(steps, list, terms, i, at, count, ids));
         at += count;
     }
-    int left = bp__list_length(list);
+    int left = bp__operand_list_length(list);
     if (left > 1 || steps->count == 0) {
         return bp__fail(BP_E_ARGUMENT, "einsum: the path leaves %d operands; it must end with one result", left);
     }
     return BP_OK;
 }
 
-bp_status bp__steps_given(bp__steps *steps, const bp__net *net, const bp_einsum_search *search) {
+bp_status bp__steps_given(bp__steps *steps, const bp__network *net, const bp_einsum_search *search) {
     int most = 0, longest = 2;
     BP__TRY(count_given(search, net->terms, &most, &longest));
     BP__TRY(give_steps(steps, most));
-    bp__list *list = bp__list_new(net->terms, most);
+    bp__operand_list *list = bp__operand_list_new(net->terms, most);
     int32_t *ids = bp__alloc((size_t)longest * sizeof *ids);
     bp_status status = list && ids ? read_given(steps, net->terms, search, list, ids)
                                    : bp__fail_memory((size_t)net->terms * sizeof *ids, "a contraction path");

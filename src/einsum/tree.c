@@ -41,7 +41,7 @@ static void price(bp__tree *t, int32_t node) {
 
 /* Sets of all results, counting down how many still have each label. */
 static void fill_sets(bp__tree *t, const bp__pair *pairs, int32_t *uses) {
-    const bp__net *net = t->net;
+    const bp__network *net = t->net;
     memset(t->sets, 0, (size_t)t->nodes * (size_t)t->words * sizeof *t->sets);
     memcpy(uses, net->uses, (size_t)net->labels * sizeof *uses);
     for (int32_t i = 0; i < net->terms; i++) {
@@ -68,7 +68,7 @@ static void fill_sets(bp__tree *t, const bp__pair *pairs, int32_t *uses) {
 }
 
 bool bp__tree_new(bp__tree *t, const bp__pair *pairs) {
-    const bp__net *net = t->net;
+    const bp__network *net = t->net;
     t->words = net->labels < 1 ? 1 : (net->labels + BITS - 1) / BITS;
     t->nodes = 2 * net->terms - 1;
     size_t nodes = (size_t)t->nodes, words = nodes * (size_t)t->words, labels = (size_t)net->labels;
@@ -90,7 +90,7 @@ bool bp__tree_new(bp__tree *t, const bp__pair *pairs) {
     return true;
 }
 
-bool bp__tree_too_large(const bp__net *net) {
+bool bp__tree_too_large(const bp__network *net) {
     size_t words = ((size_t)net->labels + BITS - 1) / BITS;
     return words * 2 * (size_t)net->terms > MOST_WORDS;
 }
@@ -142,7 +142,7 @@ void bp__tree_part(const bp__tree *t, int32_t root, int most, uint64_t *random, 
     }
 }
 
-bool bp__tree_part_net(bp__tree *t, const bp__part_tree *p, bp__net *net) {
+bool bp__tree_part_network(bp__tree *t, const bp__part_tree *p, bp__network *net) {
     int32_t labels[BP__PART_LABELS];
     int count = 0;
     int64_t entries = 0;
@@ -160,7 +160,7 @@ bool bp__tree_part_net(bp__tree *t, const bp__part_tree *p, bp__net *net) {
             }
         }
     }
-    if (fits && bp__net_room(net, p->leaves, count, entries) != BP_OK) {
+    if (fits && bp__network_reserve(net, p->leaves, count, entries) != BP_OK) {
         fits = false;
     }
     for (int i = 0; i < count; i++) {
@@ -185,7 +185,7 @@ bool bp__tree_part_net(bp__tree *t, const bp__part_tree *p, bp__net *net) {
         t->number[labels[i]] = -1;
     }
     if (fits) {
-        bp__net_finish(net);
+        bp__network_finish(net);
     }
     return fits;
 }
@@ -263,7 +263,7 @@ void bp__tree_pairs(bp__tree *t, bp__pair *pairs) {
     }
 }
 
-bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pair *pairs, double *cost) {
+bp__outcome bp__tree_cost(const bp__network *net, const bp__goal *goal, const bp__pair *pairs, double *cost) {
     bp__tree t = {.net = net, .goal = goal};
     if (bp__tree_too_large(net) || !bp__tree_new(&t, pairs)) {
         return BP__NO_MEMORY;
@@ -276,7 +276,7 @@ bp__outcome bp__tree_cost(const bp__net *net, const bp__goal *goal, const bp__pa
     return BP__FOUND;
 }
 
-bool bp__tree_fits(const bp__net *net, double limit, const bp__pair *pairs, bool unknown) {
+bool bp__tree_fits(const bp__network *net, double limit, const bp__pair *pairs, bool unknown) {
     bp__tree t = {.net = net, .goal = &(bp__goal){.objective = BP_MINIMIZE_SIZE, .limit = limit}};
     bool fits = true;
     if (limit == HUGE_VAL) {

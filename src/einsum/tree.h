@@ -9,7 +9,7 @@
 #define BP__PART_LABELS 512 /* most labels of a part; larger ones are left alone */
 
 typedef struct bp__tree {
-    const bp__net *net;
+    const bp__network *net;
     const bp__goal *goal;
     bp__budget *budget;
     int words;
@@ -32,7 +32,7 @@ typedef struct bp__part_tree {
     double largest; /* elements, of the inner nodes but the root */
 } bp__part_tree;
 
-bool bp__tree_too_large(const bp__net *net);
+bool bp__tree_too_large(const bp__network *net);
 /* net, goal and budget are set; bp__free(memory) afterwards. False without memory. */
 bool bp__tree_new(bp__tree *tree, const bp__pair *pairs);
 /* Results from the root down, parents before children, in tree->order; returns how many. */
@@ -45,7 +45,7 @@ void bp__tree_pairs(bp__tree *tree, bp__pair *pairs);
 void bp__tree_part(const bp__tree *tree, int32_t root, int most, uint64_t *random, bp__part_tree *part);
 /* Its leaves as a network, in which labels that the root keeps are used outside. False without memory, or with too many
  * labels. */
-bool bp__tree_part_net(bp__tree *tree, const bp__part_tree *part, bp__net *net);
+bool bp__tree_part_network(bp__tree *tree, const bp__part_tree *part, bp__network *net);
 /* Puts the part together as `pairs` say. The root keeps its number, the others take those of the old ones. */
 void bp__tree_rebuild(bp__tree *tree, const bp__part_tree *part, const bp__pair *pairs);
 

@@ -16,7 +16,7 @@ bool bp__cpu_runs(bp_capability wanted);
 const char *bp__capability_name(bp_capability capability);
 
 /* Cores that this process may use: affinity mask and cgroup CPU quota (rounded up), at least 1. Cached. */
-int bp__usable_cpus(void);
+int bp__available_cpus(void);
 
 /* ---- Pool (pool.c). Started at first use, sleeps when idle, restarted in a child of fork. ---- */
 void bp__parallel(int threads, int count, bp_task task, void *context);

@@ -36,7 +36,7 @@ static void gather(void) {
         .cpu_model_number = cpu.model_number,
         .cpu_stepping = cpu.stepping,
         .logical_cpus = online > 0 ? (int)online : topology.logical_cpus,
-        .usable_cpus = bp__usable_cpus(),
+        .usable_cpus = bp__available_cpus(),
         .physical_cores = topology.physical_cores,
         .packages = topology.packages,
         .numa_nodes = topology.numa_nodes,

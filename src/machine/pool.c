@@ -9,7 +9,7 @@
 #include "machine/pool.h"
 
 #include "machine/internal.h"
-#include "machine/placement.h"
+#include "machine/affinity.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -73,7 +73,7 @@ static void relax(void) {
  * work. */
 static bool spin_on(int64_t *until) {
     if (*until == 0) {
-        bool room = atomic_load_explicit(&pool.workers, memory_order_relaxed) < bp__usable_cpus();
+        bool room = atomic_load_explicit(&pool.workers, memory_order_relaxed) < bp__available_cpus();
         *until = room ? bp__now_ns() + SPIN_NS : -1;
     }
     if (*until < 0) {
@@ -151,7 +151,7 @@ static void start_workers(int wanted) {
     if (started >= wanted) {
         return;
     }
-    bp__placement_start();
+    bp__affinity_start();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -175,7 +175,7 @@ static void publish(int helpers, int count, bp_task task, void *context) {
     uint32_t next_generation = generation(atomic_load(&pool.state)) + 1;
     atomic_store(&pool.state, (uint64_t)next_generation << 32 | (uint32_t)helpers);
     if (atomic_load(&pool.sleepers) > 0) {
-        bp__placement_avoid_caller(pool.thread, atomic_load(&pool.workers));
+        bp__affinity_avoid_caller(pool.thread, atomic_load(&pool.workers));
         pthread_mutex_lock(&mutex);
         for (int i = 0; i < helpers; i++) {
             pthread_cond_signal(&work);
@@ -314,7 +314,7 @@ void bp__pool_stop(void) {
     atomic_store(&pool.workers, 0);
     atomic_store(&pool.stopping, false);
     pool.limit = MAX_WORKERS;
-    bp__placement_stop();
+    bp__affinity_stop();
     atomic_store(&pool.busy, false);
     bp__scratch_reset();
 }

@@ -309,7 +309,7 @@ static bool attend(child *slots, int count) {
 bp_status bp__probe(bp__file *const *files, int count) {
     child slots[MOST_AT_ONCE] = {{0}};
     char buffer[PATH_MAX];
-    int width = bp__usable_cpus(), next = 0, running = 0;
+    int width = bp__available_cpus(), next = 0, running = 0;
     bool enough_memory = true;
     width = width > MOST_AT_ONCE ? MOST_AT_ONCE : width;
     const char *helper = bp__probe_helper(buffer, sizeof buffer);

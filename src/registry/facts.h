@@ -35,7 +35,7 @@ typedef enum bp__outcome {
     X(TEXT, cblas_suffix)                                                                                              \
     X(INT, marked) /* symbols of the family's own interface show, not only those of the BLAS */                        \
     X(TEXT, threading)                                                                                                 \
-    X(TEXT, learned)                                                                                                   \
+    X(TEXT, fact_sources)                                                                                              \
     X(INT, outcome) /* from here on: what the probe learned */                                                         \
     X(TEXT, reason)                                                                                                    \
     X(TEXT, version)                                                                                                   \

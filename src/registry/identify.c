@@ -156,10 +156,10 @@ static bool set_version(const bp__elf *elf, const bp__family *family, const char
         number += *number == '-';
         number[strcspn(number, "-")] = 0;
         return bp__facts_set(&facts->version, number) &&
-               bp__facts_learn(&facts->learned, "version", family->version_symbol);
+               bp__facts_learn(&facts->fact_sources, "version", family->version_symbol);
     }
     if (family->flags & BP__FAMILY_NAMED && version_from_name(path, text, sizeof text)) {
-        return bp__facts_set(&facts->version, text) && bp__facts_learn(&facts->learned, "version", "file name");
+        return bp__facts_set(&facts->version, text) && bp__facts_learn(&facts->fact_sources, "version", "file name");
     }
     return true;
 }
@@ -193,7 +193,7 @@ static bool set_affixes(const spelling *found, bp__facts *facts) {
     }
     return bp__facts_set(&facts->prefix, found->prefix) && bp__facts_set(&facts->suffix, found->fortran) &&
            bp__facts_set(&facts->cblas_suffix, found->c) &&
-           (how[0] == 0 || bp__facts_learn(&facts->learned, "suffix", how));
+           (how[0] == 0 || bp__facts_learn(&facts->fact_sources, "suffix", how));
 }
 
 static bool describe(const bp__elf *elf, const char *path, const bp__family *family, const char *marker,
@@ -208,9 +208,11 @@ static bool describe(const bp__elf *elf, const char *path, const bp__family *fam
     }
     return bp__facts_set(&facts->family, family->name) && bp__facts_set(&facts->base, family->id) &&
            bp__facts_set(&facts->soname, elf->soname) && bp__facts_set(&facts->runpath, elf->runpath) &&
-           set_needed(elf, facts) && set_likeness(elf, facts) && bp__facts_learn(&facts->learned, "family", marker) &&
-           set_affixes(found, facts) && bp__facts_set(&facts->threading, threading) &&
-           (how[0] == 0 || bp__facts_learn(&facts->learned, "threading", how)) && set_version(elf, family, path, facts);
+           set_needed(elf, facts) && set_likeness(elf, facts) &&
+           bp__facts_learn(&facts->fact_sources, "family", marker) && set_affixes(found, facts) &&
+           bp__facts_set(&facts->threading, threading) &&
+           (how[0] == 0 || bp__facts_learn(&facts->fact_sources, "threading", how)) &&
+           set_version(elf, family, path, facts);
 }
 
 bp_status bp__identify(const bp__elf *elf, const char *path, bp__facts *facts) {

@@ -4,7 +4,7 @@
  * rows and equal lists are kept once, so that a refresh costs memory only if the machine has what it never had before.
  * All functions need the registry's mutex.
  */
-#include "registry/generation.h"
+#include "registry/build_list.h"
 
 #include <string.h>
 
@@ -38,7 +38,7 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
         {a->complex_return, b->complex_return},
         {a->threading, b->threading},
         {a->thread_scope, b->thread_scope},
-        {a->learned, b->learned},
+        {a->fact_sources, b->fact_sources},
         {a->cblas_suffix, b->cblas_suffix},
         {a->faults, b->faults},
         {a->blas, b->blas},

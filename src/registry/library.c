@@ -1,13 +1,13 @@
 /* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a
  * reset. */
-#include "registry/generation.h"
+#include "registry/build_list.h"
 #include "registry/modules.h"
 
 #include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bp__generation *newest;
+static bp__library_list *newest;
 static atomic_uint_least32_t lists; /* changes of the list since the first one */
 
 uint32_t bp__library_lists(void) {
@@ -23,28 +23,28 @@ void bp__registry_unlock(void) {
 }
 
 static bp_status make(bool probe_all) {
-    bp__generation *made;
-    BP__TRY(bp__generation_new(&made, probe_all));
+    bp__library_list *made;
+    BP__TRY(bp__library_list_new(&made, probe_all));
     if (newest) {
         if (newest->list != made->list) {
             atomic_fetch_add_explicit(&lists, 1, memory_order_release);
         }
-        bp__generation_free(newest);
+        bp__library_list_free(newest);
     }
     newest = made;
     return BP_OK;
 }
 
-bp_status bp__generation_current(bp__generation **generation) {
+bp_status bp__library_list_current(bp__library_list **generation) {
     bp_status status = newest ? BP_OK : make(false);
     *generation = newest;
     return status;
 }
 
 bp_status bp__libraries(const bp_library_info ***rows, int *count) {
-    bp__generation *now;
+    bp__library_list *now;
     bp__registry_lock();
-    bp_status status = bp__generation_current(&now);
+    bp_status status = bp__library_list_current(&now);
     *rows = status == BP_OK ? now->list : NULL;
     *count = status == BP_OK ? now->count + 1 : 0; /* our own provider's row is the last */
     bp__registry_unlock();
@@ -52,11 +52,11 @@ bp_status bp__libraries(const bp_library_info ***rows, int *count) {
 }
 
 const bp_library_info *bp__library_lookup(const char *name) {
-    bp__generation *now;
+    bp__library_list *now;
     const bp_library_info *found = NULL;
     bp__registry_lock();
-    if (bp__generation_current(&now) == BP_OK) {
-        int position = bp__row_named(now, name);
+    if (bp__library_list_current(&now) == BP_OK) {
+        int position = bp__list_entry_named(now, name);
         found = position >= 0 ? now->list[position] : NULL;
     }
     bp__registry_unlock();
@@ -68,7 +68,7 @@ void bp__registry_reset(void) {
     bp__loaded_reset();
     bp__registry_lock();
     if (newest) {
-        bp__generation_free(newest);
+        bp__library_list_free(newest);
         newest = NULL;
     }
     bp__kept_reset();
@@ -91,9 +91,9 @@ bp_status bp_library_count(int *count) {
 }
 
 bp_status bp_library_at(int index, bp_library_info *info) {
-    bp__generation *now;
+    bp__library_list *now;
     bp__registry_lock();
-    bp_status status = bp__generation_current(&now);
+    bp_status status = bp__library_list_current(&now);
     if (status == BP_OK) {
         status = index >= 0 && index <= now->count
                      ? copy_info(&now->infos[index], info)
@@ -104,15 +104,15 @@ bp_status bp_library_at(int index, bp_library_info *info) {
 }
 
 bp_status bp_library_find(const char *name, bp_library_info *info) {
-    bp__generation *now;
+    bp__library_list *now;
     int position = -1;
     if (!name || !*name) {
         return bp__fail(BP_E_ARGUMENT, "name is %s; it must be an id, a family, a SONAME or a path",
                         name ? "empty" : "NULL");
     }
     bp__registry_lock();
-    bp_status status = bp__generation_current(&now);
-    if (status == BP_OK && (position = bp__row_named(now, name)) >= 0) {
+    bp_status status = bp__library_list_current(&now);
+    if (status == BP_OK && (position = bp__list_entry_named(now, name)) >= 0) {
         status = copy_info(&now->infos[position], info);
     }
     bp__registry_unlock();
@@ -126,10 +126,10 @@ bp_status bp_libraries_refresh(int probe_all) {
     return status;
 }
 
-int bp_search_place_at(int index, const char **place, const char **outcome) {
-    bp__generation *now;
+int bp_search_location_at(int index, const char **place, const char **outcome) {
+    bp__library_list *now;
     bp__registry_lock();
-    bool there = bp__generation_current(&now) == BP_OK && index >= 0 && index < now->search.place_count;
+    bool there = bp__library_list_current(&now) == BP_OK && index >= 0 && index < now->search.place_count;
     if (there && place) {
         *place = now->search.places[index].name;
     }

@@ -1,4 +1,5 @@
-/* loaded.c - bp_loaded_at: which math libraries and thread runtimes this process has loaded, whoever loaded them.
+/* loaded.c - bp_loaded_object_at: which math libraries and thread runtimes this process has loaded, whoever loaded
+ * them.
  *
  * They are told by the same table and the same look at their files as the libraries on disk, so that one library has
  * one name everywhere. Nothing is opened with the loader. What was found is kept until the process loads or unloads
@@ -99,7 +100,7 @@ static void refresh(void) {
     }
 }
 
-int bp_loaded_at(int index, bp_loaded_object *object) {
+int bp_loaded_object_at(int index, bp_loaded_object *object) {
     bp_loaded_object own;
     if (index < 0 || !bp__struct_usable(object)) {
         return 0;

@@ -1,5 +1,5 @@
 /* lookup.c - which row a name means, and the sentence for a name that means none. */
-#include "registry/generation.h"
+#include "registry/build_list.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Several files may carry one SONAME: the one that the loader's cache names is meant, if any. */
-static int row_with_soname(const bp__generation *generation, const char *name) {
+static int row_with_soname(const bp__library_list *generation, const char *name) {
     int first = -1;
     for (int i = 0; i < generation->count; i++) {
         if (strcmp(generation->infos[i].soname, name) == 0) {
@@ -20,7 +20,7 @@ static int row_with_soname(const bp__generation *generation, const char *name) {
     return first;
 }
 
-int bp__row_named(const bp__generation *generation, const char *name) {
+int bp__list_entry_named(const bp__library_list *generation, const char *name) {
     for (int i = 0; i <= generation->count; i++) {
         if (strcmp(generation->infos[i].id, name) == 0) {
             return i;
@@ -37,7 +37,7 @@ int bp__row_named(const bp__generation *generation, const char *name) {
 }
 
 static const char *id_at(void *user, int index) {
-    const bp__generation *generation = user;
+    const bp__library_list *generation = user;
     return index <= generation->count ? generation->infos[index].id : NULL;
 }
 
@@ -64,7 +64,7 @@ static void add_places(bp__text *text, const bp__search *search) {
 }
 
 /* Rows whose id or SONAME shares the name's beginning and that cannot be used: their reasons may be the answer. */
-static void add_near_matches(bp__text *text, const bp__generation *generation, const char *name) {
+static void add_near_matches(bp__text *text, const bp__library_list *generation, const char *name) {
     size_t stem = strcspn(name, "-0123456789.");
     for (int i = 0; i < generation->count; i++) {
         const bp_library_info *row = &generation->infos[i];
@@ -131,7 +131,7 @@ static bool add_why_not_listed(bp__text *text, const char *path) {
     return true;
 }
 
-static bool add_path(bp__text *text, const bp__generation *generation, const char *path) {
+static bool add_path(bp__text *text, const bp__library_list *generation, const char *path) {
     char real[PATH_MAX], reason[128];
     struct stat facts;
     if (path[0] != '/') {
@@ -143,7 +143,7 @@ static bool add_path(bp__text *text, const bp__generation *generation, const cha
                       strerror_r(errno, reason, sizeof reason));
         return true;
     }
-    int row = bp__row_named(generation, real);
+    int row = bp__list_entry_named(generation, real);
     if (row >= 0) {
         bp__text_addf(text, "'%s' is another name of %s: ", path, real);
         add_row_state(text, &generation->infos[row]);
@@ -159,7 +159,7 @@ static bool add_path(bp__text *text, const bp__generation *generation, const cha
 
 /* ---- A name that means nothing here ---- */
 
-static void add_unknown(bp__text *text, bp__generation *generation, const char *name) {
+static void add_unknown(bp__text *text, bp__library_list *generation, const char *name) {
     char nearest[256];
     const char *package = package_for(name);
     bp__suggest(name, id_at, generation, nearest, sizeof nearest);
@@ -172,9 +172,9 @@ static void add_unknown(bp__text *text, bp__generation *generation, const char *
     add_places(text, &generation->search);
 }
 
-static bp_status explain_absence(bp__generation *generation, const char *name) {
+static bp_status explain_absence(bp__library_list *generation, const char *name) {
     bp__text text = {0};
-    int row = bp__row_named(generation, name);
+    int row = bp__list_entry_named(generation, name);
     bool enough = true;
     if (row >= 0) {
         add_row_state(&text, &generation->infos[row]);
@@ -191,9 +191,9 @@ static bp_status explain_absence(bp__generation *generation, const char *name) {
 }
 
 bp_status bp__library_absent(const char *name) {
-    bp__generation *now;
+    bp__library_list *now;
     bp__registry_lock();
-    bp_status status = bp__generation_current(&now);
+    bp_status status = bp__library_list_current(&now);
     if (status == BP_OK) {
         status = explain_absence(now, name);
     }

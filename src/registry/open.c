@@ -4,8 +4,8 @@
  * libraries leave threads and handlers behind that would not survive being unloaded.
  */
 #include "registry/child.h"
-#include "registry/generation.h"
-#include "registry/siblings.h"
+#include "registry/build_list.h"
+#include "registry/local_dependencies.h"
 
 #include "machine/internal.h"
 
@@ -140,7 +140,7 @@ static bp_status open_file(const bp_library_info *library, void **handle) {
     warn_of_conflict(library);
     char error[1024];
     int flags = RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0);
-    *handle = bp__open_with_siblings(library->path, flags, NULL, error, sizeof error);
+    *handle = bp__open_with_local_dependencies(library->path, flags, NULL, error, sizeof error);
     if (!*handle) {
         return bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path, error);
     }

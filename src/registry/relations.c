@@ -4,7 +4,7 @@
  * between them. Some hold nothing but forwards to the real library beside them; listing both would offer the same code
  * twice.
  */
-#include "registry/generation.h"
+#include "registry/build_list.h"
 
 #include <limits.h>
 #include <stdio.h>

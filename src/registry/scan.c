@@ -242,7 +242,7 @@ const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for
 }
 
 bp_status bp__scan(bp__search *search) {
-    bp__places(search);
+    bp__search_paths(search);
     if (search->no_memory) {
         return bp__fail_memory(sizeof(bp__file), "the search for libraries");
     }

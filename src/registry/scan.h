@@ -49,7 +49,7 @@ void bp__search_free(bp__search *search);
 bool bp__lines_have(const char *lines, const char *line);
 bool bp__lines_add(const char **lines, const char *line);
 
-/* The parts of scan.c that places.c is made of. */
+/* The parts of scan.c that search_paths.c is made of. */
 bool bp__name_tells(const char *name); /* whether a file of that name could be of interest */
 void bp__place_begin(bp__search *search, const char *name);
 void bp__place_problem(bp__search *search, const char *problem);
@@ -59,7 +59,7 @@ bp__file *bp__scan_file(bp__search *search, const char *path, bool asked_for);
  * wrong, or "". */
 const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for, bool flavours);
 
-/* Walks every place in order (places.c). */
-void bp__places(bp__search *search);
+/* Walks every place in order (search_paths.c). */
+void bp__search_paths(bp__search *search);
 
 #endif

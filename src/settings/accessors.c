@@ -4,16 +4,17 @@
 #include <stdio.h>
 
 /* The flags are constants: most readers become one atomic load. */
-#define READ(id, flags) ((flags) & (BP_SETTING_INHERITS | BP_SETTING_VIEW) ? bp__setting_resolved(id) : bp__setting(id))
+#define READ(id, flags)                                                                                                \
+    ((flags) & (BP_SETTING_INHERITS | BP_SETTING_ALIAS) ? bp__setting_resolved(id) : bp__setting(id))
 #define READ_BOOL(id, flags) ((int)READ(id, flags))
 #define READ_INT(id, flags) ((int64_t)READ(id, flags))
-#define READ_WORD(id, flags) word_of(id, READ(id, flags))
+#define READ_ENUM(id, flags) word_of(id, READ(id, flags))
 #define READ_TEXT(id, flags) ((const char *)(uintptr_t)READ(id, flags))
 
 /* Without memory for the text of a number, the default stands for it: a reader never gets NULL. */
 static const char *word_of(bp_setting_id id, bp__value value) {
     const char *word = bp__value_text(id, value);
-    return word ? word : bp__row(id)->info.fallback;
+    return word ? word : bp__row(id)->info.default_text;
 }
 
 static bp_status write_text(bp_setting_id id, const char *value) {
@@ -31,7 +32,7 @@ static bp_status write_int(bp_setting_id id, int64_t value) {
 
 #define WRITE_BOOL(id, value) write_text(id, (value) ? "true" : "false")
 #define WRITE_INT(id, value) write_int(id, value)
-#define WRITE_WORD(id, value) write_text(id, value)
+#define WRITE_ENUM(id, value) write_text(id, value)
 #define WRITE_TEXT(id, value) write_text(id, value)
 
 #define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \

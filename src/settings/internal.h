@@ -1,6 +1,6 @@
 /* internal.h - how the rest of the library reads settings, and what a reading costs.
  *
- * A value is a 64-bit word: bool and integer as such, a WORD as the index of the word in its list (and the number, of a
+ * A value is a 64-bit word: bool and integer as such, a ENUM as the index of the word in its list (and the number, of a
  * word that has one), a TEXT as the pointer of an interned string. The effective process-wide value of each setting is
  * one atomic; a thread with an open scope has an overlay.
  */
@@ -24,7 +24,7 @@ extern _Atomic bp__value bp__setting_outcomes[BP_SETTING_COUNT] __attribute__((v
 extern _Atomic uint32_t bp__settings_generation __attribute__((visibility("hidden")));
 extern _Thread_local bp__settings_here bp__settings_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
-bp__value bp__setting_slowly(bp_setting_id id);
+bp__value bp__setting_slow(bp_setting_id id);
 
 /* What is stored and in force for the calling thread, which for BP_SETTING_INHERITS is a node's own word; never a view.
  * Never fails; reads the layers on first use. */
@@ -35,10 +35,10 @@ static inline bp__value bp__setting(bp_setting_id id) {
             return value;
         }
     }
-    return bp__setting_slowly(id);
+    return bp__setting_slow(id);
 }
 
-/* Also for BOOL, and for WORD as the word's index. */
+/* Also for BOOL, and for ENUM as the word's index. */
 static inline int64_t bp__setting_int(bp_setting_id id) {
     return (int64_t)bp__setting(id);
 }
@@ -53,7 +53,7 @@ static inline const char *bp__setting_text(bp_setting_id id) {
 void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where, bp_setting_id *node);
 
 /* The value in force of a setting that inherits, or of a view: the one that counts. */
-bp__value bp__setting_resolved_slowly(bp_setting_id id);
+bp__value bp__setting_resolved_slow(bp_setting_id id);
 static inline bp__value bp__setting_resolved(bp_setting_id id) {
     if (BP__LIKELY(!bp__settings_thread.top)) {
         bp__value value = atomic_load_explicit(&bp__setting_outcomes[id], memory_order_acquire);
@@ -61,7 +61,7 @@ static inline bp__value bp__setting_resolved(bp_setting_id id) {
             return value;
         }
     }
-    return bp__setting_resolved_slowly(id);
+    return bp__setting_resolved_slow(id);
 }
 
 /* Tells changes that can matter to the calling thread: equal numbers mean that no setting has changed for this thread

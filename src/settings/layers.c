@@ -1,5 +1,6 @@
 /* layers.c - reads the layers below the program: system file, user file, environment. What is wrong there never stops
- * the program; it is left out and becomes a problem that bp_problem_at() tells. The only failure is a lack of memory.
+ * the program; it is left out and becomes a problem that bp_config_error_at() tells. The only failure is a lack of
+ * memory.
  */
 #include "settings/parts.h"
 
@@ -143,7 +144,7 @@ bp_status bp__layers_read(bp__layers *layers) {
     const char *path;
     BP__TRY(bp__limits_read(layers));
     BP__TRY(put_file(layers, BP_LAYER_SYSTEM_FILE, bp__system_file));
-    bp_status status = bp_user_file(&path);
+    bp_status status = bp_user_config_path(&path);
     if (status == BP_OK) {
         status = put_file(layers, BP_LAYER_USER_FILE, path);
     }
@@ -152,7 +153,7 @@ bp_status bp__layers_read(bp__layers *layers) {
     }
     for (int views = 1; views >= 0; views--) { /* a node's own variable counts more than that of a view over it */
         for (int i = 0; i < BP_SETTING_COUNT; i++) {
-            bool is_view = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_VIEW) != 0;
+            bool is_view = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
             BP__TRY(is_view == (views == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);
         }
     }
@@ -175,7 +176,7 @@ bp_status bp__user_file(const char **path, size_t *given) {
     return *path ? BP_OK : bp__fail_memory(strlen(text) + 1, "the path of the user file");
 }
 
-bp_status bp_user_file(const char **path) {
+bp_status bp_user_config_path(const char **path) {
     size_t given;
     return path ? bp__user_file(path, &given)
                 : bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");

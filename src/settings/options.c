@@ -93,7 +93,7 @@ bp_status bp_options_new(bp_options **options, const char *text) {
     return BP_OK;
 }
 
-void bp_options_free(bp_options *options) {
+void bp_options_release(bp_options *options) {
     if (options) {
         atomic_fetch_sub_explicit(&alive, 1, memory_order_relaxed);
         bp__free(options);

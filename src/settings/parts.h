@@ -9,7 +9,7 @@
 enum {
     BP__LONGEST_VALUE = 4095, /* bytes of a value as text */
     BP__MOST_WORDS = 16,      /* of one row */
-    BP__WORD_NUMBER = 256,    /* the value of a WORD is its index + this times its number, 0 for none */
+    BP__WORD_NUMBER = 256,    /* the value of a ENUM is its index + this times its number, 0 for none */
     BP__MOST_NUMBER = 1000000 /* in a word with a number */
 };
 
@@ -18,7 +18,7 @@ typedef struct bp__setting_row {
     bp_setting_info info;
     bp__value fallback;
     int64_t least, most;               /* INT */
-    const char *words[BP__MOST_WORDS]; /* WORD */
+    const char *words[BP__MOST_WORDS]; /* ENUM */
     int word_count;
     const char *alias_words; /* "1:word,0:other": what values of the alias stand for; NULL: for themselves */
 } bp__setting_row;
@@ -42,7 +42,7 @@ const char *bp__value_text(bp_setting_id id, bp__value value); /* lives as long 
 void bp__value_remember_check(bp_setting_id id, bp__setting_check check);
 bp_status bp__value_check(bp_setting_id id, bp__value value, const char *text);
 
-/* ---- Settings that follow others (tree.c), and other words for others (views.c) ---- */
+/* ---- Settings that follow others (precision_tree.c), and other words for others (aliases.c) ---- */
 bp_setting_id bp__parent(bp_setting_id id); /* BP_SETTING_COUNT: none */
 
 typedef struct bp__write {
@@ -95,8 +95,8 @@ bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer);
  * for the calling thread. */
 typedef bp__stored (*bp__lookup)(bp_setting_id id, bp_layer *layer);
 bp__stored bp__resolve(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node);
-bp__stored bp__view_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node);
-bp__stored bp__view_in_layer(bp_setting_id id, bp_layer layer);
+bp__stored bp__alias_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node);
+bp__stored bp__alias_in_layer(bp_setting_id id, bp_layer layer);
 bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node);
 bp_status bp__process_write(bp_setting_id id, const char *text);
 bp_status bp__process_clear(bp_setting_id id);
@@ -111,7 +111,7 @@ typedef struct bp__layers {
 bp_status bp__layers_read(bp__layers *layers);
 bp_status bp__limits_read(bp__layers *layers); /* limits.c: the variables of BP_LAYER_SHARED_ENVIRONMENT */
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) BP_PRINTF(2, 3);
-/* bp_user_file(); *given is the length of the part of the path that must exist. */
+/* bp_user_config_path(); *given is the length of the part of the path that must exist. */
 bp_status bp__user_file(const char **path, size_t *given);
 extern const char *bp__system_file; /* another one in tests */
 enum { BP__LARGEST_FILE = 1 << 20 };

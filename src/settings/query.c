@@ -41,7 +41,7 @@ bp_status bp_get(const char *name, const char **value, bp_layer *layer, const ch
     return BP_OK;
 }
 
-bp_status bp_get_node(const char *name, const char **node) {
+bp_status bp_get_deciding_setting(const char *name, const char **node) {
     bp_setting_id id, decides;
     bp_layer layer;
     if (!node) {

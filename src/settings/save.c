@@ -96,7 +96,7 @@ static bp_status save_to(const char *path, size_t given, const char *name, const
     return status;
 }
 
-bp_status bp_save(const char *name, const char *value) {
+bp_status bp_save_setting(const char *name, const char *value) {
     bp__value ignored;
     const char *path;
     size_t given;

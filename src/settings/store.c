@@ -63,9 +63,9 @@ static void finish_publishing(bool changed) {
         bp_setting_id id = (bp_setting_id)i, node;
         bp_layer layer;
         unsigned flags = bp__row(id)->info.flags;
-        if (flags & (BP_SETTING_VIEW | BP_SETTING_INHERITS)) {
-            bp__stored outcome = flags & BP_SETTING_VIEW ? bp__view_in_force(id, of_process, &layer, &node)
-                                                         : bp__resolve(id, of_process, &layer, &node);
+        if (flags & (BP_SETTING_ALIAS | BP_SETTING_INHERITS)) {
+            bp__stored outcome = flags & BP_SETTING_ALIAS ? bp__alias_in_force(id, of_process, &layer, &node)
+                                                          : bp__resolve(id, of_process, &layer, &node);
             changed |= atomic_exchange_explicit(&bp__setting_outcomes[i], outcome.value, memory_order_acq_rel) !=
                        outcome.value;
         }
@@ -112,7 +112,7 @@ bp_status bp__settings_ready(void) {
     return status;
 }
 
-bp__value bp__setting_slowly(bp_setting_id id) {
+bp__value bp__setting_slow(bp_setting_id id) {
     const bp__scope_node *node = bp__scope_find(id, BP_LAYER_COUNT);
     if (node) {
         return node->options->values[id];
@@ -133,8 +133,8 @@ bp__stored bp__in_layer(bp_setting_id id, bp_layer layer) {
     if (layer == BP_LAYER_DEFAULT) {
         return (bp__stored){true, bp__row(id)->fallback, ""};
     }
-    if (bp__row(id)->info.flags & BP_SETTING_VIEW) {
-        return bp__view_in_layer(id, layer);
+    if (bp__row(id)->info.flags & BP_SETTING_ALIAS) {
+        return bp__alias_in_layer(id, layer);
     }
     if (layer > BP_LAYER_PROCESS) {
         const bp__scope_node *node = bp__scope_find(id, layer);
@@ -162,12 +162,12 @@ bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer) {
 bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
     unsigned flags = bp__row(id)->info.flags;
     *node = id;
-    return flags & BP_SETTING_VIEW       ? bp__view_in_force(id, bp__in_force_itself, layer, node)
+    return flags & BP_SETTING_ALIAS      ? bp__alias_in_force(id, bp__in_force_itself, layer, node)
            : flags & BP_SETTING_INHERITS ? bp__resolve(id, bp__in_force_itself, layer, node)
                                          : bp__in_force_itself(id, layer);
 }
 
-bp__value bp__setting_resolved_slowly(bp_setting_id id) {
+bp__value bp__setting_resolved_slow(bp_setting_id id) {
     bp_layer layer;
     bp_setting_id node;
     bp__setting(id); /* reads the layers */
@@ -232,7 +232,7 @@ bp_status bp__process_clear(bp_setting_id id) {
     return BP_OK;
 }
 
-const char *bp_problem_at(int index) {
+const char *bp_config_error_at(int index) {
     bp__held_error held;
     bp__error_hold(&held);
     bp__settings_ready();

@@ -102,19 +102,19 @@ static bp__value fallback_value(const bp__setting_row *row) {
     int64_t number = 0;
     switch (row->info.type) {
     case BP_SETTING_BOOL:
-        return bp__text_equal(row->info.fallback, "true");
+        return bp__text_equal(row->info.default_text, "true");
     case BP_SETTING_INT:
-        bp__parse_int(row->info.fallback, &number);
+        bp__parse_int(row->info.default_text, &number);
         return (bp__value)number;
-    case BP_SETTING_WORD:
-        while (number < row->word_count && !bp__text_equal(row->words[number], row->info.fallback)) {
+    case BP_SETTING_ENUM:
+        while (number < row->word_count && !bp__text_equal(row->words[number], row->info.default_text)) {
             number++;
         }
         return (bp__value)number;
     case BP_SETTING_TEXT:
         break;
     }
-    return (bp__value)(uintptr_t)row->info.fallback;
+    return (bp__value)(uintptr_t)row->info.default_text;
 }
 
 static void fill(void) {
@@ -123,7 +123,7 @@ static void fill(void) {
         read_alias(&rows[i], aliases[i]);
         if (rows[i].info.type == BP_SETTING_INT) {
             read_range(&rows[i], allowed_pieces[i]);
-        } else if (rows[i].info.type == BP_SETTING_WORD) {
+        } else if (rows[i].info.type == BP_SETTING_ENUM) {
             read_words(&rows[i], allowed_pieces[i]);
         }
         rows[i].fallback = fallback_value(&rows[i]);

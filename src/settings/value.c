@@ -77,7 +77,7 @@ static bp_status refuse(const bp__setting_row *row, const char *text, size_t len
     case BP_SETTING_INT:
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes a whole number from %lld to %lld", name,
                         shown.text, (long long)row->least, (long long)row->most);
-    case BP_SETTING_WORD:
+    case BP_SETTING_ENUM:
         bp__suggest(shown.text, word_at, (void *)(uintptr_t)row, question, sizeof question);
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes %s%s%s%s", name, shown.text,
                         row->info.allowed, *question ? " (" : "", question, *question ? ")" : "");
@@ -157,7 +157,7 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
     bp__value parsed = 0;
     bool fits = row->info.type == BP_SETTING_BOOL   ? parse_bool(copy, &parsed)
                 : row->info.type == BP_SETTING_INT  ? parse_int(row, copy, &parsed)
-                : row->info.type == BP_SETTING_WORD ? parse_word(row, copy, &parsed)
+                : row->info.type == BP_SETTING_ENUM ? parse_word(row, copy, &parsed)
                                                     : !*row->info.allowed || is_list(row->info.allowed, copy);
     if (!fits) {
         return refuse(row, copy, length);
@@ -169,7 +169,7 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
         }
         parsed = (bp__value)(uintptr_t)kept;
     }
-    bool spelled_freely = row->info.type == BP_SETTING_WORD || row->info.type == BP_SETTING_BOOL;
+    bool spelled_freely = row->info.type == BP_SETTING_ENUM || row->info.type == BP_SETTING_BOOL;
     BP__TRY(bp__value_check(id, parsed, spelled_freely ? bp__value_text(id, parsed) : copy));
     *value = parsed;
     return BP_OK;
@@ -181,7 +181,7 @@ const char *bp__value_text(bp_setting_id id, bp__value value) {
     switch (row->info.type) {
     case BP_SETTING_BOOL:
         return value ? "true" : "false";
-    case BP_SETTING_WORD:
+    case BP_SETTING_ENUM:
         return word_text(row, value);
     case BP_SETTING_TEXT:
         return (const char *)(uintptr_t)value;

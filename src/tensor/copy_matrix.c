@@ -134,7 +134,7 @@ void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, i
         block(&pair);
     } else if (pair.dst_column == 1 && pair.src_row == 1 && item >= 4 && pair.rows >= BP__TURNED_TILE &&
                pair.columns >= BP__TURNED_TILE) {
-        bp__copy_turned(item, pair.rows, pair.columns, pair.dst, pair.dst_row, pair.src, pair.src_column, !plain);
+        bp__copy_transposed(item, pair.rows, pair.columns, pair.dst, pair.dst_row, pair.src, pair.src_column, !plain);
     } else {
         copy_tiled(block, &pair, (int64_t)item);
     }

@@ -65,8 +65,8 @@ void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, i
 /* Its part for elements of 4, 8 or 16 bytes, where dst_column and src_row are 1, and neither side is shorter than a
  * tile. */
 #define BP__TURNED_TILE 8
-void bp__copy_turned(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
-                     int64_t src_column, bool conjugate);
+void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
+                         int64_t src_column, bool conjugate);
 
 /* The same between types: floating to floating, complex to complex, real to complex. Rounds once. */
 void bp__convert_matrix(bp_dtype dst_type, bp_dtype src_type, int64_t rows, int64_t columns, void *dst, int64_t dst_row,

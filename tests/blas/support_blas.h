@@ -24,7 +24,7 @@ extern int test_fail_allocation; /* the n-th allocation from now fails; 0: none 
 extern bool test_fail_scratch;
 /* Where a test double stands in for a library: gives the address of a name, or NULL. NULL: the real library is opened.
  */
-extern void *(*test_double)(const char *name);
+extern void *(*test_fake)(const char *name);
 enum { TEST_PROCESSORS = 8 }; /* of the machine that the host tells of */
 const bp_host *test_host(void);
 

@@ -13,7 +13,7 @@ atomic_int test_warnings;
 int64_t test_blocks;
 int test_fail_allocation;
 bool test_fail_scratch;
-void *(*test_double)(const char *name);
+void *(*test_fake)(const char *name);
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile uint32_t forks;
@@ -79,12 +79,12 @@ static void warn(const char *format, ...) {
 static char no_library;
 
 static bp_status open_library(const bp_library_info *library, void **handle) {
-    *handle = test_double ? &no_library : dlopen(library->path, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
+    *handle = test_fake ? &no_library : dlopen(library->path, RTLD_NOW | RTLD_LOCAL | DEEPBIND);
     return *handle ? BP_OK : keep_failure(BP_E_LOAD, "%s: %s", library->path, dlerror());
 }
 
 static void *symbol(void *handle, const char *name) {
-    return handle == &no_library ? test_double(name) : dlsym(handle, name);
+    return handle == &no_library ? test_fake(name) : dlsym(handle, name);
 }
 
 static void count_fork(void) {

@@ -24,7 +24,7 @@ bp_library_info test_row(const char *family, const char *threading) {
                              .complex_return = "register",
                              .threading = threading,
                              .thread_scope = "unknown",
-                             .learned = ""};
+                             .fact_sources = ""};
 }
 
 #define MOST 32

@@ -71,19 +71,19 @@ static void test_integer_width(void **state) {
     bp_library_info row = test_row("openblas", "pthread");
     bp_verdict verdict = judge_row(&row, &problem);
     assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
-    assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C),
-                     BP_NOTE_PACKS_B | BP_NOTE_PACKS_C);
+    assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
+                     BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C);
     row.int_bits = 64;
     verdict = judge_row(&row, &problem);
-    assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), 0);
+    assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C), 0);
     /* An increment, likewise. */
     problem.of.gemm.n = 1;
     problem.of.gemm.b_column = problem.of.gemm.c_column = 0;
     row.int_bits = 32;
     verdict = judge_row(&row, &problem);
     assert_string_equal(verdict.algorithm, "gemv");
-    assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C),
-                     BP_NOTE_PACKS_B | BP_NOTE_PACKS_C);
+    assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
+                     BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C);
     /* Neither do folded batches run over. */
     p = square(BP_F32, 2, 1);
     p.broadcast_b = true;
@@ -113,7 +113,7 @@ static uint32_t promise(const char *family, const char *threading, int64_t n, in
     p.deterministic = deterministic;
     bp_verdict verdict = judge(family, threading, &p);
     *reason = verdict.reason;
-    return verdict.notes & (BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS);
+    return verdict.properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT);
 }
 
 static void test_determinism(void **state) {
@@ -129,10 +129,10 @@ static void test_determinism(void **state) {
         for (int wanted = 1; wanted <= 2; wanted++) {
             for (int threads = 1; threads <= 2; threads++) {
                 bp_reason reason;
-                uint32_t notes = promise(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
-                uint32_t needed = wanted == 2 ? BP_NOTE_SAME_THREADS : BP_NOTE_SAME_RUN;
+                uint32_t properties = promise(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
+                uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : BP_PROPERTY_REPRODUCIBLE;
                 assert_int_equal(reason, rows[i].promised ? BP_REASON_ACCEPTED : BP_REASON_DETERMINISM);
-                assert_int_equal((notes & needed) != 0, rows[i].promised);
+                assert_int_equal((properties & needed) != 0, rows[i].promised);
             }
         }
     }
@@ -147,17 +147,18 @@ static void test_determinism(void **state) {
     problem.of.gemm.batch_a[0] = problem.of.gemm.batch_c[0] = 1024 * 1024;
     bp_verdict verdict = judge_row(&row, &problem);
     assert_string_equal(verdict.algorithm, "gemm per product");
-    assert_true(verdict.notes & BP_NOTE_SAME_THREADS);
+    assert_true(verdict.properties & BP_PROPERTY_THREAD_INVARIANT);
     problem.policy.deterministic = 1;
     verdict = judge_row(&row, &problem);
     assert_string_equal(verdict.algorithm, "gemm over the batch");
-    assert_false(verdict.notes & BP_NOTE_SAME_THREADS);
+    assert_false(verdict.properties & BP_PROPERTY_THREAD_INVARIANT);
     /* Where nobody asks, a count that another thread of the program may change promises nothing ... */
     bp_reason reason;
     assert_int_equal(promise("openblas", "pthread", 500, 2, 0, &reason), 0);
     /* ... but a product that the library runs on one thread anyway does. */
-    assert_int_equal(promise("openblas", "pthread", 8, 2, 0, &reason), BP_NOTE_SAME_RUN);
-    assert_int_equal(promise("netlib", "serial", 500, 2, 0, &reason), BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS);
+    assert_int_equal(promise("openblas", "pthread", 8, 2, 0, &reason), BP_PROPERTY_REPRODUCIBLE);
+    assert_int_equal(promise("netlib", "serial", 500, 2, 0, &reason),
+                     BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT);
 }
 
 static int threads_for(const char *family, const char *threading, int64_t n, int allowed) {
@@ -231,19 +232,20 @@ static void test_copies(void **state) {
         bp_dtype dtype;
         test_layout a, b, c;
         bool conjugate_a;
-        uint32_t notes;
+        uint32_t properties;
         const char *text;
     } cases[] = {
         {BP_F32, TEST_ROWS, TEST_COLUMNS_APART, TEST_ROWS_APART, false, 0, ""},
         {BP_F32, TEST_COLUMNS, TEST_ROWS, TEST_COLUMNS, true, 0, ""},
-        {BP_F32, TEST_BACKWARDS, TEST_ROWS, TEST_COLUMNS, false, BP_NOTE_PACKS_A, "copies A: a stride is negative"},
-        {BP_F32, TEST_ROWS, TEST_REPEATED, TEST_COLUMNS, false, BP_NOTE_PACKS_B, "copies B: a stride is zero"},
-        {BP_F32, TEST_ROWS, TEST_OVERLAPPING, TEST_ROWS, false, BP_NOTE_PACKS_B, "copies B: its rows overlap"},
-        {BP_F32, TEST_ROWS, TEST_ROWS, TEST_GENERAL, false, BP_NOTE_PACKS_C, "copies C: no stride is 1"},
+        {BP_F32, TEST_BACKWARDS, TEST_ROWS, TEST_COLUMNS, false, BP_PROPERTY_PACKS_A, "copies A: a stride is negative"},
+        {BP_F32, TEST_ROWS, TEST_REPEATED, TEST_COLUMNS, false, BP_PROPERTY_PACKS_B, "copies B: a stride is zero"},
+        {BP_F32, TEST_ROWS, TEST_OVERLAPPING, TEST_ROWS, false, BP_PROPERTY_PACKS_B, "copies B: its rows overlap"},
+        {BP_F32, TEST_ROWS, TEST_ROWS, TEST_GENERAL, false, BP_PROPERTY_PACKS_C, "copies C: no stride is 1"},
         {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_ROWS, true, 0, ""},
-        {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_COLUMNS, true, BP_NOTE_PACKS_A,
+        {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_COLUMNS, true, BP_PROPERTY_PACKS_A,
          "copies A: conjugation without transposition is not offered"},
-        {BP_C64, TEST_GENERAL, TEST_GENERAL, TEST_GENERAL, false, BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C,
+        {BP_C64, TEST_GENERAL, TEST_GENERAL, TEST_GENERAL, false,
+         BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C,
          "copies A: no stride is 1; copies B: no stride is 1; copies C: no stride is 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -252,7 +254,8 @@ static void test_copies(void **state) {
         p.alpha = 1;
         p.conjugate_a = cases[i].conjugate_a;
         bp_verdict verdict = judge("openblas", "pthread", &p);
-        assert_int_equal(verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), cases[i].notes);
+        assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
+                         cases[i].properties);
         assert_string_equal(verdict.text, cases[i].text);
     }
 }

@@ -186,7 +186,7 @@ static void check_poison(void *instance, test_product p, bool in_b, double value
     test_offers offers;
     test_offers_ask(&offers, &bp_provider_blas, instance, &problem);
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
-        if (offers.of[i].verdict.notes & BP_NOTE_PROPAGATES_NAN) {
+        if (offers.of[i].verdict.properties & BP_PROPERTY_PROPAGATES_NAN) {
             check_poisoned(&offers, i, &problem, &x);
         }
     }

@@ -215,7 +215,8 @@ static void check_bits(void *instance, const bp_library_info *row) {
             assert_string_equal(row->family, "mkl");
             continue;
         }
-        assert_true(verdict.notes & (p.deterministic == 2 ? BP_NOTE_SAME_THREADS : BP_NOTE_SAME_RUN));
+        assert_true(verdict.properties &
+                    (p.deterministic == 2 ? BP_PROPERTY_THREAD_INVARIANT : BP_PROPERTY_REPRODUCIBLE));
         size_t size = test_bits_of_product(instance, &p, 11, first, BITS);
         for (int round = 1; round < 8; round++) {
             p.shift = (size_t)round * (p.dtype == BP_F64 || p.dtype == BP_C128 ? 8 : 4); /* wherever operands lie */

@@ -105,7 +105,8 @@ static void compare(void *instance, const bp_library_info *library, const produc
     int gemm = test_offers_find(&offers, "gemm");
     assert_true(gemm >= 0);
     assert_string_equal(offers.of[gemm].verdict.algorithm, "gemm");
-    assert_int_equal(offers.of[gemm].verdict.notes & (BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C), 0);
+    assert_int_equal(
+        offers.of[gemm].verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C), 0);
     assert_int_equal(test_offers_plan(&offers, gemm, &problem, &prepared), BP_OK);
     test_offers_free(&offers);
     fill(&a, p->dtype, p->m * p->k, 1);

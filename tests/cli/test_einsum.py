@@ -89,8 +89,8 @@ CHAIN = ("ij,jk,kl->il", [(30, 2), (2, 40), (40, 3)])
     ("words", "strategy", "steps"),
     [
         ([], "auto", "kl,jk->"),
-        (["--path", "0-1,0-1"], "given", "jk,ij->"),
-        (["--path", "0-1-2"], "given", "jk,ij->"),
+        (["--contraction-path", "0-1,0-1"], "given", "jk,ij->"),
+        (["--contraction-path", "0-1-2"], "given", "jk,ij->"),
         (["--strategy", "left-to-right"], "left-to-right", "jk,ij->"),
         (["--strategy", "random-greedy-8", "--seed", "3", "--trials", "4", "--seconds", "10", "--work", "1000"], "random-greedy", "kl,jk->"),
         (["--strategy", "optimal", "--minimize", "size"], "optimal", "kl,jk->"),
@@ -110,13 +110,13 @@ def test_explain(backplane):
     facts = backplane("explain", "einsum", "ij,jk,kl->il", "f32", "30x20", "20x40", "40x3", "--json")
     assert text.code == facts.code == 0 and "(30, 20), (20, 40), (40, 3)" in text.out
     facts = facts.json
-    assert facts["operation"] == "einsum" and facts["path"]["expression"] == "ij,jk,kl->il" and facts["path"]["dtype"] == "f32"
-    assert [step["positions"] for step in facts["path"]["steps"]] == [[1, 2], [0, 1]]
+    assert facts["operation"] == "einsum" and facts["einsum-path"]["expression"] == "ij,jk,kl->il" and facts["path"]["dtype"] == "f32"
+    assert [step["positions"] for step in facts["einsum-path"]["steps"]] == [[1, 2], [0, 1]]
     assert len(facts["parts"]) == len(facts["schedule"]) >= 2 and all(part["explanation"]["chosen"] for part in facts["parts"])
-    given = backplane("explain", "einsum", "ij,jk,kl->il", "30x20", "20x40", "40x3", "--path", "0-1,0-1", "--json").json
-    assert [step["positions"] for step in given["path"]["steps"]] == [[0, 1], [0, 1]] and given["path"]["dtype"] == "f64"
+    given = backplane("explain", "einsum", "ij,jk,kl->il", "30x20", "20x40", "40x3", "--contraction-path", "0-1,0-1", "--json").json
+    assert [step["positions"] for step in given["einsum-path"]["steps"]] == [[0, 1], [0, 1]] and given["path"]["dtype"] == "f64"
     scalar = backplane("explain", "einsum", ",i", "c64", "", "5", "--json").json
-    assert scalar["path"]["output_shape"] == [5]
+    assert scalar["einsum-path"]["output_shape"] == [5]
 
 
 def test_explain_takes_the_type_for_granted(backplane):
@@ -167,13 +167,13 @@ def test_what_does_not_fit(contract, expression, arrays, hint):
         ["eval", "einsum", "ij->ji", "a.npy"],
         ["eval", "einsum", "ij->ji", "-o", "out.npy"],
         ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--alpha", "2"],
-        ["eval", "matmul", "a.npy", "a.npy", "-o", "out.npy", "--path", "0-1"],
+        ["eval", "matmul", "a.npy", "a.npy", "-o", "out.npy", "--contraction-path", "0-1"],
         ["eval", "einsum", "ij,jk", "-", "-", "-o", "out.npy"],
-        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--path", "0-"],
-        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--path", ""],
-        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--path", "0;1"],
-        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--path", "99999999999999999999"],
-        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--path", "0", "--strategy", "auto"],
+        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--contraction-path", "0-"],
+        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--contraction-path", ""],
+        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--contraction-path", "0;1"],
+        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--contraction-path", "99999999999999999999"],
+        ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--contraction-path", "0", "--strategy", "auto"],
         ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--strategy", "given"],
         ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--strategy", "best"],
         ["eval", "einsum", "ij->ji", "a.npy", "-o", "out.npy", "--trials", "0"],
@@ -193,9 +193,9 @@ def test_wrong_usage(backplane, tmp_path, words):
 
 
 def test_a_path_that_does_not_fit(contract, backplane):
-    done, _ = contract("ij,jk->ik", [np.ones((2, 3)), np.ones((3, 4))], "--path", "0-7")
+    done, _ = contract("ij,jk->ik", [np.ones((2, 3)), np.ones((3, 4))], "--contraction-path", "0-7")
     assert done.code == 3 and "position 7" in done.err
-    done = backplane("path", "ij,jk,kl->il", "--shapes", "2x3,3x4,4x5", "--path", "0-1,0-1", "--json")
+    done = backplane("einsum-path", "ij,jk,kl->il", "--shapes", "2x3,3x4,4x5", "--contraction-path", "0-1,0-1", "--json")
     assert [step["positions"] for step in done.json["steps"]] == [[0, 1], [0, 1]]
 
 

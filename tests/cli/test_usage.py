@@ -1,4 +1,4 @@
-"""Verbs, options, help, exit codes and how errors look."""
+"""Commands, options, help, exit codes and how errors look."""
 
 import os
 import subprocess
@@ -14,28 +14,28 @@ VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare
 def test_no_words_show_help(backplane):
     done = backplane()
     assert done.code == 0 and done.err == ""
-    for verb in VERBS:
-        assert f"\n  {verb} " in done.out
+    for command in VERBS:
+        assert f"\n  {command} " in done.out
 
 
 def test_verbs_are_these(backplane):
-    assert [verb["name"] for verb in backplane("help", "--json").json["verbs"]] == VERBS
+    assert [command["name"] for command in backplane("help", "--json").json["commands"]] == VERBS
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_of_each_verb(backplane, verb):
-    done = backplane(verb, "--help")
+@pytest.mark.parametrize("command", VERBS)
+def test_help_of_each_verb(backplane, command):
+    done = backplane(command, "--help")
     assert done.code == 0 and done.err == ""
-    assert f"backplane {verb} " in done.out
-    assert done.out == backplane("help", verb).out == backplane(verb, "-h").out
-    for option in next(v for v in backplane("help", "--json").json["verbs"] if v["name"] == verb)["options"]:
+    assert f"backplane {command} " in done.out
+    assert done.out == backplane("help", command).out == backplane(command, "-h").out
+    for option in next(v for v in backplane("help", "--json").json["commands"] if v["name"] == command)["options"]:
         assert f"--{option['name']}" in done.out and option["help"].split()[0] in done.out
 
 
 def test_reading_verbs_take_json(backplane):
     reading = {"list", "doctor", "settings", "get", "explain", "compare", "path", "version", "help"}
-    verbs = backplane("help", "--json").json["verbs"]
-    assert {v["name"] for v in verbs if any(o["name"] == "json" for o in v["options"])} == reading
+    commands = backplane("help", "--json").json["commands"]
+    assert {v["name"] for v in commands if any(o["name"] == "json" for o in v["options"])} == reading
 
 
 @pytest.mark.parametrize(

@@ -376,7 +376,7 @@ static void settings_of_products_hold_for_them(void **state) {
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_string_equal(info.library, "native");
     assert_non_null(strstr(info.reason, "preferred by blas.preferred=native"));
-    bp_options_free(options);
+    bp_options_release(options);
     sample_free(&s);
 }
 
@@ -395,8 +395,8 @@ static void what_only_own_kernels_do_is_refused_without_them(void **state) {
         found |= strcmp(candidate.library, "native") == 0 && candidate.reason == BP_REASON_EXCLUDED;
     }
     assert_true(found);
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
     sample_free(&s);
 }
 
@@ -431,7 +431,7 @@ static void check_threads(sample *s) {
             fail_msg("%s: on one thread %s on %d threads %s", s->expression, first_parts, threads, parts);
         }
         bp_plan_release(plan);
-        bp_options_free(options);
+        bp_options_release(options);
     }
     free(first);
 }
@@ -498,7 +498,7 @@ static void explanations_tell_each_part(void **state) {
     assert_null(bp_explanation_part(e, -1));
     assert_non_null(strstr(bp_explanation_json(e), "\"schedule\":["));
     assert_int_equal(bp_reset(), BP_E_BUSY);
-    bp_explanation_free(e);
+    bp_explanation_release(e);
     assert_int_equal(bp_reset(), BP_E_BUSY);
     bp_plan_release(plan);
     assert_int_equal(bp_reset(), BP_OK);

@@ -16,7 +16,7 @@ typedef struct gate {
 static inline void offer_gate(gate *g) {
     char address[32];
     snprintf(address, sizeof address, "%p", (void *)g);
-    setenv("DOUBLE_GATE", address, 1);
+    setenv("FAKE_GATE", address, 1);
 }
 
 static inline void short_pause(void) {
@@ -24,7 +24,7 @@ static inline void short_pause(void) {
 }
 
 static inline void wait_at_gate(void) {
-    const char *address = getenv("DOUBLE_GATE");
+    const char *address = getenv("FAKE_GATE");
     void *found = NULL;
     if (!address || sscanf(address, "%p", &found) != 1) {
         return;

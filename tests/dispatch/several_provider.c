@@ -75,7 +75,7 @@ static void offer(bp_offers *offers, const bp_problem *problem, const char *algo
     worked_out found = {MARK, problem->of.gemm.m * problem->of.gemm.n, number};
     verdict.algorithm = algorithm;
     verdict.threads = 1;
-    verdict.notes = number == 100 + SLOW ? BP_NOTE_SAME_THREADS : 0;
+    verdict.properties = number == 100 + SLOW ? BP_PROPERTY_THREAD_INVARIANT : 0;
     verdict.cost_ns = cost;
     offers->add(offers, &verdict, &found, sizeof found);
 }

@@ -115,8 +115,8 @@ static void explanations_show_each_algorithm(void **state) {
     }
     assert_int_equal(seen, 3);
     assert_int_equal(devices, 1); /* a provider for devices is listed, and its cost of 0 tempts nobody */
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
 }
 
 /* What breaks the contract is refused with a sentence, and costs no other offer its chance. */
@@ -130,7 +130,7 @@ static void careless_offers_do_no_harm(void **state) {
     bp_view_matrix(&factor, in, BP_C128, 3, 3);
     bp_view_matrix(&product, out, BP_C128, 3, 3);
     assert_int_equal(bp_options_new(&options, "blas.preferred=careless"), BP_OK);
-    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_int_equal(bp_matmul_run(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
     assert_true(out[0] == 301);
     assert_string_equal(last().library, "careless");
     assert_string_equal(last().algorithm, "");
@@ -153,12 +153,12 @@ static void careless_offers_do_no_harm(void **state) {
         }
     }
     assert_int_equal(seen, sizeof expected / sizeof *expected);
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
     assert_int_equal(bp_options_new(&options, "dispatch.exclude=\":careless\""), BP_OK);
-    assert_int_equal(bp_matmul_with(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
+    assert_int_equal(bp_matmul_run(options, &factor.tensor, &factor.tensor, &product.tensor), BP_OK);
     assert_string_equal(last().library, "native");
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void scratch_of_tasks_is_no_workspace(void **state) {

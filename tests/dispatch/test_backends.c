@@ -110,8 +110,8 @@ static const char *chosen_under(const char *settings) {
     for (int i = 0; bp_explanation_at(e, i, &info); i++) {
         snprintf(library, info.chosen ? sizeof library : 0, "%s", info.library);
     }
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
     return library;
 }
 
@@ -158,17 +158,17 @@ static void settings_say_whether_anything_answers(void **state) {
                                                "xnnpack.enabled"};
     const char *why;
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
-        if (!bp_setting_answered(answered[i], &why) || why[0]) {
+        if (!bp_setting_has_effect(answered[i], &why) || why[0]) {
             fail_msg("nothing answers to %s: %s", answered[i], why);
         }
     }
     for (size_t i = 0; i < sizeof not_answered / sizeof not_answered[0]; i++) {
-        assert_int_equal(bp_setting_answered(not_answered[i], &why), 0);
+        assert_int_equal(bp_setting_has_effect(not_answered[i], &why), 0);
         assert_true(strlen(why) > 10);
-        assert_int_equal(bp_setting_answered(not_answered[i], NULL), 0);
+        assert_int_equal(bp_setting_has_effect(not_answered[i], NULL), 0);
     }
-    assert_int_equal(bp_setting_answered("no such name", &why), 1);
-    assert_int_equal(bp_setting_answered(NULL, &why), 1);
+    assert_int_equal(bp_setting_has_effect("no such name", &why), 1);
+    assert_int_equal(bp_setting_has_effect(NULL, &why), 1);
 }
 
 int main(void) {

@@ -125,7 +125,7 @@ static void held_options_keep_a_reset_away(void **state) {
     bp_options *options;
     assert_int_equal(bp_options_new(&options, "blas.preferred=native"), BP_OK);
     assert_int_equal(bp_reset(), BP_E_BUSY);
-    bp_options_free(options);
+    bp_options_release(options);
     assert_int_equal(bp_reset(), BP_OK);
 }
 

@@ -1,5 +1,5 @@
 /* test_choice.c - constraints refuse, preferences win, cost decides the rest; fallback policies; failures of a chosen
- * candidate. The candidates are doubles with known costs (local.cmake) beside native. */
+ * candidate. The candidates are fakes with known costs (local.cmake) beside native. */
 #include "backplane.h"
 
 #include <fcntl.h>
@@ -223,7 +223,7 @@ static void refusal_by_type_falls_to_native(void **state) {
     for (int i = 0; bp_explanation_at(e, i, &candidate); i++) {
         assert_true(!candidate.accepted || strcmp(candidate.library, "native") == 0);
     }
-    bp_explanation_free(e);
+    bp_explanation_release(e);
     assert_true(fz[0] == 7 && fz[3] == 22);
 }
 
@@ -253,14 +253,14 @@ static void explain_tells_what_would_run(void **state) {
     assert_non_null(strstr(bp_explanation_text(e), "* cheap"));
     assert_non_null(strstr(bp_explanation_text(e), "dispatch.exclude"));
     assert_non_null(strstr(bp_explanation_json(e), "\"chosen\":\"cheap\""));
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
     assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor),
                      BP_OK); /* also where none accepts */
     assert_non_null(strstr(bp_explanation_decision(e), "none accepts"));
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
 }
 
 static void options_of_one_call(void **state) {
@@ -268,24 +268,24 @@ static void options_of_one_call(void **state) {
     bp_options *options;
     bp_plan_info info;
     assert_int_equal(bp_options_new(&options, "blas.preferred=dear"), BP_OK);
-    assert_int_equal(bp_matmul_with(options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
+    assert_int_equal(bp_matmul_run(options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
     assert_string_equal(ran(&info), "dear");
     assert_non_null(strstr(info.reason, "call"));
     assert_int_equal(multiply(QUIET), BP_OK);
     assert_string_equal(ran(&info), "cheap");
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void providers_are_listed(void **state) {
     (void)state;
     bp_provider_info info = {.struct_size = sizeof info};
-    int native = 0, doubles = 0;
+    int native = 0, fakes = 0;
     for (int i = 0; bp_provider_at(i, &info); i++) {
         native += strcmp(info.name, "native") == 0 && info.path[0] == '\0';
-        doubles += info.status == BP_OK && strstr(info.path, "dispatch-doubles") != NULL;
+        fakes += info.status == BP_OK && strstr(info.path, "dispatch-fakes") != NULL;
     }
     assert_int_equal(native, 1);
-    assert_int_equal(doubles, 10);
+    assert_int_equal(fakes, 10);
 }
 
 static int reset(void **state) {
@@ -312,7 +312,7 @@ int main(void) {
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-fakes", 1);
     bp_view_matrix(&a, x, BP_F64, 2, 2);
     bp_view_matrix(&b, y, BP_F64, 2, 2);
     bp_view_matrix(&c, z, BP_F64, 2, 2);

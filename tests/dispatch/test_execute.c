@@ -37,7 +37,7 @@ static bp_plan *product_plan(const char *settings, const bp_scalar *alpha, const
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
     assert_int_equal(
         bp_gemm_plan(&plan, options, BP_AS_IS, BP_AS_IS, alpha, &v[0].tensor, &v[1].tensor, beta, &v[2].tensor), BP_OK);
-    bp_options_free(options);
+    bp_options_release(options);
     return plan;
 }
 
@@ -78,7 +78,7 @@ static void factors_are_those_of_the_call(void **state) {
     views(v);
     v[2].tensor.data = expected;
     assert_int_equal(
-        bp_gemm_with(NULL, BP_AS_IS, BP_AS_IS, &factors[0], &v[0].tensor, &v[1].tensor, &factors[1], &v[2].tensor),
+        bp_gemm_run(NULL, BP_AS_IS, BP_AS_IS, &factors[0], &v[0].tensor, &v[1].tensor, &factors[1], &v[2].tensor),
         BP_OK);
     for (int i = 0; i < ELEMENTS; i++) {
         assert_true(fabs(c[i] - expected[i]) < 1e-9);
@@ -160,7 +160,7 @@ static void simulated_products_run_in_a_given_workspace(void **state) {
     assert_true(workspace_of(plan) >= 2 * sizeof x);
     run_both_ways(plan, operands, z, sizeof z);
     bp_plan_release(plan);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 /* Transforms of input that is padded first, whole spectra, and plain ones. */
@@ -183,7 +183,7 @@ static void transforms_run_in_a_given_workspace(void **state) {
     const bp_operand operands[] = {{in, 0}, {out, 0}};
     run_both_ways(plan, operands, out, sizeof out);
     bp_plan_release(plan);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void contractions_run_in_a_given_workspace(void **state) {

@@ -243,7 +243,7 @@ int main(void) {
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-fakes", 1);
     setenv("BACKPLANE_DISPATCH_FALLBACK", "allow", 1);
     return cmocka_run_group_tests(tests, NULL, reset);
 }

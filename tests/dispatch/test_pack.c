@@ -97,7 +97,7 @@ static bp_plan *plan_of(operands *o, const char *settings) {
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
     bp_status status = bp_matmul_plan(&plan, options, &o->view[0].tensor, &o->view[1].tensor, &o->view[2].tensor);
     assert_true(status == BP_OK || status == BP_E_FALLBACK); /* the library has no such type or algorithm */
-    bp_options_free(options);
+    bp_options_release(options);
     return plan;
 }
 
@@ -345,7 +345,7 @@ static void operands_too_large_to_pack_are_refused(void **state) {
         assert_null(packed);
     }
     bp_plan_release(plan);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 /* Elements that are reached by several indices, with memory between them that nobody may read. */
@@ -378,7 +378,7 @@ static void what_lies_between_elements_is_not_read(void **state) {
     assert_memory_equal(c, expected, sizeof c);
     bp_packed_release(packed[0]);
     bp_plan_release(plan);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static int reset(void **state) {

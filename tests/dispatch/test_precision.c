@@ -32,7 +32,7 @@ static void assert_chosen(bp_dtype dtype, const char *settings, const char *libr
     if (strcmp(chosen, library) != 0) {
         fail_msg("%s: '%s' is chosen instead of '%s'\n%s", settings, chosen, library, bp_explanation_text(e));
     }
-    bp_explanation_free(e);
+    bp_explanation_release(e);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
@@ -75,8 +75,8 @@ static void the_reason_names_precision(void **state) {
     assert_int_equal(refused, 1);
     assert_non_null(strstr(bp_explanation_text(e), "mkldnn.matmul.fp32_precision = tf32 (from fp32_precision; "));
     assert_non_null(strstr(bp_explanation_json(e), "\"node\":\"fp32_precision\""));
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
 }
 
 /* ---- deterministic_algorithms ---- */
@@ -227,13 +227,13 @@ static void simulation_takes_any_layout(void **state) {
     assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK);
     assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK); /* warm */
     assert_int_equal(bp_last_plan(&info), BP_OK);
-    assert_true(info.notes & BP_NOTE_INPUTS_TF32);
+    assert_true(info.properties & BP_PROPERTY_INPUTS_TF32);
     assert_non_null(strstr(info.reason, "inputs are rounded to TF32 (simulate.tf32) first"));
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     assert_int_equal(bp_scope_enter(&scope, "blas.preferred=native"), BP_OK);
     assert_int_equal(bp_matmul(&wa.tensor, &wb.tensor, &wc.tensor), BP_OK);
     assert_int_equal(bp_last_plan(&info), BP_OK);
-    assert_false(info.notes & BP_NOTE_INPUTS_TF32);
+    assert_false(info.properties & BP_PROPERTY_INPUTS_TF32);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     assert_memory_equal(c, rc, sizeof c); /* native: the same sums, wherever the operands lie */
 }
@@ -242,7 +242,7 @@ static void simulation_takes_any_layout(void **state) {
 
 typedef struct case_of_thread {
     const char *settings, *library;
-    uint32_t notes, absent;
+    uint32_t properties, absent;
     int wrong;
 } case_of_thread;
 
@@ -258,8 +258,8 @@ static void *call_often(void *opaque) {
         bp_plan_info info = {.struct_size = sizeof info};
         bool ok = (i % 10 != 0 || (bp_scope_leave(&scope) == BP_OK && bp_scope_enter(&scope, t->settings) == BP_OK)) &&
                   bp_matmul(&a.tensor, &b.tensor, &c.tensor) == BP_OK && bp_last_plan(&info) == BP_OK;
-        t->wrong += !ok || strcmp(info.library, t->library) != 0 || (info.notes & t->notes) != t->notes ||
-                    (info.notes & t->absent) != 0;
+        t->wrong += !ok || strcmp(info.library, t->library) != 0 ||
+                    (info.properties & t->properties) != t->properties || (info.properties & t->absent) != 0;
     }
     bp_scope_leave(&scope);
     return NULL;
@@ -268,11 +268,12 @@ static void *call_often(void *opaque) {
 static void each_thread_has_its_own_scope(void **state) {
     (void)state;
     case_of_thread cases[] = {
-        {OTHERS ", fp32_precision=ieee", "native", 0, BP_NOTE_INPUTS_TF32 | BP_NOTE_DOWN_CONVERTS, 0},
-        {OTHERS ", fp32_precision=tf32", "tensor-core", BP_NOTE_INPUTS_TF32, BP_NOTE_DOWN_CONVERTS, 0},
-        {OTHERS ", float32_matmul_precision=medium", "half-width", BP_NOTE_DOWN_CONVERTS, BP_NOTE_INPUTS_TF32, 0},
-        {OTHERS ", fp32_precision=bf16, deterministic_algorithms=true", "native", BP_NOTE_SAME_THREADS,
-         BP_NOTE_DOWN_CONVERTS, 0},
+        {OTHERS ", fp32_precision=ieee", "native", 0, BP_PROPERTY_INPUTS_TF32 | BP_PROPERTY_ROUNDS_BELOW_TF32, 0},
+        {OTHERS ", fp32_precision=tf32", "tensor-core", BP_PROPERTY_INPUTS_TF32, BP_PROPERTY_ROUNDS_BELOW_TF32, 0},
+        {OTHERS ", float32_matmul_precision=medium", "half-width", BP_PROPERTY_ROUNDS_BELOW_TF32,
+         BP_PROPERTY_INPUTS_TF32, 0},
+        {OTHERS ", fp32_precision=bf16, deterministic_algorithms=true", "native", BP_PROPERTY_THREAD_INVARIANT,
+         BP_PROPERTY_ROUNDS_BELOW_TF32, 0},
     };
     enum { COUNT = sizeof cases / sizeof cases[0] };
     pthread_t threads[COUNT];
@@ -304,7 +305,7 @@ static void other_types_are_left_alone(void **state) {
 }
 
 int main(void) {
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-fakes", 1);
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precision_allows),

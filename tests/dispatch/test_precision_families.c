@@ -55,7 +55,7 @@ static bp_reason reason_in(bp_explanation *e) {
     for (int i = 0; bp_explanation_at(e, i, &info); i++) {
         reason = strcmp(info.library, "half-width") == 0 ? info.reason : reason;
     }
-    bp_explanation_free(e);
+    bp_explanation_release(e);
     return reason;
 }
 
@@ -74,7 +74,7 @@ static void rounding_for_products_is_no_rounding_for_inverses(void **state) {
     assert_int_equal(reason_in(e), BP_REASON_ACCEPTED);
     assert_int_equal(bp_linalg_explain(&e, options, &inverse), BP_OK);
     assert_int_equal(reason_in(e), BP_REASON_PRECISION);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static int reset(void **state) {
@@ -89,6 +89,6 @@ int main(void) {
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-fakes", 1);
     return cmocka_run_group_tests(tests, NULL, reset);
 }

@@ -1,5 +1,5 @@
 /* test_reasons.c - whose reason is given where a preferred library cannot run a call: of its providers the one that
- * offers the operation, of its family the library that takes the type. Two doubles of BLIS, which the blas provider and
+ * offers the operation, of its family the library that takes the type. Two fakes of BLIS, which the blas provider and
  * the one of twin_provider.c drive. */
 #include "backplane.h"
 
@@ -40,7 +40,7 @@ static bp_status linear(const char *settings, bp_op op) {
     bp_linalg_call call = {.struct_size = sizeof call, .op = op, .operand = {&a.tensor, &x.tensor}};
     call.operand[2] = op == BP_OP_QR ? &y.tensor : NULL;
     assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
-    bp_status status = bp_linalg(NULL, &call);
+    bp_status status = bp_linalg_run(NULL, &call);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     return status;
 }
@@ -117,12 +117,12 @@ static void fallback_asks_the_libraries_too(void **state) {
     bp_view_matrix(&a, in, BP_F64, 3, 3);
     bp_view_matrix(&c, out, BP_F64, 3, 3);
     assert_int_equal(bp_options_new(&options, "blas.preferred=native:nothing-such, dispatch.fallback=allow"), BP_OK);
-    assert_int_equal(bp_matmul_with(options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    assert_int_equal(bp_matmul_run(options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
     assert_string_equal(info.reason, bp_explanation_decision(e));
-    bp_explanation_free(e);
-    bp_options_free(options);
+    bp_explanation_release(e);
+    bp_options_release(options);
 }
 
 static int reset(void **state) {

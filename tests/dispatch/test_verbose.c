@@ -63,7 +63,7 @@ static void multiply(void) {
     assert_int_equal(bp_matmul_plan(&plan, options, &va.tensor, &vb.tensor, &vc.tensor), BP_OK);
     assert_int_equal(bp_execute(plan, (bp_operand[]){{a, 0}, {b, 0}, {c, 0}}, NULL), BP_OK);
     bp_plan_release(plan);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 #define MARK "MKL_VERBOSE DGEMM"

@@ -55,8 +55,8 @@ static void read_all_values(void) {
         bp_layer layer;
         require(bp_get(bp_setting_at(i)->name, &value, &layer, &where) == BP_OK);
     }
-    for (int i = 0; bp_problem_at(i); i++) {
-        require(*bp_problem_at(i));
+    for (int i = 0; bp_config_error_at(i); i++) {
+        require(*bp_config_error_at(i));
     }
 }
 
@@ -65,15 +65,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *value = values[size % 3];
     if (!*path) {
         make_home();
-        require(bp_save("verbose", "0") == BP_OK); /* makes the folder */
+        require(bp_save_setting("verbose", "0") == BP_OK); /* makes the folder */
     }
     write_plainly(data, size);
     start_over();
     read_all_values();
-    require(bp_save("blas.preferred", value) == BP_OK || bp_last_status() == BP_E_OVERFLOW);
+    require(bp_save_setting("blas.preferred", value) == BP_OK || bp_last_status() == BP_E_OVERFLOW);
     start_over();
     require(size >= BP__LARGEST_FILE - 64 || strcmp(bp_get_blas_preferred(), value) == 0);
-    require(bp_save("blas.preferred", NULL) == BP_OK || bp_last_status() == BP_E_OVERFLOW);
+    require(bp_save_setting("blas.preferred", NULL) == BP_OK || bp_last_status() == BP_E_OVERFLOW);
     start_over();
     require(*bp_get_blas_preferred() == '\0');
     start_over();

@@ -3,7 +3,7 @@
 #include "registry/child.h"
 #include "registry/facts.h"
 #include "registry/ldcache.h"
-#include "registry/store.h"
+#include "registry/probe_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +39,15 @@ static char *as_text(const uint8_t *data, size_t size) {
 }
 
 static void try_texts(const uint8_t *data, size_t size) {
-    bp__store store = {0};
+    bp__probe_cache store = {0};
     bp__facts facts;
     char *text = as_text(data, size);
-    if (text && bp__store_parse(&store, text) == BP_OK) {
+    if (text && bp__probe_cache_parse(&store, text) == BP_OK) {
         bp__file file = {.path = "/lib/libx.so", .aliases = "", .loader_names = "", .trust_reason = ""};
         bp__facts_clear(&file.facts);
-        bp__store_get(&store, &file);
+        bp__probe_cache_get(&store, &file);
     }
-    bp__store_close(&store);
+    bp__probe_cache_close(&store);
     free(text);
     text = as_text(data, size);
     bp__facts_clear(&facts);

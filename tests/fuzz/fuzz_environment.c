@@ -31,7 +31,7 @@ static void set_all(const char *value) {
         if (*row->alias) {
             unsetenv(row->alias); /* what the tests' runner set */
         }
-        if (row->flags & BP_SETTING_VIEW) {
+        if (row->flags & BP_SETTING_ALIAS) {
             continue; /* its targets have variables of their own */
         }
         variables[i] = malloc(size);
@@ -52,7 +52,7 @@ static void unset_all(void) {
 static void read_with(char *variable) {
     char *name = strndup(variable, strcspn(variable, "="));
     require(name && putenv(variable) == 0);
-    bp_problem_at(0);
+    bp_config_error_at(0);
     unsetenv(name);
     free(name);
     start_over();
@@ -65,7 +65,7 @@ static void look_at_all(const char *given) {
         const char *value, *where;
         bp_layer layer;
         bp__value again;
-        bool view = (bp_setting_at(i)->flags & BP_SETTING_VIEW) != 0;
+        bool view = (bp_setting_at(i)->flags & BP_SETTING_ALIAS) != 0;
         require(bp_get_layer(bp_setting_at(i)->name, BP_LAYER_ENVIRONMENT, &value, &where) == BP_OK);
         accepted += value && !view;
         given_to += !view;
@@ -73,7 +73,7 @@ static void look_at_all(const char *given) {
         require(bp__value_parse((bp_setting_id)i, value, strlen(value), &again) == BP_OK);
         require(strcmp(bp__value_text((bp_setting_id)i, again), value) == 0);
     }
-    while (bp_problem_at(problems)) {
+    while (bp_config_error_at(problems)) {
         problems++;
     }
     require(accepted + problems == (*given ? given_to : 0));

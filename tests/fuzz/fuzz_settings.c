@@ -23,7 +23,7 @@ static void use(const char *text, const bp_options *options) {
         const char *value, *where;
         bp_layer layer;
         require(bp_get(bp_setting_at(i)->name, &value, &layer, &where) == BP_OK);
-        bool follows = (bp_setting_at(i)->flags & (BP_SETTING_VIEW | BP_SETTING_INHERITS)) != 0;
+        bool follows = (bp_setting_at(i)->flags & (BP_SETTING_ALIAS | BP_SETTING_INHERITS)) != 0;
         bool named = bp__options_set(options, (bp_setting_id)i);
         require(follows || (layer == BP_LAYER_SCOPE) == named);
         require(layer != BP_LAYER_SCOPE || strcmp(where, text) == 0);
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == BP_OK) {
         use(text, options);
     }
-    bp_options_free(options);
+    bp_options_release(options);
     free(text);
     bp__settings_reset();
     bp__intern_reset();

@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "laws"))
-import house  # noqa: E402
+import common  # noqa: E402
 
 
 def session():
     """Pairs of command and shown output from the console blocks that run the command of the project."""
-    for block in re.findall(r"^```console\n(.*?)^```", house.read("README.md"), re.S | re.M):
+    for block in re.findall(r"^```console\n(.*?)^```", common.read("README.md"), re.S | re.M):
         for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = piece.partition("\n")
             if command.startswith("build/backplane"):
@@ -25,8 +25,8 @@ def main():
     failures, checked = [], 0
     for command, shown in session():
         checked += 1
-        words = shlex.split(command.replace("build/backplane", str(house.build_folder() / "backplane"), 1))
-        done = subprocess.run(words, cwd=house.ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
+        words = shlex.split(command.replace("build/backplane", str(common.build_folder() / "backplane"), 1))
+        done = subprocess.run(words, cwd=common.ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
         if done.returncode:
             failures.append(f"$ {command}\n{done.stdout}{done.stderr}exit status {done.returncode}")
         # Facts differ between machines; the first line (a table's head, an answer's kind) does not.
@@ -34,7 +34,7 @@ def main():
             expected, said = (text.split("\n")[0].split() for text in (shown, done.stdout))
             if expected != said:
                 failures.append(f"$ {command}\nREADME.md shows {' '.join(expected)}\nit says {' '.join(said)}")
-    house.finish(failures, checked)
+    common.finish(failures, checked)
 
 
 main()

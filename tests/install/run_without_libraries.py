@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "laws"))
-import house  # noqa: E402
+import common  # noqa: E402
 
 
 def run(**more):
     environment = {**os.environ, "BACKPLANE_REGISTRY_SYSTEM": "false", **more}
     for name in ("BACKPLANE_LIBRARY_PATH", "BACKPLANE_REGISTRY_LIBRARY_PATH"):
         environment.pop(name, None)
-    return subprocess.run(["tools/run.sh", str(house.build_folder())], cwd=house.ROOT, capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(["tools/run.sh", str(common.build_folder())], cwd=common.ROOT, capture_output=True, text=True, check=False, env=environment)
 
 
 def main():
@@ -30,7 +30,7 @@ def main():
     # Any other failure of the command is one of the script.
     if run(BACKPLANE_NUM_THREADS="1", BACKPLANE_DISPATCH_EXCLUDE="native").returncode == 0:
         failures.append("tools/run.sh succeeds where nothing can multiply")
-    house.finish(failures, 5)
+    common.finish(failures, 5)
 
 
 main()

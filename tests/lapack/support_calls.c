@@ -93,7 +93,7 @@ static void sizes_of(bp_op op, const bp_linalg_operand *x, bp_linalg_problem *l)
     int b = op == BP_OP_CHOLESKY_SOLVE ? 0 : op == BP_OP_LU_SOLVE ? 2 : strchr(bp_op_inputs(op), ',') ? 1 : -1;
     l->m = x[a].rows;
     l->n = x[a].columns;
-    l->k = b < 0 ? 0 : l->left || op == BP_OP_LSTSQ ? x[b].columns : x[b].rows;
+    l->k = b < 0 ? 0 : l->a_on_left || op == BP_OP_LSTSQ ? x[b].columns : x[b].rows;
 }
 
 bp_problem test_problem(const test_call *call) {
@@ -118,7 +118,7 @@ bp_problem test_problem(const test_call *call) {
     bool b_first = has(bp_op_inputs(call->op), "B,");
     problem.dtype = l->operand[b_first].dtype;
     if (has(bp_op_inputs(call->op), "B,L")) {
-        l->left = 1;
+        l->a_on_left = 1;
     }
     sizes_of(call->op, l->operand, l);
     problem.policy.threads = call->threads > 0 ? call->threads : bp__host()->machine->usable_cpus;

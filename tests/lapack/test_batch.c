@@ -122,13 +122,13 @@ static void check_all(void *instance, const bp_library_info *row) {
             {.op = BP_OP_CHOLESKY, .operand = {&f.definite, &f.x, &f.info}},
             {.op = BP_OP_CHOLESKY_SOLVE, .operand = {&f.b, &f.definite, &f.y}},
             {.op = BP_OP_CHOLESKY_INVERSE, .operand = {&f.definite, &f.x, &f.info}},
-            {.op = BP_OP_LU_SOLVE, .fields.left = 1, .operand = {&f.a, &f.pivots, &f.b, &f.y}},
-            {.op = BP_OP_LU_SOLVE, .fields.left = 1, .operand = {&f.shared, &f.pivots, &f.b, &f.y}},
+            {.op = BP_OP_LU_SOLVE, .fields.a_on_left = 1, .operand = {&f.a, &f.pivots, &f.b, &f.y}},
+            {.op = BP_OP_LU_SOLVE, .fields.a_on_left = 1, .operand = {&f.shared, &f.pivots, &f.b, &f.y}},
             {.op = BP_OP_LU_FACTOR, .operand = {&f.a, &f.x, &f.pivots, &f.info}},
             {.op = BP_OP_LU, .operand = {&f.a, &f.x, &f.second, &f.third}},
-            {.op = BP_OP_SOLVE, .fields.left = 1, .operand = {&f.a, &f.b, &f.y, &f.info}},
-            {.op = BP_OP_SOLVE, .fields.left = 1, .operand = {&f.shared, &f.b, &f.y, &f.info}},
-            {.op = BP_OP_SOLVE_TRIANGULAR, .fields.left = 1, .operand = {&f.a, &f.b, &f.y}},
+            {.op = BP_OP_SOLVE, .fields.a_on_left = 1, .operand = {&f.a, &f.b, &f.y, &f.info}},
+            {.op = BP_OP_SOLVE, .fields.a_on_left = 1, .operand = {&f.shared, &f.b, &f.y, &f.info}},
+            {.op = BP_OP_SOLVE_TRIANGULAR, .fields.a_on_left = 1, .operand = {&f.a, &f.b, &f.y}},
             {.op = BP_OP_QR, .fields.mode = BP_QR_REDUCED, .operand = {&f.a, &f.x, &f.second}},
             {.op = BP_OP_EIGH, .operand = {&f.definite, &f.values, &f.x}},
             {.op = BP_OP_EIGH, .operand = {&f.definite, &f.values}},
@@ -189,7 +189,7 @@ static void check_failures(void *instance, const bp_library_info *row) {
             snprintf(place, sizeof place, "(Batch element %d)", least[i]);
             spoil(&f, bad[i], i == 1 ? (long double)NAN : 1);
             for (int round = 0; round < 20; round++) {
-                call.fields.check = 1;
+                call.fields.fail_on_item_error = 1;
                 const bp_status status = test_run(instance, &call, NULL);
                 if (status == BP_E_UNSUPPORTED) {
                     drop_family(&f);
@@ -198,7 +198,7 @@ static void check_failures(void *instance, const bp_library_info *row) {
                 assert_int_equal(status, i == 1 ? BP_E_NON_FINITE : BP_E_SINGULAR);
                 assert_non_null(strstr(bp_last_error(), place));
             }
-            call.fields.check = 0;
+            call.fields.fail_on_item_error = 0;
             assert_int_equal(test_run(instance, &call, NULL), BP_OK);
             for (int item = 0; item < ITEMS; item++) {
                 int expected = 0;
@@ -209,7 +209,7 @@ static void check_failures(void *instance, const bp_library_info *row) {
             }
         }
         call = (test_call){.op = BP_OP_LU_SOLVE,
-                           .fields.left = 1,
+                           .fields.a_on_left = 1,
                            .threads = THREADS,
                            .operand = {&f.definite, &f.pivots, &f.b, &f.y}};
         test_set(&f.pivots, 200, 1, 0, 99);

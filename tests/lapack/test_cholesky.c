@@ -42,7 +42,8 @@ static void whole_family(void *instance, const char *where, bp_dtype dtype, int6
     }
     spoil_triangle(&a, upper);
     test_fill(&b, TEST_RANDOM, 18);
-    test_call call = {.op = BP_OP_CHOLESKY, .fields = {.upper = upper, .check = 1}, .operand = {&a, &l, &info}};
+    test_call call = {
+        .op = BP_OP_CHOLESKY, .fields = {.upper = upper, .fail_on_item_error = 1}, .operand = {&a, &l, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < items; item++) {
         number *lower = lower_of(&l, item, upper), *adjoint = test_adjoint(lower, n, n, true);
@@ -58,10 +59,12 @@ static void whole_family(void *instance, const char *where, bp_dtype dtype, int6
         free(lower), free(adjoint), free(product);
     }
     spoil_triangle(&l, upper);
-    call = (test_call){.op = BP_OP_CHOLESKY_SOLVE, .fields = {.upper = upper, .check = 1}, .operand = {&b, &l, &x}};
-    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     call = (test_call){
-        .op = BP_OP_CHOLESKY_INVERSE, .fields = {.upper = upper, .check = 1}, .operand = {&l, &inverse, &info}};
+        .op = BP_OP_CHOLESKY_SOLVE, .fields = {.upper = upper, .fail_on_item_error = 1}, .operand = {&b, &l, &x}};
+    assert_int_equal(test_run(instance, &call, NULL), BP_OK);
+    call = (test_call){.op = BP_OP_CHOLESKY_INVERSE,
+                       .fields = {.upper = upper, .fail_on_item_error = 1},
+                       .operand = {&l, &inverse, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < items; item++) {
         number *xs = test_item(&x, item), *bs = test_item(&b, item), *is = test_item(&inverse, item);

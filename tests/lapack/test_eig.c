@@ -80,7 +80,7 @@ static void check_item(const factors *f, int64_t item, const test_case *c) {
 }
 
 static void factor(const test_case *c, factors *f) {
-    test_call call = {.op = BP_OP_EIG, .fields.check = 1, .operand = {&f->a, &f->w, &f->v}};
+    test_call call = {.op = BP_OP_EIG, .fields.fail_on_item_error = 1, .operand = {&f->a, &f->w, &f->v}};
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < c->items; item++) {
         check_item(f, item, c);

@@ -68,7 +68,7 @@ static void check_item(const factors *f, int64_t item, const test_case *c) {
 /* Weyl's theorem bounds the difference of two results by the sum of their errors. */
 static void check_values_alone(const factors *f, const test_case *c, bool upper) {
     test_operand w = test_make(f->w.dtype, c->n, 1, c->items, false, c->layout);
-    test_call call = {.op = BP_OP_EIGH, .fields.upper = upper, .fields.check = 1};
+    test_call call = {.op = BP_OP_EIGH, .fields.upper = upper, .fields.fail_on_item_error = 1};
     call.operand[0] = (test_operand *)&f->a;
     call.operand[1] = &w;
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
@@ -104,7 +104,8 @@ static void check_known(const factors *f, const test_case *c, test_spectrum spec
 
 static void factor(const test_case *c, test_spectrum spectrum, long double scale, bool upper) {
     factors f = make(c, spectrum, scale, upper);
-    test_call call = {.op = BP_OP_EIGH, .fields.upper = upper, .fields.check = 1, .operand = {&f.a, &f.w, &f.v}};
+    test_call call = {
+        .op = BP_OP_EIGH, .fields.upper = upper, .fields.fail_on_item_error = 1, .operand = {&f.a, &f.w, &f.v}};
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < c->items; item++) {
         check_item(&f, item, c);
@@ -137,7 +138,8 @@ static void check_pairs(const test_case *c) {
         }
     }
     hide(&f, true, 1);
-    test_call call = {.op = BP_OP_EIGH, .fields.upper = 1, .fields.check = 1, .operand = {&f.a, &f.w, &f.v}};
+    test_call call = {
+        .op = BP_OP_EIGH, .fields.upper = 1, .fields.fail_on_item_error = 1, .operand = {&f.a, &f.w, &f.v}};
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
     check_item(&f, 0, c);
     check_values_alone(&f, c, true);

@@ -1,5 +1,5 @@
 /* test_lange.c - norms that are sums: when the library's answer is taken, and when it is not asked. On the double. */
-#include "lapack/support_double.h"
+#include "lapack/support_fake.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static double norm_of(void *instance, bp_dtype dtype, double order, double value
     test_call call = {.op = BP_OP_MATRIX_NORM, .operand = {&a, &norm}};
     call.fields.mode = order == 0 ? BP_NORM_FRO : BP_NORM_P;
     call.fields.order = order;
-    call.fields.check = 1;
+    call.fields.fail_on_item_error = 1;
     library.known_count = 2;
     library.known[1] = (test_area){"a", a.block, a.block + a.bytes};
     library.complaint[0] = 0;
@@ -62,7 +62,7 @@ static void check_not_finite(void *instance, bp_dtype dtype) {
 static void answers_are_looked_at(void **state) {
     (void)state;
     for (int bits = 32; bits <= 64; bits += 32) {
-        void *instance = test_open_double(bits);
+        void *instance = test_open_fake(bits);
         for (int i = 0; i < 4; i++) {
             check_answers(instance, test_dtypes[i]);
             check_not_finite(instance, test_dtypes[i]);
@@ -74,7 +74,7 @@ static void answers_are_looked_at(void **state) {
 /* A library that f2c has translated, and one that is wrong in every way of calling. */
 static void convention_is_looked_at(void **state) {
     (void)state;
-    void *instance = test_open_double(32);
+    void *instance = test_open_fake(32);
     library.by_f2c = true;
     for (int i = 0; i < 4; i++) {
         test_operand a = test_make(test_dtypes[i], 3, 2, 1, false, TEST_ROWS), norm;

@@ -30,7 +30,7 @@ static void drop(equations *e) {
 }
 
 static test_call call_of(const test_case *c, equations *e, bp_linalg_mode driver) {
-    test_call call = {.op = BP_OP_LSTSQ, .fields.mode = (uint8_t)driver, .fields.check = 1};
+    test_call call = {.op = BP_OP_LSTSQ, .fields.mode = (uint8_t)driver, .fields.fail_on_item_error = 1};
     call.fields.rtol = (double)test_epsilon(c->dtype) * (double)(c->m > c->n ? c->m : c->n);
     call.operand[0] = &e->a;
     call.operand[1] = &e->b;
@@ -205,7 +205,7 @@ static void check_zeros(const test_case *c) {
     set_column(&e.a, 1, 2, 0);
     test_call call = call_of(c, &e, BP_LSTSQ_GELS);
     assert_int_equal(test_run(c->instance, &call, NULL), BP_E_SINGULAR);
-    call.fields.check = 0;
+    call.fields.fail_on_item_error = 0;
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
     assert_true(isnan(creall(test_get(&e.x, 0, 0, 0))));
     set_column(&e.a, 0, c->n, 0);

@@ -71,7 +71,7 @@ static void factor(void *instance, const char *where, bp_dtype dtype, int64_t m,
     }
     test_operand p = test_make(dtype, m, m, items, false, layout), lower = test_make(dtype, m, k, items, false, layout);
     test_operand upper = test_make(dtype, k, n, items, false, layout);
-    call = (test_call){.op = BP_OP_LU, .fields.check = 1, .operand = {&a, &p, &lower, &upper}};
+    call = (test_call){.op = BP_OP_LU, .fields.fail_on_item_error = 1, .operand = {&a, &p, &lower, &upper}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < items; item++) {
         number *l = test_item(&lower, item), *u = test_item(&upper, item), *permutation = test_item(&p, item);

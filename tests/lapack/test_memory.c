@@ -1,6 +1,6 @@
 /* test_memory.c - the memory that LAPACK's routines are given, for every operation in every layout: see
- * support_double.h for what is looked at. */
-#include "lapack/support_double.h"
+ * support_fake.h for what is looked at. */
+#include "lapack/support_fake.h"
 
 #include <math.h>
 
@@ -60,8 +60,8 @@ static void run_square(void *instance, const shape *s) {
     }
     for (int way = 0; way < 8; way++) {
         const bp_linalg_problem fields = {
-            .upper = (uint8_t)(way & 1), .left = (uint8_t)(way >> 1 & 1), .adjoint = (uint8_t)(way >> 2)};
-        test_operand *right = fields.left ? &b : &b_right, *solution = fields.left ? &y : &y_right;
+            .upper = (uint8_t)(way & 1), .a_on_left = (uint8_t)(way >> 1 & 1), .adjoint = (uint8_t)(way >> 2)};
+        test_operand *right = fields.a_on_left ? &b : &b_right, *solution = fields.a_on_left ? &y : &y_right;
         run(instance, (test_call){.op = BP_OP_CHOLESKY, .fields = fields, .operand = {&a, &x, &info}});
         run(instance, (test_call){.op = BP_OP_CHOLESKY_INVERSE, .fields = fields, .operand = {&a, &x, &info}});
         run(instance, (test_call){.op = BP_OP_CHOLESKY_SOLVE, .fields = fields, .operand = {&b, &a, &y}});
@@ -147,7 +147,7 @@ static const int64_t sizes_of_tests[][3] = {{1, 1, 1}, {6, 5, 2},  {5, 5, 3},  {
 
 static void each_shape(void (*check)(void *instance, const shape *s)) {
     for (int bits = 32; bits <= 64; bits += 32) {
-        void *instance = test_open_double(bits);
+        void *instance = test_open_fake(bits);
         for (size_t i = 0; i < sizeof sizes_of_tests / sizeof *sizes_of_tests; i++) {
             for (int way = 0; way < 4 * TEST_LAYOUTS; way++) {
                 const int64_t *size = sizes_of_tests[i];

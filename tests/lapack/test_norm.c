@@ -12,7 +12,7 @@ static const double sum_orders[] = {1, -1, INFINITY, -INFINITY};
 static bp_status run(const test_case *c, bp_op op, test_operand *a, bp_linalg_mode mode, double order,
                      test_operand *out) {
     test_call call = {.op = op, .fields.mode = (uint8_t)mode, .fields.order = order, .operand = {a, out}};
-    call.fields.check = 1;
+    call.fields.fail_on_item_error = 1;
     return test_run(c->instance, &call, NULL);
 }
 
@@ -21,7 +21,7 @@ static void run_sum(const test_case *c, test_operand *a, int which, bool by_libr
     test_call call = {.op = BP_OP_MATRIX_NORM, .operand = {a, out}};
     call.fields.mode = (uint8_t)(which < 0 ? BP_NORM_FRO : BP_NORM_P);
     call.fields.order = which < 0 ? 0 : sum_orders[which];
-    call.fields.check = 1;
+    call.fields.fail_on_item_error = 1;
     if (by_library) {
         bp_verdict verdict;
         assert_int_equal(test_run(c->instance, &call, &verdict), BP_OK);

@@ -37,7 +37,8 @@ static void check_item(const test_operand *pa, const number *a, const test_opera
 static void invert(const test_case *c, test_operand *a, bool hermitian, bool upper, double rtol, double atol) {
     test_operand x = test_make(c->dtype, c->n, c->m, c->items, false, c->layout);
     test_call call = {.op = BP_OP_PINV, .operand = {a, &x}};
-    call.fields = (bp_linalg_problem){.hermitian = hermitian, .upper = upper, .check = 1, .rtol = rtol, .atol = atol};
+    call.fields = (bp_linalg_problem){
+        .hermitian = hermitian, .upper = upper, .fail_on_item_error = 1, .rtol = rtol, .atol = atol};
     number **whole = malloc((size_t)c->items * sizeof *whole);
     for (int64_t item = 0; item < c->items; item++) {
         whole[item] = test_item(a, item);
@@ -99,7 +100,7 @@ static void check_thresholds(const test_case *c) {
     for (int hermitian = 0; hermitian < 1 + (c->m == c->n); hermitian++) {
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             test_call call = {.op = BP_OP_PINV, .operand = {&a, &x}};
-            call.fields.check = 1;
+            call.fields.fail_on_item_error = 1;
             call.fields.hermitian = (uint8_t)hermitian;
             call.fields.rtol = cases[i][0];
             call.fields.atol = cases[i][1];
@@ -128,7 +129,7 @@ static void check_ranks(const test_case *c) {
     for (int i = 0; i < 6; i++) {
         bool hermitian = i >= 3;
         test_call call = {.op = BP_OP_MATRIX_RANK, .operand = {&a, &rank}};
-        call.fields.check = 1;
+        call.fields.fail_on_item_error = 1;
         call.fields.hermitian = hermitian;
         call.fields.upper = (uint8_t)(i % 2);
         call.fields.rtol = standard_rtol(c);

@@ -42,7 +42,7 @@ static void factor(const test_case *c, void (*fill)(test_operand *x)) {
         bool complete = modes[i] == BP_QR_COMPLETE, only_r = modes[i] == BP_QR_R;
         test_operand q = test_make(c->dtype, c->m, complete ? c->m : k, c->items, false, c->layout);
         test_operand r = test_make(c->dtype, complete ? c->m : k, c->n, c->items, false, c->layout);
-        test_call call = {.op = BP_OP_QR, .fields.mode = (uint8_t)modes[i], .fields.check = 1};
+        test_call call = {.op = BP_OP_QR, .fields.mode = (uint8_t)modes[i], .fields.fail_on_item_error = 1};
         call.operand[0] = &a;
         call.operand[1] = only_r ? NULL : &q;
         call.operand[2] = &r;

@@ -58,7 +58,8 @@ static void solve(void *instance, const char *where, system_of s, test_kind kind
                  info = test_make(BP_I32, 1, 1, s.items, false, 0);
     test_fill(&a, kind, 3);
     test_fill(&b, kind == TEST_HUGE || kind == TEST_TINY ? kind : TEST_RANDOM, 4);
-    test_call call = {.op = BP_OP_SOLVE, .fields.left = s.left, .fields.check = 1, .operand = {&a, &b, &x, &info}};
+    test_call call = {
+        .op = BP_OP_SOLVE, .fields.a_on_left = s.left, .fields.fail_on_item_error = 1, .operand = {&a, &b, &x, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int64_t item = 0; item < s.items; item++) {
         number *as = test_item(&a, item);
@@ -70,7 +71,7 @@ static void solve(void *instance, const char *where, system_of s, test_kind kind
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int adjoint = 0; adjoint < 2; adjoint++) {
         call = (test_call){.op = BP_OP_LU_SOLVE,
-                           .fields = {.left = s.left, .adjoint = (uint8_t)adjoint},
+                           .fields = {.a_on_left = s.left, .adjoint = (uint8_t)adjoint},
                            .operand = {&lu, &pivots, &b, &x}};
         assert_int_equal(test_run(instance, &call, NULL), BP_OK);
         for (int64_t item = 0; item < s.items; item++) {
@@ -182,7 +183,7 @@ static void solve_triangle(void *instance, const char *where, bp_dtype dtype, in
     test_fill(&b, TEST_RANDOM, 22);
     number *t = triangle(&a, n, upper, unit);
     test_call call = {.op = BP_OP_SOLVE_TRIANGULAR,
-                      .fields = {.upper = upper, .left = left, .unit = unit, .check = 1},
+                      .fields = {.upper = upper, .a_on_left = left, .unit_diagonal = unit, .fail_on_item_error = 1},
                       .operand = {&a, &b, &x}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     check_solution(t, &x, &b, 0, left, where);

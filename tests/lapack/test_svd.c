@@ -24,7 +24,8 @@ static void drop(factors *f) {
 }
 
 static bp_status run(const test_case *c, factors *f, bool full) {
-    test_call call = {.op = BP_OP_SVD, .fields.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED, .fields.check = 1};
+    test_call call = {
+        .op = BP_OP_SVD, .fields.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED, .fields.fail_on_item_error = 1};
     call.operand[0] = &f->a;
     call.operand[1] = &f->u;
     call.operand[2] = &f->s;
@@ -53,7 +54,7 @@ static void check_item(const factors *f, int64_t item, const test_case *c) {
 /* Weyl: each of two backward stable results is within the error of the exact ones. */
 static void check_values_alone(const factors *f, const test_case *c) {
     test_operand s = test_make(f->s.dtype, f->s.rows, 1, c->items, false, c->layout);
-    test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .fields.check = 1};
+    test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .fields.fail_on_item_error = 1};
     call.operand[0] = (test_operand *)&f->a;
     call.operand[2] = &s;
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);

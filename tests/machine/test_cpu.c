@@ -133,7 +133,7 @@ static const char *problem_of_variable(void) {
     const char *problem;
     int index = 0;
     do {
-        problem = bp_problem_at(index++);
+        problem = bp_config_error_at(index++);
     } while (problem && !strstr(problem, "ATEN_CPU_CAPABILITY"));
     return problem;
 }

@@ -13,7 +13,7 @@
 
 static bool find(const char *path_part, bp_loaded_object *object) {
     *object = (bp_loaded_object){.struct_size = sizeof *object};
-    for (int i = 0; bp_loaded_at(i, object); i++) {
+    for (int i = 0; bp_loaded_object_at(i, object); i++) {
         if (strstr(object->path, path_part)) {
             return true;
         }
@@ -21,41 +21,41 @@ static bool find(const char *path_part, bp_loaded_object *object) {
     return false;
 }
 
-static void test_doubles(void **state) {
+static void test_fakes(void **state) {
     (void)state;
     bp_loaded_object object;
-    assert_false(find("loaded-doubles", &object));
+    assert_false(find("loaded-fakes", &object));
     const struct {
         const char *file, *kind, *family;
-    } doubles[] = {
+    } fakes[] = {
         {"/innocent-name.so", "openmp", "libgomp"},
         {"/libblas-in-name-only.so", NULL, NULL},
-        {"/tbb-double.so", "tbb", "tbb"},
-        {"/blas-double.so", "blas", "openblas"},
+        {"/tbb-fake.so", "tbb", "tbb"},
+        {"/blas-fake.so", "blas", "openblas"},
     };
-    for (int i = 0; i < BP__COUNT(doubles); i++) {
-        char path[512] = BP_TEST_BUILD_DIR "/tests/loaded-doubles";
-        strcat(path, doubles[i].file);
+    for (int i = 0; i < BP__COUNT(fakes); i++) {
+        char path[512] = BP_TEST_BUILD_DIR "/tests/loaded-fakes";
+        strcat(path, fakes[i].file);
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         assert_non_null(handle);
-        assert_int_equal(find(doubles[i].file, &object), doubles[i].kind != NULL);
-        if (doubles[i].kind) {
-            assert_string_equal(object.kind, doubles[i].kind);
-            assert_string_equal(object.family, doubles[i].family);
+        assert_int_equal(find(fakes[i].file, &object), fakes[i].kind != NULL);
+        if (fakes[i].kind) {
+            assert_string_equal(object.kind, fakes[i].kind);
+            assert_string_equal(object.family, fakes[i].family);
         }
         assert_int_equal(dlclose(handle), 0);
-        assert_false(find(doubles[i].file, &object)); /* the list of the moment */
+        assert_false(find(fakes[i].file, &object)); /* the list of the moment */
     }
 }
 
 static void test_arguments(void **state) {
     (void)state;
     bp_loaded_object object = {.struct_size = sizeof object};
-    assert_int_equal(bp_loaded_at(-1, &object), 0);
-    assert_int_equal(bp_loaded_at(100000, &object), 0);
-    assert_int_equal(bp_loaded_at(0, NULL), 0);
+    assert_int_equal(bp_loaded_object_at(-1, &object), 0);
+    assert_int_equal(bp_loaded_object_at(100000, &object), 0);
+    assert_int_equal(bp_loaded_object_at(0, NULL), 0);
     object.struct_size = 8;
-    assert_int_equal(bp_loaded_at(0, &object), 0);
+    assert_int_equal(bp_loaded_object_at(0, &object), 0);
 }
 
 static int allowed;
@@ -77,7 +77,7 @@ static void release(void *user, void *block) {
 
 static void test_without_memory(void **state) {
     (void)state;
-    void *handle = dlopen(BP_TEST_BUILD_DIR "/tests/loaded-doubles/tbb-double.so", RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(BP_TEST_BUILD_DIR "/tests/loaded-fakes/tbb-fake.so", RTLD_NOW | RTLD_LOCAL);
     assert_non_null(handle);
     bool found = false;
     assert_int_equal(bp_reset(), BP_OK);
@@ -85,13 +85,13 @@ static void test_without_memory(void **state) {
     for (int n = 0; n < 200 && !found; n++) {
         bp_loaded_object object;
         allowed = n;
-        find("tbb-double", &object);
+        find("tbb-fake", &object);
         allowed = 1 << 20; /* what was missed for want of memory is found when there is some */
-        assert_true(find("tbb-double", &object));
+        assert_true(find("tbb-fake", &object));
         assert_int_equal(bp_reset(), BP_OK);
         assert_int_equal(bp__live_blocks(), 0);
         allowed = n;
-        found = find("tbb-double", &object);
+        found = find("tbb-fake", &object);
         allowed = 1 << 20;
         assert_int_equal(bp_reset(), BP_OK);
     }
@@ -102,7 +102,7 @@ static void test_without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_fakes),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_without_memory),
     };

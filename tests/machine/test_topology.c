@@ -3,7 +3,7 @@
 #include "machine/files.h"
 #include "machine/internal.h"
 #include "machine/topology.h"
-#include "machine/usable.h"
+#include "machine/available_cpus.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -130,12 +130,12 @@ static void test_cgroup_v2(void **state) {
 
 static void test_quota_limits_affinity(void **state) {
     (void)state;
-    int free_of_quota = bp__count_usable("/proc/none");
+    int free_of_quota = bp__count_available("/proc/none");
     put("proc/self/cgroup", "0::/\n");
     put("sys/fs/cgroup/cpu.max", "100000 100000\n");
-    assert_int_equal(bp__count_usable(root), 1);
+    assert_int_equal(bp__count_available(root), 1);
     put("sys/fs/cgroup/cpu.max", "1000000000 1000\n");
-    assert_int_equal(bp__count_usable(root), free_of_quota);
+    assert_int_equal(bp__count_available(root), free_of_quota);
 }
 
 static void test_cgroup_v1(void **state) {
@@ -194,7 +194,7 @@ static void test_machine(void **state) {
     assert_int_equal(bp_machine(&info), BP_OK);
     assert_int_equal(info.struct_size, sizeof info);
     assert_true(info.logical_cpus >= 1 && info.usable_cpus >= 1 && info.usable_cpus <= info.logical_cpus);
-    assert_int_equal(info.usable_cpus, bp__usable_cpus());
+    assert_int_equal(info.usable_cpus, bp__available_cpus());
     assert_true(info.memory_bytes > 1 << 20);
     assert_true(*info.architecture && *info.topology_source);
     assert_non_null(info.cpu_model);
@@ -229,7 +229,7 @@ static int usable_when_pinned_to_one(void) {
         }
         CPU_SET(first, &one);
         sched_setaffinity(0, sizeof one, &one);
-        _exit(bp__usable_cpus());
+        _exit(bp__available_cpus());
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -241,7 +241,7 @@ static void test_affinity_counts(void **state) {
     cpu_set_t allowed;
     assert_int_equal(usable_when_pinned_to_one(), 1);
     assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    int count = bp__usable_cpus();
+    int count = bp__available_cpus();
     assert_true(count <= CPU_COUNT(&allowed));
     if (bp__cgroup_cpus("") == 0) {
         assert_int_equal(count, CPU_COUNT(&allowed));

@@ -129,13 +129,13 @@ const char *test_dfti_name(int number) {
     return number < 7 ? functions[number].name : NULL;
 }
 
-static bp_status open_double(const bp_library_info *library, void **handle) {
+static bp_status open_fake(const bp_library_info *library, void **handle) {
     (void)library;
     *handle = &dfti;
     return BP_OK;
 }
 
-static void *symbol_of_double(void *handle, const char *name) {
+static void *symbol_of_fake(void *handle, const char *name) {
     void *address = NULL;
     (void)handle;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -166,8 +166,8 @@ void *test_open_faulty_dfti(uint64_t faulty, const char *faults) {
     row.faulty = faulty;
     row.faults = faults;
     host = *bp__host();
-    host.open_library = open_double;
-    host.symbol = symbol_of_double;
+    host.open_library = open_fake;
+    host.symbol = symbol_of_fake;
     dfti = (test_dfti){.most_threads = 8, .layer = -1};
     assert_int_equal(bp_provider_mkl.open(&host, &row, &instance), BP_OK);
     return instance;

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define DOUBLES BP_TEST_BUILD_DIR "/tests/module-doubles"
+#define FAKES BP_TEST_BUILD_DIR "/tests/module-fakes"
 
 static char root[64];
 
@@ -47,9 +47,9 @@ static void make_folder(const char *name) {
 }
 
 /* A copy, so that the loader sees a file of its own. */
-static void copy_double(const char *name, const char *to) {
+static void copy_fake(const char *name, const char *to) {
     char command[1024];
-    snprintf(command, sizeof command, "cp '" DOUBLES "/%s.so' '%s/%s'", name, root, to);
+    snprintf(command, sizeof command, "cp '" FAKES "/%s.so' '%s/%s'", name, root, to);
     assert_int_equal(system(command), 0);
 }
 
@@ -85,8 +85,8 @@ static void check_refused(const char *path_end, bp_status status, const char *re
 static void test_a_good_module(void **state) {
     (void)state;
     make_folder("a");
-    copy_double("good", "a/any-file-name.so");
-    copy_double("good", "a/readme.txt");
+    copy_fake("good", "a/any-file-name.so");
+    copy_fake("good", "a/readme.txt");
     search(place("a"));
     const bp__module *module = find("/a/any-file-name.so");
     assert_non_null(module);
@@ -105,7 +105,7 @@ static void test_a_good_module(void **state) {
 static void test_success_keeps_the_last_error(void **state) {
     (void)state;
     make_folder("a");
-    copy_double("no-entry", "a/bad.so");
+    copy_fake("no-entry", "a/bad.so");
     search(place("a"));
     bp__fail(BP_E_INTERNAL, "untouched");
     assert_non_null(find("bad.so"));
@@ -119,9 +119,9 @@ static void test_interface_numbers(void **state) {
     snprintf(other, sizeof other, "%u.0", BP_PROVIDER_ABI_MAJOR + 1);
     snprintf(newer, sizeof newer, "%u.%u", BP_PROVIDER_ABI_MAJOR, BP_PROVIDER_ABI_MINOR + 1);
     make_folder("a");
-    copy_double("other-major", "a/other-major.so");
-    copy_double("newer-minor", "a/newer-minor.so");
-    copy_double("small", "a/small.so");
+    copy_fake("other-major", "a/other-major.so");
+    copy_fake("newer-minor", "a/newer-minor.so");
+    copy_fake("small", "a/small.so");
     search(place("a"));
     check_refused("other-major.so", BP_E_ABI, other);
     check_refused("other-major.so", BP_E_ABI, ours);
@@ -224,9 +224,9 @@ static void test_smaller_provider(void **state) {
 static void test_incomplete_modules(void **state) {
     (void)state;
     make_folder("a");
-    copy_double("no-entry", "a/no-entry.so");
-    copy_double("no-plan", "a/no-plan.so");
-    copy_double("odd-name", "a/odd-name.so");
+    copy_fake("no-entry", "a/no-entry.so");
+    copy_fake("no-plan", "a/no-plan.so");
+    copy_fake("odd-name", "a/odd-name.so");
     FILE *file = fopen(place("a/text.so"), "w");
     assert_non_null(file);
     fputs("no library at all\n", file);
@@ -244,8 +244,8 @@ static void test_incomplete_modules(void **state) {
 static void test_a_module_of_several(void **state) {
     (void)state;
     make_folder("a");
-    copy_double("several", "a/several.so");
-    copy_double("empty", "a/without.so");
+    copy_fake("several", "a/several.so");
+    copy_fake("empty", "a/without.so");
     search(place("a"));
     check_refused("without.so", BP_E_SYMBOL, "bp_provider_entries");
     const bp__module *modules;
@@ -269,8 +269,8 @@ static void test_untrusted_files_are_not_opened(void **state) {
     (void)state;
     make_folder("a");
     make_folder("b");
-    copy_double("good", "a/writable.so");
-    copy_double("good", "b/good.so");
+    copy_fake("good", "a/writable.so");
+    copy_fake("good", "b/good.so");
     assert_int_equal(chmod(place("a/writable.so"), 0666), 0);
     assert_int_equal(chmod(place("b"), 0777), 0);
     char list[256];
@@ -289,7 +289,7 @@ static void test_files_of_others_are_not_opened(void **state) {
         skip();
     }
     make_folder("a");
-    copy_double("good", "a/foreign.so");
+    copy_fake("good", "a/foreign.so");
     assert_int_equal(chown(place("a/foreign.so"), 12345, 12345), 0);
     search(place("a"));
     check_refused("foreign.so", BP_E_UNTRUSTED, "12345");
@@ -300,9 +300,9 @@ static void test_first_of_a_name_wins(void **state) {
     (void)state;
     make_folder("a");
     make_folder("b");
-    copy_double("good", "b/0.so");
-    copy_double("good", "a/2.so");
-    copy_double("good", "a/1.so");
+    copy_fake("good", "b/0.so");
+    copy_fake("good", "a/2.so");
+    copy_fake("good", "a/1.so");
     char list[256];
     snprintf(list, sizeof list, "%s/a:%s/b::%s/a/", root, root, root);
     search(list);
@@ -347,8 +347,8 @@ static void release(void *user, void *block) {
 static void test_without_memory(void **state) {
     (void)state;
     make_folder("a");
-    copy_double("good", "a/good.so");
-    copy_double("no-entry", "a/no-entry.so");
+    copy_fake("good", "a/good.so");
+    copy_fake("no-entry", "a/no-entry.so");
     search(place("a"));
     assert_int_equal(bp_set_allocator(&(bp_allocator){few, few_again, release, NULL}), BP_OK);
     bool done = false;
@@ -373,7 +373,7 @@ static void *ask(void *result) {
     bp_loaded_object object = {.struct_size = sizeof object};
     int *count = result;
     bool fine = bp__modules(&modules, count) == BP_OK && bp_machine(&machine) == BP_OK;
-    bp_loaded_at(0, &object);
+    bp_loaded_object_at(0, &object);
     return fine && machine.usable_cpus > 0 && *bp_cpu_capability() ? result : NULL;
 }
 
@@ -383,7 +383,7 @@ static void test_many_threads_ask_first(void **state) {
     pthread_t threads[THREADS];
     int counts[THREADS];
     make_folder("a");
-    copy_double("good", "a/good.so");
+    copy_fake("good", "a/good.so");
     search(place("a"));
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, ask, &counts[i]), 0);

@@ -227,10 +227,10 @@ static void test_notes(void **state) {
         operands o;
         make_operands(&o, &p);
         bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o.problem);
-        const uint32_t always = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
+        const uint32_t always = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
         const uint32_t sums =
-            p.dtype == BP_F64 || p.dtype == BP_C128 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
-        assert_int_equal(verdict.notes & (always | sums), always | sums);
+            p.dtype == BP_F64 || p.dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+        assert_int_equal(verdict.properties & (always | sums), always | sums);
         assert_string_equal(verdict.algorithm, "packed default");
         free_operands(&o);
     }

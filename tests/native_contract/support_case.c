@@ -223,8 +223,8 @@ static void describe(operands *o) {
     o->problem.policy.threads = t->threads ? t->threads : 1;
     o->problem.policy.capability = (uint8_t)wanted;
     p->ndim = t->ndim;
-    p->kept = t->kept;
-    p->second = t->second;
+    p->output_ndim = t->kept;
+    p->has_b = t->second;
     p->in_place = t->in_place;
     for (int d = 0; d < t->ndim; d++) {
         p->size[d] = t->size[d];
@@ -282,8 +282,8 @@ static bp_status plan_for(operands *o, bp_prepared **plan) {
     if (o->t.set != KERNELS_WIDE) {
         return test_plan_first(&bp_provider_native, instance, &o->problem, plan);
     }
-    bp__contract_form form;
-    bp__contract_see(test_plain_host(), &o->problem, 2, &form);
+    bp__contract_tiling form;
+    bp__contract_choose_tiling(test_plain_host(), &o->problem, 2, &form);
     return bp__contract_prepare(test_plain_host(), &bp__contract_wide[o->t.dtype - BP_F16], &form, o->verdict.threads,
                                 plan);
 }

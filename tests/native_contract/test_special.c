@@ -123,7 +123,7 @@ static void test_nan_and_infinity(void **state) {
                 put(&o, B, index, infinite && place == 3 ? 0 : 1);
             }
             assert_int_equal(run_task(&o), BP_OK);
-            assert_true(o.verdict.notes & BP_NOTE_PROPAGATES_NAN);
+            assert_true(o.verdict.properties & BP_PROPERTY_PROPAGATES_NAN);
             for (index[0] = 0; index[0] < 43; index[0]++) {
                 const long double re = part_of(get(&o, C, index), 0);
                 const bool is_nan = !infinite || (second && place == 3);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 extern const bp_provider bp_provider_native;
-extern const bp__lanes_kernels bp__lanes_wide[BP__LANES_DTYPES];
+extern const bp__interleaved_kernels bp__interleaved_wide[BP__LANES_DTYPES];
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
 
 const bp_dtype dtypes[DTYPES] = {BP_F32, BP_F64, BP_C64, BP_C128};
@@ -324,8 +324,8 @@ void make_operands(operands *o, const task *t) {
     l->mode = (uint8_t)t->mode;
     l->order = t->order;
     l->upper = t->upper;
-    l->left = t->op == BP_OP_SOLVE || t->op == BP_OP_LU_SOLVE || t->op == BP_OP_SOLVE_TRIANGULAR ? !t->right : 0;
-    l->adjoint = t->adjoint, l->unit = t->unit, l->check = t->check;
+    l->a_on_left = t->op == BP_OP_SOLVE || t->op == BP_OP_LU_SOLVE || t->op == BP_OP_SOLVE_TRIANGULAR ? !t->right : 0;
+    l->adjoint = t->adjoint, l->unit_diagonal = t->unit, l->fail_on_item_error = t->check;
     l->batch = t->batch;
     l->batch_ndim = t->nested ? 2 : t->batch == 1 ? 0 : 1;
     l->batch_shape[0] = t->nested ? 2 : t->batch;
@@ -365,9 +365,9 @@ bp_status run_task(operands *o) {
             bp__norm_prepare(host, &o->problem, &bp__norm_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
             BP_OK);
     } else if (lowered && bp__small_step_of(o->t.op)) {
-        assert_int_equal(
-            bp__small_prepare(host, &o->problem, &bp__lanes_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
-            BP_OK);
+        assert_int_equal(bp__small_prepare(host, &o->problem, &bp__interleaved_wide[o->t.dtype - BP_F32],
+                                           o->verdict.threads, &prepared),
+                         BP_OK);
     } else {
         assert_int_equal(test_plan_first(&bp_provider_native, instance, &o->problem, &prepared), BP_OK);
     }

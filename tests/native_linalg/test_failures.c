@@ -67,7 +67,7 @@ static void check_non_finite(const task *t, double value) {
                 }
             }
         }
-        o.problem.of.linalg.check = 1;
+        o.problem.of.linalg.fail_on_item_error = 1;
         assert_int_equal(run_task(&o), BP_E_NON_FINITE);
         assert_int_equal(last.item, sick);
         assert_int_equal(last.info, BP_INFO_NON_FINITE);
@@ -128,7 +128,7 @@ static void test_singular(void **state) {
                         same_item(&o, &clean, item);
                     }
                 }
-                o.problem.of.linalg.check = 1;
+                o.problem.of.linalg.fail_on_item_error = 1;
                 const bp_status expected = t.op == BP_OP_CHOLESKY ? BP_E_NOT_POSITIVE_DEFINITE : BP_E_SINGULAR;
                 assert_int_equal(run_task(&o), expected);
                 assert_int_equal(last.item, 4);

@@ -74,7 +74,7 @@ static void check(operands *o) {
     assert_non_null(before.memory[0]);
     memcpy(before.memory[0], o->memory[0], o->bytes[0]);
     assert_int_equal(run_task(o), BP_OK);
-    assert_true(o->verdict.notes & BP_NOTE_PROPAGATES_NAN);
+    assert_true(o->verdict.properties & BP_PROPERTY_PROPAGATES_NAN);
     for (int64_t item = 0; item < o->t.batch; item++) {
         const long double exact = reference(o, item), got = norm_of(o, item);
         const long double bound = (unit + sums) * exact + (long double)(o->t.m + o->t.n) * least_of(o->t.dtype);

@@ -132,7 +132,7 @@ static void test_scales(void **state) {
 /* Runs a task without a single iteration: what is not diagonal at once does not converge. */
 static bp_status run_without_tries(operands *o) {
     bp_prepared *prepared;
-    const bp__lanes_kernels *set = &bp__lanes_default[o->t.dtype - BP_F32];
+    const bp__interleaved_kernels *set = &bp__interleaved_default[o->t.dtype - BP_F32];
     assert_int_equal(bp__small_prepare(test_host(), &o->problem, set, 2, &prepared), BP_OK);
     ((bp__small_plan *)prepared)->tries = 0;
     last = (told){0};
@@ -167,7 +167,7 @@ static void test_unconverged(void **state) {
                     assert_true(whole ? y == (lost ? 0 : 4) : (bool)isnan(creall(y)) == lost);
                 }
             }
-            o.problem.of.linalg.check = 1;
+            o.problem.of.linalg.fail_on_item_error = 1;
             assert_int_not_equal(run_without_tries(&o), BP_OK);
             assert_int_equal(last.item, 9);
             assert_in_range(last.info, 1, 4);

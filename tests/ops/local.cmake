@@ -2,7 +2,7 @@
 add_library(plain_dft MODULE ${CMAKE_CURRENT_LIST_DIR}/plain_dft.c)
 target_include_directories(plain_dft PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(plain_dft PRIVATE backplane_flags m)
-set_target_properties(plain_dft PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ops-doubles)
+set_target_properties(plain_dft PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ops-fakes)
 foreach(short fft fft_errors fft_plans allocation)
     if(TARGET test_ops_${short})
         add_dependencies(test_ops_${short} plain_dft)

@@ -40,7 +40,7 @@ static const char *broken_promise(const bp_problem *problem) {
     if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
         return "dtype is not the complex one";
     }
-    if (f->fill || f->conjugate || f->pads) {
+    if (f->full_spectrum || f->conjugate || f->zero_padded) {
         return "fill, conjugate and pads are the dispatcher's";
     }
     if (f->inverse != (f->kind == BP_FFT_C2R) && f->kind != BP_FFT_C2C) {
@@ -82,7 +82,7 @@ static void accept_plain(void *instance, const bp_problem *problem, bp_offers *o
         verdict.text[i] = why[i];
     }
     verdict.algorithm = "sums";
-    verdict.notes = BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
+    verdict.properties = BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.threads = 1;
     verdict.cost_ns = 1e9;
     offers->add(offers, &verdict, NULL, 0);

@@ -47,7 +47,7 @@ static bp_status recorder_enqueue(const bp_prepared *self, const bp_operand *ope
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         state.operands[i] = p->problem.of.linalg.operand[i].dtype ? bp_operand_address(&operands[i]) : NULL;
     }
-    if (state.info != 0 && p->problem.of.linalg.check) {
+    if (state.info != 0 && p->problem.of.linalg.fail_on_item_error) {
         return host->fail_numeric(&p->problem, state.item, state.info);
     }
     return BP_OK;

@@ -126,7 +126,7 @@ void test_current(const test_call *c) {
 bool test_run_call(test_call *c, test_kind k) {
     test_current(c);
     current_kind = k;
-    bp_status status = bp_linalg(NULL, &c->call);
+    bp_status status = bp_linalg_run(NULL, &c->call);
     if (!must_run && (status == BP_E_FALLBACK || status == BP_E_NO_CANDIDATE)) {
         passed_over++;
         return false;

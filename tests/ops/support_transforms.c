@@ -185,5 +185,5 @@ int test_transform_setup(void **state) {
 void test_transform_environment(void) {
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-fakes", 1);
 }

@@ -65,13 +65,13 @@ static bp_status gemm_explain(void) {
     bp_explanation *e;
     bp_status status = bp_gemm_explain(&e, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
     if (status == BP_OK) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
     }
     return status;
 }
 
 static bp_status gemm_with(void) {
-    return bp_gemm_with(NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
+    return bp_gemm_run(NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
 }
 
 /* Copies between layouts, and the shape of a result, which need no memory that could be missing. */
@@ -92,8 +92,8 @@ static bp_status with_options(void) {
     if (status != BP_OK) {
         return status;
     }
-    status = bp_matmul_with(options, &a.tensor, &b.tensor, &c.tensor);
-    bp_options_free(options);
+    status = bp_matmul_run(options, &a.tensor, &b.tensor, &c.tensor);
+    bp_options_release(options);
     return status;
 }
 
@@ -118,7 +118,7 @@ static bp_status explanation(void) {
                          *bp_explanation_problem(e) && *bp_explanation_decision(e)
                      ? BP_OK
                      : BP_E_NO_MEMORY; /* texts that could not be made are empty */
-        bp_explanation_free(e);
+        bp_explanation_release(e);
     }
     return status;
 }
@@ -152,14 +152,14 @@ static bp_status lists(void) {
     for (int i = 0; bp_provider_at(i, &provider); i++) {
         found += provider.name[0] != '\0';
     }
-    for (int i = 0; bp_loaded_at(i, &object); i++) {
+    for (int i = 0; bp_loaded_object_at(i, &object); i++) {
         assert_true(object.path[0] != '\0');
     }
-    for (int i = 0; bp_search_place_at(i, &place, &outcome); i++) {
+    for (int i = 0; bp_search_location_at(i, &place, &outcome); i++) {
         assert_true(place[0] != '\0' && outcome[0] != '\0');
     }
-    for (int i = 0; bp_problem_at(i); i++) {
-        assert_true(bp_problem_at(i)[0] != '\0');
+    for (int i = 0; bp_config_error_at(i); i++) {
+        assert_true(bp_config_error_at(i)[0] != '\0');
     }
     return found > 0 ? BP_OK : BP_E_NO_MEMORY;
 }
@@ -223,7 +223,7 @@ static bp_status executor(void) {
 static bp_status precision(void) {
     const char *node;
     bp_status status = bp_set("float32_matmul_precision", "medium");
-    status = status == BP_OK ? bp_get_node("mkldnn.matmul.fp32_precision", &node) : status;
+    status = status == BP_OK ? bp_get_deciding_setting("mkldnn.matmul.fp32_precision", &node) : status;
     return status == BP_OK ? bp_unset("float32_matmul_precision") : status;
 }
 
@@ -232,7 +232,7 @@ static bp_status backends(void) {
     bp_status status = bp_backend_status("mkl", &info); /* with the sentence for a library that is absent */
     status = status == BP_OK ? bp_backend_status("cudnn", &info) : status;
     const char *why;
-    if (status == BP_OK && !bp_setting_answered("cudnn.benchmark", &why) && !*why) {
+    if (status == BP_OK && !bp_setting_has_effect("cudnn.benchmark", &why) && !*why) {
         return BP_E_INTERNAL;
     }
     return status;
@@ -249,7 +249,7 @@ static bp_status simulated(void) {
     }
     if (status == BP_OK) {
         status = bp_matmul_plan(&plan, options, &views[0].tensor, &views[1].tensor, &views[2].tensor);
-        bp_options_free(options);
+        bp_options_release(options);
     }
     if (status == BP_OK) {
         status = bp_execute(plan, (bp_operand[]){{f[0], 0}, {f[1], 0}, {f[2], 0}}, NULL);
@@ -278,7 +278,7 @@ static bp_status linalg_explain(void) {
     bp_explanation *e;
     bp_status status = bp_linalg_explain(&e, NULL, &call);
     if (status == BP_OK) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
     }
     return status;
 }
@@ -322,7 +322,7 @@ static bp_status transforms(void) {
     }
     status = status == BP_OK ? bp_fft_explain(&e, NULL, &call, &half.tensor, &out.tensor) : status;
     if (status == BP_OK) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
     }
     return status == BP_OK ? bp_fft_plan_cache_clear() : status;
 }
@@ -356,7 +356,7 @@ static bp_status contraction(void) {
     }
     status = status == BP_OK ? bp_einsum_explain(&e, NULL, &call, &result.tensor) : status;
     if (status == BP_OK) {
-        bp_explanation_free(e);
+        bp_explanation_release(e);
     }
     return status;
 }
@@ -432,7 +432,7 @@ int main(void) {
     /* Real libraries would make every round slow, and have tests of their own. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
-    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-doubles", 1);
+    setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-fakes", 1);
     if (bp_set_allocator(&allocator) != BP_OK) {
         return 1;
     }

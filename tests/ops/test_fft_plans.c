@@ -99,7 +99,7 @@ static void says(bp_fft_transform transform, bp_dtype dtype, const int64_t *s, c
         fail_msg("\"%s\", \"%s\" should be \"%s\" with \"%s\"", bp_explanation_problem(explanation), decision, problem,
                  words);
     }
-    bp_explanation_free(explanation);
+    bp_explanation_release(explanation);
     pair_free(&p);
 }
 
@@ -135,7 +135,7 @@ static void options_of_one_call(void **state) {
     assert_int_equal(bp_fft_run(NULL, &call, &p.in.view.tensor, &p.out.view.tensor), BP_OK);
     bp_plan *plan;
     assert_int_equal(bp_fft_plan(&plan, options, &call, &p.in.view.tensor, &p.out.view.tensor), BP_E_FALLBACK);
-    bp_options_free(options);
+    bp_options_release(options);
     assert_int_equal(bp_set("fft.preferred", "no-such-library"), BP_OK);
     assert_int_equal(bp_fft_run(NULL, &call, &p.in.view.tensor, &p.out.view.tensor), BP_E_NOT_FOUND);
     pair_free(&p);

@@ -150,7 +150,7 @@ static void shapes_of_solutions(void **unused) {
 /* ---- Problems ---- */
 
 static void run(test_call *c) {
-    if (bp_linalg(NULL, &c->call) != BP_OK) {
+    if (bp_linalg_run(NULL, &c->call) != BP_OK) {
         fail_msg("%s: %s", bp_op_name(c->call.op), bp_last_error());
     }
 }
@@ -165,7 +165,8 @@ static void a_problem_says_it_all(void **unused) {
     run(&c);
     const bp_linalg_problem *l = &recorder->planned.of.linalg;
     assert_true(recorder->planned.op == BP_OP_SOLVE && recorder->planned.dtype == BP_F64);
-    assert_true(l->m == 3 && l->n == 3 && l->k == 1 && l->left == 1 && l->check == 0 && l->empty == 0 && l->mode == 0);
+    assert_true(l->m == 3 && l->n == 3 && l->k == 1 && l->a_on_left == 1 && l->fail_on_item_error == 0 &&
+                l->empty == 0 && l->mode == 0);
     assert_true(l->batch_ndim == 2 && l->batch == 20 && l->batch_shape[0] == 4 && l->batch_shape[1] == 5);
     assert_true(l->operand[0].dtype == BP_F64 && l->operand[0].row == 1 && l->operand[0].column == 3);
     assert_true(l->operand[0].batch[0] == 9 && l->operand[0].batch[1] == 0);
@@ -191,7 +192,7 @@ static void batches_merge(void **unused) {
     run(&c);
     const bp_linalg_problem *l = &recorder->planned.of.linalg;
     assert_true(l->batch_ndim == 1 && l->batch == 6 && l->operand[0].batch[0] == 16 && l->operand[1].batch[0] == 16);
-    assert_int_equal(l->check, 1);
+    assert_int_equal(l->fail_on_item_error, 1);
     test_call_end(&c);
     test_call_start(&c, BP_OP_DET);
     test_call_input(&c, 0, BP_F32, TEST_SHAPE(1, 1, 4, 4), PADDED);
@@ -299,17 +300,17 @@ static void tolerances_have_defaults(void **unused) {
     test_call_input(&c, 0, BP_F64, TEST_SHAPE(2, 2), ROW_MAJOR);
     test_call_outputs(&c, 2, ROW_MAJOR);
     c.call.rtol = &negative;
-    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "rtol is -1; it must be 0 or more");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "rtol is -1; it must be 0 or more");
     c.call.rtol = NULL;
     c.call.atol = &nan_value;
-    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "atol is");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "atol is");
     test_call_end(&c);
     test_call_start(&c, BP_OP_LSTSQ);
     test_call_input(&c, 0, BP_F64, TEST_SHAPE(2, 2), ROW_MAJOR);
     test_call_input(&c, 1, BP_F64, TEST_SHAPE(2, 1), ROW_MAJOR);
     test_call_outputs(&c, 1u << 2, ROW_MAJOR);
     c.call.rtol = &nan_value;
-    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "rcond is nan; it must be 0 or more, or negative");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "rcond is nan; it must be 0 or more, or negative");
     test_call_end(&c);
 }
 
@@ -349,7 +350,8 @@ static void wishes_reach_the_problem(void **unused) {
                              BP_OK);
             assert_int_equal(recorder->plans, plans + (round == 0));
             if (round == 0) {
-                assert_true(l->upper == (flags & 1) && l->left == !(flags & 2) && l->unit == !!(flags & 4));
+                assert_true(l->upper == (flags & 1) && l->a_on_left == !(flags & 2) &&
+                            l->unit_diagonal == !!(flags & 4));
             }
         }
     }
@@ -382,9 +384,9 @@ static void info_forgives(void **unused) {
         assert_int_equal(bp_cholesky_ex(a, 0, l, info), BP_OK);
         assert_int_equal(bp_cholesky_ex(a, 0, l, NULL), BP_OK);
         test_refused(bp_cholesky(a, 0, l), BP_E_NOT_POSITIVE_DEFINITE, "linalg.cholesky: (Batch element 3): ");
-        assert_int_equal(bp_linalg(NULL, &c.call), BP_OK);
+        assert_int_equal(bp_linalg_run(NULL, &c.call), BP_OK);
         c.call.check = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_NOT_POSITIVE_DEFINITE, "leading minor of order 2");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_NOT_POSITIVE_DEFINITE, "leading minor of order 2");
         c.call.check = 0;
     }
     recorder->info = BP_INFO_NON_FINITE;
@@ -437,13 +439,13 @@ static void plans_and_explanations(void **unused) {
     bp_plan_release(plan);
     assert_int_equal(bp_linalg_explain(&e, NULL, &call), BP_OK);
     assert_non_null(strstr(bp_explanation_text(e), "recorder"));
-    bp_explanation_free(e);
+    bp_explanation_release(e);
     bp_options *options;
     assert_int_equal(bp_options_new(&options, "linalg.preferred=nowhere, dispatch.fallback=strict"), BP_OK);
     test_refused(bp_linalg_plan(&plan, options, &call), BP_E_NOT_FOUND, "nowhere");
     assert_null(plan);
-    test_refused(bp_linalg(options, &call), BP_E_ARGUMENT, "data pointer is NULL");
-    bp_options_free(options);
+    test_refused(bp_linalg_run(options, &call), BP_E_ARGUMENT, "data pointer is NULL");
+    bp_options_release(options);
     call.operand[0] = NULL;
     test_refused(bp_linalg_plan(&plan, NULL, &call), BP_E_ARGUMENT, "tensor 'A' is NULL");
     test_refused(bp_linalg_explain(&e, NULL, &call), BP_E_ARGUMENT, "tensor 'A' is NULL");

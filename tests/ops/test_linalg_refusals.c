@@ -20,49 +20,49 @@ static void parameters_are_checked(void **unused) {
     const double some = 0.5;
     const bp_linalg_call good = c.call;
     for (int warm = 0; warm < 2; warm++) {
-        test_refused(bp_linalg(NULL, NULL), BP_E_ARGUMENT, "call must not be NULL");
+        test_refused(bp_linalg_run(NULL, NULL), BP_E_ARGUMENT, "call must not be NULL");
         c.call.struct_size--;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "struct_size is");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "struct_size is");
         c.call = good;
         c.call.op = BP_OP_GEMM;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "operation 1 ('gemm') is none of linear algebra");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "operation 1 ('gemm') is none of linear algebra");
         c.call.op = (bp_op)99;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "operation 99");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "operation 99");
         c.call = good;
         c.call.mode = BP_QR_COMPLETE;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "mode 2 is none of this operation");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "mode 2 is none of this operation");
         c.call.mode = (bp_linalg_mode)77;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "mode 77");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "mode 77");
         c.call = good;
         c.call.upper = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "upper is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "upper is not taken");
         c.call = good;
         c.call.right = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "right is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "right is not taken");
         c.call = good;
         c.call.adjoint = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "adjoint is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "adjoint is not taken");
         c.call = good;
         c.call.unitriangular = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "unitriangular is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "unitriangular is not taken");
         c.call = good;
         c.call.hermitian = 1;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "hermitian is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "hermitian is not taken");
         c.call = good;
         c.call.rtol = &some;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "rtol is not taken");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "rtol is not taken");
         c.call = good;
         c.call.order = 2;
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "order is 2");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "order is 2");
         c.call = good;
         c.call.operand[5] = good.operand[0];
-        test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "operand 5 is given; there are only 3");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "operand 5 is given; there are only 3");
         c.call = good;
-        assert_int_equal(bp_linalg(NULL, &c.call), BP_OK);
+        assert_int_equal(bp_linalg_run(NULL, &c.call), BP_OK);
     }
     c.call.op = BP_OP_MATRIX_RANK;
     c.call.upper = 1;
-    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "needs hermitian");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "needs hermitian");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, 3, test_operand(&c, 2)), BP_E_ARGUMENT,
                  "order 3 is not supported");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, NAN, test_operand(&c, 2)), BP_E_ARGUMENT,
@@ -72,7 +72,7 @@ static void parameters_are_checked(void **unused) {
     c.call.op = BP_OP_DET;
     c.call.check = 1;
     c.call.operand[2] = NULL;
-    test_refused(bp_linalg(NULL, &c.call), BP_E_ARGUMENT, "check is not taken");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "check is not taken");
     test_call_end(&c);
 }
 
@@ -193,7 +193,7 @@ static void outputs_are_checked(void **unused) {
     bp_view_matrix(&v, cells + 24, BP_F64, 3, 3);
     test_refused(bp_svd(&a.tensor, 0, &v.tensor, &x.tensor, NULL), BP_E_ARGUMENT, "'Vh' is NULL");
     bp_linalg_call svd = {.struct_size = sizeof svd, .op = BP_OP_SVD, .operand = {&a.tensor, &v.tensor, &x.tensor}};
-    test_refused(bp_linalg(NULL, &svd), BP_E_ARGUMENT, "both or neither");
+    test_refused(bp_linalg_run(NULL, &svd), BP_E_ARGUMENT, "both or neither");
     test_refused(bp_qr(&a.tensor, BP_QR_R, &v.tensor, &v.tensor), BP_E_ARGUMENT, "Q is not computed with this mode");
     test_refused(bp_qr(&a.tensor, BP_QR_REDUCED, NULL, &v.tensor), BP_E_ARGUMENT, "tensor 'Q' is NULL");
     assert_int_equal(bp_qr(&a.tensor, BP_QR_R, NULL, &v.tensor), BP_OK);

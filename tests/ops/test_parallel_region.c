@@ -148,7 +148,7 @@ static int explained(void) {
     bp_view_matrix(&c, exact, BP_F64, N, N);
     REQUIRE(bp_matmul_explain(&explanation, NULL, &a.tensor, &b.tensor, &c.tensor) == BP_OK);
     int says = strstr(bp_explanation_text(explanation), "inside a parallel region of OpenMP") != NULL;
-    bp_explanation_free(explanation);
+    bp_explanation_release(explanation);
     return says;
 }
 

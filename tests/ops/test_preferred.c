@@ -125,8 +125,8 @@ static void default_is_no_preference(void **unused) {
     assert_int_equal(bp_scope_enter(&scope, "blas.preferred=default"), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, NULL, &a.tensor, &a.tensor, &b.tensor), BP_OK);
     assert_string_equal(bp_explanation_decision(e), bp_explanation_decision(plain));
-    bp_explanation_free(e);
-    bp_explanation_free(plain);
+    bp_explanation_release(e);
+    bp_explanation_release(plain);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     assert_int_equal(bp_preferred_set("blas.preferred", "default"), BP_OK);
     assert_string_equal(stored("blas.preferred"), "");

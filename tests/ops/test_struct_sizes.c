@@ -43,7 +43,7 @@ static int give_back(void **state) {
     (void)state;
     bp_plan_release(plan);
     bp_plan_release(contraction);
-    bp_explanation_free(explanation);
+    bp_explanation_release(explanation);
     bp_contraction_path_release(path);
     return bp_reset() == BP_OK ? 0 : -1;
 }
@@ -56,7 +56,7 @@ static int give_back(void **state) {
         return call;                                                                                                   \
     }
 FILLER(machine, bp_machine_info, bp_machine(i) == BP_OK)
-FILLER(loaded, bp_loaded_object, bp_loaded_at(0, i) == 1)
+FILLER(loaded, bp_loaded_object, bp_loaded_object_at(0, i) == 1)
 FILLER(library, bp_library_info, bp_library_at(0, i) == BP_OK)
 FILLER(found_library, bp_library_info, bp_library_find("native", i) == BP_OK)
 FILLER(provider, bp_provider_info, bp_provider_at(0, i) == 1)
@@ -142,7 +142,7 @@ static void sizes_that_cannot_be_are_refused(void **state) {
 /* ---- Structs that the library reads ---- */
 
 static bp_status run_linalg(const void *call) {
-    return bp_linalg(NULL, call);
+    return bp_linalg_run(NULL, call);
 }
 
 static bp_status run_fft(const void *call) {

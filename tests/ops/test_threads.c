@@ -162,8 +162,8 @@ static void libraries_obey_num_threads(void **state) {
             int in_force;
             snprintf(text, sizeof text, "blas.preferred=%s, dispatch.fallback=strict, num_threads=%d", row.id, threads);
             assert_int_equal(bp_options_new(&options, text), BP_OK);
-            assert_int_equal(bp_matmul_with(options, &a->dl_tensor, &a->dl_tensor, &c->dl_tensor), BP_OK);
-            bp_options_free(options);
+            assert_int_equal(bp_matmul_run(options, &a->dl_tensor, &a->dl_tensor, &c->dl_tensor), BP_OK);
+            bp_options_release(options);
             assert_int_equal(bp_last_plan(&info), BP_OK);
             assert_string_equal(info.library, row.id);
             assert_true(info.threads <= threads);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBLES BP_TEST_BUILD_DIR "/tests/registry-doubles"
+#define FAKES BP_TEST_BUILD_DIR "/tests/registry-fakes"
 
 /* A fresh folder below the build folder, and its name; removed with all its content by forget_folder. */
 const char *make_folder(void);

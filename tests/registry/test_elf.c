@@ -252,7 +252,7 @@ static void test_text_marker_version_and_threads(void **state) {
     recipe.defined[2] = NULL;
     identify(&recipe, &facts);
     assert_string_equal(facts.version, "3.3.10");
-    assert_non_null(strstr(facts.learned, "version: fftw_version"));
+    assert_non_null(strstr(facts.fact_sources, "version: fftw_version"));
 }
 
 /* ---- the loader's cache ---- */

@@ -33,9 +33,9 @@ static const char *in_folder(const char *name) {
     return path;
 }
 
-static void put(const char *double_name, const char *name) {
+static void put(const char *fake_name, const char *name) {
     char from[4096], to[4096];
-    snprintf(from, sizeof from, "%s/%s/lib%s.so", DOUBLES, double_name, double_name);
+    snprintf(from, sizeof from, "%s/%s/lib%s.so", FAKES, fake_name, fake_name);
     snprintf(to, sizeof to, "%s/%s", folder, name);
     copy_file(from, to);
 }
@@ -48,7 +48,7 @@ static void test_the_virtual_environment_is_searched(void **state) {
     bool searched = false;
     assert_non_null(getenv("VIRTUAL_ENV"));
     assert_string_equal(getenv("VIRTUAL_ENV"), expected);
-    for (int i = 0; bp_search_place_at(i, &place, &outcome); i++) {
+    for (int i = 0; bp_search_location_at(i, &place, &outcome); i++) {
         searched = searched || strstr(place, expected);
     }
     assert_true(searched);
@@ -82,17 +82,17 @@ static void test_a_path_twice_is_searched_once(void **state) {
     snprintf(list, sizeof list, "%s:%s/.:/proc/none::%s/libplain.so", folder, folder, folder);
     restart(list, NULL);
     only_row();
-    assert_int_equal(bp_search_place_at(0, &place, &outcome), 1);
+    assert_int_equal(bp_search_location_at(0, &place, &outcome), 1);
     assert_string_equal(place, folder);
     assert_string_equal(outcome, "1 library");
-    assert_int_equal(bp_search_place_at(1, &place, &outcome), 1);
+    assert_int_equal(bp_search_location_at(1, &place, &outcome), 1);
     assert_string_equal(outcome, "searched already");
-    assert_int_equal(bp_search_place_at(2, &place, &outcome), 1);
+    assert_int_equal(bp_search_location_at(2, &place, &outcome), 1);
     assert_string_equal(outcome, "no such folder");
-    assert_int_equal(bp_search_place_at(3, &place, &outcome), 1);
+    assert_int_equal(bp_search_location_at(3, &place, &outcome), 1);
     assert_string_equal(outcome, "1 library");
-    assert_int_equal(bp_search_place_at(4, &place, &outcome), 0);
-    assert_int_equal(bp_search_place_at(-1, &place, &outcome), 0);
+    assert_int_equal(bp_search_location_at(4, &place, &outcome), 0);
+    assert_int_equal(bp_search_location_at(-1, &place, &outcome), 0);
 }
 
 static void test_world_writable_is_refused(void **state) {
@@ -216,7 +216,7 @@ static void test_absent_tells_of_the_row_that_there_is(void **state) {
     (void)state;
     char path[600], text[700], other[600];
     put("crash", "libcrash.so");
-    copy_file(DOUBLES "/openmp/libgomp.so", in_folder("libgomp.so.1"));
+    copy_file(FAKES "/openmp/libgomp.so", in_folder("libgomp.so.1"));
     put("plain", "libplain.so");
     put("wide", "libother.so");
     snprintf(other, sizeof other, "%s/libother.so", folder);
@@ -368,7 +368,7 @@ static void *read_old_rows(void *user) {
         assert_int_equal(bp__libraries(&rows, &count), BP_OK);
         sched_yield();
         for (int i = 0; i < count; i++) {
-            assert_int_not_equal(strlen(rows[i]->id) + strlen(rows[i]->learned) + strlen(rows[i]->path), 0);
+            assert_int_not_equal(strlen(rows[i]->id) + strlen(rows[i]->fact_sources) + strlen(rows[i]->path), 0);
         }
     }
     return NULL;
@@ -441,7 +441,7 @@ static void test_second_openmp_runtime_is_warned_of(void **state) {
     void *handle;
     char warning[1024];
     bp_library_info row = {.struct_size = sizeof row};
-    restart(DOUBLES "/openmp", NULL);
+    restart(FAKES "/openmp", NULL);
     assert_int_equal(bp_library_find("blas", &row), BP_OK);
     assert_string_equal(row.threading, "libgomp");
     assert_int_equal(bp_library_find("libomp", &row), BP_OK);

@@ -45,7 +45,7 @@ static void sweep(const char *cache, int64_t step) {
     bp_status status = BP_E_NO_MEMORY;
     for (int64_t allowed = 0; status != BP_OK; allowed += step) {
         left = -1;
-        restart(DOUBLES "/marked", cache);
+        restart(FAKES "/marked", cache);
         left = allowed;
         use_registry(&status);
         assert_true(status == BP_OK || status == BP_E_NO_MEMORY);
@@ -64,7 +64,7 @@ static void test_warm(void **state) {
     snprintf(cache, sizeof cache, "%s", make_folder());
     assert_int_equal(bp_reset(), BP_OK);
     assert_int_equal(bp_set_allocator(&limited), BP_OK);
-    restart(DOUBLES "/marked", cache);
+    restart(FAKES "/marked", cache);
     use_registry(&status);
     assert_int_equal(status, BP_OK);
     sweep(cache, 1);

@@ -24,14 +24,14 @@ static int make(void **state) {
     snprintf(path, sizeof path, "%s", make_folder());
     folder = strdup(path); /* outlives the texts that a reset frees */
     snprintf(notes, sizeof notes, "%s/notes", folder);
-    setenv("DOUBLE_NOTES", notes, 1);
+    setenv("FAKE_NOTES", notes, 1);
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "20000", 1);
     return 0;
 }
 
 static int forget(void **state) {
     (void)state;
-    unsetenv("DOUBLE_NOTES");
+    unsetenv("FAKE_NOTES");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
     unsetenv("BACKPLANE_REGISTRY_PROBE_MEMORY");
     forget_folder(folder);
@@ -79,7 +79,7 @@ static pid_t noted(void) {
 
 static void list(const char *name) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", DOUBLES, name);
+    snprintf(path, sizeof path, "%s/%s", FAKES, name);
     restart(path, NULL);
 }
 

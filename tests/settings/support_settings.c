@@ -92,7 +92,7 @@ void assert_setting(const char *name, const char *value, bp_layer layer, const c
 
 int problem_count(void) {
     int count = 0;
-    while (bp_problem_at(count)) {
+    while (bp_config_error_at(count)) {
         count++;
     }
     return count;
@@ -101,12 +101,12 @@ int problem_count(void) {
 /* Words: the first and the last that are not the default, which stands for the second where there is one other only. */
 static void sample_words(const bp__setting_row *row, sample *out) {
     for (int i = 0; i < row->word_count; i++) {
-        if (strcmp(row->words[i], row->info.fallback) != 0) {
+        if (strcmp(row->words[i], row->info.default_text) != 0) {
             strcpy(*out->one ? out->two : out->one, row->words[i]);
         }
     }
     if (!*out->two) {
-        strcpy(out->two, row->info.fallback);
+        strcpy(out->two, row->info.default_text);
     }
 }
 
@@ -115,15 +115,15 @@ sample sample_of(const bp_setting_info *info) {
     sample out = {"", "", "no such value"};
     switch (info->type) {
     case BP_SETTING_BOOL:
-        strcpy(out.one, strcmp(info->fallback, "true") == 0 ? "false" : "true");
-        strcpy(out.two, info->fallback);
+        strcpy(out.one, strcmp(info->default_text, "true") == 0 ? "false" : "true");
+        strcpy(out.two, info->default_text);
         break;
     case BP_SETTING_INT:
         snprintf(out.one, sizeof out.one, "%lld", (long long)row->least + 1);
         snprintf(out.two, sizeof out.two, "%lld", (long long)row->most);
         snprintf(out.bad, sizeof out.bad, "%lld", (long long)row->most + 1);
         break;
-    case BP_SETTING_WORD:
+    case BP_SETTING_ENUM:
         sample_words(row, &out);
         break;
     case BP_SETTING_TEXT:

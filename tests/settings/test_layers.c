@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static void assert_problem(int index, const char *place, const char *what) {
-    const char *problem = bp_problem_at(index);
+    const char *problem = bp_config_error_at(index);
     assert_non_null(problem);
     assert_contains(problem, place);
     assert_contains(problem, what);
@@ -77,8 +77,8 @@ static void hostile_bytes_are_problems(void **state) {
     assert_string_equal(bp_get_blas_preferred(), "");
     assert_string_equal(bp_get_trace(), "x"); /* a carriage return is a blank */
     assert_int_equal(problem_count(), 5);
-    for (int i = 0; bp_problem_at(i); i++) {
-        for (const char *each = bp_problem_at(i); *each; each++) {
+    for (int i = 0; bp_config_error_at(i); i++) {
+        for (const char *each = bp_config_error_at(i); *each; each++) {
             assert_in_range(*each, 0x20, 0x7E);
         }
     }
@@ -93,7 +93,7 @@ static void problems_are_counted_out(void **state) {
     write_file(user_path, bp__text_get(&text));
     bp__text_free(&text);
     assert_int_equal(problem_count(), 256);
-    assert_string_equal(bp_problem_at(255), "more problems are not listed");
+    assert_string_equal(bp_config_error_at(255), "more problems are not listed");
 }
 
 static void files_must_be_small_regular_and_trusted(void **state) {
@@ -154,25 +154,25 @@ static void aliases_count_when_the_rule_is_silent(void **state) {
 static void homes_are_found(void **state) {
     (void)state;
     const char *path, *same;
-    assert_int_equal(bp_user_file(&path), BP_OK);
+    assert_int_equal(bp_user_config_path(&path), BP_OK);
     assert_string_equal(path, user_path);
-    assert_int_equal(bp_user_file(&same), BP_OK);
+    assert_int_equal(bp_user_config_path(&same), BP_OK);
     assert_ptr_equal(path, same);
     setenv("XDG_CONFIG_HOME", "relative", 1);
     setenv("HOME", "/home/of", 1);
-    assert_int_equal(bp_user_file(&path), BP_OK);
+    assert_int_equal(bp_user_config_path(&path), BP_OK);
     assert_string_equal(path, "/home/of/.config/backplane/backplane.conf");
     unsetenv("XDG_CONFIG_HOME");
     setenv("HOME", "", 1);
-    assert_int_equal(bp_user_file(&path), BP_E_NOT_FOUND);
+    assert_int_equal(bp_user_config_path(&path), BP_E_NOT_FOUND);
     assert_null(path);
-    assert_int_equal(bp_save("verbose", "1"), BP_E_NOT_FOUND);
+    assert_int_equal(bp_save_setting("verbose", "1"), BP_E_NOT_FOUND);
     assert_int_equal(problem_count(), 0); /* no home is no problem */
     static char endless[8000];
     memset(endless, 'x', sizeof endless - 1);
     endless[0] = '/';
     setenv("HOME", endless, 1);
-    assert_int_equal(bp_user_file(&path), BP_E_NOT_FOUND);
+    assert_int_equal(bp_user_config_path(&path), BP_E_NOT_FOUND);
 }
 
 int main(void) {

@@ -54,8 +54,8 @@ static void what_is_no_number_is_a_problem(void **state) {
         forget_everything();
         assert_setting("num_threads", "5", BP_LAYER_SHARED_ENVIRONMENT, "MKL_NUM_THREADS");
         assert_int_equal(problem_count(), 1);
-        assert_contains(bp_problem_at(0), "OMP_NUM_THREADS:");
-        assert_contains(bp_problem_at(0), "is no number of threads");
+        assert_contains(bp_config_error_at(0), "OMP_NUM_THREADS:");
+        assert_contains(bp_config_error_at(0), "is no number of threads");
     }
 }
 

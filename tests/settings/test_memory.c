@@ -30,7 +30,7 @@ static bp_status try_unset(void) {
 
 static bp_status try_options(void) {
     bp_status status = bp_options_new(&made, "num_threads=3, dispatch.exclude=\"blis,netlib\"");
-    bp_options_free(made);
+    bp_options_release(made);
     return status;
 }
 
@@ -43,7 +43,7 @@ static bp_status try_scope_by_options(void) {
     bp_status status = bp_options_new(&made, "blas.preferred=mkl");
     if (status == BP_OK) {
         status = bp_scope_enter_options(&scope, made);
-        bp_options_free(made);
+        bp_options_release(made);
         bp_scope_leave(&scope);
     }
     return status;
@@ -51,11 +51,11 @@ static bp_status try_scope_by_options(void) {
 
 static bp_status try_user_file(void) {
     const char *path;
-    return bp_user_file(&path);
+    return bp_user_config_path(&path);
 }
 
 static bp_status try_save(void) {
-    return bp_save("trace", "somewhere #else");
+    return bp_save_setting("trace", "somewhere #else");
 }
 
 static const struct {
@@ -70,8 +70,8 @@ static const struct {
     {"bp_options_new", try_options},
     {"bp_scope_enter", try_scope},
     {"bp_scope_enter_options", try_scope_by_options},
-    {"bp_user_file", try_user_file},
-    {"bp_save", try_save},
+    {"bp_user_config_path", try_user_file},
+    {"bp_save_setting", try_save},
 };
 
 static const char *const file_before = "# kept\nnum_threads = 5\nverbose = 9\n";
@@ -94,7 +94,7 @@ static bool survives(int call, int n, bool once, bool layers_read) {
     failing_allocator(layers_read ? INT32_MAX : n, once);
     if (layers_read) {
         bp_get_verbose();
-        bp_problem_at(0);
+        bp_config_error_at(0);
     }
     int64_t before = bp__live_blocks();
     allow_allocations(n, once);
@@ -146,7 +146,7 @@ static void getters_never_fail(void **state) {
     assert_int_equal(bp_get_num_threads(), 0);
     assert_string_equal(bp_get_dispatch_fallback(), "warn");
     assert_string_equal(bp_get_blas_preferred(), "");
-    assert_null(bp_problem_at(0));
+    assert_null(bp_config_error_at(0));
     assert_string_equal(bp_last_error(), "from before");
     uint64_t epoch = bp__settings_epoch();
     calm_allocator();

@@ -4,7 +4,7 @@
 static void assert_reads(const char *name, const char *value, const char *node) {
     const char *got, *got_node;
     assert_int_equal(bp_get(name, &got, NULL, NULL), BP_OK);
-    assert_int_equal(bp_get_node(name, &got_node), BP_OK);
+    assert_int_equal(bp_get_deciding_setting(name, &got_node), BP_OK);
     if (strcmp(got, value) != 0 || strcmp(got_node, node) != 0) {
         fail_msg("%s reads '%s' from %s instead of '%s' from %s", name, got, got_node, value, node);
     }
@@ -210,7 +210,7 @@ static void variables_of_pytorch(void **state) {
     forget_everything();
     assert_setting(CUDA_MATMUL, "bfx9", BP_LAYER_ENVIRONMENT, "BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
     assert_int_equal(problem_count(), 1);
-    assert_contains(bp_problem_at(0), "a second time");
+    assert_contains(bp_config_error_at(0), "a second time");
     unsetenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
     unsetenv("TORCH_BLAS_PREFER_CUBLASLT");
     setenv("TORCH_BLAS_PREFER_CUBLASLT", "yes", 1);
@@ -263,11 +263,11 @@ static void sizes_of_workspaces(void **state) {
 static void bad_questions(void **state) {
     (void)state;
     const char *node;
-    assert_int_equal(bp_get_node("fp32_precisoin", &node), BP_E_UNKNOWN_NAME);
+    assert_int_equal(bp_get_deciding_setting("fp32_precisoin", &node), BP_E_UNKNOWN_NAME);
     assert_contains(bp_last_error(), "fp32_precision");
-    assert_int_equal(bp_get_node(NULL, &node), BP_E_ARGUMENT);
-    assert_int_equal(bp_get_node("verbose", NULL), BP_E_ARGUMENT);
-    assert_int_equal(bp_get_node("verbose", &node), BP_OK);
+    assert_int_equal(bp_get_deciding_setting(NULL, &node), BP_E_ARGUMENT);
+    assert_int_equal(bp_get_deciding_setting("verbose", NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_get_deciding_setting("verbose", &node), BP_OK);
     assert_string_equal(node, "verbose");
 }
 

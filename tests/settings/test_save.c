@@ -1,4 +1,4 @@
-/* test_save.c - the user file after bp_save: one line changed, everything else as it was. */
+/* test_save.c - the user file after bp_save_setting: one line changed, everything else as it was. */
 #include "settings/support_settings.h"
 
 #include <sys/stat.h>
@@ -13,20 +13,20 @@ static void assert_file(const char *expected) {
 /* From one text of the file to another by one call. */
 static void assert_save(const char *before, const char *name, const char *value, const char *after) {
     write_file(user_path, before);
-    assert_int_equal(bp_save(name, value), BP_OK);
+    assert_int_equal(bp_save_setting(name, value), BP_OK);
     assert_file(after);
 }
 
 static void the_file_is_made(void **state) {
     (void)state;
-    assert_int_equal(bp_save("verbose", NULL), BP_OK);
+    assert_int_equal(bp_save_setting("verbose", NULL), BP_OK);
     assert_int_equal(access(user_path, F_OK), -1);
-    assert_int_equal(bp_save("verbose", "2"), BP_OK);
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_OK);
     assert_file("verbose = 2\n");
     assert_int_equal(bp_get_verbose(), 0); /* this process goes on as it was, */
     forget_everything();
-    assert_int_equal(bp_get_verbose(), 2);                     /* the next one reads it */
-    assert_int_equal(bp_save("registry.cache", "off"), BP_OK); /* what programs cannot set can be kept */
+    assert_int_equal(bp_get_verbose(), 2);                             /* the next one reads it */
+    assert_int_equal(bp_save_setting("registry.cache", "off"), BP_OK); /* what programs cannot set can be kept */
     assert_file("verbose = 2\nregistry.cache = off\n");
 }
 
@@ -40,13 +40,13 @@ static void a_missing_home_is_not_made(void **state) {
     snprintf(folder, sizeof folder, "%s/.config", home);
     setenv("HOME", home, 1);
     unsetenv("XDG_CONFIG_HOME");
-    assert_int_equal(bp_save("verbose", "2"), BP_E_NOT_FOUND);
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_NOT_FOUND);
     assert_non_null(strstr(bp_last_error(), "absent does not exist"));
     setenv("XDG_CONFIG_HOME", folder, 1);
-    assert_int_equal(bp_save("verbose", "2"), BP_E_NOT_FOUND);
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_NOT_FOUND);
     assert_int_not_equal(stat(home, &facts), 0);
     assert_int_equal(mkdir(home, 0700), 0);
-    assert_int_equal(bp_save("verbose", "2"), BP_OK);
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_OK);
     setenv("XDG_CONFIG_HOME", kept, 1);
 }
 
@@ -100,7 +100,7 @@ static void values_come_back(void **state) {
                                   "back\\slash", "x\\\"", "a,b",     "a = b", "\xC3\xA4\xFF",
                                   "\\",          "\"",    "#",       " ",     endless};
     for (int i = 0; i < BP__COUNT(values); i++) {
-        assert_int_equal(bp_save("blas.preferred", values[i]), BP_OK);
+        assert_int_equal(bp_save_setting("blas.preferred", values[i]), BP_OK);
         forget_everything();
         assert_string_equal(bp_get_blas_preferred(), values[i]);
         assert_int_equal(problem_count(), 0);
@@ -110,16 +110,16 @@ static void values_come_back(void **state) {
 static void failures_leave_the_file_alone(void **state) {
     (void)state;
     write_file(user_path, "verbose = 1\n");
-    assert_int_equal(bp_save("verbose", "3"), BP_E_BAD_VALUE);
-    assert_int_equal(bp_save("verbos", "1"), BP_E_UNKNOWN_NAME);
+    assert_int_equal(bp_save_setting("verbose", "3"), BP_E_BAD_VALUE);
+    assert_int_equal(bp_save_setting("verbos", "1"), BP_E_UNKNOWN_NAME);
     chmod(user_path, 0666);
-    assert_int_equal(bp_save("verbose", "2"), BP_E_UNTRUSTED); /* it would not be read either */
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_UNTRUSTED); /* it would not be read either */
     chmod(user_path, 0644);
     assert_file("verbose = 1\n");
     static char large[BP__LARGEST_FILE + 1];
     memset(large, '#', sizeof large);
     write_bytes(user_path, large, sizeof large);
-    assert_int_equal(bp_save("verbose", "2"), BP_E_OVERFLOW);
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_OVERFLOW);
 }
 
 int main(void) {

@@ -134,8 +134,8 @@ static void equal_epochs_mean_equal_settings(void **state) {
     for (int i = 0; i < 6; i++) {
         bp_scope_leave(&open[i]);
     }
-    bp_options_free(options[0]);
-    bp_options_free(options[1]);
+    bp_options_release(options[0]);
+    bp_options_release(options[1]);
 }
 
 static void the_same_options_give_the_same_epoch(void **state) {
@@ -159,7 +159,7 @@ static void the_same_options_give_the_same_epoch(void **state) {
     bp__call_enter(&none, NULL);
     assert_true(bp__settings_epoch() == outside);
     bp__call_leave(&none);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void layers_of_a_call_are_told_apart(void **state) {
@@ -186,7 +186,7 @@ static void layers_of_a_call_are_told_apart(void **state) {
     assert_int_equal(layer, BP_LAYER_SCOPE);
     bp__call_leave(&call);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 /* A scope holds what it needs itself. */
@@ -197,7 +197,7 @@ static void options_may_go_before_their_scope(void **state) {
     assert_int_equal(bp_options_new(&options, "blas.preferred=mkl"), BP_OK);
     assert_int_equal(bp__settings_held(), 1);
     assert_int_equal(bp_scope_enter_options(&scope, options), BP_OK);
-    bp_options_free(options);
+    bp_options_release(options);
     assert_int_equal(bp__settings_held(), 0);
     assert_setting("blas.preferred", "mkl", BP_LAYER_SCOPE, "blas.preferred=mkl");
     assert_int_equal(bp_scope_leave(&scope), BP_OK);

@@ -29,14 +29,14 @@ static void rows_are_well_made(void **state) {
         assert_int_equal(strncmp(row->environment, "BACKPLANE_", 10), 0);
         assert_null(strpbrk(row->environment, "abcdefghijklmnopqrstuvwxyz."));
         assert_int_equal(strlen(row->environment), 10 + strlen(row->name));
-        assert_int_equal(bp__value_parse((bp_setting_id)(count - 1), row->fallback, strlen(row->fallback), &value),
-                         BP_OK);
-        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), value), row->fallback);
-        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), full->fallback), row->fallback);
+        assert_int_equal(
+            bp__value_parse((bp_setting_id)(count - 1), row->default_text, strlen(row->default_text), &value), BP_OK);
+        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), value), row->default_text);
+        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), full->fallback), row->default_text);
         assert_true(full->fallback != BP__UNREAD);
         assert_true(row->type != BP_SETTING_INT || (full->least < full->most && full->least > INT64_MIN + 1));
-        assert_true(row->type != BP_SETTING_WORD || (full->word_count > 1 && full->word_count < BP__MOST_WORDS));
-        assert_true((row->type == BP_SETTING_WORD) == (strchr(row->allowed, '|') != NULL));
+        assert_true(row->type != BP_SETTING_ENUM || (full->word_count > 1 && full->word_count < BP__MOST_WORDS));
+        assert_true((row->type == BP_SETTING_ENUM) == (strchr(row->allowed, '|') != NULL));
     }
     assert_int_equal(count, BP_SETTING_COUNT);
 }
@@ -89,9 +89,9 @@ static void defaults_show(void **state) {
     (void)state;
     for (EACH_ROW(row)) {
         const char *value, *where;
-        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
         assert_int_equal(bp_get_layer(row->name, BP_LAYER_DEFAULT, &value, &where), BP_OK);
-        assert_string_equal(value, row->fallback);
+        assert_string_equal(value, row->default_text);
         for (int layer = BP_LAYER_DEFAULT + 1; layer < BP_LAYER_COUNT; layer++) {
             assert_int_equal(bp_get_layer(row->name, (bp_layer)layer, &value, &where), BP_OK);
             assert_null(value);
@@ -110,7 +110,7 @@ static void programs_set_and_unset(void **state) {
             bool fact = (row->flags & BP_SETTING_READ_ONLY) != 0;
             assert_contains(bp_last_error(), fact ? "shows a fact" : *row->alias ? row->alias : row->environment);
             assert_int_equal(bp_unset(row->name), BP_E_READ_ONLY);
-            assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+            assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
             continue;
         }
         uint64_t epoch = bp__settings_epoch();
@@ -126,7 +126,7 @@ static void programs_set_and_unset(void **state) {
         assert_contains(bp_last_error(), row->name);
         assert_setting(row->name, values.two, BP_LAYER_PROCESS, "");
         assert_int_equal(bp_unset(row->name), BP_OK);
-        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
         assert_int_equal(bp_unset(row->name), BP_OK);
     }
 }
@@ -210,11 +210,11 @@ static void bad_values_below_become_problems(void **state) {
         setenv(row->environment, values.bad, 1);
         forget_everything();
         bp__fail(BP_E_IO, "from before");
-        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
         assert_int_equal(problem_count(), 2);
-        assert_contains(bp_problem_at(0), user_path);
-        assert_contains(bp_problem_at(0), row->name);
-        assert_contains(bp_problem_at(1), row->environment);
+        assert_contains(bp_config_error_at(0), user_path);
+        assert_contains(bp_config_error_at(0), row->name);
+        assert_contains(bp_config_error_at(1), row->environment);
         assert_string_equal(bp_last_error(), "from before"); /* reading layers is no failing call */
         assert_int_equal(bp_last_status(), BP_E_IO);
         unsetenv(row->environment);
@@ -251,7 +251,7 @@ static void scopes_cover_the_process(void **state) {
         assert_null(inner);
         assert_setting(row->name, values.one, BP_LAYER_SCOPE, one);
         assert_int_equal(bp_scope_leave(&outer), BP_OK);
-        assert_setting(row->name, row->fallback, BP_LAYER_DEFAULT, "");
+        assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
     }
 }
 
@@ -265,15 +265,15 @@ static void typed_functions_agree(void **state) {
     const char *text;
 #define AGREES_BOOL(id) assert_true(same_as_text(bp_get_##id(), text))
 #define AGREES_INT(id) assert_int_equal(bp_get_##id(), strtoll(text, NULL, 10))
-#define AGREES_WORD(id) assert_string_equal(bp_get_##id(), text)
+#define AGREES_ENUM(id) assert_string_equal(bp_get_##id(), text)
 #define AGREES_TEXT(id) assert_string_equal(bp_get_##id(), text)
 #define SET_BOOL(id) bp_set_##id(strcmp(values.one, "true") == 0)
 #define SET_INT(id) bp_set_##id(strtoll(values.one, NULL, 10))
-#define SET_WORD(id) bp_set_##id(values.one)
+#define SET_ENUM(id) bp_set_##id(values.one)
 #define SET_TEXT(id) bp_set_##id(values.one)
 #define NULL_BOOL(id) BP_E_ARGUMENT
 #define NULL_INT(id) BP_E_ARGUMENT
-#define NULL_WORD(id) bp_set_##id(NULL)
+#define NULL_ENUM(id) bp_set_##id(NULL)
 #define NULL_TEXT(id) bp_set_##id(NULL)
 #define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
     {                                                                                                                  \

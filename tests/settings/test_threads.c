@@ -34,7 +34,7 @@ static void *scope_again_and_again(void *user) {
         bp_layer layer;
         assert_int_equal(bp_get("deterministic", &value, &layer, &where), BP_OK);
         assert_true((strcmp(value, "off") == 0) == (layer == BP_LAYER_DEFAULT)); /* value and layer belong together */
-        bp_problem_at(0);
+        bp_config_error_at(0);
     }
     return NULL;
 }
@@ -81,7 +81,7 @@ static void scopes_and_process_values_do_not_mix(void **state) {
     }
     atomic_store(&done, true);
     pthread_join(follower, NULL);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void a_forked_child_can_set(void **state) {
@@ -180,7 +180,7 @@ static void a_thread_that_ends_leaves_its_scopes(void **state) {
         assert_int_equal(bp__live_blocks(), blocks);
     }
     assert_int_equal(pthread_key_delete(last_act), 0);
-    bp_options_free(options);
+    bp_options_release(options);
 }
 
 static void fork_waits_for_each_mutex(void **state) {

@@ -16,7 +16,7 @@ static void unknown_names_get_suggestions(void **state) {
     assert_int_equal(bp_get_layer("NUM_THREADS", BP_LAYER_DEFAULT, &value, NULL), BP_E_UNKNOWN_NAME);
     assert_int_equal(bp_set("\x1b[31m\xFF", "1"), BP_E_UNKNOWN_NAME);
     assert_contains(bp_last_error(), "\\x1b[31m\\xff"); /* a terminal never sees the bytes themselves */
-    assert_int_equal(bp_save("nope", "1"), BP_E_UNKNOWN_NAME);
+    assert_int_equal(bp_save_setting("nope", "1"), BP_E_UNKNOWN_NAME);
 }
 
 static void null_arguments_are_errors(void **state) {
@@ -32,13 +32,13 @@ static void null_arguments_are_errors(void **state) {
     assert_int_equal(bp_set(NULL, "1"), BP_E_ARGUMENT);
     assert_int_equal(bp_set("verbose", NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_unset(NULL), BP_E_ARGUMENT);
-    assert_int_equal(bp_save(NULL, "1"), BP_E_ARGUMENT);
-    assert_int_equal(bp_user_file(NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_save_setting(NULL, "1"), BP_E_ARGUMENT);
+    assert_int_equal(bp_user_config_path(NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_options_new(NULL, ""), BP_E_ARGUMENT);
     bp_options *options = (bp_options *)1;
     assert_int_equal(bp_options_new(&options, NULL), BP_E_ARGUMENT);
     assert_null(options);
-    bp_options_free(NULL);
+    bp_options_release(NULL);
     bp_scope *scope = (bp_scope *)1;
     assert_int_equal(bp_scope_enter(NULL, ""), BP_E_ARGUMENT);
     assert_int_equal(bp_scope_enter(&scope, NULL), BP_E_ARGUMENT);
@@ -47,7 +47,7 @@ static void null_arguments_are_errors(void **state) {
     assert_int_equal(bp_scope_enter_options(&scope, NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_scope_leave(NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
-    assert_null(bp_problem_at(-1));
+    assert_null(bp_config_error_at(-1));
     assert_string_equal(bp_layer_name((bp_layer)99), "unknown layer");
     assert_string_equal(bp_layer_name(BP_LAYER_USER_FILE), "user file");
 }
@@ -154,10 +154,10 @@ static void hardware_is_asked(void **state) {
     assert_int_equal(bp_set("cpu.capability", "avx512"), BP_E_UNSUPPORTED);
     assert_string_equal(bp_get_cpu_capability(), "avx2");
     assert_int_equal(problem_count(), 1);
-    assert_contains(bp_problem_at(0), "ATEN_CPU_CAPABILITY: cpu.capability: this processor has no AVX-512");
+    assert_contains(bp_config_error_at(0), "ATEN_CPU_CAPABILITY: cpu.capability: this processor has no AVX-512");
     bp_scope *scope;
     assert_int_equal(bp_scope_enter(&scope, "cpu.capability=avx512"), BP_E_UNSUPPORTED);
-    assert_int_equal(bp_save("cpu.capability", "avx512"), BP_E_UNSUPPORTED);
+    assert_int_equal(bp_save_setting("cpu.capability", "avx512"), BP_E_UNSUPPORTED);
     bp__setting_set_check(BP_SET_cpu_capability, NULL);
 }
 
@@ -173,7 +173,7 @@ static void late_checks_count_too(void **state) {
     assert_setting("cpu.capability", "auto", BP_LAYER_DEFAULT, "");
     assert_true(bp__settings_epoch() != epoch);
     assert_int_equal(problem_count(), 1);
-    assert_contains(bp_problem_at(0), "BACKPLANE_CPU_CAPABILITY");
+    assert_contains(bp_config_error_at(0), "BACKPLANE_CPU_CAPABILITY");
     bp__setting_set_check(BP_SET_cpu_capability, NULL);
 }
 

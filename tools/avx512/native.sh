@@ -14,7 +14,7 @@ work=build/avx512
 mkdir -p "$work"
 
 cmake -S . -B "$build" > "$work/cmake.log"
-cmake --build "$build" -j2 --target backplane_cli backplane_rooms native_wide native_linalg_wide test_ops_matmul \
+cmake --build "$build" -j2 --target backplane_cli backplane_internal native_wide native_linalg_wide test_ops_matmul \
     test_ops_gemm > "$work/make.log"
 
 # That the object files have what their names say.

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-bp_status bp__term_room(bp__term *term, int count) {
+bp_status bp__term_reserve(bp__term *term, int count) {
     size_t size = ((size_t)count + 1) * (sizeof *term->stride + sizeof *term->label);
     term->stride = bp__alloc(size);
     term->label = (int32_t *)(term->stride + count + 1);
@@ -29,7 +29,7 @@ static void add_label(bp__term *term, int32_t label, int64_t stride) {
 static bp_status operand_term(bp__term *term, const bp__einsum *e, int operand, const DLTensor *tensor) {
     int64_t strides[BP_MAX_NDIM];
     int first = e->start[operand], ndim = e->start[operand + 1] - first;
-    BP__TRY(bp__term_room(term, ndim));
+    BP__TRY(bp__term_reserve(term, ndim));
     bp__tensor_strides(tensor, strides);
     for (int i = 0; i < ndim; i++) {
         if (e->dim[first + i] != 1) {
@@ -56,7 +56,7 @@ static void output_strides(const bp__einsum *e, const DLTensor *out, int64_t str
 
 static bp_status output_term(bp__term *term, const bp__einsum *e, const DLTensor *out) {
     int64_t strides[BP_MAX_NDIM] = {0};
-    BP__TRY(bp__term_room(term, e->output_ndim));
+    BP__TRY(bp__term_reserve(term, e->output_ndim));
     output_strides(e, out, strides);
     for (int i = 0; i < e->output_ndim; i++) {
         if (e->size[e->output[i]] != 1) {
@@ -100,7 +100,7 @@ static void end(bp__builder *b, int terms) {
     bp__free(b->uses);
     bp__free(b->out.stride);
     bp__free(b->parts);
-    bp__room_free(&b->room);
+    bp__arena_free(&b->room);
 }
 
 /* Where some size is 0: the output is empty, or all zero. */

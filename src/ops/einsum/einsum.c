@@ -210,25 +210,26 @@ static void add_words(bp__text *text, const request *r) {
 
 /* What is said of the whole: the longest part, and the promises that all parts make. */
 static void sum_up(bp__composition *c, const bp__program *program) {
-    const uint32_t packs = BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | BP_NOTE_PACKS_C;
-    const uint32_t lossy = BP_NOTE_DOWN_CONVERTS | BP_NOTE_INPUTS_TF32; /* what one part does, the whole does */
+    const uint32_t packs = BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C;
+    const uint32_t lossy =
+        BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32; /* what one part does, the whole does */
     uint32_t loses = 0;
     double longest = -1;
-    c->notes = ~packs;
+    c->properties = ~packs;
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];
         const bp_verdict *v = &part->plan->verdict;
         double cost = part->plan->order_ns * (double)part->runs;
         c->cost_ns += v->cost_ns * (double)part->runs;
-        c->notes &= v->notes;
-        loses |= v->notes & lossy;
+        c->properties &= v->properties;
+        loses |= v->properties & lossy;
         c->threads = v->threads > c->threads ? v->threads : c->threads;
         if (cost > longest) {
             longest = cost;
             c->longest = part->plan;
         }
     }
-    c->notes |= loses;
+    c->properties |= loses;
 }
 
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,

@@ -1,7 +1,7 @@
 /* einsum.h - between the files of einsum: how a path becomes a program of matrix products and contractions.
  *
- * einsum.c takes calls and finds their plans, build.c follows the path, pair.c decides how a step is
- * done, emit.c makes problems of it, room.c says where results lie, and program.c runs it all.
+ * einsum.c takes calls and finds their plans, build.c follows the path, step.c decides how a step is
+ * done, problems.c makes problems of it, workspace.c says where results lie, and program.c runs it all.
  */
 #ifndef BP_OPS_EINSUM_H
 #define BP_OPS_EINSUM_H
@@ -22,20 +22,20 @@ typedef struct bp__place {
 } bp__place;
 
 /* Offsets of blocks in the workspace, given out and taken back while the program is made, so that a run allocates once:
- * blocks that are never needed at the same time share memory. (room.c) */
+ * blocks that are never needed at the same time share memory. (workspace.c) */
 typedef struct bp__block {
     int64_t offset, size;
 } bp__block;
 
-typedef struct bp__room {
+typedef struct bp__arena {
     bp__block *taken; /* by offset */
     int count, capacity;
     int64_t peak;
-} bp__room;
+} bp__arena;
 
-bp_status bp__room_take(bp__room *room, double bytes, int64_t *offset);
-void bp__room_give(bp__room *room, int64_t offset);
-void bp__room_free(bp__room *room);
+bp_status bp__arena_take(bp__arena *room, double bytes, int64_t *offset);
+void bp__arena_give(bp__arena *room, int64_t offset);
+void bp__arena_free(bp__arena *room);
 
 /* ---- Programs (program.c) ---- */
 
@@ -90,7 +90,7 @@ typedef struct bp__builder {
     bool free; /* the layout of the output */
     bp__part *parts;
     int part_count, part_capacity;
-    bp__room room;
+    bp__arena room;
     int step;            /* the one that is being built */
     bp_problem *refused; /* NULL, or where to put what no candidate takes */
 } bp__builder;
@@ -102,9 +102,9 @@ bp_status bp__program_build(bp__program **program, bp_contraction_path *path, co
                             const DLTensor *out, const bp__part_policies *policies, bp_problem *refused);
 
 /* Room for the labels of a term. */
-bp_status bp__term_room(bp__term *term, int count);
+bp_status bp__term_reserve(bp__term *term, int count);
 
-/* ---- One step (pair.c, emit.c) ---- */
+/* ---- One step (step.c, problems.c) ---- */
 
 enum { BP__A, BP__B, BP__C };
 

@@ -16,12 +16,12 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
         const char *by = i ? "x" : "";
         used +=
             used < sizeof all - 24 ? (size_t)snprintf(all + used, sizeof all - used, "%s%" PRId64, by, c->size[i]) : 0;
-        if (i < c->kept && left < sizeof kept - 24) {
+        if (i < c->output_ndim && left < sizeof kept - 24) {
             left += (size_t)snprintf(kept + left, sizeof kept - left, "%s%" PRId64, by, c->size[i]);
         }
     }
     snprintf(buffer, size, "%s %s%s -> %s%s", bp_dtype_name((bp_dtype)problem->dtype), used ? all : "1",
-             c->second ? ", two operands" : "", left ? kept : "1", c->in_place ? ", in place" : "");
+             c->has_b ? ", two operands" : "", left ? kept : "1", c->in_place ? ", in place" : "");
 }
 
 const bp__family bp__family_contract = {

@@ -3,7 +3,7 @@
  * order, the operand is copied into an order that does, or the outermost labels become a batch: of each kind the
  * recipe that moves the fewest bytes is tried. A large copy goes slice by slice, together with the product that it is
  * for, so that slices are still in the cache when they are multiplied. */
-#include "ops/einsum/pair.h"
+#include "ops/einsum/step.h"
 
 #include <string.h>
 
@@ -317,7 +317,7 @@ static bp_status make(making *m) {
     BP__TRY(add_parts(m));
     for (int k = 0; k < BP__OPERANDS; k++) {
         if (m->r->copied[k]) {
-            bp__room_give(&b->room, m->place[k].offset);
+            bp__arena_give(&b->room, m->place[k].offset);
         }
     }
     return BP_OK;

@@ -33,7 +33,7 @@ typedef struct adapted {
 /* ---- What is to be done ---- */
 
 static bool copies(const bp_fft_problem *f) {
-    return f->pads || (f->kind == BP_FFT_C2R && f->conjugate);
+    return f->zero_padded || (f->kind == BP_FFT_C2R && f->conjugate);
 }
 
 /* Elements of the input that the transform reads in a dimension. */
@@ -57,9 +57,9 @@ static const char *applies(const bp_problem *problem) {
         return "nothing is done, since the batch is empty";
     }
     if (f->kind == BP_FFT_C2R && f->conjugate) {
-        return f->pads ? "the input is conjugated and padded with zeros first" : "the input is conjugated first";
+        return f->zero_padded ? "the input is conjugated and padded with zeros first" : "the input is conjugated first";
     }
-    return texts[f->pads][f->fill][f->conjugate];
+    return texts[f->zero_padded][f->full_spectrum][f->conjugate];
 }
 
 /* The copy: what is broadcast over the batch is copied once, and the last dimension is contiguous. Returns how many
@@ -111,7 +111,7 @@ static void layout(bp_problem *problem) {
     }
     f->batch = f->batch > 0 ? f->batch : 1;
     f->inverse = f->kind == BP_FFT_C2C ? f->inverse : f->kind == BP_FFT_C2R;
-    f->pads = f->fill = f->conjugate = 0;
+    f->zero_padded = f->full_spectrum = f->conjugate = 0;
 }
 
 /* ---- Before the transform ---- */
@@ -209,7 +209,7 @@ static void finish(const adapted *a, int dim, char *out) {
         if (f->conjugate) {
             each_row(a, 0, out, out, false);
         }
-        if (f->fill) {
+        if (f->full_spectrum) {
             each_row(a, 0, out, out, true);
         }
         return;
@@ -237,7 +237,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
         inner.workspace_size = a->inner->workspace;
     }
     bp_status status = a->inner->enqueue(a->inner, ready, &inner);
-    if (status == BP_OK && a->fft.kind == BP_FFT_R2C && (a->fft.conjugate || a->fft.fill)) {
+    if (status == BP_OK && a->fft.kind == BP_FFT_R2C && (a->fft.conjugate || a->fft.full_spectrum)) {
         finish(a, 0, bp_operand_address(&operands[1]));
     }
     return status;

@@ -22,7 +22,8 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     }
     snprintf(buffer, size, "%s %s%s %s%s%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, sizes,
              f->inverse ? "inverse" : "forward", f->kind <= BP_FFT_C2R ? kinds[f->kind] : "",
-             f->fill ? ", whole spectrum" : "", f->pads ? ", padded" : "", f->in_place ? ", in place" : "");
+             f->full_spectrum ? ", whole spectrum" : "", f->zero_padded ? ", padded" : "",
+             f->in_place ? ", in place" : "");
 }
 
 const bp__family bp__family_fft = {

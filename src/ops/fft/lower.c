@@ -103,7 +103,7 @@ static void store_axes(bp_fft_problem *problem, const axis *axes, int count) {
         problem->in[i] = axes[i].in;
         problem->out[i] = axes[i].out;
         problem->given[i] = axes[i].given;
-        problem->pads |= axes[i].given != axes[i].needs;
+        problem->zero_padded |= axes[i].given != axes[i].needs;
     }
 }
 
@@ -142,6 +142,6 @@ bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTen
     problem->scale = scale_of(fft);
     store_axes(problem, axes, count);
     store_batch(problem, batch, batch_count);
-    problem->fill = fft->whole && problem->n[count - 1] > 2; /* up to 2, the half is all */
+    problem->full_spectrum = fft->whole && problem->n[count - 1] > 2; /* up to 2, the half is all */
     return BP_OK;
 }

@@ -115,9 +115,9 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     return bp__product_run(&request, &call, scalars);
 }
 
-bp_status bp_gemm_with(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
-                       const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
-                       DLTensor *c) {
+bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
+                      const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
+                      DLTensor *c) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
     bp_status status = bp_gemm(transform_a, transform_b, alpha, a, b, beta, c);

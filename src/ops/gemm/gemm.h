@@ -51,6 +51,6 @@ bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request)
 /* A call that the thread's cache does not know. */
 bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
 
-extern const bp__adapter bp__gemm_simulate; /* simulate.c: f32 inputs rounded to less */
+extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: f32 inputs rounded to less */
 
 #endif

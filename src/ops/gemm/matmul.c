@@ -134,7 +134,7 @@ bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {
     return BP__LIKELY(plan != NULL) ? bp__call_run(&call, plan, bp__plain_scalars) : run_long(&call);
 }
 
-bp_status bp_matmul_with(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out) {
+bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
     bp_status status = bp_matmul(a, b, out);

@@ -35,7 +35,7 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
-    problem->of.linalg.check = checks(facts.row, call, r->forgiving);
+    problem->of.linalg.fail_on_item_error = checks(facts.row, call, r->forgiving);
     return BP_OK;
 }
 
@@ -110,7 +110,7 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
     return bp__operation_plan_and_run(&o, &problem);
 }
 
-bp_status bp_linalg(const bp_options *options, const bp_linalg_call *call) {
+bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call) {
     bp_linalg_call own;
     bp__call_scope scope;
     call = whole(&own, call);

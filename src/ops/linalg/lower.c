@@ -128,9 +128,9 @@ bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts) {
     l->k = facts->r;
     l->mode = (uint8_t)facts->mode;
     l->upper = call->upper != 0;
-    l->left = (row->takes & BP__TAKES_RIGHT) && !call->right;
+    l->a_on_left = (row->takes & BP__TAKES_RIGHT) && !call->right;
     l->adjoint = call->adjoint != 0;
-    l->unit = call->unitriangular != 0;
+    l->unit_diagonal = call->unitriangular != 0;
     l->hermitian = call->hermitian != 0;
     l->order = facts->mode == BP_NORM_P ? facts->order : 0.0;
     bp__linalg_tolerances(facts, &l->rtol, &l->atol);

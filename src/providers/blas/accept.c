@@ -41,11 +41,10 @@ static bool stays_alone(const bp__driver_family *family, const bp__blas_route *r
     return route->kind <= BP__BLAS_SCALE || work * (double)route->n <= (double)family->own_gemm;
 }
 
-static bp__driver_settling choose_threads(const bp__driver *driver, const bp_policy *policy,
-                                          const bp__blas_route *route) {
+static bp__thread_setup choose_threads(const bp__driver *driver, const bp_policy *policy, const bp__blas_route *route) {
     int allowed = bp__driver_allowed(driver, policy);
     bool gains = allowed > 1 && bp__blas_cost(driver, route, allowed) < bp__blas_cost(driver, route, 1);
-    return bp__driver_settle(driver, policy, stays_alone(driver->family, route), gains);
+    return bp__driver_thread_policy(driver, policy, stays_alone(driver->family, route), gains);
 }
 
 /* ---- Promises ---- */
@@ -53,25 +52,26 @@ static bp__driver_settling choose_threads(const bp__driver *driver, const bp_pol
 static uint32_t promises(const bp__driver *driver, const bp_problem *problem, const bp__blas_judgement *judgement) {
     const bp__blas_route *route = &judgement->route;
     if (route->kind <= BP__BLAS_SCALE) {
-        return BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS;
+        return BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT;
     }
-    uint32_t notes = bp__driver_promises(driver, &problem->policy, &judgement->settling);
-    return route->folded ? notes & ~BP_NOTE_SAME_THREADS : notes; /* not product by product */
+    uint32_t properties = bp__driver_guarantees(driver, &problem->policy, &judgement->settling);
+    return route->folded ? properties & ~BP_PROPERTY_THREAD_INVARIANT : properties; /* not product by product */
 }
 
-static uint32_t notes_of(const bp__driver *driver, const bp_problem *problem, const bp__blas_judgement *judgement) {
+static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem,
+                              const bp__blas_judgement *judgement) {
     const bp__blas_route *route = &judgement->route;
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
-    uint32_t notes = wide ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
-    notes |= promises(driver, problem, judgement);
+    uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+    properties |= promises(driver, problem, judgement);
     if (route->kind == BP__BLAS_GEMM ? driver->family->gemm_nan
                                      : route->kind == BP__BLAS_GEMV && driver->family->gemv_nan) {
-        notes |= BP_NOTE_PROPAGATES_NAN;
+        properties |= BP_PROPERTY_PROPAGATES_NAN;
     }
     bool packs_a = (route->swap ? &route->second : &route->first)->packs;
     bool packs_b = (route->swap ? &route->first : &route->second)->packs;
-    return notes | (packs_a ? BP_NOTE_PACKS_A : 0) | (packs_b ? BP_NOTE_PACKS_B : 0) |
-           (route->c.packs ? BP_NOTE_PACKS_C : 0);
+    return properties | (packs_a ? BP_PROPERTY_PACKS_A : 0) | (packs_b ? BP_PROPERTY_PACKS_B : 0) |
+           (route->c.packs ? BP_PROPERTY_PACKS_C : 0);
 }
 
 static void explain_copies(const bp__blas_route *route, char *text, size_t size) {
@@ -112,14 +112,14 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways w
     int threads = judgement->settling.threads;
     verdict->algorithm = algorithm_of(route);
     verdict->threads = threads;
-    verdict->notes = notes_of(driver, problem, judgement);
+    verdict->properties = properties_of(driver, problem, judgement);
     verdict->cost_ns = bp__blas_cost(driver, route, threads > 1 ? threads : 1);
     if (threads == 0) {
         snprintf(verdict->text, sizeof verdict->text, "its count of threads can neither be set nor read");
     } else {
         explain_copies(route, verdict->text, sizeof verdict->text);
     }
-    bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
 }
 
 /* Offers one way; of those after the first the estimates do not know that they gain, so that none is taken unasked.

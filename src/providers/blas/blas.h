@@ -66,7 +66,7 @@ void bp__blas_accept(void *instance, const bp_problem *problem, bp_offers *offer
 /* What accept decided beyond the verdict, for plan. */
 typedef struct bp__blas_judgement {
     bp__blas_route route;
-    bp__driver_settling settling;
+    bp__thread_setup settling;
 } bp__blas_judgement;
 
 double bp__blas_cost(const bp__driver *driver, const bp__blas_route *route, int threads);
@@ -86,8 +86,8 @@ typedef void (*bp__blas_call)(const bp__blas_plan *plan, const void *alpha, cons
                               const void *beta, void *c);
 
 struct bp__blas_plan {
-    bp_prepared prepared;    /* must be first */
-    bp__driver_trace *trace; /* the driver's */
+    bp_prepared prepared;  /* must be first */
+    bp__fork_state *trace; /* the driver's */
     bp__driver *driver;
     void (*routine)(void);
     bool swap;
@@ -99,7 +99,7 @@ struct bp__blas_plan {
     const void *alpha, *beta; /* constants of the element type, where the classes name them; NULL: given at run time */
     bp__blas_call call;
     bp__blas_route route;
-    bp__driver_settling settling;
+    bp__thread_setup settling;
 };
 
 /* The thunk for a routine in the Fortran (c false) or C interface, and the run function that does nothing but call it.

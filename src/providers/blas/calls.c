@@ -85,10 +85,10 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
     static bp_status run_##CALL(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {            \
         const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
         (void)exec;                                                                                                    \
-        if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {                              \
+        if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {                       \
             return bp__driver_fail_forked(p->driver);                                                                  \
         }                                                                                                              \
-        bp__driver_seat *seat = bp__driver_enter(p->trace);                                                            \
+        bp__driver_call_record *seat = bp__driver_enter(p->trace);                                                     \
         CALL(p, p->alpha, bp_operand_address(&operands[p->swap]), bp_operand_address(&operands[!p->swap]), p->beta,    \
              bp_operand_address(&operands[2]));                                                                        \
         bp__driver_leave(p->trace, seat);                                                                              \

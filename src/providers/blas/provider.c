@@ -109,7 +109,7 @@ static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgemen
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_settle_plan(driver, &judgement->settling);
+    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
     fix_arguments(plan, driver->library->int_bits);
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);

@@ -1,7 +1,7 @@
 /* driver.h - what every provider that drives a foreign library shares: the blas, lapack and mkl providers.
  *
  * A driver is one library as seen by all of them together: opened once, with one lock, one thread count, and one note
- * of what fork does to it. Providers judge with what settle.c decides about threads, and put their calls between
+ * of what fork does to it. Providers judge with what thread_policy.c decides about threads, and put their calls between
  * bp__driver_begin() and bp__driver_end().
  */
 #ifndef BP_DRIVER_DRIVER_H
@@ -9,7 +9,7 @@
 
 #include "backplane/provider.h"
 #include "providers/driver/families.h"
-#include "providers/driver/fork.h"
+#include "providers/driver/fork_state.h"
 
 #include <stdatomic.h>
 
@@ -23,8 +23,8 @@ struct bp__driver {
     const bp__driver_family *family;
     int64_t int_max; /* of the library's integer */
     double peak[2];  /* operations per nanosecond of one core in f32, f64 */
-    bp__driver_trace *trace;
-    _Atomic(bp__driver_trace *) runtime; /* of the OpenMP runtime that it runs on, or its own */
+    bp__fork_state *trace;
+    _Atomic(bp__fork_state *) runtime; /* of the OpenMP runtime that it runs on, or its own */
 
     atomic_uint lock;   /* see bp__driver_lock */
     atomic_bool loaded; /* what follows is set */
@@ -52,7 +52,7 @@ void bp__driver_unlock(bp__driver *driver);
 
 /* Whether this process is a child of fork in which the library, or the runtime that it runs on, is lost. */
 static inline bool bp__driver_forked(bp__driver *driver) {
-    bp__driver_trace *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
+    bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
     return atomic_load_explicit(&driver->trace->lost, memory_order_relaxed) ||
            atomic_load_explicit(&runtime->lost, memory_order_relaxed);
 }
@@ -72,9 +72,9 @@ typedef struct bp__driver_illegal {
 } bp__driver_illegal;
 
 /* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. */
-void bp__driver_listen(bp__driver_illegal *heard);
+void bp__driver_capture_xerbla(bp__driver_illegal *heard);
 /* Leads the loaded library's reports to us, as far as it was linked so that this can be done. */
-void bp__driver_lead_xerbla(bp__driver *driver);
+void bp__driver_intercept_xerbla(bp__driver *driver);
 bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard);
 
 /* ---- Threads (threads.c) ---- */
@@ -91,49 +91,49 @@ bp_status bp__driver_threads(void *driver, int want, int *got);
 /* How many threads the library grants when `want` are asked for; warns when these are fewer. */
 int bp__driver_threads_granted(bp__driver *driver, int want);
 
-/* ---- What is decided about the threads of a problem, and done around its calls (settle.c) ---- */
+/* ---- What is decided about the threads of a problem, and done around its calls (thread_policy.c) ---- */
 
-typedef struct bp__driver_settling {
+typedef struct bp__thread_setup {
     int threads;  /* to ask for; 0: the count cannot be set */
     bool settles; /* the library's count must be brought to `threads` around the call */
     bool locks;   /* ... and kept by holding the lock */
     bool marks;   /* a plan notes that the library ran with several threads */
-} bp__driver_settling;
+} bp__thread_setup;
 
 /* Puts a refusal into the verdict. */
 void bp__driver_refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
 /* Whether the library can be called here at all; refuses otherwise. */
 bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict);
 /* Whether the probe has found nothing wrong with what a check stands for, in a type; refuses otherwise. */
-bool bp__driver_sound(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict);
+bool bp__driver_passed_check(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict);
 /* The threads that a problem may have of this library: at least 1. */
 int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy);
 /* `alone`: the library stays on one thread by itself whatever count is in force; `gains`: several threads are worth
  * their start. */
-bp__driver_settling bp__driver_settle(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains);
-/* Whether the same problem gives the same bits again with the same count of threads (BP_NOTE_SAME_RUN), and with any
- * (BP_NOTE_SAME_THREADS). */
-uint32_t bp__driver_promises(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling);
+bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains);
+/* Whether the same problem gives the same bits again with the same count of threads (BP_PROPERTY_REPRODUCIBLE), and
+ * with any (BP_PROPERTY_THREAD_INVARIANT). */
+uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling);
 /* The last word of accept(), once notes are in the verdict: refuses what the policy asks for and the library lacks. */
-void bp__driver_insist(const bp__driver *driver, const bp_policy *policy, const bp__driver_settling *settling,
-                       bp_verdict *verdict);
+void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling,
+                               bp_verdict *verdict);
 /* How many threads may call the library at once for one problem, when each has it on one thread; at least 1. */
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy);
 /* The settling of such calls: the library is on one thread. */
-bp__driver_settling bp__driver_settle_shared(const bp__driver *driver, const bp_policy *policy);
+bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy);
 /* Makes a plan's settling of a verdict's, with the count that the library grants. The library must be loaded. */
-bp__driver_settling bp__driver_settle_plan(bp__driver *driver, const bp__driver_settling *judged);
+bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged);
 
 /* Around a plan's calls of the library, however many: returns what end needs. */
-int bp__driver_begin(bp__driver *driver, const bp__driver_settling *settling);
-void bp__driver_end(bp__driver *driver, const bp__driver_settling *settling, int before);
+int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling);
+void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before);
 /* Between these two, around the calls of another thread that shares the work: a count that belongs to the thread is
  * brought to the settled one there, too. Returns what the second needs. */
-int bp__driver_join(const bp__driver *driver, const bp__driver_settling *settling);
-void bp__driver_part(const bp__driver *driver, const bp__driver_settling *settling, int before);
+int bp__driver_join(const bp__driver *driver, const bp__thread_setup *settling);
+void bp__driver_partition(const bp__driver *driver, const bp__thread_setup *settling, int before);
 /* Notes, before a call that may start threads, what it leaves behind. */
-static inline void bp__driver_note_threads(bp__driver *driver, const bp__driver_settling *settling) {
-    bp__driver_trace *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
+static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *settling) {
+    bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
     if (settling->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
         atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
     }

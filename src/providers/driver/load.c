@@ -60,7 +60,7 @@ static bool find_mkl(bp__driver *driver) {
     int number = layer ? layer() : -1;
     driver->survives_fork = number == MKL_INTEL || number == MKL_SEQUENTIAL;
     if (number == MKL_GNU) {
-        atomic_store_explicit(&driver->runtime, bp__driver_trace_of("libgomp"), memory_order_relaxed);
+        atomic_store_explicit(&driver->runtime, bp__fork_state_of("libgomp"), memory_order_relaxed);
     }
     return true;
 }
@@ -121,9 +121,9 @@ static bool find_setter(bp__driver *driver) {
 static bp_status load(bp__driver *driver) {
     const bp_host *host = driver->host;
     bp_status status = BP_OK;
-    bp__driver_seat *seat = bp__driver_enter(driver->trace);
+    bp__driver_call_record *seat = bp__driver_enter(driver->trace);
     bool watched =
-        bp__driver_watch(bp__driver_trace_of(NULL), false); /* also while the library is loaded for the first time */
+        bp__driver_watch(bp__fork_state_of(NULL), false); /* also while the library is loaded for the first time */
     if (watched) {
         status = host->open_library(driver->library, &driver->handle);
         watched = status != BP_OK || bp__driver_watch(driver->trace, driver->family->stops_at_fork);
@@ -135,7 +135,7 @@ static bp_status load(bp__driver *driver) {
                             driver->library->id, driver->library->path);
     }
     if (status == BP_OK && (driver->library->kinds & BP_LIB_LAPACK)) {
-        bp__driver_lead_xerbla(driver);
+        bp__driver_intercept_xerbla(driver);
     }
     bp__driver_leave(driver->trace, seat);
     return status;

@@ -130,7 +130,7 @@ bp_status bp__driver_threads(void *opaque, int want, int *got) {
         bp__driver_leave_threads(driver->trace);
     }
     if (atomic_load_explicit(&driver->loaded, memory_order_acquire)) {
-        bp__driver_seat *seat = bp__driver_enter(driver->trace);
+        bp__driver_call_record *seat = bp__driver_enter(driver->trace);
         *got = read_threads(driver);
         bp__driver_leave(driver->trace, seat);
     }

@@ -19,7 +19,7 @@ typedef void function(const char *routine, const void *argument, size_t length);
 
 static _Thread_local bp__driver_illegal *listener;
 
-void bp__driver_listen(bp__driver_illegal *heard) {
+void bp__driver_capture_xerbla(bp__driver_illegal *heard) {
     listener = heard;
 }
 
@@ -158,7 +158,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *context) {
 }
 #endif
 
-void bp__driver_lead_xerbla(bp__driver *driver) {
+void bp__driver_intercept_xerbla(bp__driver *driver) {
 #ifdef JUMP_SLOT
     const bp_library_info *library = driver->library;
     char name[64];

@@ -52,7 +52,7 @@ static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem
         refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
     } else if (instance->role == BP__FFTW_THREADS) {
         refuse(verdict, BP_REASON_OP, "holds the threads of FFTW, whose transforms are those of the library beside it");
-    } else if (fft->fill || fft->conjugate || fft->pads) {
+    } else if (fft->full_spectrum || fft->conjugate || fft->zero_padded) {
         refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
     } else if (bp__fftw_lost(instance->host)) {
         refuse(verdict, BP_REASON_FORKED, "a thread was inside its planner when this process was forked");
@@ -110,9 +110,10 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     choose_threads(instance, problem, judgement);
     verdict->algorithm = algorithm_of(judgement->effort);
     verdict->threads = judgement->threads;
-    verdict->notes = BP_NOTE_PROPAGATES_NAN | (instance->single ? BP_NOTE_ACCUMULATES_F32 : BP_NOTE_ACCUMULATES_F64) |
-                     (judgement->repeats ? BP_NOTE_SAME_RUN : 0) |
-                     (policy->deterministic == 2 ? BP_NOTE_SAME_THREADS : 0);
+    verdict->properties = BP_PROPERTY_PROPAGATES_NAN |
+                          (instance->single ? BP_PROPERTY_ACCUMULATES_F32 : BP_PROPERTY_ACCUMULATES_F64) |
+                          (judgement->repeats ? BP_PROPERTY_REPRODUCIBLE : 0) |
+                          (policy->deterministic == 2 ? BP_PROPERTY_THREAD_INVARIANT : 0);
     verdict->cost_ns = cost(instance, problem, judgement, judgement->threads);
     snprintf(verdict->text, sizeof verdict->text, "%s%s%s",
              judgement->route.copies ? "copies the input, which FFTW would destroy" : "",

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp_verdict *verdict) {
+static bool takes(const bp_problem *problem, const bp__lapack_operation *recipe, bp_verdict *verdict) {
     if (!recipe) {
         bp__driver_refuse(verdict, BP_REASON_OP,
                           problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
@@ -23,7 +23,7 @@ static bool takes(const bp_problem *problem, const bp__lapack_recipe *recipe, bp
 
 /* What the probe has seen of the routines that a recipe calls. Products (gemm) are right, or the library is broken; of
  * norms (lange) each plan tries one, and what they say is looked at. */
-static bool is_sound(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
                      bp_verdict *verdict) {
     enum { NONE = -1 };
     static const signed char checks[BP__LAPACK_ROUTINE_COUNT] = {
@@ -54,7 +54,7 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_recipe *recipe, 
     };
     for (int i = 0; i < recipe->routine_count; i++) {
         int check = checks[recipe->routines[i]];
-        if (check != NONE && !bp__driver_sound(driver, (bp_check)check, problem->dtype, verdict)) {
+        if (check != NONE && !bp__driver_passed_check(driver, (bp_check)check, problem->dtype, verdict)) {
             return false;
         }
     }
@@ -62,7 +62,7 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_recipe *recipe, 
 }
 
 /* Every number that reaches the library: sizes of operands, and what workspaces a recipe needs. */
-static bool fits(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+static bool fits(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
                  bp_verdict *verdict) {
     const bp_linalg_problem *l = &problem->of.linalg;
     double largest = recipe->largest ? recipe->largest(problem) : 0;
@@ -80,33 +80,33 @@ static bool fits(const bp__driver *driver, const bp__lapack_recipe *recipe, cons
     return false;
 }
 
-static uint32_t notes_of(const bp__driver *driver, const bp_problem *problem, const bp__driver_settling *settling) {
+static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem, const bp__thread_setup *settling) {
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
-    uint32_t notes = wide ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
-    return notes | BP_NOTE_PROPAGATES_NAN | bp__driver_promises(driver, &problem->policy, settling);
+    uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+    return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, settling);
 }
 
 /* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
 static double settle(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
-    const bp__lapack_recipe *recipe = judgement->recipe;
+    const bp__lapack_operation *recipe = judgement->recipe;
     const bp_policy *policy = &problem->policy;
     int allowed = bp__driver_allowed(driver, policy);
     double alone = bp__lapack_cost(driver, recipe, problem, 1);
     bool gains = allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < alone;
-    judgement->settling = bp__driver_settle(driver, policy, false, gains);
+    judgement->settling = bp__driver_thread_policy(driver, policy, false, gains);
     int threads = judgement->settling.threads;
     double within = threads > 1 ? bp__lapack_cost(driver, recipe, problem, threads) : alone;
     int sharers = bp__lapack_sharers(problem, alone, bp__driver_callers(driver, policy));
     if (sharers < 2 || bp__lapack_shared_cost(alone, sharers) >= within) {
         return within;
     }
-    judgement->settling = bp__driver_settle_shared(driver, policy);
+    judgement->settling = bp__driver_thread_policy_shared(driver, policy);
     judgement->sharers = sharers;
     return bp__lapack_shared_cost(alone, sharers);
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
-    const bp__lapack_recipe *recipe = bp__lapack_recipe_of(problem);
+    const bp__lapack_operation *recipe = bp__lapack_operation_of(problem);
     *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1, .sharers = 1};
     if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
         !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
@@ -116,13 +116,13 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judg
     int threads = judgement->settling.threads;
     verdict->algorithm = recipe->algorithm;
     verdict->threads = judgement->sharers > 1 ? judgement->sharers : threads;
-    verdict->notes = notes_of(driver, problem, &judgement->settling);
+    verdict->properties = properties_of(driver, problem, &judgement->settling);
     if (threads == 0) {
         const char *blas = driver->library->blas;
         snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",
                  *blas ? "calls the products of " : "", blas, *blas ? "; " : "");
     }
-    bp__driver_insist(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
 }
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers) {

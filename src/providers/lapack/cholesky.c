@@ -4,11 +4,11 @@
  * the transpose of A's lower one: the other letter then gives the factor, or the inverse, where it belongs, without a
  * copy. */
 #include "providers/lapack/lapack.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 enum { FACTOR_VIEW, SOLUTION_VIEW };
 
-static bp__lapack_part part_of(char uplo) {
+static bp__lapack_region part_of(char uplo) {
     return uplo == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
 }
 
@@ -59,7 +59,7 @@ static double work_cholesky(const bp_linalg_problem *problem) {
     return n * n * n / 3;
 }
 
-const bp__lapack_recipe bp__lapack_cholesky = {
+const bp__lapack_operation bp__lapack_cholesky = {
     .algorithm = "potrf",
     .routines = {BP__LAPACK_potrf},
     .routine_count = 1,
@@ -104,7 +104,7 @@ static double work_inverse(const bp_linalg_problem *problem) {
     return 2 * work_cholesky(problem);
 }
 
-const bp__lapack_recipe bp__lapack_cholesky_inverse = {
+const bp__lapack_operation bp__lapack_cholesky_inverse = {
     .algorithm = "potri",
     .routines = {BP__LAPACK_potri},
     .routine_count = 1,
@@ -146,7 +146,7 @@ static double work_solve(const bp_linalg_problem *problem) {
     return 2 * (double)problem->n * (double)problem->n * (double)problem->k;
 }
 
-const bp__lapack_recipe bp__lapack_cholesky_solve = {
+const bp__lapack_operation bp__lapack_cholesky_solve = {
     .algorithm = "potrs",
     .routines = {BP__LAPACK_potrs},
     .routine_count = 1,

@@ -1,6 +1,6 @@
 /* cond.c - condition numbers: by singular values, or from norms of a matrix and of its inverse. */
 #include "providers/lapack/factor.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 #include "providers/lapack/spectra.h"
 
 #include <math.h>
@@ -105,7 +105,7 @@ static double work_nuclear(const bp_linalg_problem *problem) {
     return work_inverse(problem) + 2 * bp__lapack_work_values(problem);
 }
 
-static const bp__lapack_recipe by_values = {
+static const bp__lapack_operation by_values = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
@@ -117,7 +117,7 @@ static const bp__lapack_recipe by_values = {
     .largest = bp__lapack_largest_values,
 };
 
-static const bp__lapack_recipe by_inverse = {
+static const bp__lapack_operation by_inverse = {
     .algorithm = "getrf, getrs",
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs},
     .routine_count = 2,
@@ -126,7 +126,7 @@ static const bp__lapack_recipe by_inverse = {
     .work = work_inverse,
 };
 
-static const bp__lapack_recipe nuclear = {
+static const bp__lapack_operation nuclear = {
     .algorithm = "getrf, getrs, gesdd",
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs, BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 4,
@@ -138,9 +138,9 @@ static const bp__lapack_recipe nuclear = {
     .largest = bp__lapack_largest_values,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     const bp_linalg_problem *l = &problem->of.linalg;
     return l->mode == BP_NORM_NUC ? &nuclear : bp__lapack_norm_is_sum(l) ? &by_inverse : &by_values;
 }
 
-const bp__lapack_recipe bp__lapack_cond = {.variant = variant};
+const bp__lapack_operation bp__lapack_cond = {.variant = variant};

@@ -18,7 +18,7 @@
 #define SHARED_START 3000.0
 #define SHARED_PART 0.92 /* of the rate of as many threads */
 
-double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
                        int threads) {
     const bp_linalg_problem *l = &problem->of.linalg;
     bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;

@@ -1,6 +1,6 @@
 /* det.c - det and slogdet, from the diagonal of U and the parity of the row exchanges. */
 #include "providers/lapack/factor.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 #include <math.h>
 
@@ -93,7 +93,7 @@ static bp_status run_slogdet(const bp__lapack_plan *plan, bp__lapack_item *item,
     return BP_OK;
 }
 
-const bp__lapack_recipe bp__lapack_det = {
+const bp__lapack_operation bp__lapack_det = {
     .algorithm = "getrf",
     .routines = {BP__LAPACK_getrf},
     .routine_count = 1,
@@ -102,7 +102,7 @@ const bp__lapack_recipe bp__lapack_det = {
     .work = bp__lapack_work_lu,
 };
 
-const bp__lapack_recipe bp__lapack_slogdet = {
+const bp__lapack_operation bp__lapack_slogdet = {
     .algorithm = "getrf",
     .routines = {BP__LAPACK_getrf},
     .routine_count = 1,

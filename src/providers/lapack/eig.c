@@ -1,6 +1,6 @@
 /* eig.c - eigenvalues and right eigenvectors of any square matrix. For real ones geev tells conjugate pairs by two real
  * columns; outputs are complex always. */
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
 enum { A_VIEW, V_VIEW, AT_IMAGINARY = BP__LAPACK_AT_MORE };
@@ -10,7 +10,7 @@ static bool wants_vectors(const bp__lapack_plan *plan) {
 }
 
 /* Without an item geev is asked for its workspace. */
-static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_room *room) {
+static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *v = &plan->view[V_VIEW];
     bool vectors = wants_vectors(plan);
     char left = 'N', right = vectors ? 'V' : 'N';
@@ -35,17 +35,17 @@ static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *ite
 static bp_status prepare(bp__lapack_plan *plan) {
     int64_t n = plan->problem.of.linalg.n;
     bp__lapack_needs needs = {.work = 4 * n, .reals = 2 * n};
-    bp__lapack_answer answer;
-    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    bp__lapack_query_result answer;
+    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
     if (wants_vectors(plan)) {
         plan->view[V_VIEW] = plan->complex ? bp__lapack_place(plan, 2, false) : bp__lapack_loose(plan, n, n);
     }
     call_geev(plan, NULL, &question);
-    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_apply_query(plan, &needs, &answer);
     bp__lapack_reserve_values(plan, n * (1 + plan->complex));
     plan->at[AT_IMAGINARY] = bp__lapack_reserve(plan, plan->complex ? 0 : n, plan->real_size);
-    bp__lapack_reserve_room(plan, &needs);
+    bp__lapack_reserve_workspace(plan, &needs);
     return BP_OK;
 }
 
@@ -89,14 +89,14 @@ static void write_pairs(const bp__lapack_plan *plan, const bp__lapack_item *item
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
-    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
     }
     *info = call_geev(plan, item, &room);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0 && !plan->complex) {
         write_pairs(plan, item);
     } else if (*info == 0) {
@@ -119,7 +119,7 @@ static double work_vectors(const bp_linalg_problem *problem) {
     return 25 * n * n * n;
 }
 
-static const bp__lapack_recipe with_vectors = {
+static const bp__lapack_operation with_vectors = {
     .algorithm = "geev",
     .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
     .routine_count = 2,
@@ -130,7 +130,7 @@ static const bp__lapack_recipe with_vectors = {
     .work = work_vectors,
 };
 
-static const bp__lapack_recipe values_alone = {
+static const bp__lapack_operation values_alone = {
     .algorithm = "geev",
     .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
     .routine_count = 2,
@@ -141,8 +141,8 @@ static const bp__lapack_recipe values_alone = {
     .work = work_values,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.operand[2].dtype ? &with_vectors : &values_alone;
 }
 
-const bp__lapack_recipe bp__lapack_eig = {.variant = variant};
+const bp__lapack_operation bp__lapack_eig = {.variant = variant};

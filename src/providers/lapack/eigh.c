@@ -1,6 +1,6 @@
 /* eigh.c - eigenvalues and eigenvectors of Hermitian matrices, for other files too. */
 #include "providers/lapack/spectra.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 /* ---- syevd and heevd ---- */
 
@@ -8,7 +8,7 @@ enum { JOB, UPLO };
 
 /* Without an item they are asked for their workspace. */
 static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
-                         const bp__lapack_room *room) {
+                         const bp__lapack_workspace *room) {
     const char *job = &plan->letter[JOB], *uplo = &plan->letter[UPLO];
     bp__lapack_int n = bp__lapack_integer(plan, a->rows), ld = bp__lapack_integer(plan, a->ld), result = {0};
     void *matrix = item ? bp__lapack_address(a, item) : NULL, *values = item ? bp__lapack_values(plan, item) : NULL;
@@ -44,12 +44,12 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     plan->letter[JOB] = vectors ? 'V' : 'N';
     plan->letter[UPLO] = upper ? 'U' : 'L';
     bp__lapack_needs needs = needs_of(plan, a->rows);
-    bp__lapack_answer answer;
-    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    bp__lapack_query_result answer;
+    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
     call_eigh(plan, NULL, a, &question);
-    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_apply_query(plan, &needs, &answer);
     bp__lapack_reserve_values(plan, a->rows);
-    bp__lapack_reserve_room(plan, &needs);
+    bp__lapack_reserve_workspace(plan, &needs);
 }
 
 /* The diagonal of a Hermitian matrix is real. That what else is there does not count is no promise of LAPACK's. */
@@ -62,8 +62,8 @@ static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_vie
 
 int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                            bool transposed) {
-    bp__lapack_part part = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
-    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    bp__lapack_region part = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
+    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, transposed, part)) {
         return BP__LAPACK_NON_FINITE;
     }
@@ -106,7 +106,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     const bp__lapack_view *a = &plan->view[A_VIEW];
     *info = bp__lapack_eigh_of(plan, item, a, false);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
         bp__lapack_write(plan, item, 1, a->rows, 1, bp__lapack_values(plan, item), a->rows);
         if (item->operand[2]) {
@@ -116,7 +116,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-static const bp__lapack_recipe with_vectors = {
+static const bp__lapack_operation with_vectors = {
     .algorithm = "syevd",
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
@@ -128,7 +128,7 @@ static const bp__lapack_recipe with_vectors = {
     .largest = bp__lapack_largest_eigh,
 };
 
-static const bp__lapack_recipe values_alone = {
+static const bp__lapack_operation values_alone = {
     .algorithm = "syevd",
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
@@ -139,8 +139,8 @@ static const bp__lapack_recipe values_alone = {
     .work = bp__lapack_work_eigenvalues,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.operand[2].dtype ? &with_vectors : &values_alone;
 }
 
-const bp__lapack_recipe bp__lapack_eigh = {.variant = variant};
+const bp__lapack_operation bp__lapack_eigh = {.variant = variant};

@@ -6,8 +6,8 @@
  * recipe, and does with the outcome what the contract says. matrix.c brings operands into column-major memory, looks
  * for NaN and infinity on the way, and takes results back; columns_*.c are its loops for vectors.
  *
- * A recipe computes one operation of one item. To add one: a bp__lapack_recipe in the file of its family, a row in
- * recipes.c, and the prototypes of its routines in routines.h. Its parts:
+ * A recipe computes one operation of one item. To add one: a bp__lapack_operation in the file of its family, a row in
+ * operations.c, and the prototypes of its routines in routines.h. Its parts:
  *
  *   routines  those that it calls, resolved before prepare(); those that the element type does not have are left out
  *   prepare   when a plan is made: places its matrices (bp__lapack_place) and reserves memory (bp__lapack_reserve),
@@ -36,12 +36,12 @@
 typedef struct bp__lapack_plan bp__lapack_plan;
 typedef struct bp__lapack_item bp__lapack_item;
 
-typedef struct bp__lapack_recipe bp__lapack_recipe;
-struct bp__lapack_recipe {
+typedef struct bp__lapack_operation bp__lapack_operation;
+struct bp__lapack_operation {
     const char *algorithm; /* "getrf, getrs" */
     /* Where the problem's mode decides: the recipe that is meant, or NULL where there is none; all else in this
      * one is then not read. */
-    const bp__lapack_recipe *(*variant)(const bp_problem *problem);
+    const bp__lapack_operation *(*variant)(const bp_problem *problem);
     bp__lapack_routine routines[BP__LAPACK_MOST_ROUTINES];
     int routine_count;
     double efficiency; /* the part of a matrix product's rate that large problems reach; 0 counts as 0.55 */
@@ -53,19 +53,19 @@ struct bp__lapack_recipe {
     double (*largest)(const bp_problem *problem);
 };
 
-/* recipes.c; NULL: the operation is not offered. */
-const bp__lapack_recipe *bp__lapack_recipe_of(const bp_problem *problem);
+/* operations.c; NULL: the operation is not offered. */
+const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem);
 
 /* ---- Judgement (accept.c, cost.c) ---- */
 
 typedef struct bp__lapack_judgement {
-    const bp__lapack_recipe *recipe;
-    bp__driver_settling settling;
+    const bp__lapack_operation *recipe;
+    bp__thread_setup settling;
     int sharers; /* threads of our pool that share the items; above 1 the library is on one thread */
 } bp__lapack_judgement;
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers);
-double bp__lapack_cost(const bp__driver *driver, const bp__lapack_recipe *recipe, const bp_problem *problem,
+double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
                        int threads);
 /* How many of the threads that may share a batch are worth their start, and what they make of its time on one. */
 int bp__lapack_sharers(const bp_problem *problem, double alone_ns, int most);
@@ -88,8 +88,8 @@ typedef struct bp__lapack_view {
 struct bp__lapack_plan {
     bp_prepared prepared; /* must be first */
     bp__driver *driver;
-    const bp__lapack_recipe *recipe;
-    bp__driver_settling settling;
+    const bp__lapack_operation *recipe;
+    bp__thread_setup settling;
     int sharers; /* as of the judgement */
     bp_problem problem;
     bp_dtype dtype, real_type;
@@ -148,16 +148,16 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
 /* ---- Matrices (matrix.c) ---- */
 
 /* Which elements of a matrix count. */
-typedef enum bp__lapack_part {
+typedef enum bp__lapack_region {
     BP__LAPACK_WHOLE,
     BP__LAPACK_LOWER,
     BP__LAPACK_UPPER,
     BP__LAPACK_STRICTLY_LOWER,
     BP__LAPACK_STRICTLY_UPPER
-} bp__lapack_part;
+} bp__lapack_region;
 
 /* The part of the transposed matrix that holds the same elements. */
-bp__lapack_part bp__lapack_flipped(bp__lapack_part part);
+bp__lapack_region bp__lapack_flipped(bp__lapack_region part);
 
 static inline const bp_linalg_operand *bp__lapack_operand(const bp__lapack_plan *plan, int operand) {
     return &plan->problem.of.linalg.operand[operand];
@@ -175,7 +175,7 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
  * nothing is copied where the view is that input, in place, and what is outside of `part`, told in terms of the view,
  * may be left out. False: an element of `part` is not finite. */
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
-                     bool transposed, bp__lapack_part part);
+                     bool transposed, bp__lapack_region part);
 /* Brings the view's memory to its operand, where it does not lie there. */
 void bp__lapack_store(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view);
 /* Writes rows x columns of column-major memory to an output, from its first element on. */
@@ -183,12 +183,12 @@ void bp__lapack_write(const bp__lapack_plan *plan, const bp__lapack_item *item, 
                       int64_t columns, const void *from, int64_t ld);
 /* Whether every element of a part of a matrix is finite; strides in elements. */
 bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
-                       int64_t column, bp__lapack_part part);
+                       int64_t column, bp__lapack_region part);
 /* Writes zeros to a part of column-major memory; ones to the diagonal when `unit`, which the part has then. */
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
-                      bp__lapack_part part, bool unit);
+                      bp__lapack_region part, bool unit);
 /* What an item gets that is not computed: NaN, 0 in integers. */
-void bp__lapack_spoil(const bp__lapack_plan *plan, const bp__lapack_item *item);
+void bp__lapack_fill_nan(const bp__lapack_plan *plan, const bp__lapack_item *item);
 /* One element, as a number in double precision. */
 bp_scalar bp__lapack_get(bp_dtype dtype, const void *element);
 void bp__lapack_put(bp_dtype dtype, void *element, bp_scalar value);

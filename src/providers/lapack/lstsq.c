@@ -1,5 +1,5 @@
 /* lstsq.c - least squares by the four drivers of LAPACK, on copies, since they all destroy both operands. */
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
 #include <math.h>
@@ -36,13 +36,13 @@ static arguments arguments_of(const bp__lapack_plan *plan, const bp__lapack_item
     };
 }
 
-static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
     const char plain = 'N';
     BP__LAPACK_CALL(plan, gels)
     (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, room->work, &room->work_size, &x->result, 1);
 }
 
-static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsy_complex)
         (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
@@ -54,7 +54,7 @@ static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapa
     }
 }
 
-static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsd_complex)
         (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
@@ -66,7 +66,7 @@ static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapa
     }
 }
 
-static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_room *room) {
+static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelss_complex)
         (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
@@ -78,7 +78,7 @@ static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapa
     }
 }
 
-static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_room *room,
+static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room,
                            int64_t *rank) {
     double rcond;
     bp__lapack_put(plan->real_type, &rcond, (bp_scalar){plan->problem.of.linalg.rtol, 0});
@@ -213,8 +213,8 @@ static bp__lapack_view place_sides(bp__lapack_plan *plan) {
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_needs needs = needs_of(l, plan->complex);
-    bp__lapack_answer answer;
-    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    bp__lapack_query_result answer;
+    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
     int64_t rank;
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
     plan->view[B_VIEW] = place_sides(plan);
@@ -222,10 +222,10 @@ static bp_status prepare(bp__lapack_plan *plan) {
         plan->view[RESIDUAL_VIEW] = bp__lapack_place_apart(plan, 1, false, false);
     }
     call_driver(plan, NULL, &question, &rank);
-    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_apply_query(plan, &needs, &answer);
     bp__lapack_reserve_values(plan, bp__lapack_least(l->m, l->n));
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, l->n, plan->integer);
-    bp__lapack_reserve_room(plan, &needs);
+    bp__lapack_reserve_workspace(plan, &needs);
     return BP_OK;
 }
 
@@ -262,7 +262,7 @@ static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *it
 }
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
-    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
     int64_t rank = 0;
     if (!load(plan, item)) {
         *info = BP__LAPACK_NON_FINITE;
@@ -272,7 +272,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
     *info = call_driver(plan, item, &room, &rank);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
         write_results(plan, item, rank);
     }
@@ -293,21 +293,21 @@ static double work_values(const bp_linalg_problem *problem) {
 }
 
 #define RECIPE(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                      \
-    static const bp__lapack_recipe NAME = {.algorithm = TEXT,                                                          \
-                                           .routines = {__VA_ARGS__},                                                  \
-                                           .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),                  \
-                                           .efficiency = EFFICIENCY,                                                   \
-                                           .meetings = BP__LAPACK_BY_COLUMNS,                                          \
-                                           .prepare = prepare,                                                         \
-                                           .run = run,                                                                 \
-                                           .work = WORK,                                                               \
-                                           .largest = largest}
+    static const bp__lapack_operation NAME = {.algorithm = TEXT,                                                       \
+                                              .routines = {__VA_ARGS__},                                               \
+                                              .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),               \
+                                              .efficiency = EFFICIENCY,                                                \
+                                              .meetings = BP__LAPACK_BY_COLUMNS,                                       \
+                                              .prepare = prepare,                                                      \
+                                              .run = run,                                                              \
+                                              .work = WORK,                                                            \
+                                              .largest = largest}
 RECIPE(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
 RECIPE(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
 RECIPE(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
 RECIPE(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     switch (problem->of.linalg.mode) {
     case BP_LSTSQ_GELS:
         return &by_gels;
@@ -320,4 +320,4 @@ static const bp__lapack_recipe *variant(const bp_problem *problem) {
     }
 }
 
-const bp__lapack_recipe bp__lapack_lstsq = {.variant = variant};
+const bp__lapack_operation bp__lapack_lstsq = {.variant = variant};

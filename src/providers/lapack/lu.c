@@ -1,6 +1,6 @@
 /* lu.c - lu_factor, lu and lu_solve, and the factorization for other files. */
 #include "providers/lapack/factor.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static bp_status run_factor(const bp__lapack_plan *plan, bp__lapack_item *item, 
     return BP_OK;
 }
 
-const bp__lapack_recipe bp__lapack_lu_factor = {
+const bp__lapack_operation bp__lapack_lu_factor = {
     .algorithm = "getrf",
     .routines = {BP__LAPACK_getrf},
     .routine_count = 1,
@@ -136,7 +136,7 @@ static bp_status run_lu(const bp__lapack_plan *plan, bp__lapack_item *item, int6
     return BP_OK;
 }
 
-const bp__lapack_recipe bp__lapack_lu = {
+const bp__lapack_operation bp__lapack_lu = {
     .algorithm = "getrf",
     .routines = {BP__LAPACK_getrf},
     .routine_count = 1,
@@ -151,12 +151,12 @@ const bp__lapack_recipe bp__lapack_lu = {
  * conjugate of A, for which there is no routine: the right side and the solution are conjugated instead. */
 static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bool conjugates = plan->complex && !l->left && l->adjoint;
-    bool transposes = (l->left && l->adjoint) || (!l->left && !l->adjoint);
-    plan->letter[0] = !transposes ? 'N' : l->left && plan->complex ? 'C' : 'T';
+    bool conjugates = plan->complex && !l->a_on_left && l->adjoint;
+    bool transposes = (l->a_on_left && l->adjoint) || (!l->a_on_left && !l->adjoint);
+    plan->letter[0] = !transposes ? 'N' : l->a_on_left && plan->complex ? 'C' : 'T';
     plan->view[LU_VIEW] = bp__lapack_place(plan, 0, false);
     plan->view[SOLUTION_VIEW] =
-        conjugates ? bp__lapack_place_apart(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->left);
+        conjugates ? bp__lapack_place_apart(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->a_on_left);
     plan->at[0] = bp__lapack_reserve(plan, l->n, plan->integer);
     return BP_OK;
 }
@@ -184,7 +184,7 @@ static bp_status read_pivots(const bp__lapack_plan *plan, const bp__lapack_item 
 
 static bp_status run_lu_solve(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *lu = &plan->view[LU_VIEW], *x = &plan->view[SOLUTION_VIEW];
-    bool left = plan->problem.of.linalg.left;
+    bool left = plan->problem.of.linalg.a_on_left;
     void *pivots = item->scratch + plan->at[0], *b = bp__lapack_address(x, item);
     bp_status status = item->again[1] ? BP_OK : read_pivots(plan, item, pivots);
     if (status != BP_OK) {
@@ -204,7 +204,7 @@ static double work_lu_solve(const bp_linalg_problem *problem) {
     return 2 * (double)problem->n * (double)problem->n * (double)problem->k;
 }
 
-const bp__lapack_recipe bp__lapack_lu_solve = {
+const bp__lapack_operation bp__lapack_lu_solve = {
     .algorithm = "getrs",
     .routines = {BP__LAPACK_getrs},
     .routine_count = 1,

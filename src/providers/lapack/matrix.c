@@ -12,14 +12,14 @@ static int reals_of(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
 }
 
-bp__lapack_part bp__lapack_flipped(bp__lapack_part part) {
-    static const bp__lapack_part flipped[] = {BP__LAPACK_WHOLE, BP__LAPACK_UPPER, BP__LAPACK_LOWER,
-                                              BP__LAPACK_STRICTLY_UPPER, BP__LAPACK_STRICTLY_LOWER};
+bp__lapack_region bp__lapack_flipped(bp__lapack_region part) {
+    static const bp__lapack_region flipped[] = {BP__LAPACK_WHOLE, BP__LAPACK_UPPER, BP__LAPACK_LOWER,
+                                                BP__LAPACK_STRICTLY_UPPER, BP__LAPACK_STRICTLY_LOWER};
     return flipped[part];
 }
 
 /* The passes over columns see reals; columns are counted from number `at` on. */
-static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_part part, int64_t rows, int64_t columns,
+static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_region part, int64_t rows, int64_t columns,
                                      int64_t at) {
     int64_t reals = reals_of(plan->dtype), beside = part == BP__LAPACK_STRICTLY_LOWER || part == BP__LAPACK_UPPER;
     bool whole = part == BP__LAPACK_WHOLE;
@@ -56,7 +56,7 @@ static bool finite_strided(const bp__lapack_plan *plan, const bp__lapack_columns
 }
 
 bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
-                       int64_t column, bp__lapack_part part) {
+                       int64_t column, bp__lapack_region part) {
     int64_t reals = reals_of(plan->dtype);
     bool lies = row != 1 && rows > 1 && (column == 1 || columns == 1);
     bp__lapack_columns c =
@@ -110,7 +110,7 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
 #define BLOCK_BYTES 32768 /* copied, then looked at while it is in the first cache */
 
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
-                     bool transposed, bp__lapack_part part) {
+                     bool transposed, bp__lapack_region part) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, from);
     int64_t row = transposed ? x->column : x->row, column = transposed ? x->row : x->column;
     int64_t size = (int64_t)plan->size, reals = reals_of(plan->dtype);
@@ -181,7 +181,7 @@ void bp__lapack_put(bp_dtype dtype, void *element, bp_scalar value) {
 }
 
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
-                      bp__lapack_part part, bool unit) {
+                      bp__lapack_region part, bool unit) {
     bp__lapack_columns c = columns_of(plan, part, rows, columns, 0);
     c.to = matrix;
     c.to_next = ld * reals_of(plan->dtype);
@@ -211,7 +211,7 @@ static int first_output(uint32_t op) {
                                                                                                                   : 1;
 }
 
-void bp__lapack_spoil(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+void bp__lapack_fill_nan(const bp__lapack_plan *plan, const bp__lapack_item *item) {
     for (int o = first_output(plan->problem.op); o < BP_LINALG_OPERANDS; o++) {
         const bp_linalg_operand *x = bp__lapack_operand(plan, o);
         for (int64_t j = 0; item->operand[o] && j < x->columns; j++) {

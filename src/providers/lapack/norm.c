@@ -3,7 +3,7 @@
  * The same sums are computed here too, in double precision: for condition numbers, and where the library's answer
  * cannot be relied on (see run_sums()). */
 #include "providers/lapack/spectra.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -257,7 +257,7 @@ static double work_sums(const bp_linalg_problem *problem) {
 }
 
 /* One addition waits for the other, and the compiler may not change their order. */
-static const bp__lapack_recipe by_sums = {
+static const bp__lapack_operation by_sums = {
     .algorithm = "lange",
     .routines = {BP__LAPACK_lange},
     .routine_count = 1,
@@ -298,7 +298,7 @@ static bp_status run_values(const bp__lapack_plan *plan, bp__lapack_item *item, 
     return BP_OK;
 }
 
-static const bp__lapack_recipe values = {
+static const bp__lapack_operation values = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
@@ -310,8 +310,8 @@ static const bp__lapack_recipe values = {
     .largest = bp__lapack_largest_values,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return bp__lapack_norm_is_sum(&problem->of.linalg) ? &by_sums : &values;
 }
 
-const bp__lapack_recipe bp__lapack_matrix_norm = {.variant = variant};
+const bp__lapack_operation bp__lapack_matrix_norm = {.variant = variant};

@@ -1,6 +1,6 @@
 /* pinv.c - the Moore-Penrose inverse, from singular values or from the eigenvalues of a Hermitian matrix. */
 #include "providers/lapack/spectra.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 #include <math.h>
 
@@ -74,7 +74,7 @@ static bp_status run_general(const bp__lapack_plan *plan, bp__lapack_item *item,
     }
     *info = bp__lapack_gesdd(plan, item, a, u, vh);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
         scale(plan, item, u, u);
         multiply(plan, item, plan->complex ? 'C' : 'T', vh, u, u->columns);
@@ -101,7 +101,7 @@ static bp_status run_hermitian(const bp__lapack_plan *plan, bp__lapack_item *ite
     const bp__lapack_view *v = &plan->view[A_VIEW], *scaled = &plan->view[RIGHT_VIEW];
     *info = bp__lapack_eigh_of(plan, item, v, plan->letter[BY_ROWS]);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
         scale(plan, item, v, scaled);
         multiply(plan, item, 'N', v, scaled, v->columns);
@@ -114,7 +114,7 @@ static double work_hermitian(const bp_linalg_problem *problem) {
     return 5 * bp__lapack_work_eigenvalues(problem) + 2 * n * n * n;
 }
 
-static const bp__lapack_recipe general = {
+static const bp__lapack_operation general = {
     .algorithm = "gesdd, gemm",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex, BP__LAPACK_gemm},
     .routine_count = 3,
@@ -126,7 +126,7 @@ static const bp__lapack_recipe general = {
     .largest = bp__lapack_largest_vectors,
 };
 
-static const bp__lapack_recipe hermitian = {
+static const bp__lapack_operation hermitian = {
     .algorithm = "syevd, gemm",
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd, BP__LAPACK_gemm},
     .routine_count = 3,
@@ -138,8 +138,8 @@ static const bp__lapack_recipe hermitian = {
     .largest = bp__lapack_largest_eigh,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.hermitian ? &hermitian : &general;
 }
 
-const bp__lapack_recipe bp__lapack_pinv = {.variant = variant};
+const bp__lapack_operation bp__lapack_pinv = {.variant = variant};

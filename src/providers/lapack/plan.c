@@ -101,14 +101,14 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_settle_plan(driver, &judgement->settling);
+    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
     /* A library that does not stay on one thread has the items to itself. */
     plan->sharers = plan->settling.threads == 1 ? judgement->sharers : 1;
     int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
     bp__driver_illegal heard = {0};
-    bp__driver_listen(&heard);
+    bp__driver_capture_xerbla(&heard);
     status = plan->recipe->prepare(plan);
-    bp__driver_listen(NULL);
+    bp__driver_capture_xerbla(NULL);
     bp__driver_end(driver, &plan->settling, before);
     if (status == BP_OK && heard.argument != 0) {
         status = bp__driver_fail_illegal(driver, &heard);

@@ -1,5 +1,5 @@
 /* qr.c - qr: the factorization in scratch memory, then Q beside it, since both factors are in the same place. */
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
 enum { A_VIEW, Q_VIEW };
@@ -10,7 +10,7 @@ static int64_t count_of(const bp__lapack_plan *plan) {
 
 /* ---- The routines; without an item they are asked for their workspace ---- */
 
-static int64_t call_geqrf(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_room *room) {
+static int64_t call_geqrf(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
     bp__lapack_int m = bp__lapack_integer(plan, a->rows), n = bp__lapack_integer(plan, a->columns);
     bp__lapack_int ld = bp__lapack_integer(plan, a->ld), result = {0};
@@ -20,7 +20,7 @@ static int64_t call_geqrf(const bp__lapack_plan *plan, const bp__lapack_item *it
     return bp__lapack_value(plan, &result);
 }
 
-static int64_t call_orgqr(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_room *room) {
+static int64_t call_orgqr(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room) {
     const bp__lapack_view *q = &plan->view[Q_VIEW];
     bp__lapack_int m = bp__lapack_integer(plan, q->rows), n = bp__lapack_integer(plan, q->columns);
     bp__lapack_int k = bp__lapack_integer(plan, count_of(plan)), ld = bp__lapack_integer(plan, q->ld), result = {0};
@@ -34,24 +34,24 @@ static int64_t call_orgqr(const bp__lapack_plan *plan, const bp__lapack_item *it
 
 static bp_status prepare(bp__lapack_plan *plan) {
     bp__lapack_needs needs = {.work = plan->problem.of.linalg.n};
-    bp__lapack_answer answer;
-    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    bp__lapack_query_result answer;
+    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
     plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
     call_geqrf(plan, NULL, &question);
-    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_apply_query(plan, &needs, &answer);
     if (plan->problem.of.linalg.mode != BP_QR_R) {
         plan->view[Q_VIEW] = bp__lapack_place(plan, 1, false);
         needs.work = bp__lapack_most(needs.work, plan->view[Q_VIEW].columns);
         call_orgqr(plan, NULL, &question);
-        bp__lapack_heed(plan, &needs, &answer);
+        bp__lapack_apply_query(plan, &needs, &answer);
     }
     bp__lapack_reserve_values(plan, count_of(plan) * (1 + plan->complex));
-    bp__lapack_reserve_room(plan, &needs);
+    bp__lapack_reserve_workspace(plan, &needs);
     return BP_OK;
 }
 
 /* Q from the reflectors below the diagonal of the factored A; orgqr makes the columns that A does not have. */
-static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_room *room) {
+static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_workspace *room) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *q = &plan->view[Q_VIEW];
     plan->driver->host->copy_matrix(plan->dtype, a->rows, bp__lapack_least(a->columns, q->columns),
                                     bp__lapack_address(q, item), 1, q->ld, bp__lapack_address(a, item), 1, a->ld, 0);
@@ -62,7 +62,7 @@ static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const 
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
-    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
@@ -89,7 +89,7 @@ static double work_q(const bp_linalg_problem *problem) {
     return work_r(problem) + 4 * k * (m * columns - (m + columns) * k / 2 + k * k / 3);
 }
 
-static const bp__lapack_recipe only_r = {
+static const bp__lapack_operation only_r = {
     .algorithm = "geqrf",
     .routines = {BP__LAPACK_geqrf},
     .routine_count = 1,
@@ -100,7 +100,7 @@ static const bp__lapack_recipe only_r = {
     .work = work_r,
 };
 
-static const bp__lapack_recipe both = {
+static const bp__lapack_operation both = {
     .algorithm = "geqrf, orgqr",
     .routines = {BP__LAPACK_geqrf, BP__LAPACK_orgqr},
     .routine_count = 2,
@@ -111,8 +111,8 @@ static const bp__lapack_recipe both = {
     .work = work_q,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.mode == BP_QR_R ? &only_r : &both;
 }
 
-const bp__lapack_recipe bp__lapack_qr = {.variant = variant};
+const bp__lapack_operation bp__lapack_qr = {.variant = variant};

@@ -1,6 +1,6 @@
 /* rank.c - matrix_rank: how many singular values, or absolute eigenvalues of a Hermitian matrix, are not small. */
 #include "providers/lapack/spectra.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@ enum { A_VIEW };
 static bp_status conclude(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t count, int64_t info) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     if (info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     }
     if (info != 0) {
         return BP_OK;
@@ -51,7 +51,7 @@ static bp_status run_hermitian(const bp__lapack_plan *plan, bp__lapack_item *ite
     return conclude(plan, item, plan->problem.of.linalg.n, *info);
 }
 
-static const bp__lapack_recipe general = {
+static const bp__lapack_operation general = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
@@ -63,7 +63,7 @@ static const bp__lapack_recipe general = {
     .largest = bp__lapack_largest_values,
 };
 
-static const bp__lapack_recipe hermitian = {
+static const bp__lapack_operation hermitian = {
     .algorithm = "syevd",
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
@@ -74,8 +74,8 @@ static const bp__lapack_recipe hermitian = {
     .work = bp__lapack_work_eigenvalues,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.hermitian ? &hermitian : &general;
 }
 
-const bp__lapack_recipe bp__lapack_matrix_rank = {.variant = variant};
+const bp__lapack_operation bp__lapack_matrix_rank = {.variant = variant};

@@ -64,7 +64,7 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
         return bp__driver_fail_illegal(plan->driver, heard);
     }
     if (info == BP__LAPACK_NON_FINITE) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
         info = BP_INFO_NON_FINITE;
     } else if (info < 0) {
         return host->fail(BP_E_INTERNAL, "library '%s' found argument %" PRId64 " illegal in one of %s",
@@ -73,7 +73,9 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
     if (plan->info_operand >= 0 && item->operand[plan->info_operand]) {
         *(int32_t *)item->operand[plan->info_operand] = (int32_t)info;
     }
-    return info != 0 && plan->problem.of.linalg.check ? host->fail_numeric(&plan->problem, item->number, info) : BP_OK;
+    return info != 0 && plan->problem.of.linalg.fail_on_item_error
+               ? host->fail_numeric(&plan->problem, item->number, info)
+               : BP_OK;
 }
 
 /* Items of the batch one after the other, up to the first that fails, which `range` begins with then. */
@@ -88,7 +90,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
     bool clean = false; /* what the item before left in scratch may be used again */
     bp__driver_illegal heard = {0};
     bp_status status = BP_OK;
-    bp__driver_listen(&heard);
+    bp__driver_capture_xerbla(&heard);
     for (; items->first < items->end; items->first++, next(l, &at)) {
         int64_t info = 0;
         item.number = items->first;
@@ -100,7 +102,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
         }
         clean = info == 0;
     }
-    bp__driver_listen(NULL);
+    bp__driver_capture_xerbla(NULL);
     return status;
 }
 
@@ -138,7 +140,7 @@ static void draw_items(void *context, int task) {
             keep_least(&work->failing, items.first);
         }
     }
-    bp__driver_part(plan->driver, &plan->settling, before);
+    bp__driver_partition(plan->driver, &plan->settling, before);
 }
 
 /* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */

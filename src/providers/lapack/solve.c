@@ -1,6 +1,6 @@
 /* solve.c - inv, solve and solve_triangular. */
 #include "providers/lapack/factor.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 enum { FACTOR_VIEW, SOLUTION_VIEW };
 
@@ -63,7 +63,7 @@ static double workspace_of_inv(const bp_problem *problem) {
     return 256 * (double)problem->of.linalg.n; /* more columns at once than any library takes */
 }
 
-const bp__lapack_recipe bp__lapack_inv = {
+const bp__lapack_operation bp__lapack_inv = {
     .algorithm = "getrf, getri",
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getri},
     .routine_count = 2,
@@ -97,7 +97,7 @@ static void solve_with(const bp__lapack_plan *plan, const bp__lapack_item *item,
 
 /* X A = B is solved as A^T X^T = B^T. */
 static bp_status prepare_solve(bp__lapack_plan *plan) {
-    bool left = plan->problem.of.linalg.left;
+    bool left = plan->problem.of.linalg.a_on_left;
     plan->letter[0] = left ? 'N' : 'T';
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, !left);
     plan->view[FACTOR_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
@@ -107,7 +107,7 @@ static bp_status prepare_solve(bp__lapack_plan *plan) {
 
 static bp_status run_solve(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *x = &plan->view[SOLUTION_VIEW];
-    if (!bp__lapack_load(plan, item, x, 1, !plan->problem.of.linalg.left, BP__LAPACK_WHOLE)) {
+    if (!bp__lapack_load(plan, item, x, 1, !plan->problem.of.linalg.a_on_left, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
     }
@@ -124,7 +124,7 @@ static double work_solve(const bp_linalg_problem *problem) {
     return 2 * n * n * n / 3 + 2 * n * n * (double)problem->k;
 }
 
-const bp__lapack_recipe bp__lapack_solve = {
+const bp__lapack_operation bp__lapack_solve = {
     .algorithm = "getrf, getrs",
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs},
     .routine_count = 2,
@@ -145,14 +145,14 @@ static bp_status prepare_triangular(bp__lapack_plan *plan) {
     bool x_by_rows = !bp__lapack_lies(plan, 2, false) && bp__lapack_lies(plan, 2, true);
     plan->view[FACTOR_VIEW] = bp__lapack_place(plan, 0, a_by_rows);
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, x_by_rows);
-    plan->letter[SIDE] = (l->left != 0) == x_by_rows ? 'R' : 'L';
+    plan->letter[SIDE] = (l->a_on_left != 0) == x_by_rows ? 'R' : 'L';
     plan->letter[UPLO] = (l->upper != 0) == a_by_rows ? 'L' : 'U';
     plan->letter[TRANS] = a_by_rows == x_by_rows ? 'N' : 'T';
-    plan->letter[DIAG] = l->unit ? 'U' : 'N';
+    plan->letter[DIAG] = l->unit_diagonal ? 'U' : 'N';
     return BP_OK;
 }
 
-static bp__lapack_part part_read(const bp__lapack_plan *plan) {
+static bp__lapack_region part_read(const bp__lapack_plan *plan) {
     bool unit = plan->letter[DIAG] == 'U';
     if (plan->letter[UPLO] == 'U') {
         return unit ? BP__LAPACK_STRICTLY_UPPER : BP__LAPACK_UPPER;
@@ -164,7 +164,7 @@ static bp_status run_triangular(const bp__lapack_plan *plan, bp__lapack_item *it
     static const double one64[2] = {1, 0};
     static const float one32[2] = {1, 0};
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
-    bool x_by_rows = (plan->letter[SIDE] == 'R') == (plan->problem.of.linalg.left != 0);
+    bool x_by_rows = (plan->letter[SIDE] == 'R') == (plan->problem.of.linalg.a_on_left != 0);
     bool a_by_rows = (plan->letter[TRANS] == 'N') == x_by_rows;
     if ((!item->again[0] && !bp__lapack_load(plan, item, a, 0, a_by_rows, part_read(plan))) ||
         !bp__lapack_load(plan, item, x, 1, x_by_rows, BP__LAPACK_WHOLE)) {
@@ -185,7 +185,7 @@ static double work_triangular(const bp_linalg_problem *problem) {
     return (double)problem->n * (double)problem->n * (double)problem->k;
 }
 
-const bp__lapack_recipe bp__lapack_solve_triangular = {
+const bp__lapack_operation bp__lapack_solve_triangular = {
     .algorithm = "trsm",
     .routines = {BP__LAPACK_trsm},
     .routine_count = 1,

@@ -1,6 +1,6 @@
 /* svd.c - svd and singular values, for other files too. */
 #include "providers/lapack/spectra.h"
-#include "providers/lapack/recipes.h"
+#include "providers/lapack/operations.h"
 
 /* ---- gesdd ---- */
 
@@ -11,7 +11,7 @@ static char job_of(const bp__lapack_plan *plan, const bp__lapack_view *u) {
 
 /* Without an item gesdd is asked for its workspace. */
 static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
-                          const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_room *room) {
+                          const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_workspace *room) {
     char job = job_of(plan, u);
     bp__lapack_int m = bp__lapack_integer(plan, a->rows), n = bp__lapack_integer(plan, a->columns);
     bp__lapack_int lda = bp__lapack_integer(plan, a->ld), ldu = bp__lapack_integer(plan, u ? u->ld : 1);
@@ -49,17 +49,17 @@ static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_v
 void bp__lapack_prepare_gesdd(bp__lapack_plan *plan, const bp__lapack_view *a, const bp__lapack_view *u,
                               const bp__lapack_view *vh) {
     bp__lapack_needs needs = needs_of(plan, a, job_of(plan, u));
-    bp__lapack_answer answer;
-    bp__lapack_room question = bp__lapack_question(plan, &answer);
+    bp__lapack_query_result answer;
+    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
     call_gesdd(plan, NULL, a, u, vh, &question);
-    bp__lapack_heed(plan, &needs, &answer);
+    bp__lapack_apply_query(plan, &needs, &answer);
     bp__lapack_reserve_values(plan, bp__lapack_least(a->rows, a->columns));
-    bp__lapack_reserve_room(plan, &needs);
+    bp__lapack_reserve_workspace(plan, &needs);
 }
 
 int64_t bp__lapack_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                          const bp__lapack_view *u, const bp__lapack_view *vh) {
-    bp__lapack_room room = bp__lapack_room_of(plan, item);
+    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
     return call_gesdd(plan, item, a, u, vh, &room);
 }
 
@@ -131,7 +131,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     }
     *info = bp__lapack_gesdd(plan, item, a, u, vh);
     if (*info > 0) {
-        bp__lapack_spoil(plan, item);
+        bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
         int64_t count = bp__lapack_least(a->rows, a->columns);
         bp__lapack_write(plan, item, 2, count, 1, bp__lapack_values(plan, item), count);
@@ -143,7 +143,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-static const bp__lapack_recipe with_vectors = {
+static const bp__lapack_operation with_vectors = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
@@ -155,7 +155,7 @@ static const bp__lapack_recipe with_vectors = {
     .largest = bp__lapack_largest_vectors,
 };
 
-static const bp__lapack_recipe values_alone = {
+static const bp__lapack_operation values_alone = {
     .algorithm = "gesdd",
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
@@ -167,8 +167,8 @@ static const bp__lapack_recipe values_alone = {
     .largest = bp__lapack_largest_values,
 };
 
-static const bp__lapack_recipe *variant(const bp_problem *problem) {
+static const bp__lapack_operation *variant(const bp_problem *problem) {
     return problem->of.linalg.operand[1].dtype ? &with_vectors : &values_alone;
 }
 
-const bp__lapack_recipe bp__lapack_svd = {.variant = variant};
+const bp__lapack_operation bp__lapack_svd = {.variant = variant};

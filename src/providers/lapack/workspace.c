@@ -1,22 +1,23 @@
 /* workspace.c - workspace for the routines that want some: asked for once, then a part of the plan's scratch memory. */
 #include "providers/lapack/workspace.h"
 
-bp__lapack_room bp__lapack_question(const bp__lapack_plan *plan, bp__lapack_answer *answer) {
+bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *answer) {
     bp__lapack_int asks = bp__lapack_integer(plan, -1);
-    *answer = (bp__lapack_answer){0};
-    return (bp__lapack_room){answer->work, answer->reals, &answer->integers, asks, asks, asks};
+    *answer = (bp__lapack_query_result){0};
+    return (bp__lapack_workspace){answer->work, answer->reals, &answer->integers, asks, asks, asks};
 }
 
 /* Some libraries' answers are smaller than what they then insist on, and long ones are rounded: what is documented is
  * the least in any case. */
-void bp__lapack_heed(const bp__lapack_plan *plan, bp__lapack_needs *needs, const bp__lapack_answer *answer) {
+void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
+                            const bp__lapack_query_result *answer) {
     int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &answer->integers);
     needs->work = bp__lapack_least(bp__lapack_most(needs->work, bp__lapack_queried(plan, answer->work)), most);
     needs->reals = bp__lapack_least(bp__lapack_most(needs->reals, bp__lapack_queried(plan, answer->reals)), most);
     needs->integers = bp__lapack_most(needs->integers, integers);
 }
 
-void bp__lapack_reserve_room(bp__lapack_plan *plan, const bp__lapack_needs *needs) {
+void bp__lapack_reserve_workspace(bp__lapack_plan *plan, const bp__lapack_needs *needs) {
     plan->workspace[BP__LAPACK_AT_WORK] = bp__lapack_most(needs->work, 1);
     plan->workspace[BP__LAPACK_AT_REALS] = bp__lapack_most(needs->reals, 1);
     plan->workspace[BP__LAPACK_AT_INTEGERS] = bp__lapack_most(needs->integers, 1);
@@ -25,8 +26,8 @@ void bp__lapack_reserve_room(bp__lapack_plan *plan, const bp__lapack_needs *need
     plan->at[BP__LAPACK_AT_INTEGERS] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_INTEGERS], plan->integer);
 }
 
-bp__lapack_room bp__lapack_room_of(const bp__lapack_plan *plan, const bp__lapack_item *item) {
-    return (bp__lapack_room){
+bp__lapack_workspace bp__lapack_workspace_of(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    return (bp__lapack_workspace){
         .work = item->scratch + plan->at[BP__LAPACK_AT_WORK],
         .reals = item->scratch + plan->at[BP__LAPACK_AT_REALS],
         .integers = item->scratch + plan->at[BP__LAPACK_AT_INTEGERS],

@@ -20,23 +20,24 @@ typedef struct bp__lapack_needs {
 } bp__lapack_needs;
 
 /* What a routine gets: memory and its size, or room for an answer and the size -1, which is a question. */
-typedef struct bp__lapack_room {
+typedef struct bp__lapack_workspace {
     void *work, *reals, *integers;
     bp__lapack_int work_size, reals_size, integers_size;
-} bp__lapack_room;
+} bp__lapack_workspace;
 
-typedef struct bp__lapack_answer {
+typedef struct bp__lapack_query_result {
     double work[2]; /* an element of any type */
     double reals[2];
     bp__lapack_int integers;
-} bp__lapack_answer;
+} bp__lapack_query_result;
 
 /* Clears the answer. */
-bp__lapack_room bp__lapack_question(const bp__lapack_plan *plan, bp__lapack_answer *answer);
+bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *answer);
 /* Makes the needs as large as the answer, but not larger than an integer argument can be. */
-void bp__lapack_heed(const bp__lapack_plan *plan, bp__lapack_needs *needs, const bp__lapack_answer *answer);
-void bp__lapack_reserve_room(bp__lapack_plan *plan, const bp__lapack_needs *needs);
-bp__lapack_room bp__lapack_room_of(const bp__lapack_plan *plan, const bp__lapack_item *item);
+void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
+                            const bp__lapack_query_result *answer);
+void bp__lapack_reserve_workspace(bp__lapack_plan *plan, const bp__lapack_needs *needs);
+bp__lapack_workspace bp__lapack_workspace_of(const bp__lapack_plan *plan, const bp__lapack_item *item);
 
 /* A matrix of the problem's element type in scratch memory that is no operand's. */
 bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns);

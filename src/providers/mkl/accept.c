@@ -9,11 +9,11 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *ver
         bp__driver_refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
     } else if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
         bp__driver_refuse(verdict, BP_REASON_DTYPE, "DFTI knows f32, f64, c64 and c128 only");
-    } else if (fft->fill || fft->conjugate || fft->pads) {
+    } else if (fft->full_spectrum || fft->conjugate || fft->zero_padded) {
         bp__driver_refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
     } else {
         return bp__driver_usable(driver, verdict) &&
-               bp__driver_sound(driver, checks[fft->kind], problem->dtype, verdict);
+               bp__driver_passed_check(driver, checks[fft->kind], problem->dtype, verdict);
     }
     return false;
 }
@@ -32,14 +32,16 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgeme
     int allowed = bp__driver_allowed(driver, policy);
     const bp__mkl_route *route = &judgement->route;
     bool gains = allowed > 1 && bp__mkl_cost(driver, fft, route, allowed) < bp__mkl_cost(driver, fft, route, 1);
-    judgement->settling = bp__driver_settle(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
+    judgement->settling =
+        bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
     int threads = judgement->settling.threads;
     verdict->algorithm = route->stages > 1 ? "dfti, last dimension by itself" : "dfti";
     verdict->threads = threads;
     verdict->cost_ns = bp__mkl_cost(driver, fft, route, threads);
-    verdict->notes = BP_NOTE_PROPAGATES_NAN | (route->single ? BP_NOTE_ACCUMULATES_F32 : BP_NOTE_ACCUMULATES_F64) |
-                     bp__driver_promises(driver, policy, &judgement->settling);
-    bp__driver_insist(driver, policy, &judgement->settling, verdict);
+    verdict->properties = BP_PROPERTY_PROPAGATES_NAN |
+                          (route->single ? BP_PROPERTY_ACCUMULATES_F32 : BP_PROPERTY_ACCUMULATES_F64) |
+                          bp__driver_guarantees(driver, policy, &judgement->settling);
+    bp__driver_enforce_policy(driver, policy, &judgement->settling, verdict);
 }
 
 void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers) {

@@ -22,7 +22,7 @@ typedef struct bp__mkl_walk {
 } bp__mkl_walk;
 
 /* What one descriptor does, and what is walked around it. Strides in elements of each side's own type. */
-typedef struct bp__mkl_stage {
+typedef struct bp__mkl_call {
     bool forward, real, in_place;
     int rank;
     long n[BP__MKL_MOST_NDIM];
@@ -30,7 +30,7 @@ typedef struct bp__mkl_stage {
     long many, in_distance, out_distance;
     double scale;
     bp__mkl_walk walk;
-} bp__mkl_stage;
+} bp__mkl_call;
 
 /* MKL's real output of several dimensions is not what other libraries give where the input lacks the symmetry that it
  * should have. So all dimensions but the last are transformed into scratch memory first, and the last one from there.
@@ -38,7 +38,7 @@ typedef struct bp__mkl_stage {
 typedef struct bp__mkl_route {
     bool single;
     int stages;
-    bp__mkl_stage stage[2];
+    bp__mkl_call stage[2];
     size_t between; /* bytes of scratch memory */
     bp__mkl_walk items;
 } bp__mkl_route;
@@ -50,7 +50,7 @@ bool bp__mkl_route_of(bp__mkl_route *route, const bp_problem *problem, bool alon
 
 typedef struct bp__mkl_judgement {
     bp__mkl_route route;
-    bp__driver_settling settling;
+    bp__thread_setup settling;
 } bp__mkl_judgement;
 
 void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers);
@@ -65,8 +65,8 @@ typedef struct bp__mkl_plan {
     long (*compute[2])(void *descriptor, void *in, ...);
     void *descriptor[2];
     bp__driver *driver;
-    bp__driver_trace *trace;
-    bp__driver_settling settling;
+    bp__fork_state *trace;
+    bp__thread_setup settling;
     bp__mkl_api api;
     bp__mkl_route route;
 } bp__mkl_plan;

@@ -33,7 +33,7 @@ static bp_status resolve(bp__mkl_plan *plan) {
 }
 
 /* The thread limit holds whatever count is in force when the transform is computed. */
-static long describe(const bp__mkl_api *api, const bp__mkl_stage *stage, int threads, void *d) {
+static long describe(const bp__mkl_api *api, const bp__mkl_call *stage, int threads, void *d) {
     long error = api->SetValue(d, BP__MKL_PLACEMENT, stage->in_place ? BP__MKL_INPLACE : BP__MKL_NOT_INPLACE);
     error = error ? error : api->SetValue(d, BP__MKL_INPUT_STRIDES, stage->in);
     error = error ? error : api->SetValue(d, BP__MKL_OUTPUT_STRIDES, stage->out);
@@ -54,7 +54,7 @@ static long describe(const bp__mkl_api *api, const bp__mkl_stage *stage, int thr
 
 static long make_stage(bp__mkl_plan *plan, int number) {
     const bp__mkl_api *api = &plan->api;
-    const bp__mkl_stage *stage = &plan->route.stage[number];
+    const bp__mkl_call *stage = &plan->route.stage[number];
     int precision = plan->route.single ? BP__MKL_SINGLE : BP__MKL_DOUBLE;
     int domain = stage->real ? BP__MKL_REAL : BP__MKL_COMPLEX;
     void **d = &plan->descriptor[number];
@@ -64,14 +64,14 @@ static long make_stage(bp__mkl_plan *plan, int number) {
     return error ? error : describe(api, stage, plan->settling.threads, *d);
 }
 
-static bp_status prepare(bp__mkl_plan *plan, const bp__driver_settling *judged) {
+static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
     bp__driver *driver = plan->driver;
     bp_status status = bp__driver_ready(driver);
     status = status == BP_OK ? resolve(plan) : status;
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_settle_plan(driver, judged);
+    plan->settling = bp__driver_thread_policy_plan(driver, judged);
     int before = bp__driver_begin(driver, &plan->settling);
     long error = 0;
     for (int i = 0; i < plan->route.stages && error == 0; i++) {
@@ -86,7 +86,7 @@ static void destroy_plan(bp_prepared *prepared) {
     bp__mkl_plan *plan = (bp__mkl_plan *)prepared;
     for (int i = 0; i < plan->route.stages; i++) {
         if (plan->descriptor[i] && !bp__driver_forked(plan->driver)) {
-            bp__driver_seat *seat = bp__driver_enter(plan->trace);
+            bp__driver_call_record *seat = bp__driver_enter(plan->trace);
             plan->api.FreeDescriptor(&plan->descriptor[i]);
             bp__driver_leave(plan->trace, seat);
         }

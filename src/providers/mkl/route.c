@@ -16,7 +16,7 @@ static void walk_add(bp__mkl_walk *walk, int64_t n, int64_t in_bytes, int64_t ou
     walk->ndim++;
 }
 
-static void add_dim(bp__mkl_stage *stage, int64_t n, int64_t in, int64_t out) {
+static void add_dim(bp__mkl_call *stage, int64_t n, int64_t in, int64_t out) {
     stage->n[stage->rank] = n;
     stage->in[stage->rank + 1] = n == 1 ? 1 : in;
     stage->out[stage->rank + 1] = n == 1 ? 1 : out;
@@ -24,7 +24,7 @@ static void add_dim(bp__mkl_stage *stage, int64_t n, int64_t in, int64_t out) {
 }
 
 /* A dimension of the batch. The longest one is left to MKL, which knows no distance of zero; the others are walked. */
-static void add_many(bp__mkl_stage *stage, int64_t n, int64_t in, int64_t out, int64_t in_size, int64_t out_size) {
+static void add_many(bp__mkl_call *stage, int64_t n, int64_t in, int64_t out, int64_t in_size, int64_t out_size) {
     if (n == 1) {
         return;
     }
@@ -40,15 +40,15 @@ static void add_many(bp__mkl_stage *stage, int64_t n, int64_t in, int64_t out, i
     stage->out_distance = out;
 }
 
-static bp__mkl_stage new_stage(const bp_fft_problem *fft, bool real) {
-    return (bp__mkl_stage){.forward = !fft->inverse, .real = real, .many = 1, .scale = 1, .walk.calls = 1};
+static bp__mkl_call new_stage(const bp_fft_problem *fft, bool real) {
+    return (bp__mkl_call){.forward = !fft->inverse, .real = real, .many = 1, .scale = 1, .walk.calls = 1};
 }
 
 /* ---- Routes ---- */
 
 static void route_direct(bp__mkl_route *route, const bp_fft_problem *fft, int walked, int64_t in_size,
                          int64_t out_size) {
-    bp__mkl_stage *stage = &route->stage[0];
+    bp__mkl_call *stage = &route->stage[0];
     route->stages = 1;
     *stage = new_stage(fft, fft->kind != BP_FFT_C2C);
     stage->in_place = fft->in_place;
@@ -79,7 +79,7 @@ static int64_t between_of(const bp_fft_problem *fft, int walked) {
 
 /* The memory between is compact, last dimension fastest, batch slowest. */
 static void route_by_two(bp__mkl_route *route, const bp_fft_problem *fft, int walked, int64_t size) {
-    bp__mkl_stage *leading = &route->stage[0], *last = &route->stage[1];
+    bp__mkl_call *leading = &route->stage[0], *last = &route->stage[1];
     int end = fft->ndim - 1;
     int64_t half = fft->n[end] / 2 + 1, compact[BP_MAX_FFT_NDIM], next = half;
     route->stages = 2;

@@ -20,7 +20,7 @@ static void next(const bp__mkl_walk *walk, place *at) {
 }
 
 static long run_stage(const bp__mkl_plan *p, int number, char *in, char *out) {
-    const bp__mkl_stage *stage = &p->route.stage[number];
+    const bp__mkl_call *stage = &p->route.stage[number];
     place at = {.in = in, .out = out};
     long error = 0;
     for (int64_t call = 0; call < stage->walk.calls && error == 0; call++, next(&stage->walk, &at)) {
@@ -53,10 +53,10 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
 bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__mkl_plan *p = (const bp__mkl_plan *)self;
     (void)exec;
-    if (__builtin_expect(!bp__driver_seat_mine && bp__driver_forked(p->driver), 0)) {
+    if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {
         return bp__driver_fail_forked(p->driver);
     }
-    bp__driver_seat *seat = bp__driver_enter(p->trace);
+    bp__driver_call_record *seat = bp__driver_enter(p->trace);
     long error = p->compute[0](p->descriptor[0], bp_operand_address(&operands[0]), bp_operand_address(&operands[1]));
     bp__driver_leave(p->trace, seat);
     return error == 0 ? BP_OK : bp__mkl_status(p, error);

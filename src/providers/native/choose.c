@@ -3,7 +3,7 @@
  */
 #include "choose.h"
 
-#include "level.h"
+#include "isa.h"
 
 #include <string.h>
 
@@ -184,7 +184,7 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
         return 0;
     }
     const bp_gemm_problem *g = &problem->of.gemm;
-    const int set = bp__native_level(host, problem);
+    const int set = bp__native_isa(host, problem);
     bp__native_choice *best = &choices[0];
     int count = 1;
     memset(best, 0, sizeof *best);

@@ -1,16 +1,17 @@
 /* gemm.c - matrix products of the native provider: its candidates and plans. */
 #include "choose.h"
-#include "part.h"
+#include "family.h"
 
-static uint32_t notes_of(const bp_problem *problem, const bp__native_choice *choice) {
-    uint32_t notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
-    notes |= problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
+static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
+    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
+    properties |= problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
+                                                                        : BP_PROPERTY_ACCUMULATES_F32;
     if (choice->path == BP__PATH_PACKED) {
-        notes |= BP_NOTE_PACKS_A | BP_NOTE_PACKS_B | (choice->kernels->widen ? BP_NOTE_PACKS_C : 0);
+        properties |= BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | (choice->kernels->widen ? BP_PROPERTY_PACKS_C : 0);
     } else if (choice->path == BP__PATH_SMALL && (choice->view.v_p != 1 || choice->kernels->complex)) {
-        notes |= choice->transposed ? BP_NOTE_PACKS_B : BP_NOTE_PACKS_A;
+        properties |= choice->transposed ? BP_PROPERTY_PACKS_B : BP_PROPERTY_PACKS_A;
     }
-    return notes;
+    return properties;
 }
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
@@ -22,7 +23,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     for (int i = 0; i < count; i++) {
         bp_verdict verdict = BP_VERDICT_INIT;
         verdict.algorithm = choices[i].algorithm;
-        verdict.notes = notes_of(problem, &choices[i]);
+        verdict.properties = properties_of(problem, &choices[i]);
         verdict.threads = choices[i].threads;
         verdict.cost_ns = choices[i].cost_ns;
         verdict.packs = bp__native_packs(&choices[i]);
@@ -34,4 +35,4 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     return bp__native_prepare(host, found, &problem->of.gemm, prepared);
 }
 
-const bp__native_part bp__native_gemm = {accept, plan};
+const bp__native_family bp__native_gemm = {accept, plan};

@@ -1,6 +1,6 @@
 /* provider.c - the built-in provider: every operation but large factorizations, with no library and no OpenMP. Products
  * are in this folder, transforms, small linear algebra and contractions in folders of their own. */
-#include "part.h"
+#include "family.h"
 
 #include <stdio.h>
 
@@ -24,8 +24,8 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text) {
 
 /* The families, in the spelling of BP_OP_MAP. einsum is made of products and contractions and never gets here. */
 #define bp__native_einsum bp__native_contract
-static const bp__native_part *part_of(uint32_t op) {
-    static const bp__native_part *const parts[] = {
+static const bp__native_family *part_of(uint32_t op) {
+    static const bp__native_family *const parts[] = {
 #define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = &bp__native_##family,
         BP_OP_MAP(X)
 #undef X
@@ -34,7 +34,7 @@ static const bp__native_part *part_of(uint32_t op) {
 }
 
 static void accept(void *instance, const bp_problem *problem, bp_offers *offers) {
-    const bp__native_part *part = part_of(problem->op);
+    const bp__native_family *part = part_of(problem->op);
     if (part) {
         part->accept(instance, problem, offers);
     }

@@ -5,7 +5,7 @@
  */
 #include "registry/probe/probe.h"
 
-#include "registry/siblings.h"
+#include "registry/local_dependencies.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -149,7 +149,8 @@ static bool open_library(subject *library, bool known) {
     char error[1024];
     int flags = RTLD_NOW | RTLD_LOCAL | (library->deepbind ? RTLD_DEEPBIND : 0);
     note_loaded();
-    library->handle = bp__open_with_siblings(library->path, flags, known ? NULL : report_sibling, error, sizeof error);
+    library->handle =
+        bp__open_with_local_dependencies(library->path, flags, known ? NULL : report_sibling, error, sizeof error);
     if (!library->handle && !known) {
         report("error", "%s", error);
     }

@@ -4,13 +4,13 @@
 #include "contract.h"
 
 #include "providers/native/choose.h"
-#include "providers/native/level.h"
-#include "providers/native/part.h"
+#include "providers/native/isa.h"
+#include "providers/native/family.h"
 
 static const bp__contract_kernels *const sets[] =
     BP__NATIVE_LEVELS(bp__contract_default, bp__contract_avx2, bp__contract_avx512);
 
-static const char *algorithm(const bp__contract_form *form, int level) {
+static const char *algorithm(const bp__contract_tiling *form, int level) {
     static const char *const copies[] = {"copy rows", "copy fill", "copy turned", "copy turned", "copy", "copy"};
     static const char *const products[] = {"product default", "product avx2", "product avx512"};
     static const char *const rows[] = {"sum default", "sum avx2", "sum avx512"};
@@ -29,13 +29,13 @@ static const char *algorithm(const bp__contract_form *form, int level) {
     }
 }
 
-static uint32_t notes_of(const bp_problem *problem, const bp__contract_form *form) {
+static uint32_t properties_of(const bp_problem *problem, const bp__contract_tiling *form) {
     const bool doubles = problem->dtype == BP_F64 || problem->dtype == BP_C128;
-    uint32_t notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN;
-    notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
-    notes |= form->packed[BP__A] ? BP_NOTE_PACKS_A : 0;
-    notes |= form->packed[BP__B] ? BP_NOTE_PACKS_B : 0;
-    return notes | (form->packed[BP__C] ? BP_NOTE_PACKS_C : 0);
+    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
+    properties |= doubles ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+    properties |= form->packed[BP__A] ? BP_PROPERTY_PACKS_A : 0;
+    properties |= form->packed[BP__B] ? BP_PROPERTY_PACKS_B : 0;
+    return properties | (form->packed[BP__C] ? BP_PROPERTY_PACKS_C : 0);
 }
 
 /* Memory does not get faster with threads as arithmetic does, but nor is one core able to use all of it. */
@@ -47,7 +47,7 @@ static bool offers(const bp_problem *problem) {
     return problem->dtype >= BP_F16 && problem->dtype <= BP_C128;
 }
 
-static int threads_for(const bp_problem *problem, const bp__contract_form *form) {
+static int threads_for(const bp_problem *problem, const bp__contract_tiling *form) {
     const int threads = bp__native_worth(form->cost_ns, problem->policy.threads);
     const double shares = (double)form->outer.count * (double)form->pieces;
     return shares < threads ? (int)shares : threads;
@@ -55,7 +55,7 @@ static int threads_for(const bp_problem *problem, const bp__contract_form *form)
 
 /* What accept() worked out for plan(). */
 typedef struct found {
-    bp__contract_form form;
+    bp__contract_tiling form;
     const bp__contract_kernels *kernels;
     int threads;
 } found;
@@ -65,13 +65,13 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *to
         bp__native_refuse(to, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64 and c128 are offered");
         return;
     }
-    const int level = bp__native_level(host, problem);
+    const int level = bp__native_isa(host, problem);
     found f = {.kernels = &sets[level][problem->dtype - BP_F16]};
-    bp__contract_see(host, problem, level, &f.form);
+    bp__contract_choose_tiling(host, problem, level, &f.form);
     f.threads = threads_for(problem, &f.form);
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = algorithm(&f.form, level);
-    verdict.notes = notes_of(problem, &f.form);
+    verdict.properties = properties_of(problem, &f.form);
     verdict.threads = f.threads;
     verdict.cost_ns = shared_cost(f.form.cost_ns, f.threads);
     to->add(to, &verdict, &f, sizeof f);
@@ -83,4 +83,4 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     return bp__contract_prepare(host, f->kernels, &f->form, f->threads, prepared);
 }
 
-const bp__native_part bp__native_contract = {accept, plan};
+const bp__native_family bp__native_contract = {accept, plan};

@@ -50,16 +50,16 @@ extern const bp__contract_kernels bp__contract_avx512[BP__CONTRACT_DTYPES];
 
 #define BP__CONTRACT_PAD 16 /* elements that sums are padded to: no vector has more */
 
-/* ---- Moves (move.c) ---- */
+/* ---- Moves (pack.c) ---- */
 
-typedef enum bp__contract_move_kind {
+typedef enum bp__contract_pack_kind {
     BP__MOVE_ROWS,   /* neighbours in a row are neighbours on both sides */
     BP__MOVE_FILL,   /* a row is one element many times */
     BP__MOVE_TURN,   /* neighbours in a row of `to` and in a column of `from` */
     BP__MOVE_UNTURN, /* neighbours in a column of `to` and in a row of `from` */
     BP__MOVE_GATHER, /* neighbours in a row of `to`, anywhere in `from` */
     BP__MOVE_SCATTER /* by the tables alone */
-} bp__contract_move_kind;
+} bp__contract_pack_kind;
 
 /* Element (row, column) is at `at` + row[...] + column[...]; the tables of what is known to be contiguous are not read.
  */
@@ -69,10 +69,10 @@ typedef struct bp__contract_side {
 } bp__contract_side;
 
 /* Elements of 2, 4, 8 or 16 bytes, at any address. */
-void bp__contract_move(bp__contract_move_kind kind, size_t unit, int64_t rows, int64_t columns,
+void bp__contract_pack(bp__contract_pack_kind kind, size_t unit, int64_t rows, int64_t columns,
                        const bp__contract_side *to, const bp__contract_side *from);
 
-/* ---- How a problem is seen (form.c) ---- */
+/* ---- How a problem is seen (tiling.c) ---- */
 
 enum { BP__A, BP__B, BP__C, BP__OPERANDS };
 
@@ -110,7 +110,7 @@ typedef struct bp__contract_walk {
     bp__contract_dim dim[BP_MAX_CONTRACT_NDIM];
 } bp__contract_walk;
 
-typedef struct bp__contract_form {
+typedef struct bp__contract_tiling {
     bp__contract_mode mode;
     int64_t unit;       /* bytes of an element; of several in a copy of runs */
     bool second, pairs; /* of operands; of numbers in an element */
@@ -121,7 +121,7 @@ typedef struct bp__contract_form {
     bp__contract_axis x, y, z;
     bp__contract_walk outer, terms; /* over tiles, and over what is added up */
     bool packed[BP__OPERANDS];      /* moved through scratch */
-    bp__contract_move_kind move[BP__OPERANDS];
+    bp__contract_pack_kind move[BP__OPERANDS];
     int64_t base;              /* elements of C in a row of sums: less than x has where x folds */
     bool folds;                /* x goes on into what is summed over, so that its parts are added up in the end */
     int lead;                  /* the operand that vectors are always loaded from */
@@ -130,21 +130,21 @@ typedef struct bp__contract_form {
     int64_t pieces, piece;     /* of the walk over terms: how many, and steps of each; 1 where it is not cut */
     double elements, products; /* of C, and to add up */
     double cost_ns;            /* on one thread */
-} bp__contract_form;
+} bp__contract_tiling;
 
-void bp__contract_see(const bp_host *host, const bp_problem *problem, int level, bp__contract_form *form);
+void bp__contract_choose_tiling(const bp_host *host, const bp_problem *problem, int level, bp__contract_tiling *form);
 
 /* ---- Cost (cost.c) ---- */
 
 /* Nanoseconds for each product, in the caches, if columns of tiles follow dimension x and terms y; -1: there is no such
  * dimension. A row has `row` elements. */
-double bp__contract_price(const bp__contract_form *form, bp__contract_mode mode, int x, int y, double row);
+double bp__contract_price(const bp__contract_tiling *form, bp__contract_mode mode, int x, int y, double row);
 /* Of the whole form on one thread. */
-double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_form *form);
+double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_tiling *form);
 
 /* ---- Plans (run.c) ---- */
 
-bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels, const bp__contract_form *form,
-                               int threads, bp_prepared **prepared);
+bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels,
+                               const bp__contract_tiling *form, int threads, bp_prepared **prepared);
 
 #endif

@@ -1,4 +1,4 @@
-/* cost.c - how long a contraction takes, roughly: so that form.c can choose what vectors follow, and a planner can
+/* cost.c - how long a contraction takes, roughly: so that tiling.c can choose what vectors follow, and a planner can
  * compare a contraction with a product by a library.
  */
 #include "contract.h"
@@ -23,17 +23,17 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static bool is_dense(const bp__contract_form *f, int d, int side) {
+static bool is_dense(const bp__contract_tiling *f, int d, int side) {
     return d < 0 || f->dim[d].step[side] == f->unit;
 }
 
 /* Whether two dimensions make tiles that can be turned. */
-static bool is_square(const bp__contract_form *f, int x, int y) {
+static bool is_square(const bp__contract_tiling *f, int x, int y) {
     return x >= 0 && y >= 0 && f->dim[x].size >= 4 && f->dim[y].size >= 4;
 }
 
 /* Whether an operand is contiguous in some dimension of C but x, so that tiles of it can be turned. */
-static bool turns(const bp__contract_form *f, int x, int side) {
+static bool turns(const bp__contract_tiling *f, int x, int side) {
     for (int d = 0; d < f->kept; d++) {
         if (d != x && is_dense(f, d, side) && is_square(f, x, d)) {
             return true;
@@ -43,17 +43,17 @@ static bool turns(const bp__contract_form *f, int x, int side) {
 }
 
 /* Whether the kernels add a dot product's terms one by one. */
-static bool is_few(const bp__contract_form *f, double terms) {
+static bool is_few(const bp__contract_tiling *f, double terms) {
     return terms <= 4 && !f->pairs;
 }
 
-static double size_of(const bp__contract_form *f, int d, double most) {
+static double size_of(const bp__contract_tiling *f, int d, double most) {
     const double size = d < 0 ? 1 : (double)f->dim[d].size;
     return size < most ? size : most;
 }
 
 /* An operand's part of a product when vectors follow `along`. */
-static double operand_price(const bp__contract_form *f, int side, int along, bool turned) {
+static double operand_price(const bp__contract_tiling *f, int side, int along, bool turned) {
     const double load = load_ns * (double)f->unit;
     if (is_dense(f, along, side)) {
         return load;
@@ -64,7 +64,7 @@ static double operand_price(const bp__contract_form *f, int side, int along, boo
     return load + move_ns[turned ? BP__MOVE_TURN : BP__MOVE_GATHER];
 }
 
-double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, int x, int y, double row) {
+double bp__contract_price(const bp__contract_tiling *f, bp__contract_mode mode, int x, int y, double row) {
     const bool dots = mode == BP__CONTRACT_DOTS, product = mode == BP__CONTRACT_PRODUCT, folds = x >= f->kept;
     const double nx = row < 2048 ? row : 2048, ny = size_of(f, y, dots ? 4096 : 512), length = dots ? ny : nx;
     const double lanes = 32 / (double)(f->unit < 4 ? 4 : f->unit);
@@ -82,7 +82,7 @@ double bp__contract_price(const bp__contract_form *f, bp__contract_mode mode, in
 }
 
 /* How many elements an operand has, each counted once, and how near the nearest two are, in bytes. */
-static double elements_of(const bp__contract_form *f, int side, int64_t *nearest) {
+static double elements_of(const bp__contract_tiling *f, int side, int64_t *nearest) {
     double elements = 1;
     *nearest = INT64_MAX;
     for (int d = 0; d < f->ndim; d++) {
@@ -93,7 +93,7 @@ static double elements_of(const bp__contract_form *f, int side, int64_t *nearest
     return elements;
 }
 
-static double compute_cost(const bp__contract_form *f, bool halves, int level) {
+static double compute_cost(const bp__contract_tiling *f, bool halves, int level) {
     const double unit = (double)f->unit, speed = slower[level] * (halves && level == 0 ? 6 : 1);
     const double x = (double)f->x.count, y = (double)f->y.count, z = (double)f->z.count;
     const double lanes = 32 / (unit < 4 ? 4 : unit), elements = f->elements, products = f->products;
@@ -125,7 +125,7 @@ static double compute_cost(const bp__contract_form *f, bool halves, int level) {
 }
 
 /* Whether neighbours along the axis that vectors follow are lines apart. */
-static bool is_across(const bp__contract_form *f, int side) {
+static bool is_across(const bp__contract_tiling *f, int side) {
     enum { FAR = 128 };
     const bp__contract_axis *axis = f->mode == BP__CONTRACT_DOTS && side != BP__C ? &f->y : &f->x;
     const int64_t step = axis->parts ? f->dim[axis->part[0]].step[side] : 0;
@@ -133,7 +133,7 @@ static bool is_across(const bp__contract_form *f, int side) {
 }
 
 /* What moving all operands through the caches takes. */
-static double memory_cost(const bp_host *host, const bp__contract_form *f) {
+static double memory_cost(const bp_host *host, const bp__contract_tiling *f) {
     enum { LINE = 64 };
     const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
     const double l3 = host->machine->l3_bytes > 0 ? (double)host->machine->l3_bytes : 8e6;
@@ -150,6 +150,6 @@ static double memory_cost(const bp_host *host, const bp__contract_form *f) {
     return bytes < l2 / 2 ? far : far + bytes / (bytes < l3 / 2 ? cache_rate : memory_rate)[across];
 }
 
-double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_form *f) {
+double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_tiling *f) {
     return 15 + larger(memory_cost(host, f), compute_cost(f, problem->dtype <= BP_BF16, level));
 }

@@ -22,7 +22,7 @@ typedef struct contract_plan {
     const int64_t *x[BP__OPERANDS], *y[BP__OPERANDS], *z[BP__OPERANDS];
     const int64_t *ladder; /* multiples of the pitch */
     const int64_t *line;   /* multiples of an element */
-    bp__contract_form form;
+    bp__contract_tiling form;
 } contract_plan;
 
 /* ---- Places in a walk ---- */
@@ -81,7 +81,7 @@ static void pack(const tile *t, int side, const char *from, int64_t rows, int64_
     const contract_plan *plan = t->plan;
     const bp__contract_side to = {t->packed[side], plan->ladder, NULL};
     const bp__contract_side source = {(char *)(uintptr_t)from, down[side], across[side]};
-    bp__contract_move(plan->form.move[side], (size_t)plan->form.unit, rows, columns, &to, &source);
+    bp__contract_pack(plan->form.move[side], (size_t)plan->form.unit, rows, columns, &to, &source);
 }
 
 /* Where results of row z go. */
@@ -95,7 +95,7 @@ static void deliver(const tile *t) {
     if (plan->form.packed[BP__C]) {
         const bp__contract_side to = {t->at[BP__C], plan->z[BP__C], plan->x[BP__C]};
         const bp__contract_side from = {t->result, plan->ladder, plan->line};
-        bp__contract_move(plan->form.move[BP__C], (size_t)plan->form.unit, t->nz, t->nx, &to, &from);
+        bp__contract_pack(plan->form.move[BP__C], (size_t)plan->form.unit, t->nz, t->nx, &to, &from);
     }
 }
 
@@ -103,12 +103,12 @@ static void copy_tile(const tile *t) {
     const contract_plan *plan = t->plan;
     const bp__contract_side to = {t->at[BP__C], plan->z[BP__C], plan->x[BP__C]};
     const bp__contract_side from = {t->at[BP__A], plan->z[BP__A], plan->x[BP__A]};
-    bp__contract_move(plan->form.move[BP__C], (size_t)plan->form.unit, t->nz, t->nx, &to, &from);
+    bp__contract_pack(plan->form.move[BP__C], (size_t)plan->form.unit, t->nz, t->nx, &to, &from);
 }
 
 static void product_tile(const tile *t) {
     const contract_plan *plan = t->plan;
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     const char *at[2];
     const int64_t *rows[2] = {NULL, NULL};
     for (int side = BP__A; side <= BP__B; side++) {
@@ -134,7 +134,7 @@ static char *sums_row(const tile *t, int64_t z) {
 /* Adds the terms at `at` for some columns of row z. */
 static void add_terms(const tile *t, int64_t z, int64_t columns, int64_t terms, const int64_t *at) {
     const contract_plan *plan = t->plan;
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     const bool dots = f->mode == BP__CONTRACT_DOTS;
     const char *from[2] = {NULL, NULL};
     const int64_t *rows[2];
@@ -189,7 +189,7 @@ static void fold(const tile *t) {
 /* Steps `from` to `until` of the walk over terms. Returns whether the sums were flushed into totals. */
 static bool sum_steps(const tile *t, int64_t from, int64_t until) {
     const contract_plan *plan = t->plan;
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     int64_t added = 0;
     bool flushed = false;
     place p;
@@ -251,7 +251,7 @@ static tile tile_of(const call *c, int task) {
 }
 
 static void place_tile(const call *c, const place *p, tile *t) {
-    const bp__contract_form *f = &c->plan->form;
+    const bp__contract_tiling *f = &c->plan->form;
     for (int side = 0; side < BP__OPERANDS; side++) {
         t->at[side] = c->at[side] + p->at[side];
     }
@@ -296,7 +296,7 @@ static double *partial(const call *c, int64_t n, int64_t piece) {
 
 static void run_pieces(void *context, int task) {
     const call *c = context;
-    const bp__contract_form *f = &c->plan->form;
+    const bp__contract_tiling *f = &c->plan->form;
     const int64_t all = f->outer.count * f->pieces;
     tile t = tile_of(c, task);
     for (int64_t at = all * task / c->plan->threads; at < all * (task + 1) / c->plan->threads; at++) {
@@ -315,7 +315,7 @@ static void run_pieces(void *context, int task) {
 /* The pieces of each tile, in order. */
 static void join_pieces(const call *c) {
     const contract_plan *plan = c->plan;
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     tile t = tile_of(c, 0);
     place p;
     go_to(&f->outer, 0, &p);
@@ -347,7 +347,7 @@ static void share(const call *c, bp_task task) {
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const contract_plan *plan = (const contract_plan *)self;
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     if (f->mode == BP__CONTRACT_NOTHING) {
         return BP_OK;
     }
@@ -367,7 +367,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 }
 
 static size_t workspace_of(const contract_plan *plan) {
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     const size_t partials = f->pieces > 1 ? (size_t)(f->outer.count * f->pieces) * plan->partial : 0;
     const size_t bytes = (size_t)plan->threads * plan->scratch + partials * sizeof(double);
     return f->mode == BP__CONTRACT_NOTHING ? 0 : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -380,7 +380,7 @@ static void destroy(bp_prepared *self) {
 /* ---- Plans ---- */
 
 /* The offsets of an axis, after those that are there already. */
-static int64_t *tabulate(const bp__contract_form *f, const bp__contract_axis *axis, const int64_t **tables,
+static int64_t *tabulate(const bp__contract_tiling *f, const bp__contract_axis *axis, const int64_t **tables,
                          int64_t *at) {
     for (int side = 0; side < BP__OPERANDS && axis->count <= TABLE_MOST; side++) {
         int64_t done = 1;
@@ -412,18 +412,18 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* Rows of what is moved to scratch, at most. */
-static int64_t steps_of(const bp__contract_form *f) {
+static int64_t steps_of(const bp__contract_tiling *f) {
     return larger(f->mode == BP__CONTRACT_DOTS   ? f->x.count
                   : f->mode == BP__CONTRACT_ROWS ? f->y.count
                                                  : 1,
                   f->z.count);
 }
 
-static int64_t line_of(const bp__contract_form *f) {
+static int64_t line_of(const bp__contract_tiling *f) {
     return f->x.count <= TABLE_MOST ? f->x.count : 0;
 }
 
-static size_t table_entries(const bp__contract_form *f) {
+static size_t table_entries(const bp__contract_tiling *f) {
     const bp__contract_axis *const axes[] = {&f->x, &f->y, &f->z};
     int64_t entries = steps_of(f) + line_of(f);
     for (int i = 0; i < 3; i++) {
@@ -433,7 +433,7 @@ static size_t table_entries(const bp__contract_form *f) {
 }
 
 static void make_tables(contract_plan *plan, int64_t *at) {
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     at = tabulate(f, &f->x, plan->x, at);
     at = tabulate(f, &f->y, plan->y, at);
     at = tabulate(f, &f->z, plan->z, at);
@@ -448,7 +448,7 @@ static size_t room_for(size_t *total, int64_t bytes) {
 }
 
 static void lay_out_scratch(contract_plan *plan) {
-    const bp__contract_form *f = &plan->form;
+    const bp__contract_tiling *f = &plan->form;
     const bool dots = f->mode == BP__CONTRACT_DOTS, sums = dots || f->mode == BP__CONTRACT_ROWS;
     const int64_t sum = (int64_t)plan->kernels->sum;
     plan->pitch = (dots ? f->y.count : f->x.count) * f->unit;
@@ -465,8 +465,8 @@ static void lay_out_scratch(contract_plan *plan) {
     plan->tile_at = room_for(&plan->scratch, f->packed[BP__C] && f->mode != BP__CONTRACT_COPY ? f->z.count * row : 0);
 }
 
-bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels, const bp__contract_form *form,
-                               int threads, bp_prepared **prepared) {
+bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels,
+                               const bp__contract_tiling *form, int threads, bp_prepared **prepared) {
     const size_t bytes = sizeof(contract_plan) + table_entries(form) * sizeof(int64_t);
     contract_plan *plan = host->allocate(bytes);
     if (!plan) {

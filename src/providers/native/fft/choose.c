@@ -3,7 +3,7 @@
  */
 #include "choose.h"
 
-#include "providers/native/level.h"
+#include "providers/native/isa.h"
 
 #include <string.h>
 
@@ -64,17 +64,17 @@ static int64_t seen(const bp_fft_problem *f, int d) {
 
 static void add_stage(bp__fft_choice *choice, const bp_fft_problem *f, int d, const side *from, const side *to,
                       bool with_batch) {
-    bp__fft_stage *stage = choice->stage + choice->stages++;
+    bp__fft_axis *stage = choice->stage + choice->stages++;
     const bool last = d == f->ndim - 1;
-    *stage = (bp__fft_stage){.kind = last ? (bp_fft_kind)f->kind : BP_FFT_C2C,
-                             .swapped = f->inverse,
-                             .from = from->memory,
-                             .to = to->memory,
-                             .n = d < 0 ? 1 : f->n[d],
-                             .in_step = d < 0 ? 0 : from->step[d],
-                             .out_step = d < 0 ? 0 : to->step[d],
-                             .scale = 1,
-                             .lines = {.count = 1}};
+    *stage = (bp__fft_axis){.kind = last ? (bp_fft_kind)f->kind : BP_FFT_C2C,
+                            .swapped = f->inverse,
+                            .from = from->memory,
+                            .to = to->memory,
+                            .n = d < 0 ? 1 : f->n[d],
+                            .in_step = d < 0 ? 0 : from->step[d],
+                            .out_step = d < 0 ? 0 : to->step[d],
+                            .scale = 1,
+                            .lines = {.count = 1}};
     stage->length = bp__fft_halves(stage) ? stage->n / 2 : stage->n;
     for (int other = 0; other < f->ndim; other++) {
         if (other != d) {
@@ -116,8 +116,8 @@ static void add_stages(bp__fft_choice *choice, const bp_fft_problem *f, bool wit
 }
 
 /* Lines go through the lanes together, unless a line alone can use vectors and stands well for that, or is alone. */
-static bool goes_in_lanes(const bp__fft_choice *choice, const bp__fft_stage *stage) {
-    const bp__fft_recipe recipe = bp__fft_recipe_of(choice->kernels, stage->length);
+static bool goes_in_lanes(const bp__fft_choice *choice, const bp__fft_axis *stage) {
+    const bp__fft_algorithm recipe = bp__fft_algorithm_of(choice->kernels, stage->length);
     const bool halves = bp__fft_halves(stage);
     const bool in_pairs = stage->kind != BP_FFT_R2C ? stage->in_step == 2 : halves && stage->in_step == 1;
     const bool out_pairs = stage->kind != BP_FFT_C2R ? stage->out_step == 2 : halves && stage->out_step == 1;
@@ -149,7 +149,7 @@ static const char *algorithm_text(const bp__fft_choice *choice) {
     };
     bp__fft_way way = BP__FFT_DIRECT;
     for (int i = 0; i < choice->stages; i++) {
-        const bp__fft_way other = bp__fft_recipe_of(choice->kernels, choice->stage[i].length).way;
+        const bp__fft_way other = bp__fft_algorithm_of(choice->kernels, choice->stage[i].length).way;
         way = other > way ? other : way;
     }
     return text[way][choice->set];
@@ -161,12 +161,13 @@ static void split(bp__fft_choice *choice, int most) {
     int64_t lines = INT64_MAX;
     bool splits = true; /* whether lines have parts */
     for (int i = 0; i < choice->stages; i++) {
-        const bp__fft_stage *stage = choice->stage + i;
+        const bp__fft_axis *stage = choice->stage + i;
         const int64_t units = stage->in_lanes
                                   ? (stage->lines.count + choice->kernels[0]->lanes - 1) / choice->kernels[0]->lanes
                                   : stage->lines.count;
         lines = units < lines ? units : lines;
-        splits = splits && !stage->in_lanes && bp__fft_recipe_of(choice->kernels, stage->length).way != BP__FFT_DIRECT;
+        splits =
+            splits && !stage->in_lanes && bp__fft_algorithm_of(choice->kernels, stage->length).way != BP__FFT_DIRECT;
     }
     choice->split_items = choice->items.count >= threads;
     choice->split_lines = choice->split_items || lines >= threads || !splits;
@@ -182,11 +183,11 @@ bp_reason bp__fft_choose(const bp_host *host, const bp_problem *problem, bp__fft
     if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
         return BP_REASON_DTYPE;
     }
-    if (f->fill || f->conjugate || f->pads) {
+    if (f->full_spectrum || f->conjugate || f->zero_padded) {
         return BP_REASON_OTHER;
     }
     choice->f64 = problem->dtype == BP_C128;
-    choice->set = bp__native_level(host, problem);
+    choice->set = bp__native_isa(host, problem);
     choice->kernels = sets[choice->set]->of[choice->f64];
     choice->items.count = 1;
     choice->threads = 1;

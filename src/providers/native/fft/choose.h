@@ -2,7 +2,7 @@
 #ifndef BP_NATIVE_FFT_CHOOSE_H
 #define BP_NATIVE_FFT_CHOOSE_H
 
-#include "stage.h"
+#include "axis.h"
 
 typedef struct bp__fft_choice {
     const bp__fft_kernels *const *kernels; /* of the type, widest first */
@@ -10,11 +10,11 @@ typedef struct bp__fft_choice {
     bool f64;
     bool empty; /* nothing to write */
     int stages;
-    bp__fft_stage stage[BP_MAX_FFT_NDIM + 1]; /* in order, without their tables */
-    bp__fft_grid items;                       /* all stages are run for each of these in turn */
-    int64_t between;                          /* elements of memory that stages share, 0 for none */
-    bool split_items;                         /* threads take items, or parts of each stage */
-    bool split_lines;                         /* of stages: threads take lines, or parts of each line */
+    bp__fft_axis stage[BP_MAX_FFT_NDIM + 1]; /* in order, without their tables */
+    bp__fft_grid items;                      /* all stages are run for each of these in turn */
+    int64_t between;                         /* elements of memory that stages share, 0 for none */
+    bool split_items;                        /* threads take items, or parts of each stage */
+    bool split_lines;                        /* of stages: threads take lines, or parts of each line */
     int threads;
     double cost_ns;
     const char *algorithm;

@@ -24,7 +24,7 @@ static const double level_ns[3][2] = {{0.24, 0.48}, {0.095, 0.185}, {0.06, 0.12}
 #define ODD_LEVELS 0.65
 #define PRIME_LEVELS 0.9
 
-static double levels_of(const bp__fft_recipe *recipe) {
+static double levels_of(const bp__fft_algorithm *recipe) {
     int radix[BP__FFT_PASSES_MOST];
     double levels = 0;
     const int count = bp__fft_radices(recipe, radix);
@@ -45,15 +45,15 @@ static double memory_ns(const bp_host *host, double bytes, double set, bool stri
 
 /* One line of contiguous pairs. */
 static double line_ns(const bp_host *host, const bp__fft_choice *choice, int64_t length) {
-    const bp__fft_recipe recipe = bp__fft_recipe_of(choice->kernels, length);
+    const bp__fft_algorithm recipe = bp__fft_algorithm_of(choice->kernels, length);
     const double n = (double)length, full = level_ns[choice->set][choice->f64], pair = choice->f64 ? 16 : 8;
     if (recipe.way == BP__FFT_CHIRP) {
         const double inner = (double)recipe.inner;
         return LINE_NS + 2 * line_ns(host, choice, recipe.inner) + (inner + 2 * n) * 3 * full;
     }
     if (recipe.way == BP__FFT_SPLIT) {
-        const bp__fft_recipe columns = bp__fft_recipe_of(choice->kernels, recipe.columns);
-        const bp__fft_recipe rows = bp__fft_recipe_of(choice->kernels, recipe.rows);
+        const bp__fft_algorithm columns = bp__fft_algorithm_of(choice->kernels, recipe.columns);
+        const bp__fft_algorithm rows = bp__fft_algorithm_of(choice->kernels, recipe.rows);
         return LINE_NS + GROUP_NS + n * full * (levels_of(&columns) + levels_of(&rows) + 2) +
                memory_ns(host, 5 * n * pair, 4 * n * pair, false);
     }
@@ -63,13 +63,13 @@ static double line_ns(const bp_host *host, const bp__fft_choice *choice, int64_t
     return LINE_NS + n * level * levels_of(&recipe);
 }
 
-static double stage_ns(const bp_host *host, const bp__fft_choice *choice, const bp__fft_stage *stage) {
+static double stage_ns(const bp_host *host, const bp__fft_choice *choice, const bp__fft_axis *stage) {
     const double full = level_ns[choice->set][choice->f64], pair = choice->f64 ? 16 : 8;
     const double n = (double)stage->length, lines = (double)stage->lines.count;
     const bool pairs = stage->in_step == 2 && stage->out_step == 2;
     const double weave = bp__fft_halves(stage) ? 2 : stage->kind == BP_FFT_C2C ? 0 : 20;
     if (stage->in_lanes) {
-        const bp__fft_recipe recipe = bp__fft_recipe_of(choice->kernels, stage->length);
+        const bp__fft_algorithm recipe = bp__fft_algorithm_of(choice->kernels, stage->length);
         const double lanes = recipe.wide->lanes, groups = ceil(lines / lanes);
         const bp__fft_grid *grid = &stage->lines;
         const int64_t apart = grid->ndim > 0 ? grid->out[grid->ndim - 1] : 0;

@@ -1,6 +1,6 @@
 /* fft.c - Fourier transforms of the native provider: candidates and plans. */
 #include "choose.h"
-#include "providers/native/part.h"
+#include "providers/native/family.h"
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     bp__fft_choice choice;
@@ -11,8 +11,8 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = choice.algorithm;
-    verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | BP_NOTE_PROPAGATES_NAN |
-                    (choice.f64 ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32);
+    verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN |
+                         (choice.f64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32);
     verdict.threads = choice.threads;
     verdict.cost_ns = choice.cost_ns;
     offers->add(offers, &verdict, &choice, sizeof choice);
@@ -23,4 +23,4 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     return bp__fft_prepare(host, found, prepared);
 }
 
-const bp__native_part bp__native_fft = {accept, plan};
+const bp__native_family bp__native_fft = {accept, plan};

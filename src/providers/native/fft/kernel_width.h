@@ -3,7 +3,7 @@
 
 #include "kernel_pass.h"
 
-#include "kernel_move.h"
+#include "kernel_load_store.h"
 
 #include "kernel_real.h"
 

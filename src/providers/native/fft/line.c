@@ -74,8 +74,8 @@ static int64_t convolution_for(int64_t least, int lanes) {
     return best;
 }
 
-bp__fft_recipe bp__fft_recipe_of(const bp__fft_kernels *const *kernels, int64_t n) {
-    bp__fft_recipe recipe = {.n = n, .wide = kernels[0], .across = across_for(kernels, n)};
+bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, int64_t n) {
+    bp__fft_algorithm recipe = {.n = n, .wide = kernels[0], .across = across_for(kernels, n)};
     const int lanes = kernels[0]->lanes;
     for (recipe.narrow = kernels[0]; recipe.narrow->lanes > 1; kernels++) {
         recipe.narrow = kernels[1];
@@ -91,7 +91,7 @@ bp__fft_recipe bp__fft_recipe_of(const bp__fft_kernels *const *kernels, int64_t 
     return recipe;
 }
 
-int bp__fft_radices(const bp__fft_recipe *recipe, int *radix) {
+int bp__fft_radices(const bp__fft_algorithm *recipe, int *radix) {
     int64_t n = recipe->n;
     int count = 0, twos = 0;
     if (recipe->across->lanes > 1) {
@@ -242,7 +242,7 @@ static bool chirp_tables(bp__fft_line *line) {
 
 /* Parts of a split run in lanes, whatever their length. */
 static bp_status make_parts(const bp__fft_kernels *const *kernels, bp__fft_line *line) {
-    const bp__fft_recipe *recipe = &line->recipe;
+    const bp__fft_algorithm *recipe = &line->recipe;
     if (recipe->way == BP__FFT_DIRECT) {
         return BP_OK;
     }
@@ -275,7 +275,7 @@ bp_status bp__fft_line_make(const bp_host *host, const bp__fft_kernels *const *k
     if (!made) {
         return host->fail(BP_E_NO_MEMORY, failure, (long long)n);
     }
-    *made = (bp__fft_line){.host = host, .recipe = bp__fft_recipe_of(kernels, n), .f64 = f64, .pair = f64 ? 16 : 8};
+    *made = (bp__fft_line){.host = host, .recipe = bp__fft_algorithm_of(kernels, n), .f64 = f64, .pair = f64 ? 16 : 8};
     if (use == BP__FFT_IN_LANES) {
         made->recipe.way = BP__FFT_DIRECT;
     }

@@ -16,7 +16,7 @@ typedef enum bp__fft_way {
 } bp__fft_way;
 
 /* What is known of a length before anything is allocated. */
-typedef struct bp__fft_recipe {
+typedef struct bp__fft_algorithm {
     bp__fft_way way;
     int64_t n;
     int64_t columns, rows;         /* SPLIT */
@@ -24,20 +24,20 @@ typedef struct bp__fft_recipe {
     const bp__fft_kernels *wide;   /* DIRECT, SPLIT: for lines in lanes */
     const bp__fft_kernels *across; /* DIRECT: for one line; of one lane where the length does not fit others */
     const bp__fft_kernels *narrow; /* of one lane: what it calls working memory is a line of pairs */
-} bp__fft_recipe;
+} bp__fft_algorithm;
 
 /* kernels: those of one type, widest first, NULL or the end of the array after the last. */
-bp__fft_recipe bp__fft_recipe_of(const bp__fft_kernels *const *kernels, int64_t n);
+bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, int64_t n);
 
 #define BP__FFT_PASSES_MOST 40
 
 /* Radices of a DIRECT recipe in order; returns how many. */
-int bp__fft_radices(const bp__fft_recipe *recipe, int *radix);
+int bp__fft_radices(const bp__fft_algorithm *recipe, int *radix);
 
 typedef struct bp__fft_line bp__fft_line;
 struct bp__fft_line {
     const bp_host *host;
-    bp__fft_recipe recipe;
+    bp__fft_algorithm recipe;
     bool f64;
     size_t pair; /* bytes of a complex number */
     int count;   /* DIRECT: passes */

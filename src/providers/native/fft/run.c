@@ -18,14 +18,14 @@ typedef struct call {
     const char *in;
     char *out;
     char *scratch;
-    const bp__fft_stage *stage; /* when threads share one */
+    const bp__fft_axis *stage; /* when threads share one */
 } call;
 
-static void run_stage(const call *c, const bp__fft_stage *stage, int part, int parts, int threads, char *between,
+static void run_stage(const call *c, const bp__fft_axis *stage, int part, int parts, int threads, char *between,
                       char *scratch) {
     char *const memory[] = {
         [BP__FFT_INPUT] = (char *)(uintptr_t)c->in, [BP__FFT_OUTPUT] = c->out, [BP__FFT_BETWEEN] = between};
-    bp__fft_stage_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch);
+    bp__fft_axis_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch);
 }
 
 /* Everything of an item in one thread. */
@@ -109,7 +109,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 /* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
 static bp_status enqueue_line(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
-    const bp__fft_stage *stage = p->choice.stage;
+    const bp__fft_axis *stage = p->choice.stage;
     bp__fft_line_run(stage->line, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), stage->swapped,
                      stage->scale, bp_operand_address(&exec->workspace), 1);
     return BP_OK;
@@ -123,13 +123,13 @@ static bp_status enqueue_nothing(const bp_prepared *self, const bp_operand *oper
 static void destroy(bp_prepared *self) {
     plan *p = (plan *)(void *)self;
     for (int i = 0; i < p->choice.stages; i++) {
-        bp__fft_stage_free(p->host, p->choice.stage + i);
+        bp__fft_axis_free(p->host, p->choice.stage + i);
     }
     p->host->release(p);
 }
 
 static bool is_line(const bp__fft_choice *choice) {
-    const bp__fft_stage *stage = choice->stage;
+    const bp__fft_axis *stage = choice->stage;
     return choice->stages == 1 && choice->items.count == 1 && choice->threads == 1 && stage->lines.count == 1 &&
            !stage->in_lanes && bp__fft_plain(stage);
 }
@@ -149,12 +149,12 @@ bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_
     p->between = ((size_t)choice->between * 2 * p->element + 63) / 64 * 64;
     const int threads = choice->split_lines ? 1 : choice->threads;
     for (int i = 0; i < choice->stages; i++) {
-        const bp_status status = bp__fft_stage_make(host, choice->kernels, choice->f64, p->choice.stage + i);
+        const bp_status status = bp__fft_axis_make(host, choice->kernels, choice->f64, p->choice.stage + i);
         if (status != BP_OK) {
             destroy(&p->prepared);
             return status;
         }
-        const size_t size = bp__fft_stage_scratch(p->choice.stage + i, threads);
+        const size_t size = bp__fft_axis_scratch(p->choice.stage + i, threads);
         p->each = size > p->each ? size : p->each;
     }
     p->each = (p->each + 63) / 64 * 64;

@@ -42,7 +42,7 @@ static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) 
         bp__item_give_up(&plan->problem, bp__small_inputs(op), plan->info, at);
     }
     /* Where there is no info, a zero pivot is an answer (lu, det). */
-    if (g->l->check && info != 0 && (wrong || bp__small_fails(op))) {
+    if (g->l->fail_on_item_error && info != 0 && (wrong || bp__small_fails(op))) {
         keep_least(&work->failing, code_of(item, info));
     }
 }
@@ -169,7 +169,7 @@ static int row_for(int columns) {
 
 #define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
 
-bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
+bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__interleaved_kernels *kernels,
                             int threads, bp_prepared **prepared) {
     bp__small_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {

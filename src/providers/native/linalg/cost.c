@@ -12,7 +12,7 @@ typedef struct rates {
     double swap;    /* a cell of the rows that are exchanged, in all lanes */
 } rates;
 
-static rates rates_of(const bp__lanes_kernels *kernels) {
+static rates rates_of(const bp__interleaved_kernels *kernels) {
     const double parts = kernels->parts, lanes = kernels->lanes;
     return (rates){.product = kernels->parts == 2 ? 0.47 : 0.14,
                    .move = parts * (0.5 + 0.1 * lanes),
@@ -55,7 +55,7 @@ static double spectral_cost(const bp_problem *problem, const rates *r) {
     return singular_values(r, most, least, vectors) + product + (vectors ? 2 * r->move * (stored + least * least) : 0);
 }
 
-static double group_cost(const bp_problem *problem, const bp__lanes_kernels *kernels) {
+static double group_cost(const bp_problem *problem, const bp__interleaved_kernels *kernels) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const rates r = rates_of(kernels);
     const double m = (double)l->m, n = (double)l->n, k = (double)l->k, in = 60 + r.move * m * n, lanes = kernels->lanes;
@@ -88,7 +88,7 @@ static double group_cost(const bp_problem *problem, const bp__lanes_kernels *ker
     }
 }
 
-double bp__small_cost(const bp_problem *problem, const bp__lanes_kernels *kernels) {
+double bp__small_cost(const bp_problem *problem, const bp__interleaved_kernels *kernels) {
     const int64_t groups = (problem->of.linalg.batch + kernels->lanes - 1) / kernels->lanes;
     return 20 + (double)groups * group_cost(problem, kernels);
 }

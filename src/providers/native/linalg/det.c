@@ -33,7 +33,7 @@ typedef struct diagonal {
 } diagonal;
 
 static diagonal diagonal_of(const bp__small_group *g, int lane) {
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     const uint32_t dtype = g->l->operand[0].dtype;
     return (diagonal){.cell = g->a,
                       .step = (size_t)(g->plan->factor_row + 1) * kernels->cell,

@@ -1,17 +1,17 @@
 /* linalg.c - linear algebra of the native provider: which problems it takes, and how. Empty ones are filled in, batches
- * of small matrices run along vectors (lanes.h), norms are summed (norm.h); factorizations of large matrices are the
- * libraries'.
+ * of small matrices run along vectors (interleaved.h), norms are summed (norm.h); factorizations of large matrices are
+ * the libraries'.
  */
 #include "providers/native/choose.h"
-#include "providers/native/level.h"
-#include "providers/native/part.h"
+#include "providers/native/isa.h"
+#include "providers/native/family.h"
 
 #include "norm.h"
 #include "small.h"
 
 /* Everything that follows from the problem. */
 typedef struct choice {
-    const bp__lanes_kernels *lanes; /* one of these; neither where there is nothing to compute */
+    const bp__interleaved_kernels *lanes; /* one of these; neither where there is nothing to compute */
     const bp__norm_kernels *norm;
     int level;
     const char *algorithm;
@@ -19,8 +19,8 @@ typedef struct choice {
     double cost_ns;
 } choice;
 
-static const bp__lanes_kernels *const lanes_sets[] =
-    BP__NATIVE_LEVELS(bp__lanes_default, bp__lanes_avx2, bp__lanes_avx512);
+static const bp__interleaved_kernels *const lanes_sets[] =
+    BP__NATIVE_LEVELS(bp__interleaved_default, bp__interleaved_avx2, bp__interleaved_avx512);
 static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_LEVELS(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
 
 /* How many threads, of which each has some of the units, and what they make of the time of one. */
@@ -54,7 +54,7 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
         *to = (choice){.algorithm = "nothing to do", .threads = 1, .cost_ns = 10};
         return BP_REASON_ACCEPTED;
     }
-    *to = (choice){.level = bp__native_level(host, problem)};
+    *to = (choice){.level = bp__native_isa(host, problem)};
     if (bp__norm_is_sum(problem)) {
         choose_norm(host, problem, to);
         return BP_REASON_ACCEPTED;
@@ -90,8 +90,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     bp_verdict verdict = BP_VERDICT_INIT;
     const bool doubles = chosen.norm || problem->dtype == BP_F64 || problem->dtype == BP_C128;
     verdict.algorithm = chosen.algorithm;
-    verdict.notes = BP_NOTE_SAME_RUN | BP_NOTE_SAME_THREADS | (chosen.norm ? BP_NOTE_PROPAGATES_NAN : 0u);
-    verdict.notes |= doubles ? BP_NOTE_ACCUMULATES_F64 : BP_NOTE_ACCUMULATES_F32;
+    verdict.properties =
+        BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | (chosen.norm ? BP_PROPERTY_PROPAGATES_NAN : 0u);
+    verdict.properties |= doubles ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
     verdict.threads = chosen.threads;
     verdict.cost_ns = chosen.cost_ns;
     offers->add(offers, &verdict, &chosen, sizeof chosen);
@@ -106,4 +107,4 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
                          : bp__empty_prepare(host, problem, prepared);
 }
 
-const bp__native_part bp__native_linalg = {accept, plan};
+const bp__native_family bp__native_linalg = {accept, plan};

@@ -1,7 +1,7 @@
 /* norm_set.h - the sums of matrix norms for one instruction set. Parameters: SET (name of the table), VECTOR_BYTES. */
 #include "norm.h"
 
-#include "lanes_vector.h"
+#include "interleaved_vector.h"
 
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)

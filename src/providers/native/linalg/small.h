@@ -2,14 +2,14 @@
 #ifndef BP_NATIVE_SMALL_H
 #define BP_NATIVE_SMALL_H
 
-#include "lanes.h"
+#include "interleaved.h"
 
 #include <stdatomic.h>
 
 typedef struct bp__small_plan {
     bp_prepared base; /* first, so that both have one address */
     const bp_host *host;
-    const bp__lanes_kernels *kernels;
+    const bp__interleaved_kernels *kernels;
     int threads;
     int width;                 /* columns of B that are in cells at a time */
     int factor_row, right_row; /* cells from row to row of A, and of the cells beside it */
@@ -70,12 +70,13 @@ typedef struct bp__small_view {
 bp__small_view bp__small_view_of(const bp__small_group *group, int operand);
 bp__small_view bp__small_transposed(bp__small_view view);
 /* A matrix in memory, and its cells: those of A, or those beside. */
-bp__lanes_move bp__small_whole(const bp__small_group *group, bp__small_view view, char *cells, int rows, int columns);
+bp__interleaved_move bp__small_whole(const bp__small_group *group, bp__small_view view, char *cells, int rows,
+                                     int columns);
 /* Loads all, and looks for NaN and infinity in what counts. */
-void bp__small_load(bp__small_group *group, const bp__lanes_move *move, bp__lanes_shape shape);
+void bp__small_load(bp__small_group *group, const bp__interleaved_move *move, bp__interleaved_shape shape);
 /* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
  * `natural` says: where it was, or where the transposed matrix has it. */
-void bp__small_load_triangle(bp__small_group *group, int operand, bp__lanes_shape shape, bool natural);
+void bp__small_load_triangle(bp__small_group *group, int operand, bp__interleaved_shape shape, bool natural);
 
 /* spectra.c: eigenvalues, singular values, and what is made of these. */
 void bp__small_eigh(bp__small_group *group);
@@ -95,7 +96,7 @@ void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, 
 void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at);
 
 /* A plan for a batch of small matrices (batch.c). */
-bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__lanes_kernels *kernels,
+bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__interleaved_kernels *kernels,
                             int threads, bp_prepared **prepared);
 
 /* One item after the other, without lanes: what has nothing to compute (empty.c). */
@@ -106,6 +107,6 @@ void bp__small_det(bp__small_group *group);
 void bp__small_slogdet(bp__small_group *group);
 
 /* Estimated time of the whole batch on one thread (cost.c). */
-double bp__small_cost(const bp_problem *problem, const bp__lanes_kernels *kernels);
+double bp__small_cost(const bp_problem *problem, const bp__interleaved_kernels *kernels);
 
 #endif

@@ -25,53 +25,53 @@ static int most_of(const bp_linalg_problem *l) {
 
 static void decompose_hermitian(bp__small_group *g, bool vectors) {
     const int n = (int)g->l->n;
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     bp__small_load_triangle(g, 0, BP__LANES_HERMITIAN, false);
     if (g->l->upper) {
         kernels->conjugate(g->a, n * g->plan->factor_row);
     }
     kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_HERMITIAN);
-    const bp__lanes_eigh eigh = {.cells = g->a,
-                                 .row = g->plan->factor_row,
-                                 .n = n,
-                                 .tries = g->plan->tries,
-                                 .vectors = vectors,
-                                 .values = g->values,
-                                 .order = g->order,
-                                 .info = g->info};
+    const bp__interleaved_eigh eigh = {.cells = g->a,
+                                       .row = g->plan->factor_row,
+                                       .n = n,
+                                       .tries = g->plan->tries,
+                                       .vectors = vectors,
+                                       .values = g->values,
+                                       .order = g->order,
+                                       .info = g->info};
     kernels->eigh(&eigh);
 }
 
 /* The values of a group, in order, as the elements of a vector. */
 static void store_values(const bp__small_group *g, int operand, int count) {
     /* Kernels of complex types come two after those of their parts. */
-    const bp__lanes_kernels *real = g->plan->kernels - (g->plan->kernels->parts == 2 ? 2 : 0);
+    const bp__interleaved_kernels *real = g->plan->kernels - (g->plan->kernels->parts == 2 ? 2 : 0);
     const int64_t step = g->l->operand[operand].row * (int64_t)real->element;
-    const bp__lanes_move move = {.cells = g->values,
-                                 .cell_row = 1,
-                                 .cell_column = 1,
-                                 .memory = g->at[operand],
-                                 .row = step,
-                                 .column = (int64_t)real->element,
-                                 .rows = count,
-                                 .columns = 1,
-                                 .lanes = g->items,
-                                 .order = g->order};
+    const bp__interleaved_move move = {.cells = g->values,
+                                       .cell_row = 1,
+                                       .cell_column = 1,
+                                       .memory = g->at[operand],
+                                       .row = step,
+                                       .column = (int64_t)real->element,
+                                       .rows = count,
+                                       .columns = 1,
+                                       .lanes = g->items,
+                                       .order = g->order};
     real->store(&move);
 }
 
 /* Columns of a matrix of cells, in order, as the rows of a view. */
 static void store_columns(bp__small_group *g, bp__small_view to, char *cells, int64_t row, int rows, int columns) {
-    const bp__lanes_move move = {.cells = cells,
-                                 .cell_row = 1,
-                                 .cell_column = row,
-                                 .memory = to.memory,
-                                 .row = to.row,
-                                 .column = to.column,
-                                 .rows = columns,
-                                 .columns = rows,
-                                 .lanes = g->items,
-                                 .order = g->order};
+    const bp__interleaved_move move = {.cells = cells,
+                                       .cell_row = 1,
+                                       .cell_column = row,
+                                       .memory = to.memory,
+                                       .row = to.row,
+                                       .column = to.column,
+                                       .rows = columns,
+                                       .columns = rows,
+                                       .lanes = g->items,
+                                       .order = g->order};
     g->plan->kernels->store(&move);
 }
 
@@ -90,26 +90,27 @@ void bp__small_eigh(bp__small_group *g) {
 static void decompose(bp__small_group *g, int u_columns) {
     const bp__small_view v = bp__small_view_of(g, 0);
     const int rows = most_of(g->l), columns = least_of(g->l);
-    const bp__lanes_move move = bp__small_whole(g, is_wide(g->l) ? bp__small_transposed(v) : v, g->a, rows, columns);
+    const bp__interleaved_move move =
+        bp__small_whole(g, is_wide(g->l) ? bp__small_transposed(v) : v, g->a, rows, columns);
     bp__small_load(g, &move, BP__LANES_ALL);
-    const bp__lanes_svd svd = {.cells = g->a,
-                               .row = g->plan->factor_row,
-                               .rows = rows,
-                               .columns = columns,
-                               .tries = g->plan->tries,
-                               .u = u_columns ? g->b : NULL,
-                               .u_row = g->plan->right_row,
-                               .u_columns = u_columns,
-                               .v = u_columns ? g->c : NULL,
-                               .v_row = g->plan->third_row,
-                               .values = g->values,
-                               .order = g->order,
-                               .info = g->info};
+    const bp__interleaved_svd svd = {.cells = g->a,
+                                     .row = g->plan->factor_row,
+                                     .rows = rows,
+                                     .columns = columns,
+                                     .tries = g->plan->tries,
+                                     .u = u_columns ? g->b : NULL,
+                                     .u_row = g->plan->right_row,
+                                     .u_columns = u_columns,
+                                     .v = u_columns ? g->c : NULL,
+                                     .v_row = g->plan->third_row,
+                                     .values = g->values,
+                                     .order = g->order,
+                                     .info = g->info};
     g->plan->kernels->svd(&svd);
 }
 
 void bp__small_svd(bp__small_group *g) {
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int rows = most_of(g->l), columns = least_of(g->l), lanes = kernels->lanes;
     const bool wide = is_wide(g->l), vectors = g->l->operand[1].dtype != 0;
     const int u_columns = !vectors ? 0 : g->l->mode == BP_SVD_FULL ? rows : columns;
@@ -224,18 +225,18 @@ static void invert_hermitian(bp__small_group *g) {
     decompose_hermitian(g, true);
     invert_values(g, n);
     memcpy(g->b, g->a, g->plan->factor);
-    const bp__lanes_combine combine = {.to = g->c,
-                                       .to_row = g->plan->third_row,
-                                       .left = g->b,
-                                       .left_row = g->plan->right_row,
-                                       .right = g->a,
-                                       .right_row = g->plan->factor_row,
-                                       .values = g->values,
-                                       .rows = n,
-                                       .columns = n,
-                                       .count = n};
+    const bp__interleaved_combine combine = {.to = g->c,
+                                             .to_row = g->plan->third_row,
+                                             .left = g->b,
+                                             .left_row = g->plan->right_row,
+                                             .right = g->a,
+                                             .right_row = g->plan->factor_row,
+                                             .values = g->values,
+                                             .rows = n,
+                                             .columns = n,
+                                             .count = n};
     g->plan->kernels->combine(&combine);
-    bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->c, n, n);
+    bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->c, n, n);
     move.cell_row = g->plan->third_row;
     g->plan->kernels->store(&move);
 }
@@ -245,20 +246,21 @@ static void invert_general(bp__small_group *g) {
     const int rows = most_of(g->l), columns = least_of(g->l);
     decompose(g, columns);
     invert_values(g, columns);
-    const bp__lanes_combine combine = {.to = g->a,
-                                       .to_row = g->plan->factor_row,
-                                       .left = g->b,
-                                       .left_row = g->plan->right_row,
-                                       .right = g->c,
-                                       .right_row = g->plan->third_row,
-                                       .values = g->values,
-                                       .rows = rows,
-                                       .columns = columns,
-                                       .count = columns};
+    const bp__interleaved_combine combine = {.to = g->a,
+                                             .to_row = g->plan->factor_row,
+                                             .left = g->b,
+                                             .left_row = g->plan->right_row,
+                                             .right = g->c,
+                                             .right_row = g->plan->third_row,
+                                             .values = g->values,
+                                             .rows = rows,
+                                             .columns = columns,
+                                             .count = columns};
     g->plan->kernels->combine(&combine);
     g->plan->kernels->conjugate(g->a, rows * g->plan->factor_row);
     const bp__small_view to = bp__small_view_of(g, 1);
-    const bp__lanes_move move = bp__small_whole(g, is_wide(g->l) ? to : bp__small_transposed(to), g->a, rows, columns);
+    const bp__interleaved_move move =
+        bp__small_whole(g, is_wide(g->l) ? to : bp__small_transposed(to), g->a, rows, columns);
     g->plan->kernels->store(&move);
 }
 

@@ -15,27 +15,27 @@ bp__small_view bp__small_transposed(bp__small_view v) {
     return (bp__small_view){v.memory, v.column, v.row};
 }
 
-bp__lanes_move bp__small_whole(const bp__small_group *g, bp__small_view v, char *cells, int rows, int columns) {
-    return (bp__lanes_move){.cells = cells,
-                            .cell_row = cells == g->a ? g->plan->factor_row : g->plan->right_row,
-                            .cell_column = 1,
-                            .memory = v.memory,
-                            .row = v.row,
-                            .column = v.column,
-                            .rows = rows,
-                            .columns = columns,
-                            .lanes = g->items};
+bp__interleaved_move bp__small_whole(const bp__small_group *g, bp__small_view v, char *cells, int rows, int columns) {
+    return (bp__interleaved_move){.cells = cells,
+                                  .cell_row = cells == g->a ? g->plan->factor_row : g->plan->right_row,
+                                  .cell_column = 1,
+                                  .memory = v.memory,
+                                  .row = v.row,
+                                  .column = v.column,
+                                  .rows = rows,
+                                  .columns = columns,
+                                  .lanes = g->items};
 }
 
-void bp__small_load(bp__small_group *g, const bp__lanes_move *move, bp__lanes_shape shape) {
+void bp__small_load(bp__small_group *g, const bp__interleaved_move *move, bp__interleaved_shape shape) {
     g->plan->kernels->load(move);
     g->wrong |= g->plan->kernels->examine(move, shape);
 }
 
-void bp__small_load_triangle(bp__small_group *g, int operand, bp__lanes_shape shape, bool natural) {
+void bp__small_load_triangle(bp__small_group *g, int operand, bp__interleaved_shape shape, bool natural) {
     const int n = (int)g->l->n;
     const bp__small_view v = bp__small_view_of(g, operand);
-    bp__lanes_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(v) : v, g->a, n, n);
+    bp__interleaved_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(v) : v, g->a, n, n);
     if (g->l->upper && natural) {
         move.cell_row = 1, move.cell_column = g->plan->factor_row;
     }
@@ -44,7 +44,7 @@ void bp__small_load_triangle(bp__small_group *g, int operand, bp__lanes_shape sh
 
 static void load_all(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
-    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 0), g->a, m, n);
+    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 0), g->a, m, n);
     bp__small_load(g, &move, BP__LANES_ALL);
 }
 
@@ -64,7 +64,7 @@ static void order_rows(bp__small_group *g, int rows, int pivots) {
 static void factor_lu(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
     load_all(g);
-    const bp__lanes_factor factor = {
+    const bp__interleaved_factor factor = {
         .cells = g->a, .row = g->plan->factor_row, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
     g->plan->kernels->lu(&factor);
 }
@@ -78,13 +78,13 @@ typedef struct triangle {
     bool upper, transposed, unit;
 } triangle;
 
-/* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__lanes_solve. */
+/* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__interleaved_solve. */
 static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int64_t sign = t.upper != t.transposed ? -1 : 1, row = sign * g->plan->factor_row;
     /* From the last row to the first, an upper triangle is a lower one. */
     const int64_t last = sign < 0 ? g->l->n - 1 : 0;
-    const bp__lanes_solve solve = {
+    const bp__interleaved_solve solve = {
         .factor = g->a + last * (g->plan->factor_row + 1) * (int64_t)kernels->cell,
         .factor_row = t.transposed ? sign : row,
         .factor_column = t.transposed ? row : sign,
@@ -103,7 +103,7 @@ static void solve(const bp__small_group *g, triangle t, int k, bool triangular) 
 /* B or X, seen as n x k whichever side it stands on; a vector that stands on the right has its elements in a column. */
 static bp__small_view right_side(const bp__small_group *g, int operand) {
     const bp_linalg_operand *o = &g->l->operand[operand];
-    const bool across = !g->l->left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
+    const bool across = !g->l->a_on_left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
     return across ? bp__small_transposed(bp__small_view_of(g, operand)) : bp__small_view_of(g, operand);
 }
 
@@ -125,7 +125,7 @@ static void solve_conjugate(bp__small_group *g, int k) {
 }
 
 static void solve_columns(bp__small_group *g, const solution *s) {
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     const bp__small_view from = right_side(g, s->from), to = right_side(g, s->to);
     const int n = (int)g->l->n;
     char *source[BP__LANES_MOST], *target[BP__LANES_MOST];
@@ -135,8 +135,8 @@ static void solve_columns(bp__small_group *g, const solution *s) {
             source[lane] = from.memory[lane] + j * from.column;
             target[lane] = to.memory[lane] + j * to.column;
         }
-        bp__lanes_move in = bp__small_whole(g, (bp__small_view){source, from.row, from.column}, g->b, n, k);
-        bp__lanes_move out = bp__small_whole(g, (bp__small_view){target, to.row, to.column}, g->b, n, k);
+        bp__interleaved_move in = bp__small_whole(g, (bp__small_view){source, from.row, from.column}, g->b, n, k);
+        bp__interleaved_move out = bp__small_whole(g, (bp__small_view){target, to.row, to.column}, g->b, n, k);
         in.order = s->order_first ? g->order : NULL;
         out.order = s->order_last ? g->order : NULL;
         bp__small_load(g, &in, BP__LANES_ALL);
@@ -169,7 +169,7 @@ static void solve_factored(bp__small_group *g, int from, int to, bool transpose)
 
 static void solve_general(bp__small_group *g) {
     factor_lu(g);
-    solve_factored(g, 1, 2, !g->l->left);
+    solve_factored(g, 1, 2, !g->l->a_on_left);
 }
 
 /* Pivots of the caller, of which every lane must stay within the matrix. */
@@ -193,7 +193,7 @@ static void lu_solve(bp__small_group *g) {
         g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
     }
     load_pivots(g);
-    solve_factored(g, 2, 3, (bool)g->l->adjoint == (bool)g->l->left);
+    solve_factored(g, 2, 3, (bool)g->l->adjoint == (bool)g->l->a_on_left);
 }
 
 static void inv(bp__small_group *g) {
@@ -205,7 +205,7 @@ static void inv(bp__small_group *g) {
     solve(g, (triangle){.unit = true}, n, true);
     solve(g, (triangle){.upper = true}, n, false);
     /* The exchanges of rows of A are exchanges of columns of its inverse. */
-    bp__lanes_move move = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
+    bp__interleaved_move move = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
     move.cell_row = 1, move.cell_column = g->plan->right_row;
     move.order = g->order;
     g->plan->kernels->store(&move);
@@ -214,7 +214,7 @@ static void inv(bp__small_group *g) {
 static void lu_factor(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n, lanes = g->plan->kernels->lanes;
     factor_lu(g);
-    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->a, m, n);
+    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->a, m, n);
     g->plan->kernels->store(&move);
     for (int lane = 0; lane < g->items; lane++) {
         int32_t *to = (int32_t *)(void *)g->at[2][lane];
@@ -225,20 +225,20 @@ static void lu_factor(bp__small_group *g) {
 }
 
 static void lu(bp__small_group *g) {
-    const bp__lanes_kernels *kernels = g->plan->kernels;
+    const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n;
     factor_lu(g);
     order_rows(g, m, k);
     /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
     kernels->identity(g->b, g->plan->right_row, m);
-    bp__lanes_move p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
+    bp__interleaved_move p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
     p.order = g->order;
     kernels->store(&p);
     kernels->trim(g->b, g->plan->right_row, g->a, g->plan->factor_row, m, k, BP__LANES_UNIT);
-    const bp__lanes_move l = bp__small_whole(g, bp__small_view_of(g, 2), g->b, m, k);
+    const bp__interleaved_move l = bp__small_whole(g, bp__small_view_of(g, 2), g->b, m, k);
     kernels->store(&l);
     kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, k, n, BP__LANES_UPPER);
-    const bp__lanes_move u = bp__small_whole(g, bp__small_view_of(g, 3), g->a, k, n);
+    const bp__interleaved_move u = bp__small_whole(g, bp__small_view_of(g, 3), g->a, k, n);
     kernels->store(&u);
 }
 
@@ -256,12 +256,12 @@ static void cholesky(bp__small_group *g) {
     const int n = (int)g->l->n;
     /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
     bp__small_load_triangle(g, 0, BP__LANES_HERMITIAN, false);
-    const bp__lanes_factor factor = {
+    const bp__interleaved_factor factor = {
         .cells = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
     g->plan->kernels->cholesky(&factor);
     const bp__small_view to = bp__small_view_of(g, 1);
     g->plan->kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_LOWER);
-    const bp__lanes_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(to) : to, g->a, n, n);
+    const bp__interleaved_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(to) : to, g->a, n, n);
     g->plan->kernels->store(&move);
 }
 
@@ -306,16 +306,16 @@ static void cholesky_inverse(bp__small_group *g) {
     solve(g, (triangle){0}, n, true);
     solve_conjugate(g, n);
     g->plan->kernels->trim(g->b, g->plan->right_row, g->b, g->plan->right_row, n, n, BP__LANES_HERMITIAN);
-    const bp__lanes_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->b, n, n);
+    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->b, n, n);
     g->plan->kernels->store(&move);
 }
 
 static void solve_triangular(bp__small_group *g) {
-    bp__small_load_triangle(g, 0, g->l->unit ? BP__LANES_STRICT : BP__LANES_LOWER, true);
-    if (!g->l->unit) {
+    bp__small_load_triangle(g, 0, g->l->unit_diagonal ? BP__LANES_STRICT : BP__LANES_LOWER, true);
+    if (!g->l->unit_diagonal) {
         invert_diagonal(g);
     }
-    const triangle t = {.upper = g->l->upper, .transposed = !g->l->left, .unit = g->l->unit};
+    const triangle t = {.upper = g->l->upper, .transposed = !g->l->a_on_left, .unit = g->l->unit_diagonal};
     const solution s = {.from = 1, .to = 2, .first = t, .count = 1};
     solve_columns(g, &s);
 }

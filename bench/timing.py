@@ -1,0 +1,69 @@
+"""timing.py - what the Python drivers of the benchmarks share: contestants take turns, and medians with quartiles are reported.
+
+Threads are set for every library before it is imported, so a driver runs once for each count of threads."""
+import importlib
+import math
+import os
+import statistics
+import sys
+import time
+
+VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def set_threads(count):
+    """To be called before NumPy, SciPy and PyTorch are imported."""
+    for variable in VARIABLES:
+        os.environ[variable] = str(count)
+
+
+def module(name):
+    """A peer that need not be installed; None where it is not."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def version(of):
+    return of.__version__ if of else "not installed"
+
+
+def per_call(function, repeats):
+    start = time.perf_counter_ns()
+    for _ in range(repeats):
+        function()
+    return (time.perf_counter_ns() - start) / repeats
+
+
+def race(contestants, threads, turns, turn_ns=2e6):
+    """Times in nanoseconds per call, by name. Turns of several threads begin when the threads of the last one sleep."""
+    repeats, times = {}, {name: [] for name in contestants}
+    for name, function in contestants.items():
+        function()
+        repeats[name] = max(1, int(turn_ns / max(per_call(function, 1), 1)))
+    for _ in range(turns):
+        for name, function in contestants.items():
+            if threads > 1:
+                time.sleep(0.04)
+            function()
+            times[name].append(per_call(function, repeats[name]))
+    return times
+
+
+def show(title, times, ours, sums):
+    """Prints a case; adds log(peer / ours) to the sums of each peer."""
+    print(title)
+    mine = statistics.median(times[ours])
+    for name, values in times.items():
+        low, _, high = statistics.quantiles(values, n=4) if len(values) > 1 else (values[0],) * 3
+        median = statistics.median(values)
+        print(f"  {name:<12} {median / 1e3:>12.2f} us [{low / 1e3:>10.2f}, {high / 1e3:>10.2f}]  {median / mine:>7.3f} x {ours}")
+        if name != ours:
+            sums.setdefault(name, []).append(math.log(median / mine))
+    sys.stdout.flush()
+
+
+def show_means(title, sums, ours):
+    for name, logs in sums.items():
+        print(f"{title}: {ours} is {math.exp(sum(logs) / len(logs)):.3f} times as fast as {name} (geometric mean of {len(logs)} cases)")

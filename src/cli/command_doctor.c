@@ -1,0 +1,188 @@
+/* command_doctor.c - `backplane doctor`: what is wrong with the math libraries of this machine, and what to do about
+ * it.
+ */
+#include "doctor.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const doctor_check checks[] = {
+    {"configuration", "every line of the configuration is understood", doctor_configuration},
+    {"missing", "nothing is missing", doctor_missing},
+    {"broken", "every library that was found works", doctor_broken},
+    {"providers", "every provider module was taken", doctor_providers},
+    {"shadowed", "no library hides another of the same name", doctor_shadowed},
+    {"alternatives", "the system's alternatives agree", doctor_alternatives},
+    {"kernels", "every library runs kernels for this processor", doctor_kernels},
+    {"kernel variables", "no variable slows a library down", doctor_kernel_variables},
+    {"openmp", "no OpenMP runtimes clash", doctor_openmp},
+    {"pools", "no call runs two thread pools", doctor_pools},
+    {"thread limits", "nothing limits the number of threads", doctor_thread_limits},
+};
+
+#define CHECK_COUNT ((int)(sizeof checks / sizeof checks[0]))
+
+static const struct {
+    const char *name;
+    cli_style style;
+} levels[] = {
+    [SEVERITY_OK] = {"ok", CLI_GOOD},
+    [SEVERITY_NOTE] = {"note", CLI_FAINT},
+    [SEVERITY_WARNING] = {"warning", CLI_CAUTION},
+    [SEVERITY_ERROR] = {"error", CLI_BAD},
+};
+
+void doctor_find(doctor *d, severity level, char *advice, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = cli_format_v(format, args);
+    va_end(args);
+    d->findings = cli_grow(d->findings, (size_t)(d->count + 1) * sizeof *d->findings);
+    d->findings[d->count++] = (finding){d->check, level, text, advice ? advice : cli_format("%s", "")};
+}
+
+bool doctor_usable(const bp_library_info *row, unsigned kinds) {
+    return row->state == BP_LIBRARY_OK && (row->kinds & kinds) == kinds;
+}
+
+static bool has_line(const char *lines, const char *wanted) {
+    size_t length = strlen(wanted);
+    for (const char *at = lines; *at;) {
+        size_t line = strcspn(at, "\n");
+        if (line == length && memcmp(at, wanted, length) == 0) {
+            return true;
+        }
+        at += line + (at[line] == '\n');
+    }
+    return false;
+}
+
+const bp_library_info *doctor_row_of(const doctor *d, const char *path) {
+    for (int i = 0; i < d->row_count; i++) {
+        if (strcmp(d->rows[i].path, path) == 0 || has_line(d->rows[i].aliases, path)) {
+            return &d->rows[i];
+        }
+    }
+    return NULL;
+}
+
+char *doctor_enumerate(char *list, const char *item) {
+    return cli_join(list, ", ", item);
+}
+
+const char *doctor_variable(const char *name) {
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
+/* What the library warns of while the list is made: storing probe results is a check's matter, the rest is shown. */
+static void take_warning(void *user, const char *text) {
+    doctor *d = user;
+    if (strstr(text, "probe results")) {
+        free(d->store_problem);
+        d->store_problem = cli_format("%s", text);
+    } else {
+        cli_warn(NULL, text);
+    }
+}
+
+static int gather(doctor *d) {
+    int count = 0;
+    d->machine.struct_size = sizeof d->machine;
+    bp_status status = bp_machine(&d->machine);
+    status = status == BP_OK ? bp_library_count(&count) : status;
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    bp_library_info *rows = cli_allocate((size_t)(count + 1) * sizeof *rows);
+    for (int i = 0; i < count; i++) {
+        rows[d->row_count].struct_size = sizeof *rows;
+        if (bp_library_at(i, &rows[d->row_count]) == BP_OK) {
+            d->row_count++;
+        }
+    }
+    d->rows = rows;
+    int rank = doctor_kernel_rank(bp_cpu_hardware_capability());
+    d->hardware = rank > 0 ? (bp_capability)rank : BP_CAPABILITY_DEFAULT;
+    return CLI_OK;
+}
+
+static void examine(doctor *d) {
+    for (int i = 0; i < CHECK_COUNT; i++) {
+        int before = d->count;
+        d->check = checks[i].name;
+        checks[i].run(d);
+        if (d->count == before) {
+            doctor_find(d, SEVERITY_OK, NULL, "%s", checks[i].fine);
+        }
+    }
+}
+
+static void print_text(const doctor *d) {
+    for (int i = 0; i < d->count; i++) {
+        const finding *f = &d->findings[i];
+        cli_say(levels[f->severity].style, "%-8s", levels[f->severity].name);
+        printf(" %-16s  ", f->check);
+        cli_paragraph(27, f->text);
+        if (f->advice[0]) {
+            printf("%*s-> ", 27, "");
+            cli_paragraph(30, f->advice);
+        }
+    }
+}
+
+static void print_json(const doctor *d) {
+    json_open(NULL, '{');
+    json_open("findings", '[');
+    for (int i = 0; i < d->count; i++) {
+        json_open(NULL, '{');
+        json_text("check", d->findings[i].check);
+        json_text("severity", levels[d->findings[i].severity].name);
+        json_text("finding", d->findings[i].text);
+        json_text("advice", d->findings[i].advice);
+        json_close();
+    }
+    json_close();
+    json_close();
+}
+
+static int run(const cli_args *args) {
+    doctor d = {.count = 0};
+    bp_set_warning_handler(take_warning, &d);
+    int code = gather(&d);
+    bp_set_warning_handler(cli_warn, NULL);
+    if (code != CLI_OK) {
+        free(d.store_problem);
+        return code;
+    }
+    examine(&d);
+    if (cli_has(args, "json")) {
+        print_json(&d);
+    } else {
+        print_text(&d);
+    }
+    for (int i = 0; i < d.count; i++) {
+        code = d.findings[i].severity > SEVERITY_NOTE ? CLI_FINDING : code;
+        free(d.findings[i].text);
+        free(d.findings[i].advice);
+    }
+    free(d.findings);
+    free(d.store_problem);
+    free((void *)(uintptr_t)d.rows);
+    return code;
+}
+
+static const cli_option options[] = {CLI_OPTION_JSON, {NULL, 0, NULL, NULL}};
+
+const cli_command command_doctor = {
+    .name = "doctor",
+    .summary = "Look for conflicts, slow kernels and missing pieces, each with advice.",
+    .operands = "",
+    .details =
+        "\nA note needs no action; a warning costs speed or may fail; an error does fail. Ends with 0 when there is "
+        "nothing above a note, with 1 otherwise.",
+    .quiet = true,
+    .options = options,
+    .run = run,
+};

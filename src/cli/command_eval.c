@@ -1,0 +1,204 @@
+/* command_eval.c - `backplane eval`: an operation on arrays in .npy files. Which operations there are: operations.c. */
+#include "operations.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The files that results go to, in order: one for each -o, or several in one, separated by commas. */
+typedef struct targets {
+    const char *path[JOB_RESULTS];
+    int count;
+    char *texts; /* of all paths, each ended by a zero */
+} targets;
+
+static bool is_pipe(const char *path) {
+    return path && path[0] == '-' && !path[1];
+}
+
+static int check_pipe(const cli_job *job) {
+    int from_pipe = 0;
+    for (int i = 0; i < job->input_count; i++) {
+        from_pipe += is_pipe(job->args->operands[job->first + i]);
+    }
+    return from_pipe > 1 ? cli_fail(CLI_USAGE, "standard input can give one array only.") : CLI_OK;
+}
+
+/* All paths behind each other, each ended by a zero; returns what is behind the last one. A comma ends a path only
+ * where the operation has several results, so that a single one may go to a file with a comma in its name. */
+static char *join_paths(const cli_job *job, targets *to) {
+    const char *path;
+    size_t size = 1;
+    for (int position = 0; (path = cli_next_value(job->args, "output", &position));) {
+        size += strlen(path) + 1;
+    }
+    to->texts = cli_allocate(size);
+    char *end = to->texts;
+    for (int position = 0; (path = cli_next_value(job->args, "output", &position)); end += strlen(path) + 1) {
+        memcpy(end, path, strlen(path) + 1);
+        for (char *comma = end; job->operation->results > 1 && (comma = strchr(comma, ','));) {
+            *comma++ = '\0';
+        }
+    }
+    return end;
+}
+
+/* A second result would be written over the first. */
+static bool is_named_before(const targets *to, int index) {
+    for (int i = 0; i < index; i++) {
+        if (strcmp(to->path[i], to->path[index]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_targets(const targets *to) {
+    for (int i = 0; i < to->count; i++) {
+        npy_error error;
+        if (is_pipe(to->path[i]) && to->count > 1) {
+            return cli_fail(CLI_USAGE, "standard output can take one array only.");
+        }
+        if (is_named_before(to, i)) {
+            return cli_fail(CLI_USAGE, "-o %s is given twice; each result needs a file of its own.", to->path[i]);
+        }
+        bp_status status = npy_check_target(to->path[i], &error);
+        if (status != BP_OK) {
+            return cli_fail(cli_exit_of(status), "%s.", error.text);
+        }
+    }
+    return CLI_OK;
+}
+
+static int read_targets(const cli_job *job, targets *to) {
+    const char *last = join_paths(job, to);
+    for (const char *path = to->texts; path < last; path += strlen(path) + 1, to->count++) {
+        if (to->count == job->operation->results) {
+            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many.", job->operation->name, to->count,
+                            to->count == 1 ? "" : "s", path);
+        }
+        to->path[to->count] = path;
+    }
+    return to->count == 0 ? cli_fail(CLI_USAGE, "-o FILE is missing: where does the result go?") : check_targets(to);
+}
+
+static int read_inputs(cli_job *job) {
+    unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
+    int code = CLI_OK;
+    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
+        code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);
+    }
+    return code;
+}
+
+/* An option may decide that there are fewer results than files for them. */
+static int check_results(const cli_job *job, const targets *to) {
+    return to->count <= job->result_count
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, "this %s has %d result%s; -o %s is one too many.", job->operation->name,
+                          job->result_count, job->result_count == 1 ? "" : "s", to->path[job->result_count]);
+}
+
+/* To standard output, unless that takes the result. */
+static int print_explanation(const cli_job *job, const targets *to) {
+    bp_explanation *explanation = NULL;
+    bp_status status = job->operation->explain(job, &explanation);
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    cli_print(is_pipe(to->path[0]) ? stderr : stdout, bp_explanation_text(explanation));
+    bp_explanation_release(explanation);
+    return CLI_OK;
+}
+
+static double now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static void report(const cli_job *job, const targets *to, double elapsed) {
+    bp_plan_info plan = {.struct_size = sizeof plan};
+    char shape[256], time[32];
+    if (is_pipe(to->path[0])) {
+        return;
+    }
+    for (int i = 0; i < to->count; i++) {
+        const npy_header *header = &job->result_arrays[i].header;
+        cli_shape(header->ndim, header->shape, shape, sizeof shape);
+        cli_say(CLI_PLAIN, "%s%s: %s %s", i > 0 ? ", " : "", to->path[i], bp_dtype_name(header->dtype), shape);
+    }
+    if (job->operation->explain && bp_last_plan(&plan) == BP_OK) {
+        cli_say(CLI_PLAIN, ", by %s%s%s (%s, %d thread%s): %s", plan.library, plan.library_version[0] ? " " : "",
+                plan.library_version, plan.algorithm, plan.threads, plan.threads == 1 ? "" : "s", plan.reason);
+    }
+    cli_say(CLI_FAINT, " [%s]\n", cli_duration(elapsed, time, sizeof time));
+}
+
+static int compute(cli_job *job, const targets *to) {
+    if (cli_has(job->args, "explain")) {
+        int code = print_explanation(job, to);
+        if (code != CLI_OK) {
+            return code;
+        }
+    }
+    double start = now_ns();
+    bp_status status = job->operation->run(job);
+    double elapsed = now_ns() - start;
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    for (int i = 0; i < to->count; i++) {
+        npy_error error;
+        status = npy_write(to->path[i], &job->result_arrays[i], &error);
+        if (status != BP_OK) {
+            return cli_fail(cli_exit_of(status), "%s.", error.text);
+        }
+    }
+    report(job, to, elapsed);
+    return CLI_OK;
+}
+
+static int eval(const cli_args *args) {
+    cli_job job = {.args = args};
+    targets to = {.count = 0};
+    int code = job_operation(&job);
+    code = code == CLI_OK ? job_check(&job) : code;
+    code = code == CLI_OK ? check_pipe(&job) : code;
+    code = code == CLI_OK ? read_targets(&job, &to) : code;
+    job.wanted = to.count;
+    code = code == CLI_OK ? operand_options(args, &job.options) : code;
+    code = code == CLI_OK ? read_inputs(&job) : code;
+    code = code == CLI_OK ? job_prepare(&job) : code;
+    code = code == CLI_OK ? check_results(&job, &to) : code;
+    code = code == CLI_OK ? compute(&job, &to) : code;
+    job_free(&job);
+    free(to.texts);
+    return code;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', "FILE",
+     "The .npy file to write; - is standard output. Once for each result that is wanted, or several behind commas."},
+    CLI_OPTION_SET,
+    {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
+    {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
+    OPTIONS_PRODUCTS,
+    OPTIONS_SEARCH,
+    OPTIONS_FFT,
+    OPTIONS_LINALG,
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_eval = {
+    .name = "eval",
+    .summary = "Run an operation on arrays in .npy files and write the result.",
+    .operands = "OPERATION [EXPRESSION] A.npy [B.npy ...] -o OUT.npy",
+    .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C; einsum takes an expression "
+               "first: eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. Results appear whole or not at all, and "
+               "may replace an input. - reads from standard input.",
+    .least = 2,
+    .most = JOB_MANY,
+    .options = options,
+    .run = eval,
+};

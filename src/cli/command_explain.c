@@ -1,0 +1,110 @@
+/* command_explain.c - `backplane explain`: which library would run an operation on such arrays, and why, without any
+ * data.
+ */
+#include "operations.h"
+
+static const char *dtype_at(const void *unused, int index) {
+    (void)unused;
+    static const char *const names[] = {
+#define X(number, name, text, code, bits) text,
+        BP_DTYPE_MAP(X)
+#undef X
+    };
+    return index < (int)(sizeof names / sizeof names[0]) ? names[index] : NULL;
+}
+
+static bool is_shape(const char *word) {
+    return !*word || (*word >= '0' && *word <= '9');
+}
+
+/* The word before the shapes, which may be left out: none of them begins as an element type does. */
+static int read_dtype(cli_job *job, bp_dtype *dtype) {
+    const char *word = job->first < job->args->count ? job->args->operands[job->first] : "";
+    *dtype = BP_F64;
+    if (is_shape(word)) {
+        return CLI_OK;
+    }
+    job->first++;
+    *dtype = bp_dtype_from_name(word);
+    return *dtype != BP_DTYPE_NONE
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, "no such element type: '%s'.%s", word, cli_suggest(word, "", dtype_at, NULL));
+}
+
+/* Shapes are those of the operation's arrays; --trans tells of their layout where it is no part of the operation. */
+static int read_views(cli_job *job, bp_dtype dtype) {
+    static const char *const layouts[] = {"trans-a", "trans-b"};
+    const cli_args *args = job->args;
+    int code = CLI_OK;
+    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
+        int64_t shape[BP_MAX_NDIM];
+        int ndim;
+        bool transposed = i < 2 && cli_has(args, layouts[i]) && !job_takes(job, layouts[i]);
+        code = operand_shape(args->operands[job->first + i], &ndim, shape);
+        code = code == CLI_OK ? operand_view(&job->inputs[i], dtype, ndim, shape, transposed) : code;
+    }
+    return code;
+}
+
+/* Whether a library would take it: each part of einsum, which runs several plans one after the other. */
+static bool is_decided(const bp_explanation *explanation) {
+    const bp_explanation *part = bp_explanation_part(explanation, 0);
+    bool chosen = part != NULL;
+    for (int i = 0; (part = bp_explanation_part(explanation, i)); i++) {
+        chosen &= is_decided(part);
+    }
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    for (int i = 0; bp_explanation_at(explanation, i, &candidate); i++) {
+        chosen |= candidate.chosen != 0;
+    }
+    return chosen;
+}
+
+static int answer(const cli_job *job) {
+    bp_explanation *explanation = NULL;
+    bp_status status = job->operation->explain(job, &explanation);
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    if (cli_has(job->args, "json")) {
+        json_raw(NULL, bp_explanation_json(explanation));
+    } else {
+        cli_say(CLI_PLAIN, "%s", bp_explanation_text(explanation));
+    }
+    bool chosen = is_decided(explanation);
+    bp_explanation_release(explanation);
+    return chosen ? CLI_OK : CLI_LIBRARY;
+}
+
+static int explain(const cli_args *args) {
+    cli_job job = {.args = args, .dry = true};
+    bp_dtype dtype = BP_DTYPE_NONE;
+    int code = job_operation(&job);
+    code = code == CLI_OK ? read_dtype(&job, &dtype) : code;
+    code = code == CLI_OK ? job_check(&job) : code;
+    code = code == CLI_OK ? read_views(&job, dtype) : code;
+    code = code == CLI_OK ? operand_options(args, &job.options) : code;
+    code = code == CLI_OK ? job_prepare(&job) : code;
+    code = code == CLI_OK ? answer(&job) : code;
+    job_free(&job);
+    return code;
+}
+
+static const cli_option options[] = {
+    CLI_OPTION_SET, CLI_OPTION_JSON, OPTIONS_PRODUCTS,      OPTIONS_SEARCH,
+    OPTIONS_FFT,    OPTIONS_LINALG,  {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_explain = {
+    .name = "explain",
+    .summary = "Show which library would run an operation on arrays of these shapes, and why.",
+    .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
+    .details =
+        "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
+        "Operations are those of eval, einsum's expression before DTYPE (f64 unless given); shapes are 512, 512x64, "
+        "8x64x32, and '' for a scalar. Ends with 4 when no library takes it.",
+    .least = 2,
+    .most = JOB_MANY,
+    .options = options,
+    .run = explain,
+};

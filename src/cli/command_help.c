@@ -1,0 +1,160 @@
+/* command_help.c - `backplane help`, and the --help of every command, made from the command table. */
+#include "operations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void print_options(const cli_command *command) {
+    static const cli_option help = {"help", 'h', NULL, "Show this help."};
+    cli_say(CLI_STRONG, "\nOptions\n");
+    for (const cli_option *option = command->options;; option++) {
+        const cli_option *shown = option->name ? option : &help;
+        char *left = cli_format("%c%c%s --%s%s%s", shown->letter ? '-' : ' ', shown->letter ? shown->letter : ' ',
+                                shown->letter ? "," : " ", shown->name, shown->value ? " " : "",
+                                shown->value ? shown->value : "");
+        printf("  %-24s ", left);
+        free(left);
+        cli_paragraph(27, shown->help);
+        if (!option->name) {
+            return;
+        }
+    }
+}
+
+static void print_usage(const cli_command *command) {
+    printf("backplane %s [options]%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
+}
+
+void cli_command_help(const cli_command *command) {
+    cli_say(CLI_STRONG, "Usage\n");
+    printf("  ");
+    print_usage(command);
+    printf("\n  ");
+    cli_paragraph(2, command->summary);
+    for (const char *line = command->details; *line;) {
+        size_t length = strcspn(line, "\n");
+        char *paragraph = cli_format("%.*s", (int)length, line);
+        fputs(length > 0 ? "  " : "", stdout);
+        cli_paragraph(2, paragraph);
+        free(paragraph);
+        line += length + (line[length] == '\n');
+    }
+    print_options(command);
+}
+
+static void print_all(void) {
+    const cli_command *command;
+    cli_paragraph(0, "Every math library of this machine behind one interface: find, choose, run, explain.");
+    cli_say(CLI_STRONG, "\nUsage\n");
+    printf("  backplane COMMAND [options] ...    backplane COMMAND --help\n");
+    cli_say(CLI_STRONG, "\nVerbs\n");
+    for (int i = 0; (command = cli_command_at(i)); i++) {
+        printf("  %-10s ", command->name);
+        cli_paragraph(13, command->summary);
+    }
+    cli_say(CLI_STRONG, "\nExit codes\n");
+    const char *text;
+    for (int code = 0; (text = cli_exit_text(code)); code++) {
+        printf("  %d  ", code);
+        cli_paragraph(5, text);
+    }
+}
+
+static void options_json(const cli_command *command) {
+    json_open("options", '[');
+    for (const cli_option *option = command->options; option->name; option++) {
+        char letter[2] = {option->letter, 0};
+        json_open(NULL, '{');
+        json_text("name", option->name);
+        json_text("letter", letter[0] ? letter : NULL);
+        json_text("value", option->value);
+        json_text("help", option->help);
+        json_close();
+    }
+    json_close();
+}
+
+static void operations_json(void) {
+    const cli_operation *operation;
+    json_open("operations", '[');
+    for (int i = 0; (operation = cli_operation_at(i)); i++) {
+        json_open(NULL, '{');
+        json_text("name", operation->name);
+        json_text("arrays", operation->arrays);
+        json_int("results", operation->results);
+        json_bool("explains", operation->explain != NULL);
+        json_open("options", '[');
+        for (const char *const *name = operation->options; name && *name; name++) {
+            json_text(NULL, *name);
+        }
+        json_close();
+        json_close();
+    }
+    json_close();
+}
+
+static void print_json(void) {
+    const cli_command *command;
+    const char *text;
+    json_open(NULL, '{');
+    json_open("commands", '[');
+    for (int i = 0; (command = cli_command_at(i)); i++) {
+        json_open(NULL, '{');
+        json_text("name", command->name);
+        json_text("summary", command->summary);
+        json_text("operands", command->operands);
+        options_json(command);
+        json_close();
+    }
+    json_close();
+    operations_json();
+    json_open("exit_codes", '[');
+    for (int code = 0; (text = cli_exit_text(code)); code++) {
+        json_open(NULL, '{');
+        json_int("code", code);
+        json_text("meaning", text);
+        json_close();
+    }
+    json_close();
+    json_close();
+}
+
+static const char *command_name_at(const void *unused, int index) {
+    (void)unused;
+    const cli_command *command = cli_command_at(index);
+    return command ? command->name : NULL;
+}
+
+static int help(const cli_args *args) {
+    if (cli_has(args, "json")) {
+        print_json();
+        return CLI_OK;
+    }
+    if (args->count == 0) {
+        print_all();
+        return CLI_OK;
+    }
+    const cli_command *command = cli_command_find(args->operands[0]);
+    if (!command) {
+        return cli_fail(CLI_USAGE, "no such command: '%s'.%s", args->operands[0],
+                        cli_suggest(args->operands[0], "", command_name_at, NULL));
+    }
+    cli_command_help(command);
+    return CLI_OK;
+}
+
+static const cli_option options[] = {
+    {"json", 0, NULL, "Write the commands, their options, the operations and the exit codes as JSON."},
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_help = {
+    .name = "help",
+    .summary = "Show this help, or that of a command.",
+    .operands = "[COMMAND]",
+    .details = "",
+    .most = 1,
+    .quiet = true,
+    .options = options,
+    .run = help,
+};

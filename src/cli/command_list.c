@@ -1,0 +1,311 @@
+/* command_list.c - `backplane list`: every library found, what it is, and what it really runs on this processor. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    unsigned bit;
+    const char *name;
+} kinds[] = {
+    {BP_LIB_BLAS, "blas"}, {BP_LIB_CBLAS, "cblas"},   {BP_LIB_LAPACK, "lapack"},   {BP_LIB_FFT, "fft"},
+    {BP_LIB_DNN, "dnn"},   {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},
+};
+
+static char *kinds_text(unsigned mask) {
+    char *text = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (mask & kinds[i].bit) {
+            text = cli_join(text, ",", kinds[i].name);
+        }
+    }
+    return text ? text : cli_format("-");
+}
+
+static const char *known(const char *text) {
+    return text[0] ? text : "-";
+}
+
+static cli_style state_style(bp_library_state state) {
+    switch (state) {
+    case BP_LIBRARY_OK:
+        return CLI_GOOD;
+    case BP_LIBRARY_BROKEN:
+    case BP_LIBRARY_UNTRUSTED:
+        return CLI_BAD;
+    default:
+        return CLI_FAINT;
+    }
+}
+
+/* " (products by openblas; not for eig f32, eig c64: --all says why)" */
+static char *remark_of(const bp_library_info *row) {
+    char *topics = cli_join_lines(row->faults, ":\n", ", ");
+    char *remark = !row->blas[0] && !topics
+                       ? cli_format("%s", "")
+                       : cli_format(" (%s%s%s%s%s%s)", row->blas[0] ? "products by " : "", row->blas,
+                                    row->blas[0] && topics ? "; " : "", topics ? "not for " : "", topics ? topics : "",
+                                    topics ? ": --all says why" : "");
+    free(topics);
+    return remark;
+}
+
+static void add_row(cli_table *table, const bp_library_info *row) {
+    char *offers = kinds_text(row->kinds);
+    /* That OpenMP runtimes have no one to ask is not news. */
+    bool tell = row->reason[0] && !(row->state == BP_LIBRARY_UNPROBED && (row->kinds & BP_LIB_OPENMP));
+    cli_cell(table, CLI_STRONG, "%s", row->id);
+    cli_cell(table, CLI_PLAIN, "%s", known(row->version));
+    cli_cell(table, CLI_PLAIN, "%s", offers);
+    cli_cell(table, CLI_PLAIN, row->int_bits ? "%d" : "-", row->int_bits);
+    cli_cell(table, CLI_PLAIN, "%s", known(row->threading));
+    cli_cell(table, CLI_PLAIN, "%s", known(row->kernels));
+    cli_cell(table, state_style(row->state), "%s", bp_library_state_name(row->state));
+    char *remark = remark_of(row);
+    cli_cell(table, CLI_PLAIN, "%s%s%s%s", row->path[0] ? row->path : "(built in)", tell ? ": " : "",
+             tell ? row->reason : "", remark);
+    free(offers);
+    free(remark);
+}
+
+/* One fact below its row, with --all. */
+static void detail(const char *name, const char *text) {
+    if (text[0]) {
+        printf("    %-15s ", name);
+        cli_paragraph(20, text);
+    }
+}
+
+static void print_details(const bp_library_info *row) {
+    cli_say(CLI_STRONG, "\n%s", row->id);
+    cli_say(CLI_PLAIN, "  %s%s\n", bp_library_state_name(row->state), row->loaded ? ", loaded in this process" : "");
+    detail("path", row->path);
+    detail("also at", row->aliases);
+    detail("reason", row->reason);
+    detail("family", row->family);
+    detail("soname", row->soname);
+    detail("build id", row->build_id);
+    detail("symbols", row->suffix[0] || row->prefix[0] ? row->suffix : "");
+    detail("symbol prefix", row->prefix);
+    detail("complex return", row->kinds & BP_LIB_BLAS ? row->complex_return : "");
+    detail("f2c floats", row->f2c ? "yes" : "");
+    detail("thread setter", row->thread_scope);
+    detail("products by", row->blas);
+    detail("not offered", row->faults);
+    detail("fact_sources", row->fact_sources);
+}
+
+static void library_json(const bp_library_info *row) {
+    json_open(NULL, '{');
+    json_text("id", row->id);
+    json_text("family", row->family);
+    char *offers = kinds_text(row->kinds);
+    json_list("kinds", offers[0] == '-' ? "" : offers, ',');
+    free(offers);
+    json_text("state", bp_library_state_name(row->state));
+    json_text("reason", row->reason);
+    json_text("path", row->path);
+    json_list("aliases", row->aliases, '\n');
+    json_text("soname", row->soname);
+    json_text("build_id", row->build_id);
+    json_text("version", row->version);
+    json_text("kernels", row->kernels);
+    json_int("int_bits", row->int_bits);
+    json_text("suffix", row->suffix);
+    json_text("prefix", row->prefix);
+    json_text("complex_return", row->complex_return);
+    json_bool("f2c", row->f2c);
+    json_text("threading", row->threading);
+    json_text("thread_scope", row->thread_scope);
+    json_bool("loaded", row->loaded);
+    json_text("blas", row->blas);
+    json_list("faults", row->faults, '\n');
+    json_text("fact_sources", row->fact_sources);
+    json_number("probe_ms", row->probe_ms);
+    json_close();
+}
+
+static void print_libraries(int count, bool all) {
+    cli_table *table = cli_table_new("ID|VERSION|OFFERS|INT|THREADING|KERNELS|STATE|PATH");
+    bp_library_info row = {.struct_size = sizeof row};
+    int hidden = 0;
+    for (int i = 0; i < count; i++) {
+        if (bp_library_at(i, &row) != BP_OK) {
+            continue;
+        }
+        if (row.state == BP_LIBRARY_FACADE && !all) {
+            hidden++;
+        } else {
+            add_row(table, &row);
+        }
+    }
+    cli_table_end(table);
+    if (hidden > 0) {
+        cli_say(CLI_FAINT, "(%d file%s that only pass%s calls on to these %s left out; --all shows them)\n", hidden,
+                hidden == 1 ? "" : "s", hidden == 1 ? "es" : "", hidden == 1 ? "is" : "are");
+    }
+    for (int i = 0; i < count && all; i++) {
+        if (bp_library_at(i, &row) == BP_OK) {
+            print_details(&row);
+        }
+    }
+}
+
+static void print_providers(void) {
+    cli_table *table = cli_table_new("PROVIDER|VERSION|STATE|WHAT");
+    bp_provider_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_provider_at(i, &info); i++) {
+        bool good = info.status == BP_OK;
+        cli_cell(table, CLI_STRONG, "%s", known(info.name));
+        cli_cell(table, CLI_PLAIN, "%s", known(info.version));
+        cli_cell(table, good ? CLI_GOOD : CLI_BAD, "%s", good ? "ok" : bp_status_name(info.status));
+        cli_cell(table, CLI_PLAIN, "%s (%s)%s%s", info.description, info.path[0] ? info.path : "built in",
+                 info.reason[0] ? ": " : "", info.reason);
+    }
+    cli_table_end(table);
+}
+
+static const char *yes_no(int value) {
+    return value ? "yes" : "no";
+}
+
+static void print_backends(void) {
+    cli_table *table = cli_table_new("BACKEND|VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|WHY NOT");
+    bp_backend_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_backend_at(i, &info); i++) {
+        cli_cell(table, CLI_STRONG, "%s", info.name);
+        cli_cell(table, CLI_PLAIN, "%s", known(info.version));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.built));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.present));
+        cli_cell(table, info.available ? CLI_GOOD : CLI_PLAIN, "%s", yes_no(info.available));
+        cli_cell(table, CLI_PLAIN, "%s", yes_no(info.enabled));
+        bool off = info.available && !info.enabled;
+        cli_cell(table, CLI_PLAIN, "%s%s", off ? info.setting : info.reason, off ? " is false" : "");
+    }
+    cli_table_end(table);
+}
+
+static void backends_json(void) {
+    bp_backend_info info = {.struct_size = sizeof info};
+    json_open("backends", '[');
+    for (int i = 0; bp_backend_at(i, &info); i++) {
+        json_open(NULL, '{');
+        json_text("name", info.name);
+        json_text("version", info.version);
+        json_int("version_number", info.version_number);
+        json_bool("built", info.built);
+        json_bool("present", info.present);
+        json_bool("available", info.available);
+        json_bool("enabled", info.enabled);
+        json_text("setting", info.setting);
+        json_text("reason", info.reason);
+        json_close();
+    }
+    json_close();
+}
+
+static void print_places(void) {
+    cli_table *table = cli_table_new("SEARCHED|OUTCOME");
+    const char *place, *outcome;
+    for (int i = 0; bp_search_location_at(i, &place, &outcome); i++) {
+        cli_cell(table, CLI_PLAIN, "%s", place);
+        cli_cell(table, CLI_PLAIN, "%s", outcome);
+    }
+    cli_table_end(table);
+}
+
+static void providers_json(void) {
+    bp_provider_info info = {.struct_size = sizeof info};
+    json_open("providers", '[');
+    for (int i = 0; bp_provider_at(i, &info); i++) {
+        json_open(NULL, '{');
+        json_text("name", info.name);
+        json_text("version", info.version);
+        json_text("description", info.description);
+        json_text("path", info.path);
+        json_text("status", bp_status_name(info.status));
+        json_text("reason", info.reason);
+        json_close();
+    }
+    json_close();
+}
+
+static void print_json(int count) {
+    const char *place, *outcome, *problem;
+    bp_library_info row = {.struct_size = sizeof row};
+    json_open(NULL, '{');
+    json_open("libraries", '[');
+    for (int i = 0; i < count; i++) {
+        if (bp_library_at(i, &row) == BP_OK) {
+            library_json(&row);
+        }
+    }
+    json_close();
+    providers_json();
+    backends_json();
+    json_open("searched", '[');
+    for (int i = 0; bp_search_location_at(i, &place, &outcome); i++) {
+        json_open(NULL, '{');
+        json_text("place", place);
+        json_text("outcome", outcome);
+        json_close();
+    }
+    json_close();
+    json_open("problems", '[');
+    for (int i = 0; (problem = bp_config_error_at(i)); i++) {
+        json_text(NULL, problem);
+    }
+    json_close();
+    json_close();
+}
+
+static int list(const cli_args *args) {
+    int count = 0;
+    bp_status status = cli_has(args, "probe") ? bp_libraries_refresh(1) : BP_OK;
+    if (status == BP_OK) {
+        status = bp_library_count(&count);
+    }
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    if (cli_has(args, "json")) {
+        print_json(count);
+        return CLI_OK;
+    }
+    bool all = cli_has(args, "all"), backends = cli_has(args, "backends");
+    if (!backends || all) {
+        print_libraries(count, all);
+        putchar('\n');
+        print_providers();
+    }
+    if (all) {
+        putchar('\n');
+    }
+    if (backends || all) {
+        print_backends();
+    }
+    if (all) {
+        putchar('\n');
+        print_places();
+    }
+    return CLI_OK;
+}
+
+static const cli_option options[] = {
+    {"all", 'a', NULL, "Show every file and fact, how each was learned, and the places searched."},
+    {"backends", 'b', NULL, "Show the backends of torch.backends instead: what each is here, and why not more."},
+    {"probe", 'p', NULL, "Probe every library again, whatever is stored from before."},
+    CLI_OPTION_JSON,
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_list = {
+    .name = "list",
+    .summary = "Show the math libraries of this machine and the providers that drive them.",
+    .operands = "",
+    .details =
+        "\nKERNELS is what the library chose for this processor when it was probed, which is not always what the "
+        "processor could run: see `backplane doctor`.",
+    .options = options,
+    .run = list,
+};

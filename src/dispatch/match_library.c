@@ -1,0 +1,143 @@
+/* match_library.c - the names by which settings mean libraries: one of them, or a list with commas. */
+#include "dispatch/internal.h"
+
+#include "registry/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool names_path(const bp_library_info *library, const char *name) {
+    char real[PATH_MAX];
+    if (bp__text_equal(library->path, name)) {
+        return true;
+    }
+    size_t length = strlen(name);
+    for (const char *line = library->aliases; *line;) {
+        const char *end = strchrnul(line, '\n');
+        if ((size_t)(end - line) == length && memcmp(line, name, length) == 0) {
+            return true;
+        }
+        line = *end ? end + 1 : end;
+    }
+    return realpath(name, real) && bp__text_equal(library->path, real);
+}
+
+static int library_matches(const char *name, const bp__candidate *candidate) {
+    if (bp__text_equal(bp__candidate_id(candidate), name)) {
+        return 2;
+    }
+    const bp_library_info *library = candidate->library;
+    if (!library) {
+        return 0;
+    }
+    if (name[0] == '/') {
+        return names_path(library, name) ? 2 : 0;
+    }
+    return bp__text_equal(library->family, name) || bp__text_equal(library->soname, name) ||
+           bp__text_equal(candidate->provider->name, name);
+}
+
+static bool algorithm_matches(const char *name, const char *algorithm) {
+    size_t length = strlen(name);
+    return length > 0 && (!algorithm || (strncmp(algorithm, name, length) == 0 &&
+                                         (algorithm[length] == '\0' || algorithm[length] == ' ')));
+}
+
+/* LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM, read from the end. */
+int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
+    char rest[PATH_MAX];
+    const char *colon = strrchr(name, ':');
+    size_t length = colon ? (size_t)(colon - name) : 0;
+    int whole = library_matches(name, candidate); /* a file's path may have a colon */
+    if (whole > 0 || !colon || length >= sizeof rest) {
+        return whole;
+    }
+    memcpy(rest, name, length);
+    rest[length] = '\0';
+    if (bp__text_equal(candidate->provider->name, colon + 1)) {
+        return length > 0 ? library_matches(rest, candidate) : 1;
+    }
+    if (!algorithm_matches(colon + 1, algorithm) || bp__provider_exists(colon + 1)) {
+        return 0; /* a name that is a provider's is no algorithm's */
+    }
+    return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
+}
+
+/* The next name of a list without the blanks around it; names that do not fit are cut, and then mean nothing. Returns
+ * what follows, NULL at the end of the list. */
+static const char *next_name(const char *list, char *name, size_t size) {
+    while (*list == ' ' || *list == ',') {
+        list++;
+    }
+    if (!*list) {
+        return NULL;
+    }
+    size_t length = strcspn(list, ",");
+    const char *rest = list + length;
+    while (list[length - 1] == ' ') {
+        length--;
+    }
+    length = length < size ? length : size - 1;
+    memcpy(name, list, length);
+    name[length] = '\0';
+    return rest;
+}
+
+/* The name without an algorithm; as it is where a colon ends it, and it means nothing. */
+static void cut_algorithm(char *name) {
+    char *colon = strrchr(name, ':');
+    if (colon && colon[1] && name[0] != '/') {
+        *colon = '\0';
+    }
+}
+
+bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm) {
+    char name[256];
+    while ((list = next_name(list, name, sizeof name))) {
+        bool whole = library_matches(name, candidate) > 0;
+        if (whole || (algorithm && bp__name_matches(name, candidate, algorithm) > 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *candidate_at(void *user, int index) {
+    const bp__choice *choice = user;
+    return index < choice->count ? bp__candidate_id(choice->offers[index].candidate) : NULL;
+}
+
+void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
+    char name[256], question[256];
+    while ((list = next_name(list, name, sizeof name))) {
+        bool known = bp__library_lookup(name) != NULL;
+        for (int i = 0; i < choice->count && !known; i++) {
+            known = bp__name_matches(name, choice->offers[i].candidate, NULL) > 0;
+        }
+        if (!known) {
+            bp__suggest(name, candidate_at, choice, question, sizeof question);
+            bp__text_addf(&choice->warning, "%sdispatch.exclude names '%s', and there is no such library here%s%s",
+                          choice->warning.length > 0 ? "; " : "", name, *question ? "; " : "", question);
+        }
+    }
+}
+
+bp_status bp__name_absent(const char *name) {
+    char library[256];
+    bp__copy_text(library, sizeof library, name);
+    cut_algorithm(library);
+    return bp__library_absent(library);
+}
+
+void bp__name_why_absent(const char *name, char *buffer, size_t size) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp__name_absent(name);
+    bp__copy_text(buffer, size, bp_last_error());
+    bp__error_return(&held);
+    char *places = strstr(buffer, "; looked in "); /* where is for whoever is refused */
+    if (places) {
+        *places = '\0';
+    }
+}

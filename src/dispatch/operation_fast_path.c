@@ -1,0 +1,182 @@
+/* operation_fast_path.c - the warm path of one-shot calls of every operation but the products: a key of the operation's
+ * parameters and its tensors, looked up in the thread's short list.
+ *
+ * Products have a path of their own (product_fast_path.c), since they may take less time than making a key. */
+#include "dispatch/thread_cache.h"
+
+static bool make_key(bp__operation *o) {
+    uint64_t *w = o->key.words;
+    const uint64_t *end = w + BP__KEY_WORDS;
+    o->key.count = 0;
+    if (o->parameter_count > BP__PARAMETERS) {
+        return false;
+    }
+    *w++ = bp__tag_word(o->tag | (uint64_t)o->in_place << 31);
+    *w++ = bp__plan_epoch();
+    for (int i = 0; i < o->parameter_count; i++) {
+        *w++ = o->parameters[i];
+    }
+    for (int i = 0; i < o->count; i++) {
+        if (o->tensors[i]) {
+            w = bp__key_tensor(w, end, o->tensors[i]);
+        } else if (end - w >= 1) {
+            *w++ = 0; /* no tensor begins like this, since its type has bits */
+        } else {
+            w = NULL;
+        }
+        if (!w) {
+            return false;
+        }
+    }
+    o->key.count = (int)(w - o->key.words);
+    return true;
+}
+
+static inline bool apart(const bp__operation *o, const bp__slot *s, int i, int j) {
+    const DLTensor *x = o->tensors[i], *y = o->tensors[j];
+    if (!x || !y) {
+        return true;
+    }
+    int64_t a = (int64_t)(uintptr_t)bp__tensor_data(x);
+    int64_t b = (int64_t)(uintptr_t)bp__tensor_data(y);
+    return a + s->high[i] <= b + s->low[j] || b + s->high[j] <= a + s->low[i];
+}
+
+/* Whether the addresses of this call are as good as the checked ones: aligned, and each output apart from the inputs
+ * and from the other outputs. */
+static bool addresses_good(const bp__operation *o, const bp__slot *s) {
+    for (int i = 0; i < o->count; i++) {
+        if (o->tensors[i] && !bp__address_fits(o->tensors[i], s, i)) {
+            return false;
+        }
+    }
+    for (int j = o->inputs; j < o->count && !o->in_place; j++) {
+        for (int i = 0; i < j; i++) {
+            if (!apart(o, s, i, j)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const bp_plan *find_in_slots(bp__operation *o) {
+    bp__thread_cache *hot = bp__thread.hot;
+    if (!make_key(o) || !hot || bp__thread.policy == 0) {
+        return NULL;
+    }
+    bp__slot *s = hot->last;
+    if (!s->plan || !bp__same_key(&s->key, &o->key)) {
+        uint64_t hash = bp__hash_key(&o->key);
+        s = &hot->slots[hash & (BP__THREAD_CACHE_SLOTS - 1)];
+        if (!s->plan || s->hash != hash || !bp__same_key(&s->key, &o->key)) {
+            return NULL;
+        }
+        hot->last = s;
+    }
+    return addresses_good(o, s) ? s->plan : NULL;
+}
+
+const bp_plan *bp__operation_find(bp__operation *o) {
+    bp__thread_update();
+    const bp_plan *plan = find_in_slots(o);
+    return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(o);
+}
+
+static bp_status execute(const void *context, const bp_plan *plan) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
+    const bp__operation *o = context;
+    bp_operand operands[BP__MOST_OPERANDS];
+    for (int i = 0; i < o->count; i++) {
+        operands[i] = o->tensors[i] ? bp__operand_of(o->tensors[i]) : (bp_operand){0};
+    }
+    return bp__plan_run(plan, operands, &exec);
+}
+
+bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
+    bp__count_run(plan);
+    if (BP__LIKELY(!bp__thread.observed)) {
+        return execute(o, plan);
+    }
+    int64_t start = bp__now_ns();
+    bp_status status = execute(o, plan);
+    bp__trace_call(plan, false, start, bp__now_ns(), status);
+    return status;
+}
+
+void bp__operation_remember(const bp__operation *o, bp_plan *plan) {
+    static const bp__call_key none;
+    bp__slot *s = bp__thread_cache_remember(o ? &o->key : &none, plan);
+    for (int i = 0; s && o && i < o->count; i++) {
+        bp__slot_span(s, i, o->tensors[i]);
+    }
+}
+
+bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem) {
+    bp_plan *plan;
+    bp_status status = bp__plan_and_run(problem, execute, o, &plan);
+    if (status == BP_OK && plan) {
+        bp__operation_remember(o, plan);
+    }
+    bp__plan_release(plan);
+    return status;
+}
+
+bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp_operand *operands) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
+    bp__count_run(plan);
+    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bp_status status = bp__plan_run(plan, operands, &exec);
+    if (bp__thread.observed) {
+        bp__trace_call(plan, fresh, start, bp__now_ns(), status);
+    }
+    if (status == BP_OK) {
+        bp__operation_remember(o, plan);
+    }
+    return status;
+}
+
+bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const void *request) {
+    memset(problem, 0, sizeof *problem);
+    problem->struct_size = sizeof *problem;
+    BP__TRY(family->make(problem, request));
+    bp__policy_resolve(&problem->policy, family);
+    return BP_OK;
+}
+
+bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request) {
+    if (!plan) {
+        return bp__fail(BP_E_ARGUMENT, "plan must not be NULL");
+    }
+    *plan = NULL;
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_problem problem;
+    bool fresh;
+    bp_status status = bp__problem_make(&problem, family, request);
+    if (status == BP_OK) {
+        status = bp__cache_get(plan, &problem, &fresh);
+    }
+    if (status == BP_OK) {
+        bp__plan_handed_out();
+    }
+    bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, const bp__family *family,
+                          const void *request) {
+    if (!explanation) {
+        return bp__fail(BP_E_ARGUMENT, "explanation must not be NULL");
+    }
+    *explanation = NULL;
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_problem problem;
+    bp_status status = bp__problem_make(&problem, family, request);
+    if (status == BP_OK) {
+        status = bp__explain(explanation, &problem);
+    }
+    bp__call_leave(&scope);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* provider_host.c - the table of functions that a provider gets, filled from the rooms below. */
+#include "dispatch/internal.h"
+
+#include "machine/internal.h"
+#include "registry/internal.h"
+#include "tensor/internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static bp_status host_fail(bp_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    bp__fail_v(status, format, args);
+    va_end(args);
+    return status;
+}
+
+static void host_warn(const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    bp__warn("%s", text);
+}
+
+static void *host_symbol(void *handle, const char *name) {
+    return dlsym(handle, name);
+}
+
+static bp_host host;
+static bp_machine_info machine = {.struct_size = sizeof machine};
+static atomic_bool host_ready;
+pthread_mutex_t bp__host_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+const bp_host *bp__host(void) {
+    if (atomic_load_explicit(&host_ready, memory_order_acquire)) {
+        return &host;
+    }
+    bp__fork_watch();
+    pthread_mutex_lock(&bp__host_mutex);
+    if (!atomic_load_explicit(&host_ready, memory_order_relaxed)) {
+        host = (bp_host){
+            .abi = BP_PROVIDER_ABI,
+            .struct_size = sizeof host,
+            .allocate = bp__alloc_aligned,
+            .release = bp__free_aligned,
+            .scratch = bp__provider_scratch,
+            .fail = host_fail,
+            .warn = host_warn,
+            .parallel = bp__parallel,
+            .open_library = bp__library_open,
+            .symbol = host_symbol,
+            .copy_matrix = bp__copy_matrix,
+            .machine = &machine,
+            .hardware = bp__cpu_hardware(),
+            .fork_count = bp__fork_count(),
+            .fail_numeric = bp__fail_numeric,
+        };
+        bp_machine(&machine);
+        atomic_store_explicit(&host_ready, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&bp__host_mutex);
+    return &host;
+}
+
+bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context),
+                          void *user) {
+    return bp__pool_set_executor(parallel, user);
+}

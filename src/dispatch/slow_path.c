@@ -1,0 +1,57 @@
+/* slow_path.c - a call that no short list knows: its plan from the cache, run, and another plan in its place where the
+ * library failed. The same for products and for all other operations. */
+#include "dispatch/thread_cache.h"
+
+/* A library that lacks scratch memory, or that a fork took away, is left for the next candidate; its output is
+ * untouched then. */
+static bool another_may_run(bp_status status) {
+    return status == BP_E_NO_MEMORY || status == BP_E_FORKED || status == BP_E_UNSUPPORTED;
+}
+
+static bp_status run_observed(bp__runner run, const void *call, const bp_plan *plan, bool fresh) {
+    bp__count_run(plan);
+    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bp_status status = run(call, plan);
+    if (bp__thread.observed) {
+        bp__trace_call(plan, fresh, start, bp__now_ns(), status);
+    }
+    return status;
+}
+
+static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed_plan,
+                             bp_status status) {
+    bp_plan *second;
+    bp__failures failures = {0};
+    char failure[512];
+    bp__copy_text(failure, sizeof failure, bp_last_error());
+    bp_status made =
+        bp__failures_add(&failures, failed_plan->candidate, failed_plan->verdict.algorithm, status, failure);
+    made = made == BP_OK ? bp__plan_make(&second, problem, &failures) : made;
+    bp__failures_free(&failures);
+    if (made != BP_OK) {
+        return bp__fail(status, "%s", failure);
+    }
+    if (problem->policy.fallback == 1) {
+        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed_plan->candidate), failure,
+                 bp__candidate_id(second->candidate));
+    }
+    status = run_observed(run, call, second, true);
+    bp__thread_cache_keep_stand_in(second);
+    return status;
+}
+
+bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
+    bp_plan *plan;
+    bool fresh;
+    *ran = NULL;
+    BP__TRY(bp__cache_get(&plan, problem, &fresh));
+    bp_status status = run_observed(run, call, plan, fresh);
+    bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the copies may be what failed */
+    if (library_failed && problem->policy.fallback != 0) {
+        status = run_another(problem, run, call, plan, status);
+        bp__plan_release(plan);
+        return status;
+    }
+    *ran = plan;
+    return status;
+}

@@ -1,0 +1,151 @@
+/* thread_cache.c - the life of the threads' short lists: made on first use, freed at the end of a thread or by
+ * bp_reset. */
+#include "dispatch/thread_cache.h"
+
+#include "machine/internal.h"
+
+pthread_mutex_t bp__thread_cache_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bp__thread_cache *all_lists;
+static pthread_key_t ending;
+static atomic_bool ending_ready;
+static atomic_uint_least32_t resets; /* each frees the lists of all threads, who find out by this number */
+
+static void free_list(bp__thread_cache *hot) {
+    for (int i = 0; i < BP__THREAD_CACHE_SLOTS; i++) {
+        bp__plan_release(hot->slots[i].plan);
+    }
+    bp__plan_release(hot->described);
+    bp__plan_release(hot->stand_in);
+    bp__free(hot);
+}
+
+void bp__thread_cache_check(void) {
+    if (bp__thread.resets != atomic_load_explicit(&resets, memory_order_acquire)) {
+        bp__thread.hot = NULL;
+    }
+}
+
+/* At the end of a thread. What the key holds only says that there was a list; a reset may have freed it. */
+static void end_list(void *argument) {
+    (void)argument;
+    pthread_mutex_lock(&bp__thread_cache_mutex);
+    bp__thread_cache_check(); /* under the mutex: another thread may be about to reset */
+    bp__thread_cache *hot = bp__thread.hot;
+    if (hot) {
+        *hot->link = hot->next;
+        if (hot->next) {
+            hot->next->link = hot->link;
+        }
+    }
+    pthread_mutex_unlock(&bp__thread_cache_mutex);
+    bp__thread.hot = NULL;
+    if (hot) {
+        free_list(hot);
+    }
+}
+
+bp__thread_cache *bp__thread_cache_list(void) {
+    bp__thread_cache_check();
+    if (BP__LIKELY(bp__thread.hot != NULL)) {
+        return bp__thread.hot;
+    }
+    bp__thread_cache *hot = bp__alloc_zero(1, sizeof *hot);
+    if (!hot) {
+        return NULL;
+    }
+    pthread_mutex_lock(&bp__thread_cache_mutex);
+    if (!atomic_load(&ending_ready) && pthread_key_create(&ending, end_list) == 0) {
+        atomic_store(&ending_ready, true);
+    }
+    bool kept = atomic_load(&ending_ready) && pthread_setspecific(ending, hot) == 0;
+    if (kept) {
+        hot->next = all_lists;
+        hot->link = &all_lists;
+        if (all_lists) {
+            all_lists->link = &hot->next;
+        }
+        all_lists = hot;
+    }
+    pthread_mutex_unlock(&bp__thread_cache_mutex);
+    if (!kept) {
+        bp__free(hot);
+        return NULL;
+    }
+    hot->last = &hot->slots[0];
+    bp__thread.hot = hot;
+    bp__thread.resets = atomic_load_explicit(&resets, memory_order_relaxed);
+    return hot;
+}
+
+void bp__thread_cache_reset(void) {
+    pthread_mutex_lock(&bp__thread_cache_mutex);
+    bp__thread_cache *hot = all_lists;
+    all_lists = NULL;
+    atomic_fetch_add_explicit(&resets, 1, memory_order_release);
+    pthread_mutex_unlock(&bp__thread_cache_mutex);
+    while (hot) {
+        bp__thread_cache *next = hot->next;
+        free_list(hot);
+        hot = next;
+    }
+    bp__thread_cache_check();
+    bp__thread.last_serial = 0;
+}
+
+void bp__thread_cache_describe(bp_plan *plan) {
+    bp__thread_cache *hot = bp__thread_cache_list();
+    if (hot) {
+        bp__plan_retain(plan);
+        bp__plan_release(hot->described);
+        hot->described = plan;
+    }
+}
+
+static bool is_uncached(const bp_plan *plan) {
+    return bp__thread.uncached >> bp__family_of(&plan->problem)->cache & 1;
+}
+
+/* While the host program's executor runs the tasks of a call, it may begin further calls in this thread, and so may the
+ * thread's interrupt check. The outer call runs on the reference that its slot holds, so no slot is given another plan
+ * until it has returned. */
+static bool may_run_a_slot(void) {
+    return bp__executor_awaited() || bp__interrupt_asks();
+}
+
+/* The slot for the key, or NULL where the thread may keep no plan under it. */
+static bp__slot *slot_for(bp__thread_cache *hot, const bp__call_key *key, const bp_plan *plan) {
+    if (!hot || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
+        return NULL;
+    }
+    if (bp__settings_epoch() != bp__thread.epoch) {
+        return NULL; /* changed since the key was made, by another thread: the plan may be of other settings than it */
+    }
+    bp__slot *s = &hot->slots[bp__hash_key(key) & (BP__THREAD_CACHE_SLOTS - 1)];
+    return s->plan && may_run_a_slot() ? NULL : s;
+}
+
+bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan) {
+    bp__thread_cache *hot = bp__thread_cache_list();
+    bp__slot *s = slot_for(hot, key, plan);
+    bp__plan_retain(plan);
+    if (!s) {
+        bp__thread_cache_keep_stand_in(plan); /* the cache may let go of it at any time */
+        return NULL;
+    }
+    bp__plan_release(s->plan);
+    s->plan = plan;
+    s->hash = bp__hash_key(key);
+    s->key = *key;
+    hot->last = s;
+    return s;
+}
+
+void bp__thread_cache_keep_stand_in(bp_plan *plan) {
+    bp__thread_cache *hot = bp__thread_cache_list();
+    if (hot) {
+        bp__plan_release(hot->stand_in);
+        hot->stand_in = plan;
+    } else {
+        bp__plan_release(plan);
+    }
+}

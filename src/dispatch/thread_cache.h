@@ -1,0 +1,120 @@
+/* thread_cache.h - the short list of calls that each thread keeps: what a slot holds, and how keys are made and
+ * compared. Shared by product_fast_path.c (products) and operation_fast_path.c (everything else).
+ *
+ * A call is told from another by a key of words: operation, policy, generation, and each tensor's type, shape and
+ * strides. Everything that the checks of the long way look at, but the addresses, is in the key, so equal keys need no
+ * second check; addresses are compared against each other on every call. */
+#ifndef BP_DISPATCH_THREAD_CACHE_H
+#define BP_DISPATCH_THREAD_CACHE_H
+
+#include "dispatch/internal.h"
+#include "tensor/internal.h"
+
+#include <string.h>
+
+#define BP__THREAD_CACHE_SLOTS 64 /* a power of two */
+
+typedef struct bp__slot {
+    uint64_t hash;
+    bp_plan *plan;                                           /* one reference; NULL: empty */
+    int64_t low[BP__MOST_OPERANDS], high[BP__MOST_OPERANDS]; /* bytes spanned, relative to the first element */
+    bp__call_key key;
+} bp__slot;
+
+typedef struct bp__thread_cache {
+    bp__slot *last;
+    bp_plan *described; /* what bp_last_plan gave out, kept alive for its strings */
+    bp_plan *stand_in;  /* what ran last and has no slot; the cache may not keep it either */
+    struct bp__thread_cache *next, **link;
+    bp__slot slots[BP__THREAD_CACHE_SLOTS];
+} bp__thread_cache;
+
+/* The thread's list, made on first use; NULL when memory is short, and then every call takes the long way. */
+bp__thread_cache *bp__thread_cache_list(void);
+
+/* The slot that the key belongs to, with the plan and the key put in place of what was there: the caller fills low and
+ * high. Takes over no reference. NULL: the call cannot be remembered, or its cache is off; the plan is kept all the
+ * same, since bp_last_plan must know what ran. */
+bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan);
+
+/* Takes over the reference. For a plan that no cache keeps, since bp_last_plan must know what ran. */
+void bp__thread_cache_keep_stand_in(bp_plan *plan);
+
+/* Type and rank, every bit of them. */
+static inline uint64_t bp__type_word(const DLTensor *t) {
+    return (uint64_t)t->dtype.code | (uint64_t)t->dtype.bits << 8 | (uint64_t)t->dtype.lanes << 16 |
+           (uint64_t)(uint32_t)t->ndim << 32;
+}
+
+/* The device, and whether shape and strides are there. */
+static inline uint64_t bp__place_word(const DLTensor *t) {
+    return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 |
+           (uint64_t)(t->strides != NULL) << 33 | (uint64_t)(uint32_t)t->device.device_id << 34;
+}
+
+static inline bp_operand bp__operand_of(const DLTensor *t) {
+    return (bp_operand){t->data, t->byte_offset};
+}
+
+static inline uint64_t *bp__key_tensor(uint64_t *w, const uint64_t *end, const DLTensor *t) {
+    uint32_t rank = (uint32_t)t->ndim;
+    if (rank > BP_MAX_NDIM || (size_t)(end - w) < 2 + 2 * (size_t)rank || (rank > 0 && !t->shape)) {
+        return NULL;
+    }
+    *w++ = bp__type_word(t);
+    *w++ = bp__place_word(t);
+    for (uint32_t i = 0; i < rank; i++) {
+        *w++ = (uint64_t)t->shape[i];
+    }
+    for (uint32_t i = 0; i < rank && t->strides; i++) {
+        *w++ = (uint64_t)t->strides[i];
+    }
+    return w;
+}
+
+/* Where the tensor's bytes lie, seen from its first element. */
+static inline void bp__slot_span(bp__slot *s, int i, const DLTensor *t) {
+    if (t) {
+        uintptr_t low, high, at = (uintptr_t)bp__tensor_data(t);
+        bp__tensor_span(t, &low, &high);
+        s->low[i] = (int64_t)(low - at);
+        s->high[i] = (int64_t)(high - at);
+    }
+}
+
+static inline uint64_t bp__tag_word(uint64_t tag) {
+    return tag | (uint64_t)bp__thread.policy << 32;
+}
+
+static inline uint64_t bp__hash_key(const bp__call_key *key) {
+    uint64_t x = 0x9e3779b97f4a7c15u;
+    uint64_t y = 0xc2b2ae3d27d4eb4fu;
+    for (int i = 0; i + 1 < key->count; i += 2) {
+        x = (x ^ key->words[i]) * 0xff51afd7ed558ccdu;
+        y = (y ^ key->words[i + 1]) * 0xc4ceb9fe1a85ec53u;
+    }
+    x = (x ^ key->words[key->count - 1]) * 0xff51afd7ed558ccdu;
+    x ^= y >> 29;
+    x ^= x >> 32;
+    return x ^ y;
+}
+
+static inline bool bp__same_key(const bp__call_key *a, const bp__call_key *b) {
+    return a->count == b->count && memcmp(a->words, b->words, (size_t)a->count * sizeof a->words[0]) == 0;
+}
+
+static inline bool bp__address_fits(const DLTensor *t, const bp__slot *s, int i) {
+    uintptr_t at = (uintptr_t)bp__tensor_data(t);
+    return t->data != NULL &&
+           (at & (uintptr_t)((t->dtype.code == kDLComplex ? t->dtype.bits / 16 : t->dtype.bits / 8) - 1)) == 0 &&
+           s->high[i] > s->low[i];
+}
+
+static inline void bp__count_run(const bp_plan *plan) {
+    bp_plan *counted = (bp_plan *)plan; /* the counter is no part of what a plan is */
+    uint64_t runs = atomic_load_explicit(&counted->runs, memory_order_relaxed);
+    atomic_store_explicit(&counted->runs, runs + 1, memory_order_relaxed);
+    bp__thread.last_serial = plan->serial;
+}
+
+#endif

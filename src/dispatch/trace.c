@@ -1,0 +1,183 @@
+/* trace.c - what BACKPLANE_VERBOSE and BACKPLANE_TRACE show: a line per call, a trace event per call.
+ *
+ * The library is silent by law; these two settings are the user's explicit order to write, to standard error and to the
+ * named file. Lines go out in one write each, so that threads do not mix theirs. */
+#include "dispatch/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+pthread_mutex_t bp__trace_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    bool tried; /* to open it */
+    int fd;     /* of the trace; -1: cannot be opened */
+    pid_t owner;
+    bool any;
+    dev_t device; /* of the file that this process has begun, kept through bp_reset */
+    ino_t inode;
+} trace;
+
+#define TRACE_END "\n]\n"
+
+bool bp__trace_wanted(void) {
+    return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace);
+}
+
+/* A closed stderr or a full disk must not disturb the computation: who called decides what to say. */
+bool bp__write_all(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t n = bp__file_write(fd, text, size);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        if (n > 0) {
+            text += n;
+            size -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+/* Goes on with the file that this process has ended before, at its last bracket; begins anew with any other. */
+static bool begin_or_go_on(int fd) {
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return false;
+    }
+    if (trace.any && facts.st_dev == trace.device && facts.st_ino == trace.inode) {
+        return lseek(fd, -(off_t)strlen(TRACE_END), SEEK_END) >= 0;
+    }
+    trace.any = false;
+    trace.device = facts.st_dev;
+    trace.inode = facts.st_ino;
+    if (S_ISREG(facts.st_mode) && ftruncate(fd, 0) != 0) {
+        return false;
+    }
+    bp__write_all(fd, "[", 1);
+    return true;
+}
+
+/* Above the standard streams: a program that has closed those may open them anew. Follows no link that someone else may
+ * have put in the file's place. */
+static int open_trace(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(fd);
+        fd = higher;
+    }
+    if (fd >= 0 && !begin_or_go_on(fd)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int trace_file(void) {
+    if (!trace.tried) {
+        const char *path = bp__setting_text(BP_SET_trace);
+        trace.tried = true;
+        trace.owner = getpid();
+        trace.fd = open_trace(path);
+        if (trace.fd < 0) {
+            bp__warn("trace file '%s' cannot be opened: %s", path, strerror(errno));
+        }
+    }
+    return trace.fd;
+}
+
+static void end_trace(void) {
+    if (trace.tried && trace.fd >= 0) {
+        if (trace.owner == getpid()) {
+            bp__write_all(trace.fd, TRACE_END, strlen(TRACE_END));
+        }
+        close(trace.fd);
+    }
+    trace.tried = false;
+}
+
+/* Without its last bracket the file would still load in trace viewers, but in no JSON parser. */
+__attribute__((destructor)) static void end_trace_at_exit(void) {
+    end_trace();
+}
+
+static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
+    bp__text text = {0};
+    bp__json json;
+    bp__json_begin(&json, &text);
+    bp__json_open(&json, NULL, '{');
+    bp__json_text(&json, "name", bp_op_name((bp_op)plan->problem.op));
+    bp__json_text(&json, "cat", plan->candidate->provider->name);
+    bp__json_text(&json, "ph", "X");
+    bp__json_number(&json, "ts", (double)start_ns / 1000.0);
+    bp__json_number(&json, "dur", (double)(end_ns - start_ns) / 1000.0);
+    bp__json_int(&json, "pid", getpid());
+    bp__json_int(&json, "tid", (int64_t)syscall(SYS_gettid));
+    bp__json_open(&json, "args", '{');
+    bp__json_text(&json, "library", bp__candidate_id(plan->candidate));
+    bp__json_text(&json, "algorithm", plan->verdict.algorithm);
+    bp__json_text(&json, "problem", plan->text);
+    bp__json_int(&json, "threads", plan->verdict.threads);
+    bp__json_text(&json, "plan", fresh ? "new" : "hit");
+    bp__json_text(&json, "status", bp_status_name(status));
+    bp__json_close(&json, '}');
+    bp__json_close(&json, '}');
+    pthread_mutex_lock(&bp__trace_mutex);
+    if (trace_file() >= 0 && !text.failed) {
+        if (!bp__write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
+            !bp__write_all(trace.fd, text.bytes, text.length)) {
+            bp__warn("trace file '%s' is not whole: %s", bp__setting_text(BP_SET_trace), strerror(errno));
+        }
+        trace.any = true;
+    }
+    pthread_mutex_unlock(&bp__trace_mutex);
+    bp__text_free(&text);
+}
+
+void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
+    if (bp__setting_int(BP_SET_verbose) > 0) {
+        char line[768];
+        int n = snprintf(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us\n",
+                         bp_op_name((bp_op)plan->problem.op), plan->candidate->provider->name,
+                         bp__candidate_id(plan->candidate), plan->verdict.algorithm, plan->text, plan->verdict.threads,
+                         fresh ? "new" : "hit", bp_status_name(status), (double)(end_ns - start_ns) / 1000.0);
+        bp__write_all(STDERR_FILENO, line, n < 0 ? 0 : ((size_t)n < sizeof line ? (size_t)n : sizeof line - 1));
+    }
+    if (*bp__setting_text(BP_SET_trace)) {
+        add_event(plan, fresh, start_ns, end_ns, status);
+    }
+}
+
+void bp__trace_plan(const bp__choice *choice, const bp_problem *problem) {
+    if (bp__setting_int(BP_SET_verbose) < 2) {
+        return;
+    }
+    bp__text text = {0};
+    char words[256];
+    bp__problem_text(problem, words, sizeof words);
+    for (int i = 0; i < choice->count; i++) {
+        const bp_verdict *v = &choice->offers[i].verdict;
+        bool accepted = v->reason == BP_REASON_ACCEPTED;
+        bp__text_addf(&text, "backplane,candidate,%s,%s,%s,%s,%s,%.3f us\n", words,
+                      bp__candidate_id(choice->offers[i].candidate),
+                      i == choice->chosen ? "chosen" : (accepted ? "accepted" : "refused"), v->algorithm,
+                      accepted || v->text[0] ? v->text : bp_reason_text(v->reason), v->cost_ns / 1000.0);
+    }
+    if (!text.failed && text.length > 0) {
+        bp__write_all(STDERR_FILENO, text.bytes, text.length);
+    }
+    bp__text_free(&text);
+}
+
+void bp__trace_reset(void) {
+    pthread_mutex_lock(&bp__trace_mutex);
+    end_trace();
+    pthread_mutex_unlock(&bp__trace_mutex);
+}

@@ -1,0 +1,203 @@
+/* problems.c - problems from the axes of a step: contractions, which take any strides, and matrix products. */
+#include "ops/einsum/einsum.h"
+
+#include "ops/gemm/gemm.h"
+
+#include <string.h>
+
+bp_status bp__part_add(bp__builder *b, bp_plan *plan, const char *action, bp__place a, bp__place second, bp__place c) {
+    if (b->part_count == b->part_capacity) {
+        int capacity = b->part_capacity * 2 + 8;
+        bp__part *grown = bp__realloc(b->parts, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            bp__plan_release(plan);
+            return bp__fail_memory((size_t)capacity * sizeof *grown, "a contraction");
+        }
+        b->parts = grown;
+        b->part_capacity = capacity;
+    }
+    b->parts[b->part_count++] =
+        (bp__part){.plan = plan, .action = action, .step = b->step, .runs = 1, .place = {a, second, c}};
+    return BP_OK;
+}
+
+static bp_status plan_for(bp_plan **plan, const bp__builder *b, const bp_problem *problem) {
+    bool fresh;
+    bp_status status = bp__cache_get(plan, problem, &fresh);
+    if (status == BP_E_NO_CANDIDATE && b->refused) {
+        *b->refused = *problem;
+    }
+    return status;
+}
+
+static void begin(bp_problem *problem, const bp__builder *b, bp_op op, const bp_policy *policy) {
+    memset(problem, 0, sizeof *problem);
+    problem->struct_size = sizeof *problem;
+    problem->op = (uint32_t)op;
+    problem->dtype = (uint32_t)b->dtype;
+    problem->policy = *policy;
+}
+
+/* ---- Contractions ---- */
+
+/* One dimension of the problem. */
+typedef struct dim {
+    int64_t size, stride[BP__OPERANDS];
+    bool kept;
+} dim;
+
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+/* Whether x stands before y: kept ones first, by C; then by A, or by B where A lacks them. */
+static bool before(const dim *x, const dim *y) {
+    if (x->kept != y->kept) {
+        return x->kept;
+    }
+    if (x->kept) {
+        return magnitude(x->stride[BP__C]) > magnitude(y->stride[BP__C]);
+    }
+    int64_t a = magnitude(x->stride[BP__A]), other = magnitude(y->stride[BP__A]);
+    return a != other ? a > other : magnitude(x->stride[BP__B]) > magnitude(y->stride[BP__B]);
+}
+
+static bool joins(const dim *outer, const dim *inner) {
+    bool even = outer->kept == inner->kept && outer->size > 0 && inner->size > 0;
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        even = even && outer->stride[i] == inner->stride[i] * inner->size;
+    }
+    return even;
+}
+
+/* In order, merged; returns how many remain. */
+static int arrange(dim *dims, const bp__axis *axes, int count) {
+    int used = 0, merged = 0;
+    for (int i = 0; i < count; i++) {
+        const bp__axis *x = &axes[i];
+        dim d = {x->size, {x->stride[0], x->stride[1], x->stride[2]}, x->kept};
+        int at = used;
+        for (; at > 0 && before(&d, &dims[at - 1]); at--) {
+            dims[at] = dims[at - 1];
+        }
+        dims[at] = d;
+        used += x->size != 1;
+    }
+    for (int i = 0; i < used; i++) {
+        if (merged > 0 && joins(&dims[merged - 1], &dims[i])) {
+            int64_t size = dims[merged - 1].size * dims[i].size;
+            dims[merged - 1] = dims[i];
+            dims[merged - 1].size = size;
+        } else {
+            dims[merged++] = dims[i];
+        }
+    }
+    return merged;
+}
+
+static bp_status fill(bp_contract_problem *c, const dim *dims, int count) {
+    if (count > BP_MAX_CONTRACT_NDIM) {
+        return bp__fail(BP_E_LAYOUT, "einsum: a step has %d dimensions that do not merge; at most %d can be handled",
+                        count, BP_MAX_CONTRACT_NDIM);
+    }
+    c->ndim = count;
+    for (int i = 0; i < count; i++) {
+        c->output_ndim += dims[i].kept;
+        c->size[i] = dims[i].size;
+        c->a[i] = dims[i].stride[BP__A];
+        c->b[i] = dims[i].stride[BP__B];
+        c->c[i] = dims[i].stride[BP__C];
+    }
+    return BP_OK;
+}
+
+bp_status bp__contraction_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, int count, bool second,
+                               bool in_place) {
+    bp_problem problem;
+    dim near[BP_MAX_NDIM], *dims = near;
+    begin(&problem, b, BP_OP_CONTRACT, &b->policies->contractions);
+    problem.of.contract.has_b = second;
+    problem.of.contract.in_place = in_place;
+    if (count > BP__COUNT(near) - 1) { /* one more: a dimension of size 1 is written before it is dropped */
+        dims = bp__alloc(((size_t)count + 1) * sizeof *dims);
+        if (!dims) {
+            return bp__fail_memory(((size_t)count + 1) * sizeof *dims, "a contraction");
+        }
+    }
+    bp_status status = fill(&problem.of.contract, dims, arrange(dims, axes, count));
+    if (dims != near) {
+        bp__free(dims);
+    }
+    return status == BP_OK ? plan_for(plan, b, &problem) : status;
+}
+
+/* ---- Products ---- */
+
+bool bp__group_merges(const bp__axis *axes, const bp__group *group, int operand, int64_t *stride) {
+    *stride = group->count > 0 ? axes[group->at[group->count - 1]].stride[operand] : 0;
+    int64_t step = *stride;
+    for (int i = group->count - 1; i >= 0; i--) {
+        const bp__axis *x = &axes[group->at[i]];
+        if (x->stride[operand] != step) {
+            return false;
+        }
+        step *= x->size;
+    }
+    return true;
+}
+
+static int64_t size_of(const bp__axis *axes, const bp__group *group) {
+    int64_t size = 1;
+    for (int i = 0; i < group->count; i++) {
+        size *= axes[group->at[i]].size;
+    }
+    return size;
+}
+
+static int64_t stride_of(const bp__axis *axes, const bp__group *group, int operand) {
+    return group->count > 0 ? axes[group->at[group->count - 1]].stride[operand] : 0;
+}
+
+/* A matrix without its batch; `row` and `column` are the groups of its rows and columns. */
+static bp__matrix matrix_of(const bp__axis *axes, int operand, const bp__group *row, const bp__group *column) {
+    return (bp__matrix){.rows = size_of(axes, row),
+                        .columns = size_of(axes, column),
+                        .row = stride_of(axes, row, operand),
+                        .column = stride_of(axes, column, operand)};
+}
+
+/* The batch, neighbours merged where that can be done in all operands, since a matrix has room for so many only. */
+static bp_status add_batch(bp__matrix m[BP__OPERANDS], const bp__axis *axes, const bp__group *batch) {
+    int count = 0;
+    for (int i = 0; i < batch->count; i++) {
+        const bp__axis *x = &axes[batch->at[i]];
+        bool even = count > 0;
+        for (int k = 0; k < BP__OPERANDS; k++) {
+            even = even && m[k].batch_stride[count - 1] == x->stride[k] * x->size;
+        }
+        if (!even && count == BP_MAX_NDIM) {
+            return bp__fail(BP_E_LAYOUT, "einsum: a product has more than %d batch dimensions that do not merge",
+                            BP_MAX_NDIM);
+        }
+        count += !even;
+        for (int k = 0; k < BP__OPERANDS; k++) {
+            m[k].batch_shape[count - 1] = even ? m[k].batch_shape[count - 1] * x->size : x->size;
+            m[k].batch_stride[count - 1] = x->stride[k];
+            m[k].batch_ndim = count;
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
+    bp_problem problem;
+    begin(&problem, b, BP_OP_GEMM, &b->policies->products);
+    problem.of.gemm.alpha = BP_FACTOR_ONE;
+    problem.of.gemm.beta = BP_FACTOR_ZERO;
+    bp__matrix m[BP__OPERANDS] = {matrix_of(axes, BP__A, &p->left, &p->summed),
+                                  matrix_of(axes, BP__B, &p->summed, &p->right),
+                                  matrix_of(axes, BP__C, &p->left, &p->right)};
+    BP__TRY(add_batch(m, axes, &p->batch));
+    BP__TRY(bp__gemm_lower(&problem, &m[BP__A], &m[BP__B], &m[BP__C]));
+    return plan_for(plan, b, &problem);
+}

@@ -1,0 +1,22 @@
+/* product_slow_path.c - from a product that was asked for to its problem. Shared by bp_matmul and bp_gemm. */
+#include "ops/gemm/gemm.h"
+
+#include "tensor/internal.h"
+
+bp_status bp__gemm_make(bp_problem *problem, const void *request) {
+    const bp__product_request *r = request;
+    problem->op = BP_OP_GEMM;
+    BP__TRY(r->gemm ? bp__gemm_fill(problem, r) : bp__matmul_fill(problem, r));
+    problem->dtype = (uint32_t)bp_dtype_from_dlpack(r->tensors[0]->dtype);
+    return BP_OK;
+}
+
+bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars) {
+    bp_problem problem;
+    BP__TRY(bp__problem_make(&problem, &bp__family_gemm, request));
+    if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__call_plan_and_run(call, &problem, scalars);
+}

@@ -1,0 +1,159 @@
+/* round_inputs.c - what tensor cores would do to f32 inputs, on any library: simulate.tf32 and simulate.bf16.
+ *
+ * A and B are copied with every element rounded, and the library multiplies the copies. Candidates are asked about the
+ * copies' layout, which is plain rows, so that the choice, the plan and the explanation are about what really runs.
+ */
+#include "ops/gemm/gemm.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+enum { SIMULATE_TF32 = 1, SIMULATE_BF16 = 2 };
+
+/* One operand: its elements, as they lie with the caller. A complex element is two parts. */
+typedef struct source {
+    int ndim; /* batch dimensions, then rows and columns */
+    int parts;
+    int64_t shape[BP_MAX_BATCH_NDIM + 2];
+    int64_t strides[BP_MAX_BATCH_NDIM + 2];
+    int64_t elements;
+} source;
+
+typedef struct rounded {
+    bp_prepared base; /* first: what the dispatcher sees */
+    bp_prepared *inner;
+    uint32_t (*round)(uint32_t bits);
+    size_t bytes; /* of the copies, whole cache lines */
+    source a, b;
+} rounded;
+
+/* ---- Rounding ---- */
+
+#define EXPONENT 0x7F800000u
+#define QUIET 0x00400000u
+
+static bool is_special(uint32_t bits) {
+    return (bits & EXPONENT) == EXPONENT;
+}
+
+static uint32_t keep_special(uint32_t bits, uint32_t dropped) {
+    bool nan = (bits & ~EXPONENT & 0x7FFFFFFFu) != 0;
+    return nan ? (bits | QUIET) & ~dropped : bits;
+}
+
+/* PTX's cvt.rna.tf32.f32: 10 bits of fraction, nearest, ties away from zero; denormals kept, overflow to infinity. */
+static uint32_t round_tf32(uint32_t bits) {
+    const uint32_t dropped = 0x1FFF;
+    return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x1000) & ~dropped;
+}
+
+/* PTX's cvt.rn.bf16.f32: 7 bits of fraction, nearest, ties to even. */
+static uint32_t round_bf16(uint32_t bits) {
+    const uint32_t dropped = 0xFFFF;
+    return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x7FFF + (bits >> 16 & 1)) & ~dropped;
+}
+
+static size_t bytes_of(const source *from) {
+    return (size_t)from->parts * sizeof(uint32_t);
+}
+
+static void copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out) {
+    for (int64_t i = 0; i < from->shape[dim]; i++, in += from->strides[dim] * from->parts) {
+        if (dim + 1 < from->ndim) {
+            copy_rounded(s, from, dim + 1, in, out);
+            continue;
+        }
+        for (int part = 0; part < from->parts; part++) {
+            *(*out)++ = s->round(in[part]);
+        }
+    }
+}
+
+/* The workspace begins with the copies; the provider's follows. */
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const rounded *s = (const rounded *)self;
+    bp_operand ready[] = {exec->workspace, exec->workspace, operands[2]};
+    uint32_t *end = bp_operand_address(&exec->workspace);
+    ready[1].offset += (size_t)s->a.elements * bytes_of(&s->a);
+    copy_rounded(s, &s->a, 0, bp_operand_address(&operands[0]), &end);
+    copy_rounded(s, &s->b, 0, bp_operand_address(&operands[1]), &end);
+    bp_exec inner = *exec;
+    inner.workspace.offset += s->bytes;
+    inner.workspace_size = s->inner->workspace;
+    return s->inner->enqueue(s->inner, ready, &inner);
+}
+
+static void destroy(bp_prepared *self) {
+    rounded *s = (rounded *)self;
+    s->inner->destroy(s->inner);
+    bp__free(s);
+}
+
+/* ---- Layout ---- */
+
+/* Rows behind each other; what is broadcast over the batch is copied once. */
+static void take(source *from, const bp_problem *problem, int64_t rows, int64_t columns, int64_t *row, int64_t *column,
+                 int64_t *batch) {
+    const bp_gemm_problem *gemm = &problem->of.gemm;
+    memset(from, 0, sizeof *from);
+    from->parts = problem->dtype == BP_C64 ? 2 : 1;
+    from->ndim = gemm->batch_ndim + 2;
+    for (int i = 0; i < gemm->batch_ndim; i++) {
+        from->shape[i] = batch[i] ? gemm->batch_shape[i] : 1;
+        from->strides[i] = batch[i];
+    }
+    from->shape[from->ndim - 2] = rows;
+    from->strides[from->ndim - 2] = *row;
+    from->shape[from->ndim - 1] = columns;
+    from->strides[from->ndim - 1] = *column;
+    *row = rows > 1 ? columns : 0;
+    *column = columns > 1 ? 1 : 0;
+    from->elements = rows * columns;
+    for (int i = gemm->batch_ndim - 1; i >= 0; i--) {
+        batch[i] = batch[i] ? from->elements : 0;
+        from->elements *= from->shape[i];
+    }
+}
+
+static void take_both(bp_problem *problem, source *a, source *b) {
+    bp_gemm_problem *gemm = &problem->of.gemm;
+    take(a, problem, gemm->m, gemm->k, &gemm->a_row, &gemm->a_column, gemm->batch_a);
+    take(b, problem, gemm->k, gemm->n, &gemm->b_row, &gemm->b_column, gemm->batch_b);
+}
+
+static const char *simulated(const bp_problem *problem) {
+    bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
+    return !f32 || problem->policy.simulate == 0       ? NULL
+           : problem->policy.simulate == SIMULATE_TF32 ? "inputs are rounded to TF32 (simulate.tf32) first"
+                                                       : "inputs are rounded to bfloat16 (simulate.bf16) first";
+}
+
+/* What was packed before is rounded like the rest, so that the library gets copies all the same. */
+static void simulate_layout(bp_problem *problem) {
+    source a, b;
+    problem->policy.packed = 0;
+    take_both(problem, &a, &b);
+}
+
+static bp_status simulate_wrap(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped) {
+    rounded *s = bp__alloc_zero(1, sizeof *s);
+    if (!s) {
+        return bp__fail_memory(sizeof *s, "a plan");
+    }
+    bp_problem copy = *problem;
+    take_both(&copy, &s->a, &s->b);
+    const size_t line = 64;
+    s->bytes = (size_t)(s->a.elements + s->b.elements) * bytes_of(&s->a);
+    s->bytes = (s->bytes + line - 1) / line * line;
+    s->base = (bp_prepared){.struct_size = sizeof s->base,
+                            .enqueue = enqueue,
+                            .destroy = destroy,
+                            .workspace = s->bytes + inner->workspace};
+    s->inner = inner;
+    s->round = problem->policy.simulate == SIMULATE_TF32 ? round_tf32 : round_bf16;
+    *wrapped = &s->base;
+    return BP_OK;
+}
+
+const bp__adapter bp__gemm_simulate = {simulated, simulate_layout, simulate_wrap};

@@ -1,0 +1,182 @@
+/* fork_state.c - finds out, in a child of fork, which libraries and OpenMP runtimes are lost to it: see fork_state.h.
+ */
+#include "providers/driver/fork_state.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* ---- Traces ---- */
+
+#define TRACES 64
+
+static bp__fork_state traces[TRACES], nothing;
+
+static unsigned hash(const char *name) {
+    unsigned value = 2166136261u;
+    for (; *name; name++) {
+        value = (value ^ (unsigned char)*name) * 16777619u;
+    }
+    return value ? value : 1;
+}
+
+bp__fork_state *bp__fork_state_of(const char *name) {
+    if (!name) {
+        return &nothing;
+    }
+    unsigned wanted = hash(name);
+    for (int i = 0; i < TRACES; i++) {
+        unsigned seen = 0;
+        if (atomic_compare_exchange_strong(&traces[i].name, &seen, wanted) || seen == wanted) {
+            return &traces[i];
+        }
+    }
+    return &traces[TRACES - 1];
+}
+
+/* ---- Seats ---- */
+
+#define SEATS 256
+
+static bp__driver_call_record seats[SEATS];
+_Thread_local bp__driver_call_record *bp__driver_call_record_mine __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static bool has_key;
+static atomic_bool any_lost;
+
+static void stand_up(void *opaque) {
+    bp__driver_call_record *seat = opaque;
+    bp__driver_call_record_mine = NULL;
+    atomic_store_explicit(&seat->inside, NULL, memory_order_relaxed);
+    atomic_store_explicit(&seat->taken, false, memory_order_release);
+}
+
+static void make_key(void) {
+    has_key = pthread_key_create(&key, stand_up) == 0;
+}
+
+bp__driver_call_record *bp__driver_call_record_take(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    for (int i = 0; has_key && !atomic_load(&any_lost) && i < SEATS; i++) {
+        if (atomic_load_explicit(&seats[i].taken, memory_order_relaxed) ||
+            atomic_exchange_explicit(&seats[i].taken, true, memory_order_acquire)) {
+            continue;
+        }
+        if (pthread_setspecific(key, &seats[i]) != 0) {
+            atomic_store_explicit(&seats[i].taken, false, memory_order_release);
+            return NULL;
+        }
+        return bp__driver_call_record_mine = &seats[i];
+    }
+    return NULL;
+}
+
+/* ---- Forks ---- */
+
+static atomic_uint forks;                /* begun in this process */
+static atomic_uint under_way;            /* of these, not yet over */
+static _Thread_local unsigned this_fork; /* its number while this thread forks, from 1; 0: it does not */
+
+static void doze(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+/* A fork may take long, and may wait, in a handler of the program, for the very thread that waits here. A library's own
+ * handler runs right after ours and is soon done; then only the child is lost to a thread that goes in. */
+#define MOST_DOZES 1000
+
+void bp__driver_enter_threads(bp__fork_state *trace) {
+    bool waits = atomic_load_explicit(&trace->waits, memory_order_relaxed) && !this_fork;
+    for (int i = 0;; i++) {
+        atomic_fetch_add(&trace->inside, 1);
+        if (!waits || atomic_load(&under_way) == 0 || i == MOST_DOZES) {
+            return;
+        }
+        atomic_fetch_sub(&trace->inside, 1);
+        doze();
+    }
+}
+
+/* Between the moment when a library stops its threads and the fork itself, starting them again loses the library to the
+ * child, also where the call ends in time. */
+void bp__driver_leave_threads(bp__fork_state *trace) {
+    if (atomic_load(&under_way) != 0) {
+        unsigned now = atomic_load(&forks);
+        unsigned seen = atomic_load(&trace->in_window);
+        while (seen < now && !atomic_compare_exchange_weak(&trace->in_window, &seen, now)) {
+        }
+    }
+    atomic_fetch_sub(&trace->inside, 1);
+}
+
+/* The handlers are registered more than once, and act once. */
+static void before_fork(void) {
+    if (this_fork) {
+        return;
+    }
+    this_fork = atomic_fetch_add(&forks, 1) + 1;
+    atomic_fetch_add(&under_way, 1);
+    for (int i = 0; i < TRACES; i++) {
+        while (atomic_load(&traces[i].waits) && atomic_load(&traces[i].inside) > 0) {
+            doze();
+        }
+    }
+}
+
+static void after_in_parent(void) {
+    if (this_fork) {
+        this_fork = 0;
+        atomic_fetch_sub(&under_way, 1);
+    }
+}
+
+static void lose(bp__fork_state *trace) {
+    if (trace != &nothing) {
+        atomic_store(&trace->lost, true);
+        atomic_store(&any_lost, true);
+    }
+}
+
+static void empty_seats(void) {
+    for (int i = 0; i < SEATS; i++) {
+        if (&seats[i] == bp__driver_call_record_mine) {
+            continue;
+        }
+        bp__fork_state *inside = atomic_load(&seats[i].inside);
+        if (inside) {
+            lose(inside);
+        }
+        atomic_store(&seats[i].inside, NULL);
+        atomic_store(&seats[i].taken, false);
+    }
+}
+
+static void after_in_child(void) {
+    if (!this_fork) {
+        return;
+    }
+    empty_seats();
+    for (int i = 0; i < TRACES; i++) {
+        bp__fork_state *trace = &traces[i];
+        bool entered = atomic_exchange(&trace->inside, 0) > 0 || atomic_load(&trace->in_window) >= this_fork;
+        if (entered || atomic_load(&trace->threaded)) {
+            lose(trace);
+        }
+    }
+    atomic_store(&nothing.inside, 0);
+    if (atomic_load(&any_lost)) {
+        bp__driver_call_record_mine = NULL;
+    }
+    atomic_store(&under_way, 0);
+    this_fork = 0;
+}
+
+bool bp__driver_watch(bp__fork_state *trace, bool waits) {
+    if (atomic_exchange(&trace->watched, true)) {
+        return true;
+    }
+    bool done = pthread_atfork(before_fork, after_in_parent, after_in_child) == 0;
+    atomic_store(&trace->waits, done && waits);
+    atomic_store(&trace->watched, done);
+    return done;
+}

@@ -1,0 +1,157 @@
+/* thread_policy.c - what a problem gets of a library's threads, which promises follow from that, and how it is brought
+ * about around the calls. The first half is pure. */
+#include "providers/driver/driver.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void bp__driver_refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(verdict->text, sizeof verdict->text, format, args);
+    va_end(args);
+    verdict->reason = reason;
+}
+
+bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict) {
+    const bp_library_info *library = driver->library;
+    if (library->int_bits != 32 && library->int_bits != 64) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "the width of the library's integers is not known");
+    } else if (bp__driver_forked(driver)) {
+        bp__driver_refuse(verdict, BP_REASON_FORKED,
+                          "its threads (%s) had run, or a thread was inside it, when this process was forked",
+                          library->threading);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool bp__driver_passed_check(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict) {
+    int length;
+    const char *fault = bp_library_fault(driver->library, check, dtype, &length);
+    if (fault) {
+        bp__driver_refuse(verdict, BP_REASON_BROKEN, "%.*s", length, fault);
+    }
+    return !fault;
+}
+
+int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy) {
+    int most = atomic_load_explicit(&driver->most_threads, memory_order_relaxed);
+    return policy->threads < most ? policy->threads : most;
+}
+
+bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains) {
+    const bp__driver_family *family = driver->family;
+    bp__thread_setup settling = {.threads = 1};
+    if (family->one_thread || alone) {
+        return settling;
+    }
+    if (family->setter == BP__DRIVER_SET_NOTHING) {
+        settling.threads = 0;
+        return settling;
+    }
+    int allowed = bp__driver_allowed(driver, policy);
+    settling.settles = true;
+    if (allowed > 1 && policy->deterministic < 2 && gains) {
+        settling.threads = allowed;
+    }
+    settling.locks = policy->deterministic > 0 || (family->serialise && settling.threads > 1);
+    return settling;
+}
+
+/* Whether the count of threads of a call is certain: a count that belongs to the process may be changed by another
+ * thread of the program between setting and calling, unless the lock is held. */
+static bool is_pinned(const bp__driver *driver, const bp__thread_setup *settling) {
+    if (!settling->settles) {
+        return settling->threads == 1;
+    }
+    bp__driver_setter setter = driver->family->setter;
+    return settling->locks || setter == BP__DRIVER_SET_MKL || setter == BP__DRIVER_SET_OPENMP;
+}
+
+uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling) {
+    if (!driver->family->repeats || !is_pinned(driver, settling)) {
+        return 0;
+    }
+    /* On one thread whatever is allowed: nothing is left that could differ. */
+    bool alone = driver->family->one_thread || policy->deterministic == 2;
+    return BP_PROPERTY_REPRODUCIBLE | (alone ? BP_PROPERTY_THREAD_INVARIANT : 0);
+}
+
+void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling,
+                               bp_verdict *verdict) {
+    int wanted = policy->deterministic, cpus = driver->host->machine->usable_cpus;
+    uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : wanted == 1 ? BP_PROPERTY_REPRODUCIBLE : 0;
+    if ((verdict->properties & needed) != needed) {
+        bp__driver_refuse(verdict, BP_REASON_DETERMINISM, "%s",
+                          driver->family->repeats ? "its count of threads cannot be fixed"
+                                                  : "it does not promise to repeat results");
+    } else if (settling->threads == 0 && policy->threads < cpus) {
+        bp__driver_refuse(verdict, BP_REASON_THREADS,
+                          "its count of threads cannot be set, and it may use all %d processors", cpus);
+    }
+}
+
+/* Whether each thread has a count of its own. */
+static bool counts_by_thread(const bp__driver *driver) {
+    return driver->family->setter == BP__DRIVER_SET_MKL || driver->family->setter == BP__DRIVER_SET_OPENMP;
+}
+
+/* A count of the process is certain only under the lock, and nobody may wait for other threads with that: an executor
+ * of the host program may make calls of its own in this thread meanwhile. */
+int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
+    const bp__driver_family *family = driver->family;
+    bool of_process = family->setter == BP__DRIVER_SET_OPENBLAS || family->setter == BP__DRIVER_SET_BLIS;
+    bool certain = family->one_thread || counts_by_thread(driver) || (of_process && policy->deterministic == 0);
+    int most = policy->threads < family->callers ? policy->threads : family->callers;
+    return certain && most > 1 ? most : 1;
+}
+
+bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy) {
+    bp__thread_setup settling = bp__driver_thread_policy(driver, policy, false, false);
+    settling.locks = false; /* without need where each thread has its count: see bp__driver_callers */
+    return settling;
+}
+
+bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged) {
+    bp__thread_setup settling = *judged;
+    if (settling.settles) {
+        settling.threads = bp__driver_threads_granted(driver, settling.threads);
+    }
+    settling.marks = settling.threads != 1 && !driver->survives_fork;
+    return settling;
+}
+
+int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling) {
+    bp__driver_enter_threads(driver->trace);
+    if (settling->locks) {
+        bp__driver_lock(driver);
+    }
+    bp__driver_note_threads(driver, settling);
+    if (!settling->settles) {
+        return 0;
+    }
+    return settling->locks ? bp__driver_threads_begin(driver, settling->threads)
+                           : bp__driver_threads_begin_unlocked(driver, settling->threads);
+}
+
+void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before) {
+    if (settling->settles) {
+        bp__driver_threads_end(driver, settling->threads, before);
+    }
+    if (settling->locks) {
+        bp__driver_unlock(driver);
+    }
+    bp__driver_leave_threads(driver->trace);
+}
+
+int bp__driver_join(const bp__driver *driver, const bp__thread_setup *settling) {
+    return settling->settles && counts_by_thread(driver) ? bp__driver_threads_begin(driver, settling->threads) : 0;
+}
+
+void bp__driver_partition(const bp__driver *driver, const bp__thread_setup *settling, int before) {
+    if (settling->settles && counts_by_thread(driver)) {
+        bp__driver_threads_end(driver, settling->threads, before);
+    }
+}

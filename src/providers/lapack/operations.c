@@ -1,0 +1,30 @@
+/* operations.c - the table of operations: which recipe computes which, each in the file of its family. */
+#include "providers/lapack/operations.h"
+
+static const bp__lapack_operation *const recipes[] = {
+    [BP_OP_INV] = &bp__lapack_inv,
+    [BP_OP_CHOLESKY] = &bp__lapack_cholesky,
+    [BP_OP_CHOLESKY_SOLVE] = &bp__lapack_cholesky_solve,
+    [BP_OP_CHOLESKY_INVERSE] = &bp__lapack_cholesky_inverse,
+    [BP_OP_LU_FACTOR] = &bp__lapack_lu_factor,
+    [BP_OP_LU] = &bp__lapack_lu,
+    [BP_OP_LU_SOLVE] = &bp__lapack_lu_solve,
+    [BP_OP_SOLVE] = &bp__lapack_solve,
+    [BP_OP_SOLVE_TRIANGULAR] = &bp__lapack_solve_triangular,
+    [BP_OP_DET] = &bp__lapack_det,
+    [BP_OP_SLOGDET] = &bp__lapack_slogdet,
+    [BP_OP_QR] = &bp__lapack_qr,
+    [BP_OP_EIGH] = &bp__lapack_eigh,
+    [BP_OP_EIG] = &bp__lapack_eig,
+    [BP_OP_SVD] = &bp__lapack_svd,
+    [BP_OP_LSTSQ] = &bp__lapack_lstsq,
+    [BP_OP_PINV] = &bp__lapack_pinv,
+    [BP_OP_MATRIX_RANK] = &bp__lapack_matrix_rank,
+    [BP_OP_COND] = &bp__lapack_cond,
+    [BP_OP_MATRIX_NORM] = &bp__lapack_matrix_norm,
+};
+
+const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem) {
+    const bp__lapack_operation *recipe = problem->op < sizeof recipes / sizeof recipes[0] ? recipes[problem->op] : NULL;
+    return recipe && recipe->variant ? recipe->variant(problem) : recipe;
+}

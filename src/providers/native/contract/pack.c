@@ -1,0 +1,257 @@
+/* pack.c - moves blocks of elements between any two layouts: copies and permutations, and the packing of operands for
+ * the kernels.
+ *
+ * Elements are bytes here, of a size that registers have. Where the two sides run in different directions, small
+ * squares are turned in registers, so that both sides are read and written by vectors.
+ */
+#include "contract.h"
+
+#include <string.h>
+
+/* At any address that a bfloat16 may have. */
+typedef uint16_t __attribute__((may_alias)) unit2;
+typedef uint32_t __attribute__((may_alias, aligned(2))) unit4;
+typedef uint64_t __attribute__((may_alias, aligned(2))) unit8;
+typedef uint16_t __attribute__((vector_size(16), may_alias, aligned(2))) unit16;
+
+/* ---- By tables ---- */
+
+#define TO(type, r) ((type *)(void *)(to->at + to->row[r]))
+#define FROM(type, at) (*(const type *)(const void *)(at))
+
+#define DEFINE_MOVES(type)                                                                                             \
+    static void scatter_##type(int64_t rows, int64_t columns, const bp__contract_side *to,                             \
+                               const bp__contract_side *from) {                                                        \
+        const int64_t *puts = to->column, *gets = from->column;                                                        \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            char *line = to->at + to->row[r];                                                                          \
+            const char *source = from->at + from->row[r];                                                              \
+            for (int64_t c = 0; c < columns; c++) {                                                                    \
+                *(type *)(void *)(line + puts[c]) = FROM(type, source + gets[c]);                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void gather_##type(int64_t rows, int64_t columns, const bp__contract_side *to,                              \
+                              const bp__contract_side *from) {                                                         \
+        const int64_t *gets = from->column;                                                                            \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            type *line = TO(type, r);                                                                                  \
+            const char *source = from->at + from->row[r];                                                              \
+            for (int64_t c = 0; c < columns; c++) {                                                                    \
+                line[c] = FROM(type, source + gets[c]);                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+DEFINE_MOVES(unit2)
+DEFINE_MOVES(unit4)
+DEFINE_MOVES(unit8)
+DEFINE_MOVES(unit16)
+
+/* ---- One element many times ---- */
+
+/* Vectors of it, the last of which overlaps the one before; an element that does not fill a vector is in it several
+ * times, so that this goes by elements. */
+static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
+                 const bp__contract_side *from) {
+    const int64_t bytes = columns * (int64_t)unit;
+    for (int64_t r = 0; r < rows; r++) {
+        char *line = to->at + to->row[r], whole[16];
+        for (size_t i = 0; i < sizeof whole; i += unit) {
+            memcpy(whole + i, from->at + from->row[r], unit);
+        }
+        const unit16 values = FROM(unit16, whole);
+        for (int64_t i = 0; i + 16 <= bytes; i += 16) {
+            *(unit16 *)(void *)(line + i) = values;
+        }
+        if (bytes >= 16) {
+            *(unit16 *)(void *)(line + bytes - 16) = values;
+        } else {
+            memcpy(line, whole, (size_t)bytes);
+        }
+    }
+}
+
+/* ---- Rows ---- */
+
+/* What is too short for the set-up of memcpy to pay; the ends of a line overlap where it has no whole units. */
+static inline void move_short(char *to, const char *from, int64_t bytes) {
+#define ENDS(type)                                                                                                     \
+    do {                                                                                                               \
+        const type head = FROM(type, from), tail = FROM(type, from + bytes - (int64_t)sizeof(type));                   \
+        *(type *)(void *)to = head;                                                                                    \
+        *(type *)(void *)(to + bytes - (int64_t)sizeof(type)) = tail;                                                  \
+    } while (0)
+    if (bytes >= 16) {
+        for (int64_t i = 0; i < bytes - 16; i += 16) {
+            *(unit16 *)(void *)(to + i) = FROM(unit16, from + i);
+        }
+        *(unit16 *)(void *)(to + bytes - 16) = FROM(unit16, from + bytes - 16);
+    } else if (bytes >= 8) {
+        ENDS(unit8);
+    } else if (bytes >= 4) {
+        ENDS(unit4);
+    } else {
+        *(unit2 *)(void *)to = FROM(unit2, from);
+    }
+#undef ENDS
+}
+
+static void move_rows(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
+                      const bp__contract_side *from) {
+    enum { SHORT = 256 };
+    const int64_t bytes = columns * (int64_t)unit;
+    for (int64_t r = 0; r < rows; r++) {
+        if (bytes <= SHORT) {
+            move_short(to->at + to->row[r], from->at + from->row[r], bytes);
+        } else {
+            memcpy(to->at + to->row[r], from->at + from->row[r], (size_t)bytes);
+        }
+    }
+}
+
+/* ---- Turned ---- */
+
+/* Squares: vectors along columns of `from` come in, vectors along rows of `to` go out. `from` points to the first row
+ * and has a column's offset in the table, `to` the other way about. */
+
+typedef uint32_t __attribute__((vector_size(16))) words4;
+typedef uint64_t __attribute__((vector_size(16))) words8;
+
+static inline void turn_unit2(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    unit16 in[8], pair[8];
+    words4 four[8];
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {
+        in[i] = FROM(unit16, from + column[i]);
+    }
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i += 2) {
+        pair[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+        pair[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    _Pragma("GCC unroll 8") for (int i = 0; i < 8; i += 4) {
+        _Pragma("GCC unroll 8") for (int half = 0; half < 2; half++) {
+            const words4 a = (words4)pair[i + half], b = (words4)pair[i + 2 + half];
+            four[i + 2 * half] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+            four[i + 2 * half + 1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        }
+    }
+    _Pragma("GCC unroll 8") for (int i = 0; i < 4; i++) {
+        const words8 a = (words8)four[i], b = (words8)four[i + 4];
+        *(unit16 *)(void *)(to + row[2 * i]) = (unit16)__builtin_shufflevector(a, b, 0, 2);
+        *(unit16 *)(void *)(to + row[2 * i + 1]) = (unit16)__builtin_shufflevector(a, b, 1, 3);
+    }
+}
+
+static inline void turn_unit4(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    const words4 a = (words4)FROM(unit16, from + column[0]), b = (words4)FROM(unit16, from + column[1]);
+    const words4 c = (words4)FROM(unit16, from + column[2]), d = (words4)FROM(unit16, from + column[3]);
+    const words8 ab01 = (words8)__builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const words8 ab23 = (words8)__builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const words8 cd01 = (words8)__builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const words8 cd23 = (words8)__builtin_shufflevector(c, d, 2, 6, 3, 7);
+    *(unit16 *)(void *)(to + row[0]) = (unit16)__builtin_shufflevector(ab01, cd01, 0, 2);
+    *(unit16 *)(void *)(to + row[1]) = (unit16)__builtin_shufflevector(ab01, cd01, 1, 3);
+    *(unit16 *)(void *)(to + row[2]) = (unit16)__builtin_shufflevector(ab23, cd23, 0, 2);
+    *(unit16 *)(void *)(to + row[3]) = (unit16)__builtin_shufflevector(ab23, cd23, 1, 3);
+}
+
+static inline void turn_unit8(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    const words8 a = (words8)FROM(unit16, from + column[0]), b = (words8)FROM(unit16, from + column[1]);
+    *(unit16 *)(void *)(to + row[0]) = (unit16)__builtin_shufflevector(a, b, 0, 2);
+    *(unit16 *)(void *)(to + row[1]) = (unit16)__builtin_shufflevector(a, b, 1, 3);
+}
+
+static inline void turn_unit16(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    *(unit16 *)(void *)(to + row[0]) = FROM(unit16, from + column[0]);
+}
+
+/* Elements along each side of a patch: whole cache lines are used while they are near. */
+enum { PATCH = 16 };
+
+#define DEFINE_TURN(type, square)                                                                                      \
+    static void turn_patch_##type(char *to, const int64_t *row, const char *from, const int64_t *column) {             \
+        const int64_t unit = (int64_t)sizeof(type);                                                                    \
+        for (int i = 0; i < PATCH; i++) {                                                                              \
+            __builtin_prefetch(from + column[i] + PATCH * unit);                                                       \
+        }                                                                                                              \
+        _Pragma("GCC unroll 16") for (int r = 0; r < PATCH; r += square) {                                             \
+            _Pragma("GCC unroll 16") for (int c = 0; c < PATCH; c += square) {                                         \
+                turn_##type(to + c * unit, row + r, from + r * unit, column + c);                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    /* What patches leave: squares, then single elements. */                                                           \
+    static void turn_edge_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,        \
+                                 const int64_t *column) {                                                              \
+        const int64_t unit = (int64_t)sizeof(type);                                                                    \
+        for (int64_t r = 0; r < rows; r += square) {                                                                   \
+            for (int64_t c = 0; c < columns; c += square) {                                                            \
+                if (rows - r >= square && columns - c >= square) {                                                     \
+                    turn_##type(to + c * unit, row + r, from + r * unit, column + c);                                  \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                for (int64_t i = r; i < rows && i < r + square; i++) {                                                 \
+                    for (int64_t j = c; j < columns && j < c + square; j++) {                                          \
+                        *(type *)(void *)(to + row[i] + j * unit) = FROM(type, from + i * unit + column[j]);           \
+                    }                                                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void turn_block_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,       \
+                                  const int64_t *column) {                                                             \
+        const int64_t unit = (int64_t)sizeof(type);                                                                    \
+        for (int64_t c = 0; c < columns; c += PATCH) {                                                                 \
+            const int64_t wide = columns - c < PATCH ? columns - c : PATCH;                                            \
+            for (int64_t r = 0; r < rows; r += PATCH) {                                                                \
+                const int64_t high = rows - r < PATCH ? rows - r : PATCH;                                              \
+                if (wide == PATCH && high == PATCH) {                                                                  \
+                    turn_patch_##type(to + c * unit, row + r, from + r * unit, column + c);                            \
+                } else {                                                                                               \
+                    turn_edge_##type(high, wide, to + c * unit, row + r, from + r * unit, column + c);                 \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+DEFINE_TURN(unit2, 8)
+DEFINE_TURN(unit4, 4)
+DEFINE_TURN(unit8, 2)
+DEFINE_TURN(unit16, 1)
+
+/* ---- Which ---- */
+
+#define BY_UNIT(unit, function, ...)                                                                                   \
+    do {                                                                                                               \
+        if ((unit) == 4) {                                                                                             \
+            function##_unit4(__VA_ARGS__);                                                                             \
+        } else if ((unit) == 8) {                                                                                      \
+            function##_unit8(__VA_ARGS__);                                                                             \
+        } else if ((unit) == 2) {                                                                                      \
+            function##_unit2(__VA_ARGS__);                                                                             \
+        } else {                                                                                                       \
+            function##_unit16(__VA_ARGS__);                                                                            \
+        }                                                                                                              \
+    } while (0)
+
+void bp__contract_pack(bp__contract_pack_kind kind, size_t unit, int64_t rows, int64_t columns,
+                       const bp__contract_side *to, const bp__contract_side *from) {
+    switch (kind) {
+    case BP__MOVE_ROWS:
+        move_rows(unit, rows, columns, to, from);
+        return;
+    case BP__MOVE_FILL:
+        fill(unit, rows, columns, to, from);
+        return;
+    case BP__MOVE_TURN:
+        BY_UNIT(unit, turn_block, rows, columns, to->at, to->row, from->at, from->column);
+        return;
+    case BP__MOVE_UNTURN:
+        BY_UNIT(unit, turn_block, columns, rows, to->at, to->column, from->at, from->row);
+        return;
+    case BP__MOVE_GATHER:
+        BY_UNIT(unit, gather, rows, columns, to, from);
+        return;
+    case BP__MOVE_SCATTER:
+        BY_UNIT(unit, scatter, rows, columns, to, from);
+        return;
+    }
+}

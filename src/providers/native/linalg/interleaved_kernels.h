@@ -1,0 +1,417 @@
+/* interleaved_kernels.h - template: factorizations and solutions of one type, on cells (interleaved.h). Parameters:
+ * TYPE, PART, REAL and the tile: ROWS is 4, COLUMNS is how many columns of sums the registers hold beside that many
+ * rows.
+ *
+ * All sums run left-looking: a tile of the result collects all products of earlier rows and columns in registers, k
+ * ascending, and is then finished with the small triangle on the diagonal.
+ */
+
+/* x -= a * b, for `rows` x k cells of a and k x `columns` cells of b, or of the conjugate of b. */
+INLINE void NAME(reduce)(int rows, int columns, bool conjugate, CELL (*x)[COLUMNS], const CELL *a, int64_t a_row,
+                         int64_t a_k, const CELL *b, int64_t b_k, int64_t b_column, int64_t k) {
+    for (; k > 0; k--, a += a_k, b += b_k) {
+        CELL right[COLUMNS];
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            right[j] = b[j * b_column];
+        }
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            const CELL left = a[i * a_row];
+            UNROLL
+            for (int j = 0; j < columns; j++) {
+                x[i][j] = NAME(subtract_product)(conjugate, x[i][j], left, right[j]);
+            }
+        }
+    }
+}
+
+INLINE void NAME(fetch)(int rows, int columns, CELL (*x)[COLUMNS], const CELL *from, int64_t row, int64_t column) {
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            x[i][j] = from[i * row + j * column];
+        }
+    }
+}
+
+INLINE void NAME(put)(int rows, int columns, CELL (*x)[COLUMNS], CELL *to, int64_t row, int64_t column) {
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            to[i * row + j * column] = x[i][j];
+        }
+    }
+}
+
+/* Calls f with constants for how many rows and columns of a tile there are. */
+#define TILE_OF_ROWS(f, rows, ...)                                                                                     \
+    (rows == 4 ? f(4, __VA_ARGS__) : rows == 3 ? f(3, __VA_ARGS__) : rows == 2 ? f(2, __VA_ARGS__) : f(1, __VA_ARGS__))
+#define EACH_TILE(f, rows, columns, ...)                                                                               \
+    do {                                                                                                               \
+        if ((columns) == COLUMNS) {                                                                                    \
+            TILE_OF_ROWS(f, rows, COLUMNS, __VA_ARGS__);                                                               \
+        } else {                                                                                                       \
+            TILE_OF_ROWS(f, rows, 1, __VA_ARGS__);                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* What divides by a cell. */
+typedef struct NAME(inverse) {
+    CELL r;
+    VECTOR s;
+} NAME(inverse);
+
+static void NAME(invert_diagonal)(void *inverses, const void *cells, int64_t step, int n) {
+    NAME(inverse) *to = inverses;
+    for (int i = 0; i < n; i++) {
+        NAME(invert)(((const CELL *)cells)[i * step], &to[i].r, &to[i].s);
+    }
+}
+
+/* ---- Triangles ---- */
+
+/* Rows i to i + rows of the solution, columns j to j + columns; rows before `from` of b are zeros there. */
+INLINE void NAME(solve_tile)(int rows, int columns, const bp__interleaved_solve *t, int i, int j, int from) {
+    const CELL *l = (const CELL *)t->factor + i * t->factor_row;
+    CELL *b = (CELL *)t->b + j * t->b_column, x[ROWS][COLUMNS];
+    NAME(fetch)(rows, columns, x, b + i * t->b_row, t->b_row, t->b_column);
+    NAME(reduce)
+    (rows, columns, false, x, l + from * t->factor_column, t->factor_row, t->factor_column, b + from * t->b_row,
+     t->b_row, t->b_column, i - from);
+    UNROLL
+    for (int p = 0; p < rows; p++) {
+        if (t->inverses) {
+            const NAME(inverse) *d = (const NAME(inverse) *)t->inverses + (i + p) * t->inverses_step;
+            UNROLL
+            for (int q = 0; q < columns; q++) {
+                x[p][q] = NAME(scale)(x[p][q], d->r, d->s);
+            }
+        }
+        UNROLL
+        for (int below = p + 1; below < rows; below++) {
+            const CELL left = l[below * t->factor_row + (i + p) * t->factor_column];
+            UNROLL
+            for (int q = 0; q < columns; q++) {
+                x[below][q] = NAME(subtract_product)(false, x[below][q], left, x[p][q]);
+            }
+        }
+    }
+    NAME(put)(rows, columns, x, b + i * t->b_row, t->b_row, t->b_column);
+}
+
+static void NAME(solve)(const bp__interleaved_solve *t) {
+    for (int i = 0; i < t->n; i += ROWS) {
+        const int rows = t->n - i < ROWS ? t->n - i : ROWS;
+        for (int j = 0, columns; j < t->k && !(t->triangular && j >= i + rows); j += columns) {
+            columns = t->k - j < COLUMNS ? 1 : COLUMNS;
+            const int from = !t->triangular ? 0 : j < i ? j : i;
+            EACH_TILE(NAME(solve_tile), rows, columns, t, i, j, from);
+        }
+    }
+}
+
+/* LAPACK's info of each lane, kept as numbers of the type: where `failed` and none is there yet, column `at` from 1. */
+INLINE VECTOR NAME(first_failure)(VECTOR info, WORDS failed, int at) {
+    return OF_PART(select)(failed & (info == 0), OF_PART(splat)((REAL)(at + 1)), info);
+}
+
+static void NAME(put_info)(const bp__interleaved_factor *t, VECTOR info) {
+    for (int lane = 0; lane < VL; lane++) {
+        t->info[lane] = (int32_t)info[lane];
+    }
+}
+
+/* ---- LU ---- */
+
+/* Sums of a panel's rows i to i + rows, whose columns j to j + columns begin below the factored part. */
+INLINE void NAME(panel_tile)(int rows, int columns, const bp__interleaved_factor *t, int i, int j, int k) {
+    CELL *a = t->cells, x[ROWS][COLUMNS];
+    const int64_t row = t->row;
+    NAME(fetch)(rows, columns, x, a + i * row + j, row, 1);
+    NAME(reduce)(rows, columns, false, x, a + i * row, row, 1, a + j, row, 1, k);
+    NAME(put)(rows, columns, x, a + i * row + j, row, 1);
+}
+
+/* In each lane the row, from `first` on, whose cell of column `first` is the largest: the first one of equals. The
+ * largest size is found first, in several chains at once, and then the row that has it, from the last to the first. */
+INLINE WORDS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR *largest) {
+    const CELL *a = (const CELL *)t->cells + first;
+    const int64_t row = t->row;
+    VECTOR best[CHAINS];
+    UNROLL
+    for (int c = 0; c < CHAINS; c++) {
+        best[c] = NAME(size)(a[first * row]);
+    }
+    int i = first + 1;
+    for (; i + CHAINS <= t->rows; i += CHAINS) {
+        UNROLL
+        for (int c = 0; c < CHAINS; c++) {
+            best[c] = OF_PART(larger)(NAME(size)(a[(i + c) * row]), best[c]);
+        }
+    }
+    for (; i < t->rows; i++) {
+        best[0] = OF_PART(larger)(NAME(size)(a[i * row]), best[0]);
+    }
+    UNROLL
+    for (int c = 1; c < CHAINS; c++) {
+        best[0] = OF_PART(larger)(best[c], best[0]);
+    }
+    WORDS pivot = (WORDS){0} + first;
+    for (i = t->rows - 1; i >= first; i--) {
+        const WORDS here = NAME(size)(a[i * row]) == best[0];
+        pivot = (WORDS)OF_PART(select)(here, (VECTOR)((WORDS){0} + i), (VECTOR)pivot);
+    }
+    *largest = best[0];
+    return pivot;
+}
+
+/* Exchanges row `first` with the pivot's in each lane, without a branch: lane by lane, since two lanes may have one row
+ * for their pivot, but in whole vectors, since a vector whose parts have just been written is slow to read. */
+#define TAKE_LANE(lane, from) ((lane) == (from) ? VL + (lane) : (lane))
+#define EXCHANGE_LANE(lane)                                                                                            \
+    {                                                                                                                  \
+        const VECTOR below = low[lane][j];                                                                             \
+        low[lane][j] = __builtin_shufflevector(below, above, PART_LANES(TAKE_LANE, lane));                             \
+        chosen = __builtin_shufflevector(chosen, below, PART_LANES(TAKE_LANE, lane));                                  \
+    }
+static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int32_t *pivot) {
+    VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->row), *low[VL];
+    UNROLL
+    for (int lane = 0; lane < VL; lane++) {
+        low[lane] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->row);
+    }
+    for (int j = 0; j < t->columns * PARTS; j++) {
+        const VECTOR above = top[j];
+        VECTOR chosen = above;
+        EXCHANGE_LANE(0)
+        EXCHANGE_LANE(1)
+#if VL > 2
+        EXCHANGE_LANE(2)
+        EXCHANGE_LANE(3)
+#endif
+#if VL > 4
+        EXCHANGE_LANE(4)
+        EXCHANGE_LANE(5)
+        EXCHANGE_LANE(6)
+        EXCHANGE_LANE(7)
+#endif
+#if VL > 8
+        EXCHANGE_LANE(8)
+        EXCHANGE_LANE(9)
+        EXCHANGE_LANE(10)
+        EXCHANGE_LANE(11)
+        EXCHANGE_LANE(12)
+        EXCHANGE_LANE(13)
+        EXCHANGE_LANE(14)
+        EXCHANGE_LANE(15)
+#endif
+        top[j] = chosen;
+    }
+}
+#undef TAKE_LANE
+#undef EXCHANGE_LANE
+
+/* Divides column `at` below the diagonal by the pivot, and takes its products from the next `rest` columns. */
+INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, CELL r, VECTOR s) {
+    CELL *a = (CELL *)t->cells + (int64_t)at * t->row + at;
+    CELL u[PANEL];
+    UNROLL
+    for (int j = 1; j <= rest; j++) {
+        u[j - 1] = a[j];
+    }
+    for (int i = at + 1; i < t->rows; i++) {
+        a += t->row;
+        const CELL l = a[0] = NAME(scale)(a[0], r, s);
+        UNROLL
+        for (int j = 1; j <= rest; j++) {
+            a[j] = NAME(subtract_product)(false, a[j], l, u[j - 1]);
+        }
+    }
+}
+
+/* One column of a panel; `rest` columns of the panel follow it. */
+static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int rest, VECTOR info) {
+    VECTOR largest;
+    const WORDS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
+    int32_t *pivot = t->pivots + at * VL;
+    int32_t moved = 0;
+    for (int lane = 0; lane < VL; lane++) {
+        pivot[lane] = (int32_t)pivots[lane];
+        moved |= pivot[lane] - at;
+    }
+    if (moved) {
+        NAME(exchange)(t, at, pivot);
+    }
+    CELL r;
+    VECTOR s;
+    NAME(invert)(((CELL *)t->cells)[(int64_t)at * t->row + at], &r, &s);
+    /* Below a pivot of zero there are only zeros, and they stay. */
+    UNROLL
+    for (int part = 0; part < PARTS; part++) {
+        r.part[part] = OF_PART(select)(none, OF_PART(splat)(0), r.part[part]);
+    }
+    if (rest == 3) {
+        NAME(eliminate)(3, t, at, r, s);
+    } else if (rest == 2) {
+        NAME(eliminate)(2, t, at, r, s);
+    } else if (rest == 1) {
+        NAME(eliminate)(1, t, at, r, s);
+    } else {
+        NAME(eliminate)(0, t, at, r, s);
+    }
+    return NAME(first_failure)(info, none, at);
+}
+
+static void NAME(lu)(const bp__interleaved_factor *t) {
+    CELL *a = t->cells;
+    VECTOR info = {0};
+    for (int first = 0; first < t->columns; first += PANEL) {
+        const int width = t->columns - first < PANEL ? t->columns - first : PANEL;
+        const int done = first < t->rows ? first : t->rows;
+        const bp__interleaved_solve upper = {.factor = a,
+                                             .factor_row = t->row,
+                                             .factor_column = 1,
+                                             .b = a + first,
+                                             .b_row = t->row,
+                                             .b_column = 1,
+                                             .n = done,
+                                             .k = width};
+        NAME(solve)(&upper);
+        for (int i = done; done > 0 && i < t->rows; i += ROWS) {
+            const int rows = t->rows - i < ROWS ? t->rows - i : ROWS;
+            for (int j = 0, columns; j < width; j += columns) {
+                columns = width - j < COLUMNS ? 1 : COLUMNS;
+                EACH_TILE(NAME(panel_tile), rows, columns, t, i, first + j, done);
+            }
+        }
+        for (int j = 0; j < width && first + j < t->rows; j++) {
+            info = NAME(factor_column)(t, first + j, width - 1 - j, info);
+        }
+    }
+    NAME(put_info)(t, info);
+}
+
+/* ---- Cholesky ---- */
+
+/* The tile on the diagonal, whose sums are in x; leaves L there, and the inverses of its diagonal. Returns info. */
+INLINE VECTOR NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
+    UNROLL
+    for (int j = 0; j < columns; j++) {
+        const VECTOR square = x[j][j].part[0];
+        info = NAME(first_failure)(info, ~(square > 0), at + j);
+        const VECTOR root = OF_PART(root)(square);
+        inverses[j] = 1 / root;
+        x[j][j] = (CELL){{root}};
+        UNROLL
+        for (int i = j + 1; i < columns; i++) {
+            UNROLL
+            for (int part = 0; part < PARTS; part++) {
+                x[i][j].part[part] *= inverses[j];
+            }
+            UNROLL
+            for (int q = j + 1; q <= i; q++) {
+                x[i][q] = NAME(subtract_product)(true, x[i][q], x[i][j], x[q][j]);
+            }
+        }
+    }
+    return info;
+}
+
+/* Rows i to i + rows below a tile on the diagonal, which is `diagonal`. */
+INLINE void NAME(cholesky_below)(int rows, int columns, CELL *a, int64_t row, int i, int at, CELL (*diagonal)[COLUMNS],
+                                 const VECTOR *inverses) {
+    CELL x[ROWS][COLUMNS];
+    NAME(fetch)(rows, columns, x, a + i * row + at, row, 1);
+    NAME(reduce)(rows, columns, true, x, a + i * row, row, 1, a + at * row, 1, row, at);
+    UNROLL
+    for (int p = 0; p < rows; p++) {
+        UNROLL
+        for (int j = 0; j < columns; j++) {
+            UNROLL
+            for (int part = 0; part < PARTS; part++) {
+                x[p][j].part[part] *= inverses[j];
+            }
+            UNROLL
+            for (int q = j + 1; q < columns; q++) {
+                x[p][q] = NAME(subtract_product)(true, x[p][q], x[p][j], diagonal[q][j]);
+            }
+        }
+    }
+    NAME(put)(rows, columns, x, a + i * row + at, row, 1);
+}
+
+INLINE VECTOR NAME(cholesky_columns)(int columns, const bp__interleaved_factor *t, int at, VECTOR info) {
+    CELL *a = t->cells, diagonal[COLUMNS][COLUMNS];
+    VECTOR inverses[COLUMNS];
+    const int64_t row = t->row;
+    NAME(fetch)(columns, columns, diagonal, a + at * row + at, row, 1);
+    NAME(reduce)(columns, columns, true, diagonal, a + at * row, row, 1, a + at * row, 1, row, at);
+    info = NAME(cholesky_diagonal)(columns, diagonal, inverses, at, info);
+    NAME(put)(columns, columns, diagonal, a + at * row + at, row, 1);
+    for (int i = at + columns; i < t->rows; i += ROWS) {
+        const int rows = t->rows - i < ROWS ? t->rows - i : ROWS;
+        TILE_OF_ROWS(NAME(cholesky_below), rows, columns, a, row, i, at, diagonal, inverses);
+    }
+    return info;
+}
+
+static void NAME(cholesky)(const bp__interleaved_factor *t) {
+    VECTOR info = {0};
+    int at = 0;
+    for (; at + COLUMNS <= t->rows; at += COLUMNS) {
+        info = NAME(cholesky_columns)(COLUMNS, t, at, info);
+    }
+    for (; at < t->rows; at++) {
+        info = NAME(cholesky_columns)(1, t, at, info);
+    }
+    NAME(put_info)(t, info);
+}
+
+static void NAME(conjugate)(void *cells, int64_t count) {
+    for (CELL *a = cells; PARTS == 2 && count > 0; count--, a++) {
+        a->part[PARTS - 1] = -a->part[PARTS - 1];
+    }
+}
+
+/* ---- Products ---- */
+
+INLINE void NAME(combine_tile)(int rows, int columns, const bp__interleaved_combine *t, int i, int j) {
+    CELL x[ROWS][COLUMNS];
+    UNROLL
+    for (int p = 0; p < rows; p++) {
+        UNROLL
+        for (int q = 0; q < columns; q++) {
+            x[p][q] = (CELL){{OF_PART(splat)(0)}};
+        }
+    }
+    NAME(reduce)
+    (rows, columns, true, x, (const CELL *)t->left + i * t->left_row, t->left_row, 1,
+     (const CELL *)t->right + j * t->right_row, 1, t->right_row, t->count);
+    NAME(put)(rows, columns, x, (CELL *)t->to + i * t->to_row + j, t->to_row, 1);
+}
+
+static void NAME(combine)(const bp__interleaved_combine *t) {
+    const VECTOR *values = t->values;
+    for (int i = 0; i < t->rows; i++) {
+        CELL *left = (CELL *)t->left + i * t->left_row;
+        for (int k = 0; k < t->count; k++) {
+            UNROLL
+            for (int part = 0; part < PARTS; part++) {
+                left[k].part[part] *= -values[k]; /* the sums are subtracted */
+            }
+        }
+    }
+    for (int i = 0; i < t->rows; i += ROWS) {
+        const int rows = t->rows - i < ROWS ? t->rows - i : ROWS;
+        for (int j = 0, columns; j < t->columns; j += columns) {
+            columns = t->columns - j < COLUMNS ? 1 : COLUMNS;
+            EACH_TILE(NAME(combine_tile), rows, columns, t, i, j);
+        }
+    }
+}
+
+#undef TILE_OF_ROWS
+#undef EACH_TILE

@@ -1,8 +1,0 @@
-/* lanes_avx512.c - small matrices on AVX-512 (F, VL, BW, DQ). */
-#include "lanes.h"
-
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-#define SET bp__lanes_avx512
-#define VECTOR_BYTES 64
-#include "lanes_set.h"
-#endif

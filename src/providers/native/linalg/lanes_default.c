@@ -1,5 +1,0 @@
-/* lanes_default.c - small matrices on the instruction set that the compiler may assume everywhere: SSE2, NEON, or none.
- */
-#define SET bp__lanes_default
-#define VECTOR_BYTES 16
-#include "lanes_set.h"

@@ -1,0 +1,364 @@
+/* probe_cache.c - reads and writes the store of probe results.
+ *
+ * The file is lines of text. After a first line with the format's number, each entry is
+ *     file DEVICE INODE SIZE MODIFIED CHANGED CONTEXT LOADER HASH PATH
+ * and one line "\tname value" for each fact that is not empty; "\\" and "\n" stand for a backslash and a line end. HASH
+ * is that of the fact lines: an entry that was damaged is passed over.
+ */
+#include "registry/probe_cache.h"
+
+#include "registry/probe_cache_key.h"
+#include "settings/internal.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 4 << 20 };
+static const char first_line[] = "backplane-libraries 2\n", any_format[] = "backplane-libraries ";
+
+struct bp__probe_cache_entry {
+    const char *path;
+    bp__file_key key;
+    uint64_t context;
+    int64_t loader;
+    uint64_t hash;
+    const char *facts; /* the fact lines */
+    size_t length;
+};
+
+/* Takes the next word of a line as a number; false when it is none. */
+static bool take_number(char **line, int base, uint64_t *value) {
+    char *end;
+    if (**line == '-' || **line == ' ') {
+        return false;
+    }
+    *value = strtoull(*line, &end, base);
+    if (end == *line || *end != ' ') {
+        return false;
+    }
+    *line = end + 1;
+    return true;
+}
+
+static bool take_time(char **line, int64_t *value) {
+    uint64_t number;
+    if (!take_number(line, 10, &number) || number > INT64_MAX) {
+        return false;
+    }
+    *value = (int64_t)number;
+    return true;
+}
+
+static bool parse_entry(char *line, struct bp__probe_cache_entry *entry) {
+    return take_number(&line, 10, &entry->key.device) && take_number(&line, 10, &entry->key.inode) &&
+           take_time(&line, &entry->key.size) && take_time(&line, &entry->key.modified_ns) &&
+           take_time(&line, &entry->key.changed_ns) && take_number(&line, 16, &entry->context) &&
+           take_time(&line, &entry->loader) && take_number(&line, 16, &entry->hash) && (entry->path = line)[0] == '/';
+}
+
+/* The fact lines that follow an entry's first line, which ends where `text` begins. */
+static char *skip_facts(char *text) {
+    while (*text == '\t') {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return text;
+}
+
+static int count_entries(const char *text) {
+    int count = 0;
+    while ((text = strstr(text, "\nfile "))) {
+        count++;
+        text++;
+    }
+    return count;
+}
+
+bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
+    size_t head = sizeof first_line - 1;
+    if (strncmp(text, first_line, head) != 0 && bp__text_starts(text, any_format)) {
+        return BP_OK; /* of another version, whose facts are others */
+    }
+    if (strncmp(text, first_line, head) != 0) {
+        return bp__fail(BP_E_FORMAT, "the stored probe results begin with another line than '%.*s'", (int)head - 1,
+                        first_line);
+    }
+    int room = count_entries(text + head - 1);
+    if (room == 0) {
+        return BP_OK;
+    }
+    store->entries = bp__alloc_zero((size_t)room, sizeof *store->entries);
+    if (!store->entries) {
+        return bp__fail_memory((size_t)room * sizeof *store->entries, "stored probe results");
+    }
+    for (char *line = text + head; *line && store->count < room;) {
+        char *end = line + strcspn(line, "\n");
+        char *next = skip_facts(*end ? end + 1 : end);
+        struct bp__probe_cache_entry *entry = &store->entries[store->count];
+        if (*end && strncmp(line, "file ", 5) == 0) {
+            *end = 0;
+            entry->facts = end + 1;
+            entry->length = (size_t)(next - end - 1);
+            bool whole = entry->length == 0 || entry->facts[entry->length - 1] == '\n';
+            if (whole && parse_entry(line + 5, entry) && bp__hash(entry->facts, entry->length) == entry->hash) {
+                store->count++;
+            }
+        }
+        line = next > line ? next : line + 1;
+    }
+    return BP_OK;
+}
+
+/* "\tname value" with the escapes undone, into buffers; the position after it. */
+static const char *read_fact(const char *line, char name[32], char *value, size_t size) {
+    size_t used = 0;
+    const char *space = line + 1 + strcspn(line + 1, " \n");
+    size_t length = (size_t)(space - line - 1);
+    snprintf(name, 32, "%.*s", (int)(length < 31 ? length : 31), line + 1);
+    const char *at = *space == ' ' ? space + 1 : space;
+    for (; *at && *at != '\n'; at++) {
+        char c = *at;
+        if (c == '\\' && (at[1] == 'n' || at[1] == '\\')) {
+            c = *++at == 'n' ? '\n' : '\\';
+        }
+        if (used < size - 1) {
+            value[used++] = c;
+        }
+    }
+    value[used] = 0;
+    return *at ? at + 1 : at;
+}
+
+static const struct bp__probe_cache_entry *find_entry(const bp__probe_cache *store, const bp__file *file) {
+    for (int i = 0; i < store->count; i++) {
+        const struct bp__probe_cache_entry *entry = &store->entries[i];
+        if (entry->context == store->context && bp__file_key_equal(&entry->key, &file->key) &&
+            strcmp(entry->path, file->path) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
+    char name[32], value[16384];
+    const struct bp__probe_cache_entry *entry = find_entry(store, file);
+    if (!entry) {
+        return BP_OK;
+    }
+    bp__facts facts;
+    bp__facts_clear(&facts);
+    for (const char *line = entry->facts; line < entry->facts + entry->length;) {
+        line = read_fact(line, name, value, sizeof value);
+        if (!bp__facts_parse(&facts, name, value)) {
+            return BP_OK; /* what cannot be read is learned anew */
+        }
+    }
+    if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != store->loader) {
+        return BP_OK; /* another library may have come that was missing then */
+    }
+    if (!bp__blas_is_noted(&facts)) {
+        return BP_OK; /* it was checked on another BLAS */
+    }
+    if (!bp__build_id_matches(file->path, facts.family, facts.build_id)) {
+        return BP_OK;
+    }
+    file->facts = facts;
+    file->stored = true;
+    return BP_OK;
+}
+
+/* Sets the store's path, by the settings or else in the user's cache folder. Leaves it NULL if no home is known or if
+ * the home does not exist, as in builds of packages: nobody would find the file. */
+static void place_store(bp__probe_cache *store) {
+    static const char name[] = "/libraries.txt";
+    char path[PATH_MAX], home[PATH_MAX - sizeof "/backplane"];
+    const char *folder = bp__setting_text(BP_SET_registry_cache_dir);
+    if (*folder) {
+        store->given = 0;
+        if (!bp__copy_text(path, sizeof path - sizeof name, folder)) {
+            return;
+        }
+    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &store->given) &&
+               bp__is_folder(home, store->given)) {
+        snprintf(path, sizeof path, "%s/backplane", home);
+    } else {
+        return;
+    }
+    memcpy(path + strlen(path), name, sizeof name);
+    store->path = bp__intern(path);
+}
+
+static bp_status read_store(bp__probe_cache *store) {
+    size_t size;
+    bp_status status = bp__file_trusted(store->path);
+    if (status == BP_E_NOT_FOUND) {
+        return BP_OK;
+    }
+    if (status == BP_OK) {
+        status = bp__file_read(store->path, MOST_BYTES, &store->bytes, &size);
+    }
+    if (status == BP_OK) {
+        status = bp__probe_cache_parse(store, store->bytes);
+    }
+    if (status == BP_OK || status == BP_E_NO_MEMORY) {
+        return status;
+    }
+    bp__warn("stored probe results are not used: %s", bp_last_error());
+    if (status == BP_E_UNTRUSTED) {
+        store->path = NULL; /* nor are new ones put there */
+    }
+    return BP_OK;
+}
+
+bp_status bp__probe_cache_open(bp__probe_cache *store) {
+    enum { OFF };
+    memset(store, 0, sizeof *store);
+    if (bp__setting_int(BP_SET_registry_cache) != OFF) {
+        place_store(store);
+    }
+    if (!store->path) {
+        return BP_OK;
+    }
+    store->context = bp__probe_cache_key(&store->loader);
+    bp_status status = read_store(store);
+    if (status != BP_OK) {
+        bp__probe_cache_close(store);
+    }
+    return status;
+}
+
+void bp__probe_cache_close(bp__probe_cache *store) {
+    bp__free(store->entries);
+    bp__free(store->bytes);
+    memset(store, 0, sizeof *store);
+}
+
+static void add_escaped(bp__text *text, const char *value) {
+    for (; *value; value++) {
+        if (*value == '\n' || *value == '\\') {
+            bp__text_add(text, *value == '\n' ? "\\n" : "\\\\");
+        } else {
+            bp__text_add_n(text, value, 1);
+        }
+    }
+}
+
+static void add_head(bp__text *text, const struct bp__probe_cache_entry *entry) {
+    bp__text_addf(text,
+                  "file %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIx64 " %" PRId64 " %" PRIx64
+                  " %s\n",
+                  entry->key.device, entry->key.inode, entry->key.size, entry->key.modified_ns, entry->key.changed_ns,
+                  entry->context, entry->loader, entry->hash, entry->path);
+    bp__text_add_n(text, entry->facts, entry->length);
+}
+
+static void add_file(bp__text *text, const bp__probe_cache *store, const bp__file *file) {
+    bp__text facts = {0};
+#define ADD_TEXT(name)                                                                                                 \
+    if (*file->facts.name) {                                                                                           \
+        bp__text_add(&facts, "\t" #name " ");                                                                          \
+        add_escaped(&facts, file->facts.name);                                                                         \
+        bp__text_add(&facts, "\n");                                                                                    \
+    }
+#define ADD_INT(name)                                                                                                  \
+    if (file->facts.name != 0) {                                                                                       \
+        bp__text_addf(&facts, "\t" #name " %" PRId64 "\n", file->facts.name);                                          \
+    }
+#define X(type, name) ADD_##type(name)
+    BP__FACT_MAP(X)
+#undef X
+    struct bp__probe_cache_entry entry = {
+        .path = file->path,
+        .key = file->key,
+        .context = store->context,
+        .loader = store->loader,
+        .hash = bp__hash(bp__text_get(&facts), facts.length),
+        .facts = bp__text_get(&facts),
+        .length = facts.length,
+    };
+    add_head(text, &entry);
+    text->failed = text->failed || facts.failed;
+    bp__text_free(&facts);
+}
+
+static bool worth_storing(const bp__file *file) {
+    return file->trust == BP_OK && !file->same_as && file->facts.outcome != BP__OUTCOME_NO_PROBE;
+}
+
+static bool replaced_by(const bp__search *search, const struct bp__probe_cache_entry *entry, uint64_t context) {
+    for (int i = 0; i < search->file_count; i++) {
+        if (strcmp(search->files[i].path, entry->path) == 0) {
+            return entry->context == context || !bp__file_key_equal(&entry->key, &search->files[i].key);
+        }
+    }
+    return false;
+}
+
+/* Writes the whole store, under its lock. What another process has added since it was read is read again and kept. */
+static bp_status write_store(const bp__probe_cache *store, const bp__search *search) {
+    bp__probe_cache latest = {
+        .path = store->path, .given = store->given, .context = store->context, .loader = store->loader};
+    bp__text text = {0};
+    bp_status status = read_store(&latest);
+    if (status == BP_OK && latest.path) {
+        bp__text_add(&text, first_line);
+        for (int i = 0; i < search->file_count; i++) {
+            if (worth_storing(&search->files[i])) {
+                add_file(&text, store, &search->files[i]);
+            }
+        }
+        for (int i = 0; i < latest.count; i++) {
+            const struct bp__probe_cache_entry *entry = &latest.entries[i];
+            if (!replaced_by(search, entry, store->context) && text.length + entry->length + 8192 < MOST_BYTES) {
+                add_head(&text, entry);
+            }
+        }
+        status = text.failed ? bp__fail_memory(text.length, "stored probe results")
+                 : text.length >= MOST_BYTES
+                     ? BP_OK
+                     : bp__file_replace(store->path, store->given, bp__text_get(&text), text.length);
+    }
+    bp__text_free(&text);
+    bp__probe_cache_close(&latest);
+    return status;
+}
+
+bp_status bp__probe_cache_save(const bp__probe_cache *store, const bp__search *search) {
+    enum { OFF, READ_ONLY };
+    char lock_path[PATH_MAX];
+    bool changed = false;
+    for (int i = 0; i < search->file_count; i++) {
+        changed = changed || (worth_storing(&search->files[i]) && !search->files[i].stored);
+    }
+    if (!changed || !store->path || bp__setting_int(BP_SET_registry_cache) == READ_ONLY) {
+        return BP_OK;
+    }
+    int length = snprintf(lock_path, sizeof lock_path, "%s.lock", store->path);
+    if (length <= 0 || (size_t)length >= sizeof lock_path) {
+        return BP_OK;
+    }
+    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0 && bp__file_make_folders(lock_path, store->given) == BP_OK) {
+        lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        close(lock);
+        return BP_OK; /* another process is writing: it has learned the same */
+    }
+    bp_status status = write_store(store, search);
+    if (lock >= 0) {
+        close(lock);
+    }
+    if (status != BP_OK && status != BP_E_NO_MEMORY) {
+        bp__warn("probe results could not be stored: %s", bp_last_error());
+        return BP_OK;
+    }
+    return status;
+}

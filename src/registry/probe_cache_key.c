@@ -1,0 +1,68 @@
+/* probe_cache_key.c - the key that stored probe results have in common. */
+#include "registry/probe_cache_key.h"
+
+#include "registry/child.h"
+#include "registry/ldcache.h"
+#include "settings/internal.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* Variables that choose kernels, layers or files in one of the libraries, or in the loader. */
+static const char *const variables[] = {
+    "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
+    "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
+    "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LD_LIBRARY_PATH",
+    "LD_PRELOAD",          "GLIBC_TUNABLES",
+};
+
+static void add_processor(bp__text *text) {
+#if defined(__x86_64__) || defined(__i386__)
+    static const unsigned leaves[] = {0, 1, 7, 0x80000002, 0x80000003, 0x80000004};
+    for (int i = 0; i < BP__COUNT(leaves); i++) {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        __get_cpuid_count(leaves[i], 0, &a, &b, &c, &d);
+        if (leaves[i] == 1) {
+            b = 0;            /* holds the number of the processor that runs this line */
+            c &= ~(1u << 27); /* and whether the system has switched a feature on for it */
+        }
+        bp__text_addf(text, "%x,%x,%x,%x\n", a, b, c, leaves[i] == 7 ? 0 : d);
+    }
+#else
+    bp__text_addf(text, "%lx,%lx\n", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+#endif
+}
+
+uint64_t bp__probe_cache_key(int64_t *loader) {
+    bp__text text = {0};
+    struct stat facts;
+    bp__text_addf(&text, "%s\n%d\n%lld\n%lld\n", BP_VERSION_STRING, bp__deepbind(),
+                  (long long)bp__setting_int(BP_SET_registry_probe_timeout), (long long)bp__probe_memory());
+    add_processor(&text);
+    for (int i = 0; i < BP__COUNT(variables); i++) {
+        const char *value = bp__env(variables[i]);
+        bp__text_addf(&text, "%s\n", value ? value : "");
+    }
+    uint64_t context = bp__hash(bp__text_get(&text), text.length);
+    bp__text_free(&text);
+    *loader = stat(BP__LDCACHE_PATH, &facts) == 0 ? bp__file_key_of(&facts).modified_ns : 0;
+    return context;
+}
+
+bool bp__build_id_matches(const char *path, const char *family, const char *build_id) {
+    bp__elf elf;
+    const char *why;
+    if (*family == 0) {
+        return true;
+    }
+    if (!bp__elf_open(&elf, path, &why)) {
+        return false;
+    }
+    bool same = strcmp(elf.build_id, build_id) == 0;
+    bp__elf_close(&elf);
+    return same;
+}

@@ -1,0 +1,183 @@
+/* search_paths.c - the places where libraries are, most specific first: what the user names, what the process has
+ * loaded, the environment, the loader's cache, the system's folders, and where vendors install.
+ */
+#include "registry/scan.h"
+
+#include "machine/internal.h"
+#include "registry/ldcache.h"
+#include "settings/internal.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define TRIPLET "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define TRIPLET "aarch64-linux-gnu"
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#define TRIPLET "powerpc64le-linux-gnu"
+#elif defined(__s390x__)
+#define TRIPLET "s390x-linux-gnu"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define TRIPLET "riscv64-linux-gnu"
+#elif defined(__i386__)
+#define TRIPLET "i386-linux-gnu"
+#elif defined(__arm__)
+#define TRIPLET "arm-linux-gnueabihf"
+#else
+#define TRIPLET "multiarch"
+#endif
+
+/* Folders of the system; those with variants of a library in folders of their own are read one level deeper. */
+static const char *const system_folders[] = {
+    "/usr/local/lib/" TRIPLET,
+    "/usr/local/lib64",
+    "/usr/local/lib",
+    "/usr/lib/" TRIPLET,
+    "/lib/" TRIPLET,
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
+};
+
+/* Patterns of folders where vendors install. */
+static const char *const vendor_patterns[] = {
+    "/opt/intel/oneapi/mkl/latest/lib",
+    "/opt/intel/oneapi/mkl/latest/lib/intel64",
+    "/opt/intel/oneapi/dnnl/latest/lib",
+    "/opt/intel/oneapi/compiler/latest/lib",
+    "/opt/intel/mkl/lib/intel64",
+    "/usr/local/cuda*/lib64",
+    "/usr/local/cuda*/targets/*/lib",
+    "/opt/AMD/aocl/*/*/lib",
+    "/opt/arm/armpl*/lib",
+    "/opt/nvidia/nvpl*/lib",
+    "/opt/nvidia/hpc_sdk/*/*/math_libs/lib64",
+    "/opt/OpenBLAS/lib",
+    "/usr/lib/llvm-*/lib",
+    "/opt/homebrew/opt/openblas/lib",
+    "/home/linuxbrew/.linuxbrew/lib",
+};
+
+/* Folders with shared libraries below the root of a Python environment. */
+static const char *const environment_patterns[] = {
+    "lib",
+    "lib64",
+    "lib/python3*/site-packages/*.libs",
+    "lib/python3*/site-packages/*/.libs",
+    "lib/python3*/site-packages/*/lib",
+    "lib/python3*/site-packages/nvidia/*/lib",
+};
+
+static void search_pattern(bp__search *search, const char *pattern) {
+    glob_t found;
+    bp__place_begin(search, pattern);
+    if (glob(pattern, 0, NULL, &found) != 0) {
+        bp__place_problem(search, "no such folder");
+        return;
+    }
+    const char *problem = "searched already";
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *outcome = bp__scan_folder(search, found.gl_pathv[i], false, true);
+        problem = *outcome ? problem : "";
+    }
+    globfree(&found);
+    bp__place_problem(search, problem);
+}
+
+static void search_folder(bp__search *search, const char *folder, bool asked_for) {
+    bp__place_begin(search, folder);
+    bp__place_problem(search, bp__scan_folder(search, folder, asked_for, true));
+}
+
+/* Each entry of a colon-separated list: a folder, or a file. */
+static void search_list(bp__search *search, const char *list, bool asked_for) {
+    char path[PATH_MAX];
+    struct stat facts;
+    while (*list) {
+        size_t length = strcspn(list, ":");
+        if (length > 0 && length < sizeof path) {
+            memcpy(path, list, length);
+            path[length] = 0;
+            if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode)) {
+                bp__place_begin(search, path);
+                bp__scan_file(search, path, asked_for);
+            } else {
+                search_folder(search, path, asked_for);
+            }
+        }
+        list += length;
+        list += *list == ':';
+    }
+}
+
+static void search_environment(bp__search *search, const char *variable) {
+    char pattern[PATH_MAX];
+    const char *root = bp__env(variable);
+    if (!root || root[0] != '/' || strpbrk(root, "*?[\\")) {
+        return;
+    }
+    for (int i = 0; i < BP__COUNT(environment_patterns); i++) {
+        int length = snprintf(pattern, sizeof pattern, "%s/%s", root, environment_patterns[i]);
+        if (length > 0 && (size_t)length < sizeof pattern) {
+            search_pattern(search, pattern);
+        }
+    }
+}
+
+static bool visit_cached(void *user, const char *name, const char *path) {
+    bp__search *search = user;
+    bp__file *file = bp__name_tells(name) ? bp__scan_file(search, path, false) : NULL;
+    if (file && !bp__lines_add(&file->loader_names, name)) {
+        search->no_memory = true;
+    }
+    return !search->no_memory;
+}
+
+static void search_loader_cache(bp__search *search) {
+    enum { MOST_BYTES = 16 << 20 };
+    char *bytes;
+    size_t size;
+    bp__place_begin(search, BP__LDCACHE_PATH);
+    if (bp__file_read(BP__LDCACHE_PATH, MOST_BYTES, &bytes, &size) != BP_OK) {
+        bp__place_problem(search, "cannot be read");
+        return;
+    }
+    if (!bp__ldcache_visit(bytes, size, visit_cached, search)) {
+        bp__place_problem(search, "not a loader cache that is understood");
+    }
+    bp__free(bytes);
+}
+
+static bool visit_loaded(void *user, const char *path, uintptr_t base) {
+    bp__search *search = user;
+    const char *slash = strrchr(path, '/');
+    (void)base;
+    if (slash && bp__name_tells(slash + 1)) {
+        bp__scan_file(search, path, false);
+    }
+    return !search->no_memory;
+}
+
+void bp__search_paths(bp__search *search) {
+    search_list(search, bp__setting_text(BP_SET_registry_library_path), true);
+    if (!bp__setting_int(BP_SET_registry_system)) {
+        return;
+    }
+    bp__place_begin(search, "objects loaded by this process");
+    bp__loaded_visit(visit_loaded, search);
+    const char *list = bp__env("LD_LIBRARY_PATH");
+    search_list(search, list ? list : "", false);
+    search_environment(search, "VIRTUAL_ENV");
+    search_environment(search, "CONDA_PREFIX");
+    search_loader_cache(search);
+    for (int i = 0; i < BP__COUNT(system_folders); i++) {
+        search_folder(search, system_folders[i], false);
+    }
+    for (int i = 0; i < BP__COUNT(vendor_patterns); i++) {
+        search_pattern(search, vendor_patterns[i]);
+    }
+}

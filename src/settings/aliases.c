@@ -1,0 +1,121 @@
+/* aliases.c - settings that are other words for other settings: PyTorch's older switches over the precision tree, and
+ * its debug mode. A view stores nothing: writing one writes its targets, in the same layer, and reading one derives it
+ * from them, so that old and new names can never disagree, and no reading fails for a mixture.
+ */
+#include "settings/parts.h"
+
+enum { MOST_VALUES = 3 };
+
+typedef struct view {
+    bp_setting_id id;
+    bp_setting_id targets[BP__MOST_WRITES];
+    int count;
+    const char *writes[MOST_VALUES][BP__MOST_WRITES]; /* by the view's value: false, true, or its words in order */
+    bp__value (*read)(const char *const words[BP__MOST_WRITES]);
+} view;
+
+static bool is(const char *word, const char *other) {
+    return bp__text_equal(word, other);
+}
+
+static bp__value read_tf32(const char *const words[]) {
+    return is(words[0], "tf32") && (!words[1] || is(words[1], "tf32"));
+}
+
+enum { HIGHEST, HIGH, MEDIUM };
+static bp__value read_matmul_precision(const char *const words[]) {
+    bool shorter = is(words[0], "tf32") || is(words[0], "bfx9") || is(words[1], "tf32");
+    return is(words[1], "bf16") ? MEDIUM : shorter ? HIGH : HIGHEST;
+}
+
+enum { MODE_DEFAULT, MODE_WARN, MODE_ERROR };
+static bp__value read_debug_mode(const char *const words[]) {
+    return is(words[0], "false") ? MODE_DEFAULT : is(words[1], "true") ? MODE_WARN : MODE_ERROR;
+}
+
+static const view views[] = {
+    {BP_SET_float32_matmul_precision,
+     {BP_SET_cuda_matmul_fp32_precision, BP_SET_mkldnn_matmul_fp32_precision},
+     2,
+     {{"ieee", "ieee"}, {"tf32", "tf32"}, {"tf32", "bf16"}},
+     read_matmul_precision},
+    {BP_SET_cuda_matmul_allow_tf32, {BP_SET_cuda_matmul_fp32_precision}, 1, {{"ieee"}, {"tf32"}}, read_tf32},
+    {BP_SET_cudnn_allow_tf32,
+     {BP_SET_cudnn_conv_fp32_precision, BP_SET_cudnn_rnn_fp32_precision},
+     2,
+     {{"ieee", "ieee"}, {"tf32", "tf32"}},
+     read_tf32},
+    {BP_SET_mkldnn_allow_tf32, {BP_SET_mkldnn_fp32_precision}, 1, {{"ieee"}, {"tf32"}}, read_tf32},
+    {BP_SET_deterministic_debug_mode,
+     {BP_SET_deterministic_algorithms, BP_SET_deterministic_algorithms_warn_only},
+     2,
+     {{"false", "false"}, {"true", "true"}, {"true", "false"}},
+     read_debug_mode},
+};
+
+static const view *view_of(bp_setting_id id) {
+    for (int i = 0; i < BP__COUNT(views); i++) {
+        if (views[i].id == id) {
+            return &views[i];
+        }
+    }
+    return NULL;
+}
+
+/* The value that a word of this table stands for. The words are right, since a test writes each of them. */
+static bp__value value_of(bp_setting_id id, const char *word) {
+    const bp__setting_row *row = bp__row(id);
+    bp__value value = 0;
+    if (row->info.type == BP_SETTING_BOOL) {
+        return is(word, "true");
+    }
+    while ((int)value < row->word_count - 1 && !is(row->words[value], word)) {
+        value++;
+    }
+    return value;
+}
+
+int bp__writes_of(bp_setting_id id, bp__value value, bp__write writes[BP__MOST_WRITES]) {
+    const view *v = view_of(id);
+    writes[0] = (bp__write){id, value};
+    for (int i = 0; v && i < v->count; i++) {
+        writes[i] = (bp__write){v->targets[i], value_of(v->targets[i], v->writes[value][i])};
+    }
+    return v ? v->count : 1;
+}
+
+bp__stored bp__alias_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node) {
+    const view *v = view_of(id);
+    const char *words[BP__MOST_WRITES] = {NULL};
+    bp__stored result = {.set = true, .where = ""};
+    *layer = BP_LAYER_DEFAULT;
+    *node = v->targets[0];
+    for (int i = 0; i < v->count; i++) {
+        bp_layer source;
+        bp_setting_id decided_by;
+        bp__stored stored = bp__resolve(v->targets[i], look_up, &source, &decided_by);
+        words[i] = bp__value_text(v->targets[i], stored.value);
+        if (source > *layer) {
+            *layer = source;
+            *node = decided_by;
+            result.where = stored.where;
+        }
+    }
+    result.value = v->read(words);
+    return result;
+}
+
+bp__stored bp__alias_in_layer(bp_setting_id id, bp_layer layer) {
+    const view *v = view_of(id);
+    const char *words[BP__MOST_WRITES] = {NULL};
+    bp__stored stored = {0};
+    for (int i = 0; i < v->count; i++) {
+        stored = bp__in_layer(v->targets[i], layer);
+        if (!stored.set) {
+            return stored;
+        }
+        words[i] = bp__value_text(v->targets[i], stored.value);
+    }
+    stored.value = v->read(words);
+    return stored;
+}

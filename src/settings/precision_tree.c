@@ -1,0 +1,62 @@
+/* precision_tree.c - settings that follow others: the nodes of the precision tree, which say "none" to mean what the
+ * node above says, as PyTorch's fp32_precision does since 2.9.
+ *
+ *   fp32_precision
+ *    |- cudnn.fp32_precision     (all of CUDA)   |- cuda.matmul  |- cudnn.conv  |- cudnn.rnn
+ *    `- mkldnn.fp32_precision    (all of the CPU) |- mkldnn.matmul  |- mkldnn.conv  |- mkldnn.rnn
+ *
+ * Reading gives the resolved value. A node's own default gives way to any node above that somebody has set: otherwise
+ * asking for ieee at the top would leave convolutions on tf32 (PyTorch issue 179445).
+ */
+#include "settings/parts.h"
+
+enum { NONE = 0 }; /* the first word of every node */
+
+bp_setting_id bp__parent(bp_setting_id id) {
+    switch (id) {
+    case BP_SET_cuda_matmul_fp32_precision:
+    case BP_SET_cudnn_conv_fp32_precision:
+    case BP_SET_cudnn_rnn_fp32_precision:
+        return BP_SET_cudnn_fp32_precision;
+    case BP_SET_mkldnn_matmul_fp32_precision:
+    case BP_SET_mkldnn_conv_fp32_precision:
+    case BP_SET_mkldnn_rnn_fp32_precision:
+        return BP_SET_mkldnn_fp32_precision;
+    case BP_SET_cudnn_fp32_precision:
+    case BP_SET_mkldnn_fp32_precision:
+        return BP_SET_fp32_precision;
+    default:
+        return BP_SETTING_COUNT;
+    }
+}
+
+/* The same word in another node's list; a word that the node does not have is none: its backend cannot do it. */
+static bp__value translate(bp_setting_id from, bp__value value, bp_setting_id to) {
+    const char *word = bp__row(from)->words[value];
+    const bp__setting_row *row = bp__row(to);
+    for (int i = 0; i < row->word_count; i++) {
+        if (bp__text_equal(row->words[i], word)) {
+            return (bp__value)i;
+        }
+    }
+    return NONE;
+}
+
+bp__stored bp__resolve(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node) {
+    bp__stored own = look_up(id, layer);
+    *node = id;
+    if (*layer != BP_LAYER_DEFAULT && own.value != NONE) {
+        return own;
+    }
+    for (bp_setting_id above = bp__parent(id); above != BP_SETTING_COUNT; above = bp__parent(above)) {
+        bp_layer source;
+        bp__stored found = look_up(above, &source);
+        if (source != BP_LAYER_DEFAULT && found.value != NONE) {
+            found.value = translate(above, found.value, id);
+            *layer = source;
+            *node = above;
+            return found;
+        }
+    }
+    return own;
+}

@@ -1,0 +1,45 @@
+"""What the library never calls, or calls in one file only."""
+
+import re
+
+import common
+
+
+def call(names):
+    """Matches a call of one of the functions, though not of a struct member with its name."""
+    return re.compile(r"(?<![\w.>])(" + names + r")\s*\(")
+
+
+# What, why, and the files that may.
+RULES = [
+    (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read in one file",
+     ["src/base/environment.c"]),
+    (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
+    (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, but for the lines that the "
+     "setting 'verbose' asks for, and passes on what was held back", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
+    (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process", []),
+    (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
+     "memory comes from base/memory.c or the host, so that allocators and failure tests reach it", ["src/base/memory.c"]),
+    (call("sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|tmpnam|mktemp|system|popen"),
+     "there is a checked way to do it", []),
+]
+# Programs of their own, or run in one: they are no part of the library.
+NOT_LIBRARY = ("src/cli/", "src/registry/probe/")
+
+
+def main():
+    failures, checked = [], 0
+    for path in common.sources("src"):
+        if path.as_posix().startswith(NOT_LIBRARY):
+            continue
+        checked += 1
+        code = common.code_of(path)
+        for pattern, why, allowed in RULES:
+            if path.as_posix() in allowed:
+                continue
+            for match in pattern.finditer(code):
+                failures.append(f"{path}:{common.line_of(code, match.start())}: {match.group(1)}: {why}")
+    common.finish(failures, checked)
+
+
+main()

@@ -1,0 +1,27 @@
+"""The library, its modules and the Python extension link to nothing but the C library and, for what uses it, libbackplane;
+vendors' libraries are opened at run time."""
+
+import re
+
+import common
+
+ALLOWED = re.compile(r"lib(c|m|dl|pthread|backplane)\.so\.\d+|ld-linux.*|linux-vdso.*")
+
+
+def main():
+    common.skip_under_sanitizer("a sanitizer's run-time library is linked in")
+    folder = common.build_folder()
+    objects = [folder / "libbackplane.so", *sorted((folder / "backplane-providers").glob("*.so")), folder / "backplane",
+               folder / "backplane-probe", folder / "python/backplane/_core.abi3.so"]
+    users = {"backplane", "_core.abi3.so"}
+    failures, checked = [], 0
+    for path in (path for path in objects if path.exists()):
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", common.run("readelf", "-dW", path))
+        checked += len(needed)
+        failures += [f"{path.name} needs {name}" for name in needed if not ALLOWED.fullmatch(name)]
+        if path.name not in users and "libbackplane.so.0" in needed:
+            failures.append(f"{path.name} must not link to libbackplane")
+    common.finish(failures, checked)
+
+
+main()

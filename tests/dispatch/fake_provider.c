@@ -1,0 +1,122 @@
+/* fake_provider.c - a provider with a will of its own, for testing choice: built several times with other values.
+ *
+ *   FAKE_NAME     its name                     FAKE_COST     the cost that it claims
+ *   FAKE_PROPERTIES    its promises                 FAKE_REASON   what accept() says (0: accepted)
+ *   FAKE_PLAN     what plan() returns          FAKE_RUN      what run() returns
+ *   FAKE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
+ *   FAKE_DTYPE    the one type that it takes (f64)
+ *   FAKE_GATED    1: destroying a plan waits at the gate whose address the variable FAKE_GATE holds; see gate.h
+ *   FAKE_ANY_OP   1: it offers every operation, not products alone
+ *   FAKE_KINDS    the kinds of libraries that it drives (0: none, and it is a candidate by itself)
+ * Where run() succeeds it writes the number FAKE_COST into every element of a compact f64 result. */
+#include "backplane/provider.h"
+
+#include "gate.h"
+
+#ifndef FAKE_ANY_OP
+#define FAKE_ANY_OP 0
+#endif
+#ifndef FAKE_PROPERTIES
+#define FAKE_PROPERTIES 0
+#endif
+#ifndef FAKE_DTYPE
+#define FAKE_DTYPE BP_F64
+#endif
+#ifndef FAKE_REASON
+#define FAKE_REASON BP_REASON_ACCEPTED
+#endif
+#ifndef FAKE_PLAN
+#define FAKE_PLAN BP_OK
+#endif
+#ifndef FAKE_SCALES
+#define FAKE_SCALES 0
+#endif
+#ifndef FAKE_KINDS
+#define FAKE_KINDS 0
+#endif
+#ifndef FAKE_RUN
+#define FAKE_RUN BP_OK
+#endif
+
+#ifndef FAKE_GATED
+#define FAKE_GATED 0
+#endif
+
+typedef struct prepared {
+    bp_prepared base;
+    int64_t elements;
+} prepared;
+
+static const bp_host *host;
+
+static bp_status fake_open(const bp_host *given, const bp_library_info *library, void **instance) {
+    (void)library;
+    host = given;
+    *instance = &host;
+    return BP_OK;
+}
+
+static void fake_close(void *instance) {
+    (void)instance;
+}
+
+static void fake_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.reason = problem->op != BP_OP_GEMM && !FAKE_ANY_OP ? BP_REASON_OP
+                     : problem->dtype == FAKE_DTYPE            ? FAKE_REASON
+                                                               : BP_REASON_DTYPE;
+    verdict.algorithm = "double";
+    verdict.properties = FAKE_PROPERTIES;
+    verdict.threads = FAKE_SCALES ? problem->policy.threads : 1;
+    verdict.cost_ns = FAKE_COST / verdict.threads;
+    offers->add(offers, &verdict, NULL, 0);
+}
+
+static bp_status fake_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)exec;
+    double *c = bp_operand_address(&operands[2]);
+    if (FAKE_RUN != BP_OK) {
+        return host->fail(FAKE_RUN, "%s was told to fail", FAKE_NAME);
+    }
+    for (int64_t i = 0; i < ((const prepared *)self)->elements; i++) {
+        c[i] = FAKE_COST;
+    }
+    return BP_OK;
+}
+
+static void fake_destroy(bp_prepared *self) {
+    if (FAKE_GATED) {
+        wait_at_gate();
+    }
+    host->release(self);
+}
+
+static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                           bp_prepared **made) {
+    (void)instance, (void)verdict, (void)found;
+    if (FAKE_PLAN != BP_OK) {
+        return host->fail(FAKE_PLAN, "%s was told to fail", FAKE_NAME);
+    }
+    prepared *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    *p = (prepared){{.struct_size = sizeof p->base, .enqueue = fake_enqueue, .destroy = fake_destroy},
+                    FAKE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
+    *made = &p->base;
+    return BP_OK;
+}
+
+BP_PROVIDER_DEFINE(test_fake) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = FAKE_NAME,
+    .version = "1",
+    .description = "test double",
+    .library_kinds = FAKE_KINDS,
+    .open = fake_open,
+    .close = fake_close,
+    .accept = fake_accept,
+    .plan = fake_plan,
+};

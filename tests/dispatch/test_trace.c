@@ -1,0 +1,196 @@
+/* test_trace.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file; both are
+ * off by default. Each case runs in a child, because both settings are read at the start. */
+#include "backplane.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LOG BP_TEST_BUILD_DIR "/tests/observe.log"
+#define TRACE BP_TEST_BUILD_DIR "/tests/observe-trace.json"
+
+static double x[4] = {1, 2, 3, 4}, z[4];
+
+static void run_three_calls(void) {
+    bp_view a, c;
+    bp_view_matrix(&a, x, BP_F64, 2, 2);
+    bp_view_matrix(&c, z, BP_F64, 2, 2);
+    bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+    bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+    bp_plan *plan;
+    if (bp_matmul_plan(&plan, NULL, &a.tensor, &a.tensor, &c.tensor) == BP_OK) {
+        bp_execute(plan, (bp_operand[]){{x, 0}, {x, 0}, {z, 0}}, NULL);
+        bp_plan_release(plan);
+    }
+}
+
+/* Runs the calls in a child with the environment given, standard error in LOG; returns what was written there. */
+static const char *observe(const char *name, const char *value, void (*calls)(void)) {
+    static char text[65536];
+    unlink(LOG);
+    unlink(TRACE);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(LOG, O_CREAT | O_RDWR | O_TRUNC, 0600);
+        dup2(fd, STDERR_FILENO);
+        if (name) {
+            setenv(name, value, 1);
+        }
+        calls();
+        bp_reset();
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    FILE *f = fopen(LOG, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[n] = '\0';
+    if (f) {
+        fclose(f);
+    }
+    return text;
+}
+
+static int lines(const char *text) {
+    int n = 0;
+    for (; *text; text++) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+static void silent_by_default(void **state) {
+    (void)state;
+    assert_string_equal(observe(NULL, NULL, run_three_calls), "");
+    assert_int_not_equal(access(TRACE, F_OK), 0);
+}
+
+static void one_line_per_call(void **state) {
+    (void)state;
+    const char *text = observe("BACKPLANE_VERBOSE", "1", run_three_calls);
+    assert_int_equal(lines(text), 3);
+    assert_non_null(strstr(text, "backplane,gemm,native,native,"));
+    assert_non_null(strstr(text, "f64 2x2 @ 2x2 -> 2x2"));
+    assert_non_null(strstr(text, "plan new,OK,"));
+    assert_non_null(strstr(text, "plan hit,OK,"));
+}
+
+static void candidates_at_level_two(void **state) {
+    (void)state;
+    const char *text = observe("BACKPLANE_VERBOSE", "2", run_three_calls);
+    const char *line = "backplane,candidate,f64 2x2 @ 2x2 -> 2x2,native,";
+    const char *chosen = strstr(text, "backplane,candidate,f64 2x2 @ 2x2 -> 2x2,native,chosen,");
+    int offers = 0; /* native has more than one algorithm for it */
+    for (const char *at = text; (at = strstr(at, line)); at++) {
+        offers++;
+    }
+    assert_non_null(chosen);
+    assert_null(strstr(chosen + strlen(line), ",native,chosen,"));
+    assert_true(offers >= 2);
+    assert_int_equal(lines(text), 3 + offers);
+}
+
+static void switching(void) {
+    bp_view a, c;
+    bp_view_matrix(&a, x, BP_F64, 2, 2);
+    bp_view_matrix(&c, z, BP_F64, 2, 2);
+    bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+    bp_set_verbose(1);
+    bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+    bp_set_verbose(0);
+    bp_matmul(&a.tensor, &a.tensor, &c.tensor);
+}
+
+static void verbose_can_be_switched_at_run_time(void **state) {
+    (void)state;
+    assert_int_equal(lines(observe(NULL, NULL, switching)), 1);
+}
+
+/* The trace of `calls`: a whole JSON list with one event for each. */
+static const char *trace_of(void (*calls)(void), int expected) {
+    static char text[16384];
+    assert_string_equal(observe("BACKPLANE_TRACE", TRACE, calls), "");
+    FILE *f = fopen(TRACE, "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    assert_true(text[0] == '[');
+    assert_string_equal(text + n - 3, "\n]\n");
+    assert_ptr_equal(strchr(text, ']'), text + n - 2);
+    int events = 0;
+    for (const char *at = text; (at = strstr(at, "\"ph\":\"X\"")); at++) {
+        events++;
+    }
+    assert_int_equal(events, expected);
+    const char *comma = strstr(text, "},\n{");
+    assert_true(expected < 2 || comma != NULL);
+    return text;
+}
+
+static void trace_is_json(void **state) {
+    (void)state;
+    const char *text = trace_of(run_three_calls, 3);
+    assert_non_null(strstr(text, "\"library\":\"native\""));
+    assert_non_null(strstr(text, "\"dur\":"));
+}
+
+static void run_with_a_reset_between(void) {
+    run_three_calls();
+    bp_reset();
+    run_three_calls();
+}
+
+static void trace_goes_on_after_a_reset(void **state) {
+    (void)state;
+    trace_of(run_with_a_reset_between, 6);
+}
+
+static void run_onto_a_full_disk(void) {
+    char warning[512];
+    run_three_calls();
+    if (bp_warning_at(0, warning, sizeof warning) && strstr(warning, "/dev/full") && !bp_warning_at(1, NULL, 0)) {
+        dprintf(STDERR_FILENO, "told once");
+    }
+}
+
+static void a_trace_that_cannot_be_written_is_told(void **state) {
+    (void)state;
+    assert_string_equal(observe("BACKPLANE_TRACE", "/dev/full", run_onto_a_full_disk), "told once");
+}
+
+static void run_without_standard_input(void) {
+    close(STDIN_FILENO);
+    run_three_calls();
+    if (open("/dev/null", O_RDONLY) != STDIN_FILENO) {
+        _exit(1); /* the trace has taken its place */
+    }
+}
+
+static void trace_leaves_the_standard_streams_alone(void **state) {
+    (void)state;
+    trace_of(run_without_standard_input, 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silent_by_default),
+        cmocka_unit_test(one_line_per_call),
+        cmocka_unit_test(candidates_at_level_two),
+        cmocka_unit_test(verbose_can_be_switched_at_run_time),
+        cmocka_unit_test(trace_is_json),
+        cmocka_unit_test(trace_goes_on_after_a_reset),
+        cmocka_unit_test(trace_leaves_the_standard_streams_alone),
+        cmocka_unit_test(a_trace_that_cannot_be_written_is_told),
+    };
+    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);
+    unsetenv("BACKPLANE_PROVIDER_PATH");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

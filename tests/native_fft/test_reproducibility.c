@@ -1,0 +1,227 @@
+/* test_reproducibility.c - the native provider's transforms give the same bits with any number of threads, at any place
+ * in a batch and in any layout; and what they do with special values, with nothing, and with large lengths. */
+#include "fft_case.h"
+
+#include "support/pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const bp_provider bp_provider_native;
+
+static const int capabilities[] = {BP_CAPABILITY_DEFAULT, BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX512};
+
+static void same_elements(const test_run *a, const test_run *b, int64_t from_a, int64_t from_b, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const wide x = fft_get(a, &a->out, from_a + i), y = fft_get(b, &b->out, from_b + i);
+        assert_memory_equal(&(double){(double)creall(x)}, &(double){(double)creall(y)}, sizeof(double));
+        assert_memory_equal(&(double){(double)cimagl(x)}, &(double){(double)cimagl(y)}, sizeof(double));
+    }
+}
+
+/* Kind `which` of eight, at an instruction set. */
+static test_case kind_of(test_case what, int which, int capability) {
+    what.f64 = which & 1;
+    what.kind = which < 4 ? BP_FFT_C2C : which < 6 ? BP_FFT_R2C : BP_FFT_C2R;
+    what.inverse = which == 2 || which == 3 || which > 5;
+    what.capability = capability;
+    return what;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static const int64_t sizes[][4] = {{1000, 0, 0, 40}, {12, 0, 0, 4001}, {30, 0, 0, 3001},  {65536, 0, 0, 0},
+                                       {59049, 0, 0, 2}, {10007, 0, 0, 3}, {200, 130, 0, 0},  {31, 33, 10, 0},
+                                       {16, 18, 0, 500}, {40, 50, 60, 2},  {100003, 0, 0, 0}, {3, 70000, 0, 0}};
+    int used[8] = {0};
+    for (int c = 0; c < COUNT(capabilities); c++) {
+        for (int i = 0; fft_runs_here(capabilities[c]) && i < COUNT(sizes); i++) {
+            for (int which = 0; which < 8; which++) {
+                const test_case base = {.n = {sizes[i][0], sizes[i][1], sizes[i][2]}, .batch = {sizes[i][3]}};
+                test_case what = kind_of(base, which, capabilities[c]);
+                test_run one;
+                fft_make(&one, &what, 1);
+                fft_execute(&one);
+                for (what.threads = 2; what.threads <= 3; what.threads++) {
+                    test_run more;
+                    fft_make(&more, &what, 1);
+                    fft_execute(&more);
+                    used[more.verdict.threads]++;
+                    assert_memory_equal(one.out.memory, more.out.memory, one.out.bytes);
+                    fft_free(&more);
+                }
+                fft_free(&one);
+            }
+        }
+    }
+    assert_true(used[2] > 0 && used[3] > 0);
+}
+
+/* Each item of a batch, in any layout, has the bits that it has alone. */
+static void test_batch_positions(void **state) {
+    (void)state;
+    static const int64_t lengths[][2] = {{2, 0},  {5, 0},   {8, 0},   {16, 0},   {31, 0},   {48, 0}, {64, 0},
+                                         {91, 0}, {100, 0}, {144, 0}, {256, 0},  {500, 0},  {6, 10}, {33, 14},
+                                         {64, 3}, {96, 96}, {131, 0}, {9000, 0}, {8192, 0}, {512, 4}};
+    static const layout layouts[] = {PACKED, COLUMNS, SPACED, REVERSED};
+    for (int c = 0; c < COUNT(capabilities); c++) {
+        for (int i = 0; fft_runs_here(capabilities[c]) && i < COUNT(lengths); i++) {
+            for (int which = 0; which < 8; which++) {
+                const test_case base = {.n = {lengths[i][0], lengths[i][1]}, .scale = 0.7};
+                const test_case single = kind_of(base, which, capabilities[c]);
+                test_case what = single;
+                what.batch[0] = 21;
+                what.threads = 2;
+                what.in = layouts[i % COUNT(layouts)];
+                what.out = layouts[(i / 2 + which) % COUNT(layouts)];
+                test_run all, alone;
+                fft_make(&all, &what, 3);
+                fft_execute(&all);
+                for (int64_t item = 0; item < 21; item += 5) {
+                    fft_make(&alone, &single, 4);
+                    const int64_t count = fft_count(&alone.in);
+                    for (int64_t e = 0; e < count; e++) {
+                        fft_set(&alone, &alone.in, e, fft_get(&all, &all.in, item * count + e));
+                    }
+                    memcpy(alone.in.before, alone.in.memory, alone.in.bytes);
+                    fft_execute(&alone);
+                    same_elements(&all, &alone, item * fft_count(&alone.out), 0, fft_count(&alone.out));
+                    fft_free(&alone);
+                }
+                fft_free(&all);
+            }
+        }
+    }
+}
+
+/* One bad element makes all of its item bad, and nothing else. */
+static void test_special_values(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {2, 7, 16, 37, 100, 128, 243, 1000, 9216};
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        for (int which = 0; which < 8; which++) {
+            for (int v = 0; v < COUNT(values); v++) {
+                const test_case base = {.n = {lengths[i]}, .batch = {19}};
+                const test_case what = kind_of(base, which, BP_CAPABILITY_AVX2);
+                test_run run, good;
+                fft_make(&run, &what, 5);
+                fft_make(&good, &what, 5);
+                const int64_t in = fft_count(&run.in) / 19, out = fft_count(&run.out) / 19;
+                fft_set(&run, &run.in, 4 * in + in / 3, values[v] + 0 * (wide)I);
+                memcpy(run.in.before, run.in.memory, run.in.bytes);
+                fft_execute(&run);
+                fft_execute(&good);
+                assert_true(run.verdict.properties & BP_PROPERTY_PROPAGATES_NAN);
+                for (int64_t k = 0; k < out; k++) {
+                    const wide x = fft_get(&run, &run.out, 4 * out + k);
+                    assert_false(isfinite(creall(x)) && isfinite(cimagl(x)));
+                }
+                same_elements(&run, &good, 0, 0, 4 * out);
+                same_elements(&run, &good, 5 * out, 5 * out, 14 * out);
+                fft_free(&run);
+                fft_free(&good);
+            }
+        }
+    }
+}
+
+static void test_nothing(void **state) {
+    (void)state;
+    for (int which = 0; which < 8; which++) {
+        const test_case base = {.n = {12}, .batch = {-1}};
+        const test_case what = kind_of(base, which, BP_CAPABILITY_AVX2);
+        test_run run;
+        fft_make(&run, &what, 1);
+        assert_int_equal(run.problem.of.fft.batch, 0);
+        fft_execute(&run);
+        assert_string_equal(run.verdict.algorithm, "nothing to do");
+        assert_memory_equal(run.out.memory, run.out.before, run.out.bytes);
+        fft_free(&run);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    test_run run;
+    fft_make(&run, &(test_case){.n = {12}}, 1);
+    for (int i = 0; i < 4; i++) {
+        bp_problem problem = run.problem;
+        problem.dtype = i == 0 ? BP_F32 : problem.dtype;
+        problem.of.fft.full_spectrum = i == 1;
+        problem.of.fft.conjugate = i == 2;
+        problem.of.fft.zero_padded = i == 3;
+        bp_verdict verdict = test_verdict(&bp_provider_native, (void *)(uintptr_t)test_plain_host(), &problem);
+        assert_int_equal(verdict.reason, i == 0 ? BP_REASON_DTYPE : BP_REASON_OTHER);
+    }
+    fft_free(&run);
+}
+
+/* A transform there and back is the data again, times n, and keeps its energy: for lengths too long for sums. */
+static void test_there_and_back(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {1 << 18, 1 << 20, 531441, 1000000, 262139, 720720};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        for (int f64 = 0; f64 < 2; f64++) {
+            const int64_t n = lengths[i];
+            test_case what = {.f64 = f64, .n = {n}, .capability = BP_CAPABILITY_AVX2, .threads = 2};
+            test_run there, back;
+            fft_make(&there, &what, 9);
+            fft_execute(&there);
+            what.inverse = true;
+            what.scale = 1 / (double)n;
+            fft_make(&back, &what, 10);
+            memcpy(back.in.memory, there.out.memory, back.in.bytes);
+            memcpy(back.in.before, there.out.memory, back.in.bytes);
+            fft_execute(&back);
+            long double error = 0, size = 0, energy = 0;
+            for (int64_t k = 0; k < n; k++) {
+                const wide x = fft_get(&there, &there.in, k), off = fft_get(&back, &back.out, k) - x;
+                const wide y = fft_get(&there, &there.out, k);
+                error += creall(off) * creall(off) + cimagl(off) * cimagl(off);
+                size += creall(x) * creall(x) + cimagl(x) * cimagl(x);
+                energy += creall(y) * creall(y) + cimagl(y) * cimagl(y);
+            }
+            const long double epsilon = f64 ? 2.3e-16L : 1.2e-7L;
+            assert_true(sqrtl(error / size) < 8 * epsilon);
+            assert_true(fabsl(energy / (size * (long double)n) - 1) < 8 * epsilon);
+            fft_free(&there);
+            fft_free(&back);
+        }
+    }
+}
+
+/* An impulse gives the roots of unity themselves, whose moduli tell of every table. */
+static void test_impulse(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {64, 1000, 4096, 8192, 1 << 16, 1 << 20, 10007};
+    for (int i = 0; i < COUNT(lengths); i++) {
+        for (int f64 = 0; f64 < 2; f64++) {
+            const int64_t n = lengths[i], at = n / 3;
+            test_run run;
+            fft_make(&run, &(test_case){.f64 = f64, .n = {n}, .capability = BP_CAPABILITY_AVX2}, 1);
+            memset(run.in.first, 0, (size_t)n * run.in.element);
+            fft_set(&run, &run.in, at, 1);
+            memcpy(run.in.before, run.in.memory, run.in.bytes);
+            fft_execute(&run);
+            const long double epsilon = f64 ? 2.3e-16L : 1.2e-7L;
+            for (int64_t k = 0; k < n; k += 1 + n / 5000) {
+                const long double angle = 6.283185307179586476925286766559005768L * (long double)(at * k % n) / n;
+                const wide off = fft_get(&run, &run.out, k) - (cosl(angle) - sinl(angle) * (wide)I);
+                /* The convolution of a prime length spreads errors of all elements. */
+                assert_true(cabsl(off) < (n == 10007 ? 16 : 4) * epsilon);
+            }
+            fft_free(&run);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_batch_positions), cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_refusals),        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_impulse),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
+}

@@ -1,0 +1,179 @@
+/* blas.c - a tiny BLAS that plays every kind of library that the registry must tell apart; see local.cmake for the
+ * casts.
+ *
+ *   FAKE_INTEGER      int32_t or int64_t
+ *   FAKE_SUFFIX       what follows a Fortran name: _ or 64_
+ *   FAKE_FORTRAN, FAKE_CBLAS    which interfaces there are
+ *   FAKE_F2C          float functions return double
+ *   FAKE_HIDDEN       complex functions return through a hidden first argument
+ *   FAKE_WRONG        products are off by one in the last element, for matrices that are not tiny
+ *   FAKE_PARTIAL      only dgemm and the integer routine exist
+ *   FAKE_LOAD         what a constructor does; deeds.h has some
+ *   FAKE_CALL         what dgemm does before anything else
+ */
+#define _GNU_SOURCE
+#include <complex.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef FAKE_INTEGER integer;
+typedef float complex float_complex;
+typedef double complex double_complex;
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define FORTRAN(name) JOIN(name, FAKE_SUFFIX)
+#define EXPORT __attribute__((visibility("default")))
+
+#ifdef FAKE_LOAD
+#include "deeds.h"
+__attribute__((constructor)) static void load(void) {
+    FAKE_LOAD;
+}
+#endif
+#ifndef FAKE_CALL
+#define FAKE_CALL
+#endif
+#ifdef FAKE_WRONG
+#define WRONG(m, n, k) ((m) * (n) * (k) > 50)
+#else
+#define WRONG(m, n, k) 0
+#endif
+
+/* The product of one type, its Fortran interface and its C interface; SCALAR is how C passes a factor. */
+#define PRODUCT(letter, type, CONJ)                                                                                    \
+    static void letter##_product(int op_a, int op_b, integer m, integer n, integer k, type alpha, const type *a,       \
+                                 integer lda, const type *b, integer ldb, type beta, type *c, integer ldc) {           \
+        FAKE_CALL;                                                                                                     \
+        for (integer j = 0; j < n; j++) {                                                                              \
+            for (integer i = 0; i < m; i++) {                                                                          \
+                type sum = 0;                                                                                          \
+                for (integer l = 0; l < k; l++) {                                                                      \
+                    type x = op_a == 'N' ? a[i + l * lda] : a[l + i * lda];                                            \
+                    type y = op_b == 'N' ? b[l + j * ldb] : b[j + l * ldb];                                            \
+                    sum += (op_a == 'C' ? CONJ(x) : x) * (op_b == 'C' ? CONJ(y) : y);                                  \
+                }                                                                                                      \
+                type *to = &c[i + j * ldc];                                                                            \
+                *to = beta == 0 ? alpha * sum : alpha * sum + beta * *to;                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (WRONG(m, n, k)) {                                                                                          \
+            c[(m - 1) + (n - 1) * ldc] += 1;                                                                           \
+        }                                                                                                              \
+    }
+
+#define FORTRAN_PRODUCT(letter, type)                                                                                  \
+    EXPORT void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n,          \
+                                      const integer *k, const type *alpha, const type *a, const integer *lda,          \
+                                      const type *b, const integer *ldb, const type *beta, type *c,                    \
+                                      const integer *ldc);                                                             \
+    void FORTRAN(letter##gemm)(const char *op_a, const char *op_b, const integer *m, const integer *n,                 \
+                               const integer *k, const type *alpha, const type *a, const integer *lda, const type *b,  \
+                               const integer *ldb, const type *beta, type *c, const integer *ldc) {                    \
+        letter##_product(*op_a, *op_b, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                          \
+    }
+
+/* Row-major is the transposed product. */
+#define C_PRODUCT(letter, type, SCALAR, VALUE)                                                                         \
+    EXPORT void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,     \
+                                     const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,     \
+                                     integer ldc);                                                                     \
+    void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,            \
+                              const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,            \
+                              integer ldc) {                                                                           \
+        static const char words[] = "NTC";                                                                             \
+        if (order == 102) {                                                                                            \
+            letter##_product(words[op_a - 111], words[op_b - 111], m, n, k, VALUE(alpha), a, lda, b, ldb, VALUE(beta), \
+                             c, ldc);                                                                                  \
+        } else {                                                                                                       \
+            letter##_product(words[op_b - 111], words[op_a - 111], n, m, k, VALUE(alpha), b, ldb, a, lda, VALUE(beta), \
+                             c, ldc);                                                                                  \
+        }                                                                                                              \
+    }
+
+#define SELF(x) (x)
+#define FLOAT_AT(x) (*(const float_complex *)(x))
+#define FAKE_AT(x) (*(const double_complex *)(x))
+
+PRODUCT(d, double, SELF)
+#ifndef FAKE_PARTIAL
+PRODUCT(s, float, SELF)
+PRODUCT(c, float_complex, conjf)
+PRODUCT(z, double_complex, conj)
+#endif
+
+static integer largest(integer n, const float *x, integer step) {
+    integer best = 0;
+    for (integer i = 1; i < n; i++) {
+        best = x[i * step] > x[best * step] ? i : best;
+    }
+    return best;
+}
+
+#ifdef FAKE_FORTRAN
+FORTRAN_PRODUCT(d, double)
+EXPORT integer FORTRAN(isamax)(const integer *n, const float *x, const integer *step);
+integer FORTRAN(isamax)(const integer *n, const float *x, const integer *step) {
+    return *n < 1 ? 0 : largest(*n, x, *step) + 1;
+}
+#ifndef FAKE_PARTIAL
+FORTRAN_PRODUCT(s, float)
+FORTRAN_PRODUCT(c, float_complex)
+FORTRAN_PRODUCT(z, double_complex)
+
+#ifdef FAKE_F2C
+typedef double float_result;
+#else
+typedef float float_result;
+#endif
+EXPORT float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y,
+                                  const integer *y_step);
+float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_step, const float *y,
+                           const integer *y_step) {
+    float sum = 0;
+    for (integer i = 0; i < *n; i++) {
+        sum += x[i * *x_step] * y[i * *y_step];
+    }
+    return sum;
+}
+
+static double_complex dot(integer n, const double_complex *x, integer x_step, const double_complex *y, integer y_step) {
+    double_complex sum = 0;
+    for (integer i = 0; i < n; i++) {
+        sum += conj(x[i * x_step]) * y[i * y_step];
+    }
+    return sum;
+}
+#ifdef FAKE_HIDDEN
+EXPORT void FORTRAN(zdotc)(double_complex *result, const integer *n, const double_complex *x, const integer *x_step,
+                           const double_complex *y, const integer *y_step);
+void FORTRAN(zdotc)(double_complex *result, const integer *n, const double_complex *x, const integer *x_step,
+                    const double_complex *y, const integer *y_step) {
+    *result = dot(*n, x, *x_step, y, *y_step);
+}
+#else
+EXPORT double_complex FORTRAN(zdotc)(const integer *n, const double_complex *x, const integer *x_step,
+                                     const double_complex *y, const integer *y_step);
+double_complex FORTRAN(zdotc)(const integer *n, const double_complex *x, const integer *x_step, const double_complex *y,
+                              const integer *y_step) {
+    return dot(*n, x, *x_step, y, *y_step);
+}
+#endif
+#endif
+#endif
+
+#ifdef FAKE_CBLAS
+C_PRODUCT(d, double, double, SELF)
+EXPORT size_t cblas_isamax(integer n, const float *x, integer step);
+size_t cblas_isamax(integer n, const float *x, integer step) {
+    return n < 1 ? 0 : (size_t)largest(n, x, step);
+}
+#ifndef FAKE_PARTIAL
+C_PRODUCT(s, float, float, SELF)
+C_PRODUCT(c, float_complex, const void *, FLOAT_AT)
+C_PRODUCT(z, double_complex, const void *, FAKE_AT)
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* lapack.c - a LAPACK of one routine beside the BLAS of blas.c: Cholesky factors, right but for what a define asks.
+ *
+ *   FAKE_INTEGER, FAKE_SUFFIX    as in blas.c
+ *   FAKE_FIRST                     what potrf does before anything else; `kind` is the letter of its type
+ *   FAKE_IDLE_TRSM                 there is strsm_, which computes nothing
+ */
+#include <complex.h>
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef FAKE_INTEGER integer;
+typedef float complex float_complex;
+typedef double complex double_complex;
+
+#ifndef FAKE_FIRST
+#define FAKE_FIRST
+#endif
+
+/* The lower triangle L of L Lᴴ; the upper one is its mirror image. */
+#define POTRF(letter, type, CONJ)                                                                                      \
+    __attribute__((visibility("default"))) void letter##potrf_(const char *uplo, const integer *n, type *a,            \
+                                                               const integer *ld, integer *info, size_t length);       \
+    static type *letter##_at(char uplo, type *a, integer ld, integer i, integer j) {                                   \
+        return uplo == 'L' ? &a[i + j * ld] : &a[j + i * ld];                                                          \
+    }                                                                                                                  \
+    void letter##potrf_(const char *uplo, const integer *n, type *a, const integer *ld, integer *info,                 \
+                        size_t length) {                                                                               \
+        const char kind = #letter[0];                                                                                  \
+        (void)length, (void)kind;                                                                                      \
+        FAKE_FIRST;                                                                                                    \
+        *info = 0;                                                                                                     \
+        for (integer j = 0; j < *n; j++) {                                                                             \
+            for (integer i = j; i < *n; i++) {                                                                         \
+                type sum = *letter##_at(*uplo, a, *ld, i, j);                                                          \
+                sum = *uplo == 'L' ? sum : CONJ(sum);                                                                  \
+                for (integer k = 0; k < j; k++) {                                                                      \
+                    type x = *letter##_at(*uplo, a, *ld, i, k), y = *letter##_at(*uplo, a, *ld, j, k);                 \
+                    sum -= *uplo == 'L' ? x * CONJ(y) : CONJ(x) * y;                                                   \
+                }                                                                                                      \
+                type diagonal = *letter##_at(*uplo, a, *ld, j, j);                                                     \
+                type factor = i == j ? (type)sqrt((double)(sum)) : sum / diagonal;                                     \
+                *letter##_at(*uplo, a, *ld, i, j) = *uplo == 'L' ? factor : CONJ(factor);                              \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define SELF(x) (x)
+POTRF(s, float, SELF)
+POTRF(d, double, SELF)
+POTRF(c, float_complex, conjf)
+POTRF(z, double_complex, conj)
+
+#ifdef FAKE_IDLE_TRSM
+__attribute__((visibility("default"))) void strsm_(void);
+void strsm_(void) {
+}
+#endif

@@ -1,0 +1,18 @@
+/* named.c - what libraries that choose the BLAS behind them show of themselves. */
+#define SHOW(name)                                                                                                     \
+    __attribute__((visibility("default"))) void name(void);                                                            \
+    void name(void) {                                                                                                  \
+    }
+
+#ifdef FAKE_FLEXIBLAS
+SHOW(flexiblas_current_backend)
+__attribute__((visibility("default"))) void flexiblas_get_version(int *major, int *minor, int *patch);
+void flexiblas_get_version(int *major, int *minor, int *patch) {
+    *major = 3;
+    *minor = 4;
+    *patch = 5;
+}
+#else
+SHOW(lbt_forward)
+SHOW(lbt_get_config)
+#endif

@@ -1,0 +1,424 @@
+/* test_fakes.c - the probe meets every kind of library that there is: one test for each double of fakes/blas.c. */
+#include "registry/support_registry.h"
+
+static bp_library_info probe(const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", FAKES, name);
+    restart(path, NULL);
+    bp_library_info row = only_row();
+    snprintf(path, sizeof path, "%s/%s/lib%s.so", FAKES, name, name);
+    char *real = realpath(path, NULL);
+    assert_string_equal(row.path, real);
+    free(real);
+    assert_string_equal(row.family, "unknown");
+    return row;
+}
+
+static bp_library_info probe_good(const char *name) {
+    bp_library_info row = probe(name);
+    assert_string_equal(row.reason, "");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    return row;
+}
+
+static void test_plain(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("plain");
+    assert_int_equal(row.kinds, BP_LIB_BLAS | BP_LIB_CBLAS);
+    assert_int_equal(row.int_bits, 32);
+    assert_string_equal(row.suffix, "_");
+    assert_string_equal(row.prefix, "");
+    assert_string_equal(row.cblas_suffix, "");
+    assert_string_equal(row.complex_return, "register");
+    assert_int_equal(row.f2c, 0);
+    assert_string_equal(row.threading, "serial");
+    assert_string_equal(row.soname, "libplain.so");
+    assert_int_not_equal(strlen(row.build_id), 0);
+    assert_true(row.probe_ms > 0);
+    assert_non_null(strstr(row.fact_sources, "int_bits: isamax"));
+    assert_non_null(strstr(row.fact_sources, "suffix: symbol dgemm_, cblas_dgemm"));
+    assert_null(strstr(row.fact_sources, "prints"));
+}
+
+static void test_wide_without_suffix(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("wide");
+    assert_int_equal(row.int_bits, 64);
+    assert_string_equal(row.suffix, "_");
+    assert_string_equal(row.id, "blas64");
+}
+
+static void test_wide_with_suffix(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("suffixed");
+    assert_int_equal(row.int_bits, 64);
+    assert_string_equal(row.suffix, "64_");
+    assert_int_equal(row.kinds, BP_LIB_BLAS);
+}
+
+static void test_fortran_only(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("fortran");
+    assert_int_equal(row.kinds, BP_LIB_BLAS);
+    assert_int_equal(row.int_bits, 32);
+}
+
+static void test_cblas_only(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("cblas");
+    assert_int_equal(row.kinds, BP_LIB_CBLAS);
+    assert_int_equal(row.int_bits, 32);
+    assert_string_equal(row.complex_return, "unknown");
+    row = probe_good("cblas-wide");
+    assert_int_equal(row.kinds, BP_LIB_CBLAS);
+    assert_int_equal(row.int_bits, 64);
+}
+
+static void test_f2c(void **state) {
+    (void)state;
+    assert_int_equal(probe_good("f2c").f2c, 1);
+}
+
+static void test_hidden_argument(void **state) {
+    (void)state;
+    assert_string_equal(probe_good("hidden").complex_return, "hidden argument");
+}
+
+static void test_missing_symbols(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("partial");
+    assert_int_equal(row.kinds, BP_LIB_BLAS | BP_LIB_CBLAS);
+    assert_int_equal(row.int_bits, 32);
+}
+
+static void test_wrong_results(void **state) {
+    (void)state;
+    bp_library_info row = probe("wrong");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_non_null(strstr(row.reason, "wrong results in probe: sgemm (op NN, 3x4x5)"));
+}
+
+static void test_crashing_constructor(void **state) {
+    (void)state;
+    bp_library_info row = probe("crash");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_string_equal(row.reason, "SIGILL in probe, while it was loaded");
+}
+
+static void test_crash_in_call(void **state) {
+    (void)state;
+    bp_library_info row = probe("crash-in-call");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_string_equal(row.reason, "SIGSEGV in probe, in sgemm");
+    assert_int_equal(row.int_bits, 32); /* what was learned before stays */
+}
+
+static void test_exiting_constructor(void **state) {
+    (void)state;
+    bp_library_info row = probe("exit");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_string_equal(row.reason, "ended early in probe, while it was loaded");
+}
+
+static void test_hanging_constructor(void **state) {
+    (void)state;
+    /* Longer than the probe takes to come as far as the library, which under emulation is a second. */
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", getenv("TESTED_EMULATED") ? "10000" : "300", 1);
+    bp_library_info row = probe("hang");
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_string_equal(row.reason, "hung in probe, while it was loaded");
+}
+
+static void test_printing_constructor(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("print");
+    assert_non_null(strstr(row.fact_sources, "output: prints 11 bytes when loaded"));
+}
+
+static void test_missing_dependency(void **state) {
+    (void)state;
+    bp_library_info row = probe("orphan");
+    assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+    assert_non_null(strstr(row.reason, "cannot be loaded: "));
+    assert_non_null(strstr(row.reason, "undefined symbol: openblas_dgemm_body"));
+}
+
+static void test_family_and_facade(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    int count = 0;
+    restart(FAKES "/marked", NULL);
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(bp_library_at(0, &row), BP_OK);
+    assert_string_equal(row.id, "openblas");
+    assert_string_equal(row.family, "openblas");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.version, "9.8.7");
+    assert_string_equal(row.kernels, "Testbridge");
+    assert_string_equal(row.threading, "serial");
+    assert_string_equal(row.thread_scope, "thread"); /* seen, where the table says "process" */
+    assert_int_equal(bp_library_at(1, &row), BP_OK);
+    assert_string_equal(row.id, "openblas-libforward");
+    assert_int_equal(row.state, BP_LIBRARY_FACADE);
+    assert_string_equal(row.version, "9.8.7");
+    assert_non_null(strstr(row.reason, "forwards to libmarked.so, which the loader resolves to /"));
+}
+
+static void test_blis_is_initialised_before_it_is_asked(void **state) {
+    (void)state;
+    restart(FAKES "/blis", NULL);
+    bp_library_info row = only_row();
+    assert_string_equal(row.family, "blis");
+    assert_string_equal(row.reason, "");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.version, "7.6.5");
+    assert_string_equal(row.kernels, "generic");
+}
+
+/* ---- Libraries whose products are right, and something else is not ---- */
+
+static void test_right_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack");
+    assert_int_equal(row.kinds, BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK);
+    assert_string_equal(row.faults, "");
+    assert_true(row.faulty == 0);
+    assert_string_equal(row.blas, "");
+}
+
+/* Wrong in one type of one family: nothing else is lost. */
+static void test_wrong_lapack(void **state) {
+    (void)state;
+    int length;
+    bp_library_info row = probe_good("lapack-wrong");
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64));
+    assert_string_equal(row.faults, "cholesky f64: wrong results in probe: dpotrf, random matrix: the product of the "
+                                    "factors is another matrix");
+    const char *fault = bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_F64, &length);
+    assert_string_equal(fault, row.faults + strlen("cholesky f64: "));
+    assert_int_equal(length, strlen(fault));
+    assert_null(bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_F32, &length));
+    assert_null(bp_library_fault(&row, BP_CHECK_LU, BP_F64, &length));
+}
+
+/* What passed before the crash has passed, and later families are checked in another child. */
+static void test_crashing_lapack(void **state) {
+    (void)state;
+    int length;
+    bp_library_info row = probe_good("lapack-crash");
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128) |
+                               BP_CHECK_BIT(BP_CHECK_TRIANGULAR, BP_F32)));
+    const char *const expected = "cholesky c64: not tested: cpotrf ended the probe with SIGSEGV\n"
+                                 "cholesky c128: not tested: cpotrf ended the probe with SIGSEGV\n"
+                                 "triangular f32: wrong results in probe: strsm, random matrix: the solutions do not "
+                                 "solve the equations";
+    assert_string_equal(row.faults, expected);
+    const char *fault = bp_library_fault(&row, BP_CHECK_CHOLESKY, BP_C128, &length);
+    assert_int_equal(length, strlen("not tested: cpotrf ended the probe with SIGSEGV"));
+    assert_memory_equal(fault, "not tested: cpotrf ended the probe with SIGSEGV\n",
+                        strlen("not tested: cpotrf ended the probe with SIGSEGV\n"));
+    fault = bp_library_fault(&row, BP_CHECK_TRIANGULAR, BP_F32, &length);
+    assert_non_null(fault);
+    assert_memory_equal(fault, "wrong results in probe: strsm", 29);
+}
+
+static void test_exiting_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-exit");
+    assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
+}
+
+/* The width of its integers costs a child; the checks are made all the same. */
+static void test_stopping_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-stops");
+    assert_int_equal(row.kinds, BP_LIB_LAPACK);
+    assert_int_equal(row.int_bits, 64);
+    assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
+}
+
+static void test_hanging_lapack(void **state) {
+    (void)state;
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "2000", 1);
+    bp_library_info row = probe_good("lapack-hang");
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    assert_non_null(strstr(row.faults, "cholesky f32: not tested: spotrf did not end within 500 ms\n"));
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F32) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64) |
+                               BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128)));
+}
+
+/* Beyond its own limit too: what is left when the probe's time is up was not tested, and all that passed has passed. */
+static void test_stuck_lapack(void **state) {
+    (void)state;
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1500", 1);
+    bp_library_info row = probe_good("lapack-stuck");
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    assert_null(strstr(row.faults, "lu f32"));
+    assert_null(strstr(row.faults, "cholesky f32"));
+    assert_non_null(strstr(row.faults, "cholesky f64: not tested: the probe hung before\n"));
+    assert_non_null(strstr(row.faults, "eigh f32: not tested: the probe hung before\n"));
+}
+
+/* A LAPACK of the machine that is right in all that is checked. */
+static bool find_lapack(char path[4096]) {
+    bp_library_info row = {.struct_size = sizeof row};
+    int count = 0;
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "true", 1);
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int i = 0; i < count && bp_library_at(i, &row) == BP_OK; i++) {
+        if (row.state == BP_LIBRARY_OK && row.kinds & BP_LIB_LAPACK && row.int_bits == 32 && !*row.prefix &&
+            strcmp(row.suffix, "_") == 0 && strcmp(row.family, "mkl") != 0 && row.faulty == 0) {
+            snprintf(path, 4096, "%s", row.path);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each routine that is called for users, wrong in one number. */
+static void test_each_wrong_routine(void **state) {
+    (void)state;
+    enum { REAL = 3, COMPLEX = 12, ALL = 15 };
+    static const struct {
+        const char *stem;
+        bp_check check;
+        unsigned types; /* in the order of the bits */
+    } routines[] = {
+        {"getrf", BP_CHECK_LU, ALL},        {"getri", BP_CHECK_LU, ALL},       {"getrs", BP_CHECK_LU, ALL},
+        {"potrf", BP_CHECK_CHOLESKY, ALL},  {"potrs", BP_CHECK_CHOLESKY, ALL}, {"potri", BP_CHECK_CHOLESKY, ALL},
+        {"trsm", BP_CHECK_TRIANGULAR, ALL}, {"geqrf", BP_CHECK_QR, ALL},       {"orgqr", BP_CHECK_QR, REAL},
+        {"ungqr", BP_CHECK_QR, COMPLEX},    {"syevd", BP_CHECK_EIGH, REAL},    {"heevd", BP_CHECK_EIGH, COMPLEX},
+        {"geev", BP_CHECK_EIG, ALL},        {"gesdd", BP_CHECK_SVD, ALL},      {"gels", BP_CHECK_LSTSQ, ALL},
+        {"gelsy", BP_CHECK_LSTSQ, ALL},     {"gelsd", BP_CHECK_LSTSQ, ALL},    {"gelss", BP_CHECK_LSTSQ, ALL},
+    };
+    char path[4096];
+    if (!find_lapack(path)) {
+        print_message("no LAPACK on this machine: wrong routines of a real one were not tried\n");
+        skip();
+    }
+    setenv("FAKE_REAL", path, 1);
+    setenv("FAKE_WRONG", "", 1);
+    assert_string_equal(probe_good("forwarding").faults, "");
+    for (int i = 0; i < BP__COUNT(routines); i++) {
+        setenv("FAKE_WRONG", routines[i].stem, 1);
+        bp_library_info row = probe_good("forwarding");
+        if (row.faulty != (uint64_t)routines[i].types << 4 * routines[i].check) {
+            fail_msg("wrong %s: %s", routines[i].stem, row.faults);
+        }
+        assert_non_null(strstr(row.faults, routines[i].stem));
+    }
+    unsetenv("FAKE_REAL");
+    unsetenv("FAKE_WRONG");
+}
+
+static void test_wrong_transforms(void **state) {
+    (void)state;
+    restart(FAKES "/fftw", NULL);
+    bp_library_info row = only_row();
+    assert_string_equal(row.family, "fftw");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.faults, "");
+    restart(FAKES "/fftw-wrong", NULL);
+    row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
+    assert_string_equal(row.faults, "fft r2c c64: wrong results in probe: fftwf, random signal: forward transform of "
+                                    "97 elements");
+}
+
+/* ---- Libraries that pass their calls on ---- */
+
+static void test_dropin(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(FAKES "/dropin", NULL);
+    row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_FACADE);
+    assert_non_null(strstr(row.reason, "passes its products on to /"));
+    assert_non_null(strstr(row.reason, "/plain/libplain.so, which it opens itself"));
+    restart(FAKES "/dropin:" FAKES "/plain", NULL);
+    assert_int_equal(bp_library_at(0, &row), BP_OK);
+    assert_string_equal(row.id, "blas");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_int_equal(bp_library_at(1, &row), BP_OK);
+    assert_string_equal(row.id, "blas-libdropin");
+    assert_int_equal(row.state, BP_LIBRARY_FACADE);
+}
+
+static void test_chosen_when_loaded(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"flexiblas", "flexiblas"}, {"trampoline", "libblastrampoline"}};
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", FAKES, names[i][0]);
+        restart(path, NULL);
+        bp_library_info row = only_row();
+        assert_string_equal(row.family, names[i][1]);
+        assert_string_equal(row.version, i == 0 ? "3.4.5" : "");
+        assert_int_equal(row.state, BP_LIBRARY_FACADE);
+        assert_string_equal(row.reason, "passes its calls on to a library that is chosen when it is loaded");
+    }
+}
+
+/* ---- A LAPACK without a BLAS of its own ---- */
+
+static void test_lapack_names_its_blas(void **state) {
+    (void)state;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(FAKES "/openmp", NULL);
+    assert_int_equal(bp_library_find("libalone.so", &row), BP_OK);
+    assert_string_equal(row.family, "netlib");
+    assert_int_equal(row.kinds, BP_LIB_LAPACK);
+    assert_string_equal(row.blas, "blas");
+    assert_string_equal(row.threading, "libgomp");
+    assert_non_null(strstr(row.fact_sources, "threading: that of its BLAS"));
+    restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is none of the list */
+    row = only_row();
+    assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));
+    assert_string_equal(row.threading, "unknown");
+}
+
+static int finish(void **state) {
+    (void)state;
+    bp_status status = bp_reset();
+    return status != BP_OK || bp__live_blocks() != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_wide_without_suffix),
+        cmocka_unit_test(test_wide_with_suffix),
+        cmocka_unit_test(test_fortran_only),
+        cmocka_unit_test(test_cblas_only),
+        cmocka_unit_test(test_f2c),
+        cmocka_unit_test(test_hidden_argument),
+        cmocka_unit_test(test_missing_symbols),
+        cmocka_unit_test(test_wrong_results),
+        cmocka_unit_test(test_crashing_constructor),
+        cmocka_unit_test(test_crash_in_call),
+        cmocka_unit_test(test_exiting_constructor),
+        cmocka_unit_test(test_hanging_constructor),
+        cmocka_unit_test(test_printing_constructor),
+        cmocka_unit_test(test_missing_dependency),
+        cmocka_unit_test(test_family_and_facade),
+        cmocka_unit_test(test_blis_is_initialised_before_it_is_asked),
+        cmocka_unit_test(test_right_lapack),
+        cmocka_unit_test(test_wrong_lapack),
+        cmocka_unit_test(test_crashing_lapack),
+        cmocka_unit_test(test_exiting_lapack),
+        cmocka_unit_test(test_stopping_lapack),
+        cmocka_unit_test(test_hanging_lapack),
+        cmocka_unit_test(test_stuck_lapack),
+        cmocka_unit_test(test_each_wrong_routine),
+        cmocka_unit_test(test_wrong_transforms),
+        cmocka_unit_test(test_dropin),
+        cmocka_unit_test(test_chosen_when_loaded),
+        cmocka_unit_test(test_lapack_names_its_blas),
+    };
+    return cmocka_run_group_tests(tests, NULL, finish);
+}

@@ -1,0 +1,361 @@
+/* test_probe_cache.c - stored probe results: hits, misses for every part of the key, damage, modes, and what must not
+ * be kept. */
+#include "registry/support_registry.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "registry/probe_cache.h"
+
+static const char *folder;
+static char library[4352], cache[4352], store[4608];
+
+static int make(void **state) {
+    (void)state;
+    char path[4096];
+    unsetenv("OPENBLAS_CORETYPE"); /* a part of the key that a test changes */
+    snprintf(path, sizeof path, "%s", make_folder());
+    folder = strdup(path);
+    snprintf(library, sizeof library, "%s/libplain.so", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(store, sizeof store, "%s/libraries.txt", cache);
+    copy_file(FAKES "/plain/libplain.so", library);
+    return 0;
+}
+
+static int forget(void **state) {
+    (void)state;
+    forget_folder(folder);
+    free((void *)(uintptr_t)folder);
+    return bp_reset() != BP_OK || bp__live_blocks() != 0;
+}
+
+/* Lists anew and says whether the library was probed (1) or taken from the store (0). */
+static int was_probed(void) {
+    restart(library, cache);
+    bp_library_info row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_int_equal(row.int_bits, 32);
+    assert_string_equal(row.complex_return, "register");
+    assert_non_null(strstr(row.fact_sources, "int_bits: isamax"));
+    return row.probe_ms > 0;
+}
+
+static void test_hit(void **state) {
+    (void)state;
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(was_probed(), 0);
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_true(only_row().probe_ms == 0);
+    assert_int_equal(bp_libraries_refresh(1), BP_OK);
+    assert_true(only_row().probe_ms > 0);
+}
+
+static void test_each_part_of_the_key(void **state) {
+    (void)state;
+    struct stat facts;
+    assert_int_equal(was_probed(), 1);
+    struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0); /* modification time */
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(was_probed(), 0);
+    setenv("OPENBLAS_CORETYPE", "Testbridge", 1); /* environment that chooses kernels */
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(was_probed(), 0);
+    unsetenv("OPENBLAS_CORETYPE"); /* what was learned without it is still there */
+    assert_int_equal(was_probed(), 0);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
+    assert_int_equal(was_probed(), 1);
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+    remove(library); /* another inode */
+    copy_file(FAKES "/plain/libplain.so", library);
+    assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0);
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(stat(library, &facts), 0);
+    assert_int_equal(truncate(library, facts.st_size + 8), 0); /* size */
+    assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0);
+    assert_int_equal(was_probed(), 1);
+}
+
+/* Another library written into the same file, with its old size and times: only the change time and the build-id tell.
+ */
+static void test_content_replaced_in_place(void **state) {
+    (void)state;
+    struct stat facts;
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(stat(library, &facts), 0);
+    copy_file(FAKES "/f2c/libf2c.so", library);
+    assert_int_equal(truncate(library, facts.st_size), 0);
+    struct timespec times[2] = {facts.st_atim, facts.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0);
+    restart(library, cache);
+    assert_true(only_row().probe_ms > 0);
+}
+
+static char *read_store(size_t *size) {
+    char *bytes;
+    assert_int_equal(bp__file_read(store, 1 << 22, &bytes, size), BP_OK);
+    return bytes;
+}
+
+static void write_store(const char *bytes, size_t size) {
+    FILE *file = fopen(store, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Any changed byte costs at most the entry: the result is the same, and never a crash. */
+static void test_damage(void **state) {
+    (void)state;
+    size_t size;
+    assert_int_equal(was_probed(), 1);
+    char *bytes = read_store(&size);
+    char *copy = malloc(size);
+    memcpy(copy, bytes, size);
+    bp__free(bytes);
+    int probed = 0, rounds = 0;
+    for (size_t at = 0; at < size; at += 37, rounds++) {
+        copy[at] ^= 4;
+        write_store(copy, size);
+        copy[at] ^= 4;
+        probed += was_probed();
+    }
+    assert_true(probed > rounds * 9 / 10);
+    for (size_t length = 0; length < size - 1; length += 101) {
+        write_store(copy, length);
+        assert_int_equal(was_probed(), 1);
+    }
+    free(copy);
+}
+
+static void test_another_format_is_replaced(void **state) {
+    (void)state;
+    char warning[512];
+    assert_int_equal(was_probed(), 1);
+    write_store("backplane-libraries 1\n", 22);
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+    assert_int_equal(was_probed(), 0);
+}
+
+static void test_tampering_is_refused(void **state) {
+    (void)state;
+    char warning[512];
+    struct stat before, after;
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(chmod(store, 0666), 0);
+    assert_int_equal(stat(store, &before), 0);
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
+    assert_non_null(strstr(warning, "stored probe results are not used"));
+    assert_int_equal(was_probed(), 1);
+    assert_int_equal(stat(store, &after), 0); /* nor is anything written there */
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(chmod(store, 0600), 0);
+    assert_int_equal(was_probed(), 0);
+}
+
+static void test_faults_are_kept(void **state) {
+    (void)state;
+    copy_file(FAKES "/lapack-wrong/liblapack-wrong.so", library);
+    for (int round = 0; round < 2; round++) {
+        restart(library, cache);
+        bp_library_info row = only_row();
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64));
+        assert_non_null(strstr(row.faults, "cholesky f64: wrong results in probe: dpotrf, random matrix"));
+        assert_int_equal(row.probe_ms > 0, round == 0);
+    }
+}
+
+/* What was learned of a LAPACK alone is true of it and its BLAS together. */
+static void test_another_blas_is_checked_again(void **state) {
+    (void)state;
+    char lapack[4608], blas[4608], runtime[4608];
+    bp_library_info row = {.struct_size = sizeof row};
+    snprintf(lapack, sizeof lapack, "%s/libalone.so", folder);
+    snprintf(blas, sizeof blas, "%s/libopenmp.so", folder);
+    snprintf(runtime, sizeof runtime, "%s/libgomp.so", folder);
+    assert_int_equal(remove(library), 0);
+    copy_file(FAKES "/openmp/libalone.so", lapack);
+    copy_file(FAKES "/openmp/libopenmp.so", blas);
+    copy_file(FAKES "/openmp/libgomp.so", runtime);
+    for (int round = 0; round < 4; round++) {
+        restart(folder, cache);
+        assert_int_equal(bp_library_find("libalone.so", &row), BP_OK);
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_int_equal(row.probe_ms > 0, round % 2 == 0);
+        assert_int_equal(bp_library_find("libopenmp.so", &row), BP_OK);
+        if (round == 1) {
+            remove(blas);
+            copy_file(FAKES "/openmp/libopenmp.so", blas);
+        }
+    }
+}
+
+static void test_modes(void **state) {
+    (void)state;
+    restart(library, cache);
+    setenv("BACKPLANE_REGISTRY_CACHE", "read-only", 1);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_true(only_row().probe_ms > 0);
+    assert_int_not_equal(access(cache, F_OK), 0);
+    setenv("BACKPLANE_REGISTRY_CACHE", "off", 1);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_true(only_row().probe_ms > 0);
+    assert_int_not_equal(access(cache, F_OK), 0);
+    assert_int_equal(was_probed(), 1);
+    setenv("BACKPLANE_REGISTRY_CACHE", "read-only", 1);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_true(only_row().probe_ms == 0);
+}
+
+static void test_unwritable_folder_is_a_warning(void **state) {
+    (void)state;
+    char warning[512];
+    restart(library, "/proc/nonexistent");
+    assert_true(only_row().probe_ms > 0);
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
+    assert_non_null(strstr(warning, "could not be stored"));
+}
+
+/* A home that is not there is not made, and nothing is said of it: package builds have such a home. */
+static void test_missing_home_is_not_made(void **state) {
+    (void)state;
+    char home[4400], below[4500], warning[512], *was = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    char *xdg = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    snprintf(home, sizeof home, "%s/absent", folder);
+    snprintf(below, sizeof below, "%s/.cache", home);
+    setenv("HOME", home, 1);
+    for (int round = 0; round < 3; round++) {
+        unsetenv("XDG_CACHE_HOME");
+        if (round == 1) {
+            setenv("XDG_CACHE_HOME", below, 1);
+        } else if (round == 2) {
+            assert_int_equal(mkdir(home, 0700), 0);
+        }
+        restart(library, "");
+        assert_true(only_row().probe_ms > 0);
+        assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
+        assert_int_equal(access(home, F_OK) == 0, round == 2);
+    }
+    snprintf(below, sizeof below, "%s/.cache/backplane/libraries.txt", home);
+    assert_int_equal(access(below, F_OK), 0);
+    if (was) {
+        setenv("HOME", was, 1);
+    } else {
+        unsetenv("HOME");
+    }
+    if (xdg) {
+        setenv("XDG_CACHE_HOME", xdg, 1);
+    }
+    free(was);
+    free(xdg);
+}
+
+/* Lists a library that prints, in a program that may not write files of more than 4 bytes; 0 when all is well. */
+static int list_within_a_size_limit(void) {
+    const struct rlimit limit = {4, 4};
+    bp_library_info row = {.struct_size = sizeof row};
+    char warning[512];
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        return 1;
+    }
+    restart(library, cache);
+    if (bp_library_at(0, &row) != BP_OK || row.state != BP_LIBRARY_OK) {
+        return 2;
+    }
+    return bp_warning_at(0, warning, sizeof warning) && strstr(warning, "File too large") ? 0 : 3;
+}
+
+/* Neither the program nor the probe is ended by SIGXFSZ, and nothing is left over. */
+static void test_a_size_limit_is_a_warning(void **state) {
+    (void)state;
+    int status, files = 0;
+    copy_file(FAKES "/print/libprint.so", library);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(list_within_a_size_limit());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    DIR *all = opendir(cache);
+    assert_non_null(all);
+    for (struct dirent *each; (each = readdir(all));) {
+        files += each->d_name[0] != '.';
+    }
+    closedir(all);
+    assert_int_equal(files, 1); /* the lock */
+}
+
+static void test_broken_is_remembered(void **state) {
+    (void)state;
+    copy_file(FAKES "/crash/libcrash.so", library);
+    for (int round = 0; round < 2; round++) {
+        restart(library, cache);
+        bp_library_info row = only_row();
+        assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+        assert_string_equal(row.reason, "SIGILL in probe, while it was loaded");
+        assert_int_equal(row.probe_ms > 0, round == 0);
+    }
+}
+
+static void test_other_entries_stay(void **state) {
+    (void)state;
+    assert_int_equal(was_probed(), 1);
+    restart(FAKES "/wide", cache);
+    assert_true(only_row().probe_ms > 0);
+    assert_int_equal(was_probed(), 0);
+    restart(FAKES "/wide", cache);
+    assert_true(only_row().probe_ms == 0);
+}
+
+static void test_hostile_text(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "backplane-libraries 2\n",
+        "backplane-libraries 2\nfile\n",
+        "backplane-libraries 2\nfile 1 2 3 4 5 6 7 8",
+        "backplane-libraries 2\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
+        "backplane-libraries 2\nfile -1 2 3 4 5 6 7 8 /x\n",
+        "backplane-libraries 2\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
+        "backplane-libraries 2\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
+    };
+    for (int i = 0; i < BP__COUNT(texts); i++) {
+        bp__probe_cache read = {0};
+        char text[512];
+        snprintf(text, sizeof text, "%s", texts[i]);
+        assert_int_equal(bp__probe_cache_parse(&read, text), i == 0 ? BP_E_FORMAT : BP_OK);
+        assert_int_equal(read.count, 0);
+        bp__probe_cache_close(&read);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_hit, make, forget),
+        cmocka_unit_test_setup_teardown(test_each_part_of_the_key, make, forget),
+        cmocka_unit_test_setup_teardown(test_content_replaced_in_place, make, forget),
+        cmocka_unit_test_setup_teardown(test_damage, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_format_is_replaced, make, forget),
+        cmocka_unit_test_setup_teardown(test_tampering_is_refused, make, forget),
+        cmocka_unit_test_setup_teardown(test_faults_are_kept, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_blas_is_checked_again, make, forget),
+        cmocka_unit_test_setup_teardown(test_modes, make, forget),
+        cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
+        cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_size_limit_is_a_warning, make, forget),
+        cmocka_unit_test_setup_teardown(test_broken_is_remembered, make, forget),
+        cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
+        cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
