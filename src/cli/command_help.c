@@ -46,11 +46,11 @@ static void print_all(void) {
     const cli_command *command;
     cli_paragraph(0, "Every math library of this machine behind one interface: find, choose, run, explain.");
     cli_say(CLI_STRONG, "\nUsage\n");
-    printf("  backplane COMMAND [options] ...    backplane COMMAND --help\n");
-    cli_say(CLI_STRONG, "\nVerbs\n");
+    printf("  backplane COMMAND [options] ...   backplane COMMAND --help\n");
+    cli_say(CLI_STRONG, "\nCommands\n");
     for (int i = 0; (command = cli_command_at(i)); i++) {
-        printf("  %-10s ", command->name);
-        cli_paragraph(13, command->summary);
+        printf("  %-11s ", command->name);
+        cli_paragraph(14, command->summary);
     }
     cli_say(CLI_STRONG, "\nExit codes\n");
     const char *text;

@@ -1,4 +1,4 @@
-"""What the checks of the house's laws share: walking the sources, and ending as ctest expects."""
+"""Helpers of the source checks: they walk the sources, and exit with the codes that ctest expects."""
 
 import os
 import pathlib

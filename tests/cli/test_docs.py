@@ -24,7 +24,7 @@ def plain(roff):
 
 def test_man_page_has_every_command_and_option(facts):
     page = plain(MAN.read_text())
-    sections = dict(re.findall(r"^\.SS (\w+)\n(.*?)(?=^\.S[SH] |\Z)", page, re.S | re.M))
+    sections = dict(re.findall(r"^\.SS ([\w-]+)\n(.*?)(?=^\.S[SH] |\Z)", page, re.S | re.M))
     assert list(sections) == [command["name"] for command in facts["commands"]]
     for command in facts["commands"]:
         text = sections[command["name"]]

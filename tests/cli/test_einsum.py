@@ -110,13 +110,13 @@ def test_explain(backplane):
     facts = backplane("explain", "einsum", "ij,jk,kl->il", "f32", "30x20", "20x40", "40x3", "--json")
     assert text.code == facts.code == 0 and "(30, 20), (20, 40), (40, 3)" in text.out
     facts = facts.json
-    assert facts["operation"] == "einsum" and facts["einsum-path"]["expression"] == "ij,jk,kl->il" and facts["path"]["dtype"] == "f32"
-    assert [step["positions"] for step in facts["einsum-path"]["steps"]] == [[1, 2], [0, 1]]
+    assert facts["operation"] == "einsum" and facts["path"]["expression"] == "ij,jk,kl->il" and facts["path"]["dtype"] == "f32"
+    assert [step["positions"] for step in facts["path"]["steps"]] == [[1, 2], [0, 1]]
     assert len(facts["parts"]) == len(facts["schedule"]) >= 2 and all(part["explanation"]["chosen"] for part in facts["parts"])
     given = backplane("explain", "einsum", "ij,jk,kl->il", "30x20", "20x40", "40x3", "--contraction-path", "0-1,0-1", "--json").json
-    assert [step["positions"] for step in given["einsum-path"]["steps"]] == [[0, 1], [0, 1]] and given["path"]["dtype"] == "f64"
+    assert [step["positions"] for step in given["path"]["steps"]] == [[0, 1], [0, 1]] and given["path"]["dtype"] == "f64"
     scalar = backplane("explain", "einsum", ",i", "c64", "", "5", "--json").json
-    assert scalar["einsum-path"]["output_shape"] == [5]
+    assert scalar["path"]["output_shape"] == [5]
 
 
 def test_explain_takes_the_type_for_granted(backplane):

@@ -64,7 +64,7 @@ def test_mistakes_are_pointed_at(backplane):
     done = backplane("einsum-path", "ij,j?->i", "--sizes", "i=1,j=2")
     assert done.code in (2, 3) and done.out == ""
     first, expression, caret = done.err.splitlines()
-    assert first.startswith("backplane: path: einsum: '?' is no label") and "offset 4" in first
+    assert first.startswith("backplane: einsum-path: einsum: '?' is no label") and "offset 4" in first
     assert expression[caret.index("^")] == "?"
     shapes = backplane("einsum-path", "ij,jk->ik", "--shapes", "2x3,4x5")
     assert shapes.code == 3 and "label j has size 4" in shapes.err
@@ -96,7 +96,7 @@ def test_mistakes_are_pointed_at(backplane):
 def test_wrong_usage(backplane, words):
     done = backplane(*words)
     assert done.code == 2 and done.out == ""
-    assert done.err.startswith("backplane: path: ") and done.err.count("\n") == 1
+    assert done.err.startswith("backplane: einsum-path: ") and done.err.count("\n") == 1
 
 
 def test_work_is_a_limit(backplane):

@@ -22,7 +22,7 @@ def test_list_table_and_json_agree(backplane):
     for row in facts["libraries"]:
         assert any(line.startswith(row["id"] + " ") for line in text.out.splitlines()) == (row["state"] != "facade")
         assert row["state"] in ("ok", "facade", "broken", "untrusted", "unprobed")
-        assert row["einsum-path"] or "builtin" in row["kinds"]
+        assert row["path"] or "builtin" in row["kinds"]
     assert len({row["id"] for row in facts["libraries"]}) == len(facts["libraries"])
     assert any(p["name"] == "native" and p["status"] == "OK" for p in facts["providers"])
     assert facts["searched"] and facts["problems"] == []
@@ -32,7 +32,7 @@ def test_list_all_shows_everything(backplane):
     everything, facts = backplane("list", "--all"), backplane("list", "--json").json
     assert everything.code == 0
     for row in facts["libraries"]:
-        assert row["einsum-path"] in everything.out and row["build_id"] in everything.out
+        assert row["path"] in everything.out and row["build_id"] in everything.out
         assert all(alias in everything.out for alias in row["aliases"])
     assert all(place["place"] in everything.out for place in facts["searched"])
 
@@ -41,7 +41,7 @@ def test_list_sees_the_virtual_environment(backplane):
     """The tests run on the libraries of .venv, whoever starts them."""
     wheels = {str(p.resolve()) for p in (ROOT / ".venv").glob("lib/python3*/site-packages/*.libs/*openblas*.so*")}
     assert wheels, ".venv has no NumPy with a BLAS of its own"
-    assert wheels <= {row["einsum-path"] for row in backplane("list", "--json").json["libraries"]}
+    assert wheels <= {row["path"] for row in backplane("list", "--json").json["libraries"]}
 
 
 def test_list_probe(backplane):
@@ -70,7 +70,7 @@ def only(folder, **more):
 def test_a_wrong_routine_is_shown_and_refused(backplane):
     """A LAPACK whose dpotrf computes nothing: seen in list, doctor and explain, and never chosen for that."""
     env = only("lapack-wrong")
-    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["einsum-path"])
+    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"])
     sentence = "wrong results in probe: dpotrf, random matrix: the product of the factors is another matrix"
     assert row["state"] == "ok" and row["faults"] == ["cholesky f64: " + sentence]
     assert "(not for cholesky f64: --all says why)" in backplane("list", env=env).out
@@ -85,18 +85,18 @@ def test_a_wrong_routine_is_shown_and_refused(backplane):
 
 def test_a_library_that_passes_calls_on_is_never_chosen(backplane):
     env = only("dropin:plain")
-    rows = {r["id"]: r for r in backplane("list", "--json", env=env).json["libraries"] if r["einsum-path"]}
+    rows = {r["id"]: r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"]}
     assert rows["blas"]["state"] == "ok" and rows["blas-libdropin"]["state"] == "facade"
     assert "libdropin" not in backplane("explain", "matmul", "f32", "64x64", "64x64", env=env).out
     assert "libdropin" not in backplane("list", env=env).out
     for name in ("flexiblas", "trampoline"):
-        rows = [r for r in backplane("list", "--json", env=only(name)).json["libraries"] if r["einsum-path"]]
+        rows = [r for r in backplane("list", "--json", env=only(name)).json["libraries"] if r["path"]]
         assert [r["state"] for r in rows] == ["facade"]
 
 
 def test_a_lapack_alone_names_its_blas(backplane):
     env = only("openmp")
-    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["einsum-path"].endswith("/libalone.so"))
+    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"].endswith("/libalone.so"))
     assert row["blas"] == "blas" and row["threading"] == "libgomp"
     assert "libalone.so (products by blas" in backplane("list", env=env).out
 
@@ -223,7 +223,7 @@ def test_a_folder_that_shadows(backplane, tmp_path):
     if row is None:
         pytest.skip("needs an OpenBLAS, BLIS or netlib to copy")
     (tmp_path / "front").mkdir()
-    shutil.copy(row["einsum-path"], tmp_path / "front" / row["soname"])
+    shutil.copy(row["path"], tmp_path / "front" / row["soname"])
     found = of(findings(backplane, LD_LIBRARY_PATH=str(tmp_path / "front")), "shadowed")
     assert any(
         f["severity"] == "warning" and row["soname"] in f["finding"] and str(tmp_path / "front") in f["finding"]

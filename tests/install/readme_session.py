@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "laws"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "checks"))
 import common  # noqa: E402
 
 

@@ -24,7 +24,7 @@ add_module_fake(odd-name "FAKE_NAME=\"odd name\"")
 set(example_place ${CMAKE_CURRENT_BINARY_DIR}/modules-example)
 file(MAKE_DIRECTORY ${example_place}/prefix)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include ${example_place}/prefix/include SYMBOLIC)
-add_house_test(modules_example_build ${CMAKE_CTEST_COMMAND} --build-and-test
+add_project_test(modules_example_build ${CMAKE_CTEST_COMMAND} --build-and-test
     ${CMAKE_SOURCE_DIR}/examples/provider ${example_place}/build --build-generator ${CMAKE_GENERATOR} --build-noclean
     --build-options -DCMAKE_PREFIX_PATH=${example_place}/prefix -DCMAKE_BUILD_TYPE=Release
     $<IF:$<BOOL:${CMAKE_TOOLCHAIN_FILE}>,-DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE},-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}>)
