@@ -1,6 +1,7 @@
 /* host.c - see host.h. */
 #include "support/host.h"
 
+#include "dispatch/internal.h"
 #include "machine/internal.h"
 
 static bp_status keep_status(bp_status status, const char *format, ...) {
@@ -20,7 +21,9 @@ const bp_host *test_plain_host(void) {
                          .fail = keep_status,
                          .parallel = bp__parallel,
                          .machine = &machine,
-                         .hardware = bp__cpu_hardware()};
+                         .hardware = bp__cpu_hardware(),
+                         .interrupt_due = bp__interrupt_due,
+                         .interrupted = bp__operation_interrupted};
     }
     return &host;
 }
