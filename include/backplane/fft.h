@@ -22,7 +22,7 @@
  * Errors of all: BP_E_ARGUMENT (NULL, a dimension twice or outside, n < 1, unknown norm), BP_E_SHAPE, BP_E_DTYPE,
  * BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type; more than BP_MAX_FFT_NDIM dimensions to
  * transform, or as many batch dimensions that do not merge), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE,
- * BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY.
+ * BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_FFT_H
 #define BACKPLANE_FFT_H

@@ -19,8 +19,8 @@
  * The norms fro, 1, -1, inf and -inf are plain arithmetic and let both through.
  *
  * Errors of all besides: BP_E_ARGUMENT, BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT, BP_E_OVERLAP, BP_E_OVERFLOW,
- * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_INTERNAL (a library found an argument
- * illegal).
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h), BP_E_INTERNAL (a
+ * library found an argument illegal).
  *
  * LAPACK routines are named by their stem: getrf is sgetrf, dgetrf, cgetrf or zgetrf.
  */

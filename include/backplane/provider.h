@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 0u
+#define BP_PROVIDER_ABI_MINOR 1u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The one list of operations: number, NAME, text, inputs, outputs, and the family, whose member of bp_problem.of holds
@@ -434,6 +434,20 @@ typedef struct bp_host {
      * returns the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch,
      * last dimension fastest. */
     bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
+
+    /* Since 2.1. For loops that may take long, between their units of work: the interrupt check of the thread that
+     * began the call (interrupt.h).
+     *
+     * Whether it is time to ask: false without a check, on other threads, and until a tenth of a millisecond has passed
+     * since the check was last due. *since is 0 when a call begins, and the first question of a call only starts the
+     * clock; it is read and written by the thread that began the call alone, so threads may share it. About 2 ns
+     * without a check, else the time of reading a clock: units that take less are done several at a time. May be asked
+     * anywhere. */
+    int (*interrupt_due)(int64_t *since);
+    /* Asks it, where it is due. True: the operation stops, and returns BP_E_CANCELLED, whose sentence has been kept.
+     * The check may call the library, the same provider included: so nothing of the calling thread may be held that
+     * such a call takes, neither a lock nor a setting of the thread. Workspaces stay; scratch() memory does not. */
+    int (*interrupted)(bp_op op);
 } bp_host;
 
 typedef struct bp_provider {

@@ -85,7 +85,7 @@ BP_API bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dty
 
 /* Copies src into dst: same shape, any strides, converting between floating types (f16, bf16, f32, f64), between
  * complex types, and from real to complex; rounding is to nearest, ties to even. dst must not overlap src
- * (BP_E_OVERLAP). */
+ * (BP_E_OVERLAP). BP_E_CANCELLED: stopped by the thread's interrupt check (interrupt.h). */
 BP_API bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src);
 
 #ifdef __cplusplus

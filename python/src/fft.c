@@ -126,10 +126,12 @@ static bool widen(transformation *of, bool runs) {
         of->in.byte_offset = 0;
         return true;
     }
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_tensor_empty(&of->complex, wide, of->in.ndim, of->in.shape, NULL);
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = bp_tensor_empty(&of->complex, wide, of->in.ndim, of->in.shape, NULL);
     status = status == BP_OK ? bp_tensor_copy(&of->complex->dl_tensor, &of->in) : status;
-    Py_END_ALLOW_THREADS if (status != BP_OK) {
+    core_lock(&unlocked);
+    if (status != BP_OK) {
         core_fail(of->state, status, NULL);
         return false;
     }
@@ -189,10 +191,11 @@ static PyObject *hand_over(core_state *state, DLManagedTensorVersioned **fresh) 
 }
 
 static PyObject *run(transformation *of) {
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_fft_run(of->options, &of->call, &of->in, &of->out);
-    Py_END_ALLOW_THREADS return status == BP_OK ? hand_over(of->state, &of->fresh)
-                                                : core_fail_explained(of->state, status, explain, of);
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = bp_fft_run(of->options, &of->call, &of->in, &of->out);
+    core_lock(&unlocked);
+    return status == BP_OK ? hand_over(of->state, &of->fresh) : core_fail_explained(of->state, status, explain, of);
 }
 
 static bool bring(transformation *of, PyObject *input, PyObject *out, bool runs) {
@@ -234,13 +237,13 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
         !core_operand(state, &in, input, "input", CORE_READS)) {
         return NULL;
     }
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        bp_tensor_empty(&fresh, bp_dtype_from_dlpack(in.tensor.dtype), in.tensor.ndim, in.shape, NULL);
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = bp_tensor_empty(&fresh, bp_dtype_from_dlpack(in.tensor.dtype), in.tensor.ndim, in.shape, NULL);
     if (status == BP_OK) {
         status = (back ? bp_ifftshift : bp_fftshift)(&in.tensor, count, dims, &fresh->dl_tensor);
     }
-    Py_END_ALLOW_THREADS result = NULL;
+    core_lock(&unlocked);
     if (status == BP_OK) {
         result = hand_over(state, &fresh);
     } else {

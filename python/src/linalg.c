@@ -321,10 +321,11 @@ static PyObject *results(calculation *of) {
 }
 
 static PyObject *calculate(calculation *of) {
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = bp_linalg_run(of->options, &of->call);
-    Py_END_ALLOW_THREADS return status == BP_OK ? results(of)
-                                                : core_fail_explained(of->state, status, explain_call, of);
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = bp_linalg_run(of->options, &of->call);
+    core_lock(&unlocked);
+    return status == BP_OK ? results(of) : core_fail_explained(of->state, status, explain_call, of);
 }
 
 static void release(calculation *of) {

@@ -151,11 +151,13 @@ void core_product_release(product *of) {
 /* ---- The call ---- */
 
 static bp_status run(product *of) {
-    bp_status status;
-    Py_BEGIN_ALLOW_THREADS status = of->gemm ? bp_gemm_run(of->options, of->transform_a, of->transform_b, &of->alpha,
-                                                           &of->a.tensor, &of->b.tensor, &of->beta, &of->out)
-                                             : bp_matmul_run(of->options, &of->a.tensor, &of->b.tensor, &of->out);
-    Py_END_ALLOW_THREADS return status;
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    bp_status status = of->gemm ? bp_gemm_run(of->options, of->transform_a, of->transform_b, &of->alpha, &of->a.tensor,
+                                              &of->b.tensor, &of->beta, &of->out)
+                                : bp_matmul_run(of->options, &of->a.tensor, &of->b.tensor, &of->out);
+    core_lock(&unlocked);
+    return status;
 }
 
 /* Memory of the library's for the result, unless the caller has given some. False with an exception set. */

@@ -55,6 +55,24 @@ void bp__error_return(const bp__held_error *held);
 /* Asks the calling thread's check; true: stop. Only without locks, and where everything can be given back. Long loops
  * ask about each tenth of a millisecond. */
 bool bp__interrupted(void);
+/* For loops that do not count their work: see bp_host.interrupt_due. */
+int bp__interrupt_due(int64_t *since);
+/* The same for a loop over elements, of which so many more are done. A loop begins with zeros. */
+typedef struct bp__pace {
+    int64_t since, elements;
+} bp__pace;
+static inline bool bp__pace_due(bp__pace *pace, int64_t elements) {
+    const int64_t many = 1 << 14;
+    pace->elements += elements;
+    if (BP__LIKELY(pace->elements < many)) {
+        return false;
+    }
+    pace->elements = 0;
+    return bp__interrupt_due(&pace->since);
+}
+/* From now on the thread's check is not due, or is again: what the thread runs belongs to a call of another thread.
+ * Returns what was set before. */
+bool bp__interrupt_silence(bool silent);
 /* Whether that check runs just now: what calls the library then does so from within a call that has not returned. */
 bool bp__interrupt_asks(void);
 /* The status and the usual sentence: "<what> was stopped by ...". */

@@ -39,6 +39,7 @@ bool bp__provider_exists(const char *name);
 void bp__candidates_reset(void);
 const bp_host *bp__host(void);                                                     /* provider_host.c */
 bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* linalg_messages.c: see bp_host */
+int bp__operation_interrupted(bp_op op);                                           /* interrupted.c: see bp_host */
 
 /* ---- Adapters: what is done to operands before and after the provider's part ---- */
 typedef struct bp__adapter {

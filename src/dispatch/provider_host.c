@@ -57,6 +57,8 @@ const bp_host *bp__host(void) {
             .hardware = bp__cpu_hardware(),
             .fork_count = bp__fork_count(),
             .fail_numeric = bp__fail_numeric,
+            .interrupt_due = bp__interrupt_due,
+            .interrupted = bp__operation_interrupted,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

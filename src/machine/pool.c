@@ -214,18 +214,21 @@ static void run_alone(int count, bp_task task, void *context) {
     inside = before;
 }
 
-/* Marks a thread of the program's executor as being inside a task, for the sake of nested calls. */
+/* Marks a thread of the program's executor as being inside a task, for the sake of nested calls. Such a thread may have
+ * begun a call of its own, whose interrupt check has nothing to say about this one. */
 typedef struct marked {
     bp_task task;
     void *context;
+    const bool *owner; /* `inside` of the thread that began the call */
 } marked;
 
 static void run_marked(void *context, int task) {
     const marked *m = context;
-    bool before = inside;
+    bool before = inside, silent = bp__interrupt_silence(m->owner != &inside);
     inside = true;
     m->task(m->context, task);
     inside = before;
+    bp__interrupt_silence(silent);
 }
 
 /* False when there is no executor any more. It may run other operations in this thread before it returns. */
@@ -238,7 +241,7 @@ static bool run_on_executor(int threads, int count, bp_task task, void *context)
     if (!run) {
         return false;
     }
-    marked m = {task, context};
+    marked m = {task, context, &inside};
     bp__scratch_held held;
     bp__scratch_hold(&held);
     awaited++;

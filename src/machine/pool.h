@@ -1,5 +1,5 @@
-/* pool.h - what scratch.c does for pool.c: around the executor of the host program, when the process forks, and when
- * the pool stops. */
+/* pool.h - what scratch.c does for others: around the executor of the host program, around the interrupt check of a
+ * thread, when the process forks, and when the pool stops. */
 #ifndef BP_MACHINE_POOL_H
 #define BP_MACHINE_POOL_H
 

@@ -83,10 +83,8 @@ static void choose_rows(copy_loop *loop) {
     loop->dims[last] = rows;
 }
 
-static void copy_one(const copy_loop *loop, char *dst, const char *src) {
-    const dimension one = {1, 0, 0};
-    const dimension *columns = loop->count > 0 ? &loop->dims[loop->count - 1] : &one;
-    const dimension *rows = loop->count > 1 ? &loop->dims[loop->count - 2] : &one;
+static void copy_matrix(const copy_loop *loop, const dimension *rows, const dimension *columns, char *dst,
+                        const char *src) {
     if (loop->dst_type == loop->src_type) {
         bp__copy_matrix(loop->dst_type, rows->size, columns->size, dst, rows->dst, columns->dst, src, rows->src,
                         columns->src, 0);
@@ -96,8 +94,30 @@ static void copy_one(const copy_loop *loop, char *dst, const char *src) {
     }
 }
 
+/* A matrix, a part of the longer side at a time, so that the program can stop the copy in between: then it returns
+ * false. */
+static bool copy_one(const copy_loop *loop, char *dst, const char *src, bp__pace *pace) {
+    enum { AT_ONCE = 1 << 20 };
+    dimension side[2] = {{1, 0, 0}, {1, 0, 0}}; /* rows, columns */
+    for (int i = 0; i < 2 && i < loop->count; i++) {
+        side[1 - i] = loop->dims[loop->count - 1 - i];
+    }
+    dimension *cut = &side[side[1].size > side[0].size], *other = cut == side ? cut + 1 : side;
+    const int64_t all = cut->size, most = other->size < AT_ONCE ? AT_ONCE / other->size : 1;
+    for (int64_t done = 0; done < all; done += cut->size) {
+        cut->size = all - done < most ? all - done : most;
+        copy_matrix(loop, &side[0], &side[1], dst + done * cut->dst * (int64_t)bp_dtype_size(loop->dst_type),
+                    src + done * cut->src * (int64_t)bp_dtype_size(loop->src_type));
+        if (bp__pace_due(pace, cut->size * other->size) && bp__interrupted()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Counts through the outer dimensions like an odometer. */
-static void run(const copy_loop *loop) {
+static bp_status run(const copy_loop *loop) {
+    bp__pace pace = {0};
     int outer = loop->count > 2 ? loop->count - 2 : 0;
     int64_t dst_size = (int64_t)bp_dtype_size(loop->dst_type);
     int64_t src_size = (int64_t)bp_dtype_size(loop->src_type);
@@ -105,7 +125,9 @@ static void run(const copy_loop *loop) {
     char *dst = loop->dst;
     const char *src = loop->src;
     for (;;) {
-        copy_one(loop, dst, src);
+        if (!copy_one(loop, dst, src, &pace)) {
+            return bp__fail_cancelled("the copy of a tensor");
+        }
         int at = outer - 1;
         while (at >= 0 && ++index[at] == loop->dims[at].size) {
             dst -= (index[at] - 1) * loop->dims[at].dst * dst_size;
@@ -113,7 +135,7 @@ static void run(const copy_loop *loop) {
             index[at--] = 0;
         }
         if (at < 0) {
-            return;
+            return BP_OK;
         }
         dst += loop->dims[at].dst * dst_size;
         src += loop->dims[at].src * src_size;
@@ -169,6 +191,5 @@ bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src) {
     if (loop.count > 2) {
         choose_rows(&loop);
     }
-    run(&loop);
-    return BP_OK;
+    return run(&loop);
 }

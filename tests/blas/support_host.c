@@ -1,6 +1,7 @@
 /* support_host.c - the host that the tests give to the provider. */
 #include "blas/support_blas.h"
 
+#include "dispatch/internal.h"
 #include "tensor/internal.h"
 
 #include <dlfcn.h>
@@ -110,7 +111,9 @@ static void make_host(void) {
                      .copy_matrix = bp__copy_matrix,
                      .machine = &machine,
                      .hardware = BP_CAPABILITY_AVX2,
-                     .fork_count = &forks};
+                     .fork_count = &forks,
+                     .interrupt_due = bp__interrupt_due,
+                     .interrupted = bp__operation_interrupted};
 }
 
 const bp_host *test_host(void) {

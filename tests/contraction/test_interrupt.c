@@ -1,5 +1,5 @@
-/* test_interrupt.c - einsum that its thread's interrupt check stops: between parts, between slices, never within short
- * calls; and what is left afterwards. */
+/* test_interrupt.c - einsum that its thread's interrupt check stops: between parts, between slices and within them,
+ * never in short calls; and what is left afterwards. */
 #include "base/base.h"
 #include "contraction/support_contraction.h"
 #include "dispatch/internal.h"
@@ -46,14 +46,14 @@ static void stops_between_parts_and_slices(void **state) {
     } rows[] = {{"ab,bc,cd,de,ef->af", 300}, {"abcd,cebf->eafd", 28}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sample s;
-        counter all = {0, 0}, again = {0, 0};
+        counter all = {0, 0};
         make(&s, rows[i].expression, rows[i].each);
         assert_int_equal(counted(&s, &all), BP_OK);
         assert_true(all.asked >= 2);
         void *expected = malloc(s.out.bytes);
         memcpy(expected, s.out.memory, s.out.bytes);
         int64_t blocks = bp__live_blocks();
-        for (int stop = 1; stop <= all.asked; stop += 1 + all.asked / 4) {
+        for (int stop = 1; stop <= 2; stop++) { /* how often a part is asked about depends on its time */
             counter c = {0, stop};
             assert_int_equal(counted(&s, &c), BP_E_CANCELLED);
             assert_int_equal(c.asked, stop);
@@ -61,8 +61,7 @@ static void stops_between_parts_and_slices(void **state) {
             assert_int_equal(bp__live_blocks(), blocks);
         }
         memset(s.out.memory, 0xff, s.out.bytes);
-        assert_int_equal(counted(&s, &again), BP_OK);
-        assert_int_equal(again.asked, all.asked);
+        assert_int_equal(counted(&s, &all), BP_OK);
         assert_memory_equal(s.out.memory, expected, s.out.bytes);
         free(expected);
         sample_free(&s);

@@ -1,7 +1,9 @@
-"""Ctrl-C in long calls: a search for a path, and an einsum of many parts, end soon with KeyboardInterrupt, in the main thread
-alone, and the next call works."""
+"""Ctrl-C in long calls: a search for a path, an einsum of many parts, large products and batches end soon with
+KeyboardInterrupt, in the main thread alone, and the next call works."""
 
 import textwrap
+
+import pytest
 
 # A signal comes while the call runs: a thread sends it once the call has begun. The call would take far longer than the
 # test may; it says how long it took after the signal.
@@ -62,6 +64,52 @@ def test_an_einsum_of_many_parts_ends(python):
         """,
     )
     assert words == ["KeyboardInterrupt"]
+
+
+# Operands whose batch dimensions are the same memory many times over: the work is large, and the memory is not.
+OPERATIONS = """
+class Repeated:
+    def __init__(self, array, *shape):
+        import numpy
+        self.array = numpy.lib.stride_tricks.as_strided(numpy.asarray(array), shape, (0,) * (len(shape) - 2) + array.strides)
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+def ends(function):
+    send()
+    try:
+        function()
+    except KeyboardInterrupt:
+        assert time.monotonic() - sent.pop() < 20
+        return True
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_operations_end(python, threads):
+    pytest.importorskip("numpy")
+    words = interrupted(
+        python,
+        OPERATIONS
+        + """
+import numpy
+random = numpy.random.default_rng(1).random
+small, large, wide, tall = random((24, 24)), random((200, 200)), numpy.ones((8, 100000)), numpy.ones((100000, 8))
+backplane.set_flags(num_threads=THREADS)
+print(
+    ends(lambda: backplane.matmul(Repeated(wide, 300000, 8, 100000), Repeated(tall, 300000, 100000, 8), settings={"blas.preferred": "native"})),
+    ends(lambda: backplane.linalg.det(Repeated(small, 20000000, 24, 24), settings={"linalg.preferred": "native"})),
+    ends(lambda: backplane.linalg.matrix_norm(Repeated(numpy.ones((1000, 1000)), 1000000, 1000, 1000))),
+    ends(lambda: backplane.linalg.det(Repeated(large, 1000000, 200, 200))),
+    backplane.linalg.det(numpy.eye(8)),
+)
+""".replace("THREADS", str(threads)),
+    )
+    assert words == ["True"] * 4 + ["1.0"]
 
 
 def test_handlers_that_return_do_not_stop_a_call(python):

@@ -8,6 +8,11 @@ static bp_status keep_status(bp_status status, const char *format, ...) {
     return status;
 }
 
+static int interrupted(bp_op op) {
+    (void)op;
+    return bp__interrupted();
+}
+
 const bp_host *test_plain_host(void) {
     static const bp_machine_info machine = {.struct_size = sizeof machine};
     static bp_host host;
@@ -20,7 +25,9 @@ const bp_host *test_plain_host(void) {
                          .fail = keep_status,
                          .parallel = bp__parallel,
                          .machine = &machine,
-                         .hardware = bp__cpu_hardware()};
+                         .hardware = bp__cpu_hardware(),
+                         .interrupt_due = bp__interrupt_due,
+                         .interrupted = interrupted};
     }
     return &host;
 }

@@ -40,7 +40,7 @@ static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn)
 static bool stops(run *r, const bp__part *part) {
     if (BP__UNLIKELY(r->since > ASKED_EACH)) {
         r->since = 0;
-        if (bp__interrupted()) {
+        if (bp__operation_interrupted(BP_OP_EINSUM)) {
             return true;
         }
     }
@@ -51,12 +51,13 @@ static bool stops(run *r, const bp__part *part) {
 static bp_status run_part(run *r, const bp__part *part, int64_t turn) {
     bp_operand operands[BP__OPERANDS];
     if (stops(r, part)) {
-        return bp__fail_cancelled("einsum");
+        return BP_E_CANCELLED;
     }
     for (int i = 0; i < BP__OPERANDS; i++) {
         operands[i] = operand_at(r, &part->place[i], turn);
     }
-    return bp__plan_run_part(part->plan, operands, r->part_space);
+    bp_status status = bp__plan_run_part(part->plan, operands, r->part_space);
+    return status == BP_E_CANCELLED ? bp__fail_cancelled(bp_op_name(BP_OP_EINSUM)) : status;
 }
 
 static bp_status run_loop(run *r, const bp__part *parts) {

@@ -121,22 +121,49 @@ static void zeros(const adapted *a, const copied *d, char *to) {
     memset(to + (size_t)d->given * item, 0, (size_t)(d->size - d->given) * item);
 }
 
-static void copy_input(const adapted *a, int dim, char *to, const char *from) {
-    int64_t item = (int64_t)bp_dtype_size(a->input);
+/* Whether the program stops the call after so many more elements. */
+static bool stops(bp__pace *pace, int64_t elements) {
+    return bp__pace_due(pace, elements) && bp__operation_interrupted(BP_OP_FFT);
+}
+
+/* The last two dimensions, some rows at a time. False: stopped. */
+static bool copy_rows(const adapted *a, const copied *d, char *to, const char *from, bp__pace *pace) {
+    enum { AT_ONCE = 1 << 18 };
+    const int64_t item = (int64_t)bp_dtype_size(a->input);
+    const copied *row = d + 1;
+    const int64_t most = row->size < AT_ONCE ? AT_ONCE / row->size : 1;
+    for (int64_t done = 0; done < d->given;) {
+        const int64_t rows = d->given - done < most ? d->given - done : most;
+        char *at = to + done * d->to * item;
+        bp__copy_matrix(a->input, rows, row->given, at, d->to, row->to, from + done * d->from * item, d->from,
+                        row->from, a->fft.kind == BP_FFT_C2R && a->fft.conjugate);
+        for (int64_t i = 0; i < rows && row->size > row->given; i++) {
+            zeros(a, row, at + i * d->to * item);
+        }
+        done += rows;
+        if (stops(pace, rows * row->size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_input(const adapted *a, int dim, char *to, const char *from, bp__pace *pace) {
+    const int64_t item = (int64_t)bp_dtype_size(a->input);
     const copied *d = &a->dims[dim];
     if (dim == a->count - 2) {
-        const copied *row = d + 1;
-        bp__copy_matrix(a->input, d->given, row->given, to, d->to, row->to, from, d->from, row->from,
-                        a->fft.kind == BP_FFT_C2R && a->fft.conjugate);
-        for (int64_t i = 0; i < d->given && row->size > row->given; i++) {
-            zeros(a, row, to + i * d->to * item);
+        if (!copy_rows(a, d, to, from, pace)) {
+            return false;
         }
     } else {
         for (int64_t i = 0; i < d->given; i++) {
-            copy_input(a, dim + 1, to + i * d->to * item, from + i * d->from * item);
+            if (!copy_input(a, dim + 1, to + i * d->to * item, from + i * d->from * item, pace)) {
+                return false;
+            }
         }
     }
     zeros(a, d, to);
+    return true;
 }
 
 /* ---- After it: the output of real input ---- */
@@ -186,8 +213,8 @@ static void conjugate_row(const adapted *a, char *row) {
     }
 }
 
-/* Visits each row of an item with the row at the mirrored place. */
-static void each_row(const adapted *a, int dim, char *row, char *mirrored, bool fill) {
+/* Visits each row of an item with the row at the mirrored place. False: stopped. */
+static bool each_row(const adapted *a, int dim, char *row, char *mirrored, bool fill, bp__pace *pace) {
     const bp_fft_problem *f = &a->fft;
     if (dim == f->ndim - 1) {
         if (fill) {
@@ -195,29 +222,30 @@ static void each_row(const adapted *a, int dim, char *row, char *mirrored, bool 
         } else {
             conjugate_row(a, row);
         }
-        return;
+        return !stops(pace, f->n[dim]);
     }
     int64_t step = f->out[dim] * (int64_t)bp_dtype_size(a->complex), n = f->n[dim];
     for (int64_t i = 0; i < n; i++) {
-        each_row(a, dim + 1, row + i * step, mirrored + (i > 0 ? n - i : 0) * step, fill);
+        if (!each_row(a, dim + 1, row + i * step, mirrored + (i > 0 ? n - i : 0) * step, fill, pace)) {
+            return false;
+        }
     }
+    return true;
 }
 
-static void finish(const adapted *a, int dim, char *out) {
+static bool finish(const adapted *a, int dim, char *out, bp__pace *pace) {
     const bp_fft_problem *f = &a->fft;
     if (dim == f->batch_ndim) {
-        if (f->conjugate) {
-            each_row(a, 0, out, out, false);
-        }
-        if (f->full_spectrum) {
-            each_row(a, 0, out, out, true);
-        }
-        return;
+        return (!f->conjugate || each_row(a, 0, out, out, false, pace)) &&
+               (!f->full_spectrum || each_row(a, 0, out, out, true, pace));
     }
     int64_t step = f->batch_out[dim] * (int64_t)bp_dtype_size(a->complex);
     for (int64_t i = 0; i < f->batch_shape[dim]; i++) {
-        finish(a, dim + 1, out + i * step);
+        if (!finish(a, dim + 1, out + i * step, pace)) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* ---- The wrapped plan ---- */
@@ -227,18 +255,22 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     const adapted *a = (const adapted *)self;
     bp_operand ready[2] = {operands[0], operands[1]};
     bp_exec inner = *exec;
+    bp__pace pace = {0};
     if (a->fft.batch == 0) {
         return BP_OK;
     }
     if (a->bytes > 0) {
-        copy_input(a, 0, bp_operand_address(&exec->workspace), bp_operand_address(&operands[0]));
+        if (!copy_input(a, 0, bp_operand_address(&exec->workspace), bp_operand_address(&operands[0]), &pace)) {
+            return BP_E_CANCELLED;
+        }
         ready[0] = exec->workspace;
         inner.workspace.offset += a->bytes;
         inner.workspace_size = a->inner->workspace;
     }
     bp_status status = a->inner->enqueue(a->inner, ready, &inner);
     if (status == BP_OK && a->fft.kind == BP_FFT_R2C && (a->fft.conjugate || a->fft.full_spectrum)) {
-        finish(a, 0, bp_operand_address(&operands[1]));
+        pace = (bp__pace){0};
+        status = finish(a, 0, bp_operand_address(&operands[1]), &pace) ? BP_OK : BP_E_CANCELLED;
     }
     return status;
 }

@@ -58,16 +58,21 @@ static size_t bytes_of(const source *from) {
     return (size_t)from->parts * sizeof(uint32_t);
 }
 
-static void copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out) {
+/* False: the program stops the call. */
+static bool copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out,
+                         bp__pace *pace) {
     for (int64_t i = 0; i < from->shape[dim]; i++, in += from->strides[dim] * from->parts) {
         if (dim + 1 < from->ndim) {
-            copy_rounded(s, from, dim + 1, in, out);
+            if (!copy_rounded(s, from, dim + 1, in, out, pace)) {
+                return false;
+            }
             continue;
         }
         for (int part = 0; part < from->parts; part++) {
             *(*out)++ = s->round(in[part]);
         }
     }
+    return dim + 1 < from->ndim || !bp__pace_due(pace, from->shape[dim]) || !bp__operation_interrupted(BP_OP_GEMM);
 }
 
 /* The workspace begins with the copies; the provider's follows. */
@@ -76,8 +81,11 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     bp_operand ready[] = {exec->workspace, exec->workspace, operands[2]};
     uint32_t *end = bp_operand_address(&exec->workspace);
     ready[1].offset += (size_t)s->a.elements * bytes_of(&s->a);
-    copy_rounded(s, &s->a, 0, bp_operand_address(&operands[0]), &end);
-    copy_rounded(s, &s->b, 0, bp_operand_address(&operands[1]), &end);
+    bp__pace pace = {0};
+    if (!copy_rounded(s, &s->a, 0, bp_operand_address(&operands[0]), &end, &pace) ||
+        !copy_rounded(s, &s->b, 0, bp_operand_address(&operands[1]), &end, &pace)) {
+        return BP_E_CANCELLED;
+    }
     bp_exec inner = *exec;
     inner.workspace.offset += s->bytes;
     inner.workspace_size = s->inner->workspace;

@@ -69,13 +69,27 @@ static void run_one(const bp__blas_plan *p, const void *alpha, const void *first
     p->driver->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
 }
 
-static void run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
-                      const void *beta, char *c, char *scratch) {
+/* Products between two questions whether to go on: reading a clock takes longer than a small one. */
+static int64_t handful_of(const bp__blas_route *route) {
+    const double work = (double)route->m * (double)route->n * (double)(route->k + 1), enough = 1e5;
+    return work < enough ? (int64_t)(enough / (work + 1)) + 1 : 1;
+}
+
+/* Returns BP_E_CANCELLED where the program stops it between two products. */
+static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
+                           const void *beta, char *c, char *scratch, int *before) {
     const bp__blas_route *route = &p->route;
-    int64_t size = (int64_t)route->element;
+    const int64_t size = (int64_t)route->element, handful = handful_of(route);
     const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
+    int64_t since = 0, question = 0;
     walk at = {0};
     for (int64_t i = 0; i < route->batch; i++, next(route, &at)) {
+        if (i == question) {
+            if (bp__driver_stops(p->driver, &p->settling, BP_OP_GEMM, &since, before)) {
+                return BP_E_CANCELLED;
+            }
+            question += handful;
+        }
         const char *from_first = first + at.first * size, *from_second = second + at.second * size;
         if (from_first != old_first) {
             x = packed(p, &route->first, old_first = from_first, scratch);
@@ -85,6 +99,7 @@ static void run_batch(const bp__blas_plan *p, const void *alpha, const char *fir
         }
         run_one(p, alpha, x, y, beta, c + at.c * size, scratch);
     }
+    return BP_OK;
 }
 
 static const void *first_of(const bp__blas_plan *p, const bp_operand *operands) {
@@ -120,10 +135,10 @@ bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operan
     const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &exec->scalars[0], &storage[0]);
     const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &exec->scalars[1], &storage[1]);
     int before = bp__driver_begin(driver, &p->settling);
-    run_batch(p, alpha, first_of(p, operands), second_of(p, operands), beta, bp_operand_address(&operands[2]),
-              bp_operand_address(&exec->workspace));
+    bp_status status = run_batch(p, alpha, first_of(p, operands), second_of(p, operands), beta,
+                                 bp_operand_address(&operands[2]), bp_operand_address(&exec->workspace), &before);
     bp__driver_end(driver, &p->settling, before);
-    return BP_OK;
+    return status;
 }
 
 /* ---- C = beta * C ---- */
@@ -164,9 +179,18 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands
     if (p->route.kind == BP__BLAS_NOTHING) {
         return BP_OK;
     }
+    const bp_host *host = p->driver->host;
+    const int64_t handful = handful_of(&p->route);
     char *c = bp_operand_address(&operands[2]);
+    int64_t since = 0, question = 0;
     walk at = {0};
     for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
+        if (i == question) {
+            if (host->interrupt_due(&since) && host->interrupted(BP_OP_GEMM)) {
+                return BP_E_CANCELLED;
+            }
+            question += handful;
+        }
         scale_matrix(&p->route, c + at.c * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
     }
     return BP_OK;

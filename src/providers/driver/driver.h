@@ -71,8 +71,9 @@ typedef struct bp__driver_illegal {
     int64_t argument; /* counted from 1; 0: nothing was told */
 } bp__driver_illegal;
 
-/* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. */
-void bp__driver_capture_xerbla(bp__driver_illegal *heard);
+/* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. Returns where it was
+ * noted before. */
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard);
 /* Leads the loaded library's reports to us, as far as it was linked so that this can be done. */
 void bp__driver_intercept_xerbla(bp__driver *driver);
 bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard);
@@ -124,13 +125,13 @@ bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const
 /* Makes a plan's settling of a verdict's, with the count that the library grants. The library must be loaded. */
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged);
 
-/* Around a plan's calls of the library, however many: returns what end needs. */
+/* Around a plan's calls of the library, however many, in each thread that makes some: returns what end needs. */
 int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling);
 void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before);
-/* Between these two, around the calls of another thread that shares the work: a count that belongs to the thread is
- * brought to the settled one there, too. Returns what the second needs. */
-int bp__driver_join(const bp__driver *driver, const bp__thread_setup *settling);
-void bp__driver_partition(const bp__driver *driver, const bp__thread_setup *settling, int before);
+/* Between two calls of the library: whether the interrupt check of the program stops the operation. The check may call
+ * the same library, so that it is asked outside of begin and end; *before is what they need, *since is 0 when the
+ * operation begins (bp_host.interrupt_due). */
+bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *settling, bp_op op, int64_t *since, int *before);
 /* Notes, before a call that may start threads, what it leaves behind. */
 static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *settling) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);

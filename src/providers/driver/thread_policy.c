@@ -146,12 +146,14 @@ void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int be
     bp__driver_leave_threads(driver->trace);
 }
 
-int bp__driver_join(const bp__driver *driver, const bp__thread_setup *settling) {
-    return settling->settles && counts_by_thread(driver) ? bp__driver_threads_begin(driver, settling->threads) : 0;
-}
-
-void bp__driver_partition(const bp__driver *driver, const bp__thread_setup *settling, int before) {
-    if (settling->settles && counts_by_thread(driver)) {
-        bp__driver_threads_end(driver, settling->threads, before);
+bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *settling, bp_op op, int64_t *since, int *before) {
+    if (!driver->host->interrupt_due(since)) {
+        return false;
     }
+    bp__driver_illegal *heard = bp__driver_capture_xerbla(NULL);
+    bp__driver_end(driver, settling, *before);
+    bool stops = driver->host->interrupted(op);
+    *before = bp__driver_begin(driver, settling);
+    bp__driver_capture_xerbla(heard);
+    return stops;
 }

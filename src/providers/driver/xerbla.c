@@ -19,8 +19,10 @@ typedef void function(const char *routine, const void *argument, size_t length);
 
 static _Thread_local bp__driver_illegal *listener;
 
-void bp__driver_capture_xerbla(bp__driver_illegal *heard) {
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard) {
+    bp__driver_illegal *before = listener;
     listener = heard;
+    return before;
 }
 
 /* ---- One function for each library that is led here, so that it knows where the others' calls belong ---- */

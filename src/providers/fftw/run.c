@@ -47,7 +47,12 @@ bp_status bp__fftw_run_general(const bp_prepared *self, const bp_operand *operan
     char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
     copies c = copies_in(p, exec);
     int64_t index[BP_MAX_BATCH_NDIM] = {0}, in = 0, out = 0;
+    const bp_host *host = p->instance->host;
+    int64_t since = 0;
     for (int64_t call = 0; call < route->calls; call++) {
+        if (host->interrupt_due(&since) && host->interrupted(BP_OP_FFT)) {
+            return BP_E_CANCELLED;
+        }
         run_one(p, &c, first_in + in * route->in.size, first_out + out * route->out.size);
         for (int d = route->walked - 1; d >= 0; d--) {
             in += route->step_in[d];

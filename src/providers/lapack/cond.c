@@ -67,12 +67,13 @@ static double norm_of(const bp__lapack_plan *plan, const bp__lapack_item *item, 
     return sum;
 }
 
-/* The inverse into its view. False: there is none in the range of the type. */
+/* The inverse into its view. False: there is none in the range of the type, or the call is stopped.
+ */
 static bool invert(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[INVERSE_VIEW];
     void *pivots = item->scratch + plan->at[AT_PIVOTS], *inverse = bp__lapack_address(x, item);
     bp__lapack_factor(plan, item, a, false, pivots, info);
-    if (*info != 0) {
+    if (*info != 0 || bp__lapack_stops(plan, item)) {
         *info = *info > 0 ? 0 : *info;
         return false;
     }
@@ -88,8 +89,11 @@ static bp_status run_inverse(const bp__lapack_plan *plan, bp__lapack_item *item,
         return BP_OK;
     }
     double norm = norm_of(plan, item, a, info), of_inverse = INFINITY;
-    if (*info == 0 && invert(plan, item, info)) {
+    if (*info == 0 && !bp__lapack_stops(plan, item) && invert(plan, item, info)) {
         of_inverse = norm_of(plan, item, &plan->view[INVERSE_VIEW], info);
+    }
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
     }
     put(plan, item, *info, isinf(of_inverse) ? INFINITY : norm * of_inverse);
     return BP_OK;

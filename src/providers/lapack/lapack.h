@@ -135,13 +135,25 @@ static inline int64_t bp__lapack_value_at(const bp__lapack_plan *plan, const voi
 
 /* ---- Items (run.c) ---- */
 
+/* What the items of one call have in common, in one thread. */
+typedef struct bp__lapack_turn {
+    atomic_bool *stopped; /* of the whole call: no further item is computed */
+    int64_t *since;       /* bp__driver_stops' */
+    int before;           /* what bp__driver_end needs */
+} bp__lapack_turn;
+
 struct bp__lapack_item {
+    bp__lapack_turn *turn;
     int64_t number;                    /* counts through the batch */
     char *operand[BP_LINALG_OPERANDS]; /* this item's addresses; NULL: not there */
     bool again[BP_LINALG_OPERANDS];    /* the same address as for the item before, which was computed with success */
     char *scratch;
     bool turned; /* the recipe's own, kept with what is in scratch: the factors there are those of the transpose */
 };
+
+/* Whether the call is to end here, between two calls of the library: run() returns BP_E_CANCELLED then. What the
+ * library has left in scratch memory stays. */
+bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item);
 
 bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 

@@ -271,6 +271,9 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     /* Zeros: every column is free to move to any place. */
     memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
     *info = call_driver(plan, item, &room, &rank);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info > 0) {
         bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {

@@ -73,6 +73,9 @@ static bp_status run_general(const bp__lapack_plan *plan, bp__lapack_item *item,
         return BP_OK;
     }
     *info = bp__lapack_gesdd(plan, item, a, u, vh);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info > 0) {
         bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
@@ -100,6 +103,9 @@ static bp_status prepare_hermitian(bp__lapack_plan *plan) {
 static bp_status run_hermitian(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *v = &plan->view[A_VIEW], *scaled = &plan->view[RIGHT_VIEW];
     *info = bp__lapack_eigh_of(plan, item, v, plan->letter[BY_ROWS]);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info > 0) {
         bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {

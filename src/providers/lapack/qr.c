@@ -68,6 +68,9 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
         return BP_OK;
     }
     *info = call_geqrf(plan, item, &room);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info == 0 && plan->problem.of.linalg.mode != BP_QR_R) {
         *info = form_q(plan, item, &room);
     }

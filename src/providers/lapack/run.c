@@ -83,9 +83,22 @@ typedef struct range {
     int64_t first, end;
 } range;
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, range *items) {
+bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item) {
+    bp__lapack_turn *turn = item->turn;
+    if (atomic_load_explicit(turn->stopped, memory_order_relaxed)) {
+        return true;
+    }
+    if (!bp__driver_stops(plan->driver, &plan->settling, (bp_op)plan->problem.op, turn->since, &turn->before)) {
+        return false;
+    }
+    atomic_store_explicit(turn->stopped, true, memory_order_relaxed);
+    return true;
+}
+
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, bp__lapack_turn *turn,
+                           range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bp__lapack_item item = {.scratch = scratch};
+    bp__lapack_item item = {.turn = turn, .scratch = scratch};
     walk at = walk_to(l, items->first);
     bool clean = false; /* what the item before left in scratch may be used again */
     bp__driver_illegal heard = {0};
@@ -95,7 +108,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
         int64_t info = 0;
         item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
-        status = plan->recipe->run(plan, &item, &info);
+        status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->recipe->run(plan, &item, &info);
         status = status == BP_OK ? conclude(plan, &item, info, &heard) : status;
         if (status != BP_OK) {
             break;
@@ -106,12 +119,15 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
     return status;
 }
 
-/* ---- Several threads ---- */
+/* ---- Calls ---- */
 
+/* One call. What threads share stands unused where there is one. */
 typedef struct shared {
     const bp__lapack_plan *plan;
     void *const *operands;
-    char *scratch;           /* of all threads, one after the other */
+    char *scratch; /* of all threads, one after the other */
+    int64_t since; /* bp__lapack_turn's, and the next one */
+    atomic_bool stopped;
     int64_t handful;         /* items that are drawn at a time */
     _Atomic int64_t next;    /* the first that nobody has drawn */
     _Atomic int64_t failing; /* the first that failed so far */
@@ -123,30 +139,46 @@ static void keep_least(_Atomic int64_t *least, int64_t value) {
     }
 }
 
+static bp__lapack_turn begin(shared *work) {
+    return (bp__lapack_turn){.stopped = &work->stopped,
+                             .since = &work->since,
+                             .before = bp__driver_begin(work->plan->driver, &work->plan->settling)};
+}
+
 /* Items before the first that failed are all computed, so that it is the first of the batch. */
 static void draw_items(void *context, int task) {
     shared *work = context;
     const bp__lapack_plan *plan = work->plan;
     const int64_t batch = plan->problem.of.linalg.batch;
     char *scratch = plan->scratch > 0 ? work->scratch + (size_t)task * plan->scratch : NULL;
-    int before = bp__driver_join(plan->driver, &plan->settling);
-    for (;;) {
+    bp__lapack_turn turn = begin(work);
+    while (!atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
         range items = {.first = atomic_fetch_add_explicit(&work->next, work->handful, memory_order_relaxed)};
         if (items.first >= batch || items.first > atomic_load(&work->failing)) {
             break;
         }
         items.end = items.first + work->handful < batch ? items.first + work->handful : batch;
-        if (run_items(plan, work->operands, scratch, &items) != BP_OK) {
+        bp_status status = run_items(plan, work->operands, scratch, &turn, &items);
+        if (status != BP_OK && status != BP_E_CANCELLED) {
             keep_least(&work->failing, items.first);
         }
     }
-    bp__driver_partition(plan->driver, &plan->settling, before);
+    bp__driver_end(plan->driver, &plan->settling, turn.before);
+}
+
+/* The items in the caller's thread. */
+static bp_status run_range(shared *work, range items) {
+    const bp__lapack_plan *plan = work->plan;
+    bp__lapack_turn turn = begin(work);
+    bp_status status = run_items(plan, work->operands, work->scratch, &turn, &items);
+    bp__driver_end(plan->driver, &plan->settling, turn.before);
+    return status;
 }
 
 /* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
-static bp_status tell_again(const shared *work, int64_t item) {
+static bp_status tell_again(shared *work, int64_t item) {
     const bp__lapack_plan *plan = work->plan;
-    bp_status status = run_items(plan, work->operands, work->scratch, &(range){item, item + 1});
+    bp_status status = run_range(work, (range){item, item + 1});
     return status != BP_OK ? status
                            : plan->driver->host->fail(BP_E_INTERNAL,
                                                       "library '%s' failed on batch element %" PRId64
@@ -154,29 +186,26 @@ static bp_status tell_again(const shared *work, int64_t item) {
                                                       plan->driver->library->id, item);
 }
 
-static bp_status run_shared(const bp__lapack_plan *plan, void *const *operands, char *scratch) {
-    shared work = {.plan = plan,
-                   .operands = operands,
-                   .scratch = scratch,
-                   .handful = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1,
-                   .failing = INT64_MAX};
-    plan->driver->host->parallel(plan->sharers, plan->sharers, draw_items, &work);
-    const int64_t failing = atomic_load(&work.failing);
-    return failing < INT64_MAX ? tell_again(&work, failing) : BP_OK;
+static bp_status run_shared(shared *work) {
+    const bp__lapack_plan *plan = work->plan;
+    work->handful = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1;
+    atomic_store(&work->failing, INT64_MAX);
+    plan->driver->host->parallel(plan->sharers, plan->sharers, draw_items, work);
+    if (atomic_load(&work->stopped)) {
+        return BP_E_CANCELLED;
+    }
+    const int64_t failing = atomic_load(&work->failing);
+    return failing < INT64_MAX ? tell_again(work, failing) : BP_OK;
 }
 
 bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__lapack_plan *plan = (const bp__lapack_plan *)self;
-    bp__driver *driver = plan->driver;
     void *at[BP_LINALG_OPERANDS];
-    char *scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL;
-    range all = {0, plan->problem.of.linalg.batch};
-    if (bp__driver_forked(driver)) {
-        return bp__driver_fail_forked(driver);
+    shared work = {
+        .plan = plan, .operands = at, .scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL};
+    if (bp__driver_forked(plan->driver)) {
+        return bp__driver_fail_forked(plan->driver);
     }
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
-    int before = bp__driver_begin(driver, &plan->settling);
-    bp_status status = plan->sharers > 1 ? run_shared(plan, at, scratch) : run_items(plan, at, scratch, &all);
-    bp__driver_end(driver, &plan->settling, before);
-    return status;
+    return plan->sharers > 1 ? run_shared(&work) : run_range(&work, (range){0, plan->problem.of.linalg.batch});
 }

@@ -40,6 +40,9 @@ static void factor_for_inverse(const bp__lapack_plan *plan, const bp__lapack_ite
 static bp_status run_inv(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *x = &plan->view[SOLUTION_VIEW];
     factor_for_inverse(plan, item, info);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info == 0) {
         bp__lapack_int n = bp__lapack_integer(plan, x->rows), ld = bp__lapack_integer(plan, x->ld), result = {0};
         bp__lapack_int size = bp__lapack_integer(plan, plan->workspace[0]);
@@ -112,6 +115,9 @@ static bp_status run_solve(const bp__lapack_plan *plan, bp__lapack_item *item, i
         return BP_OK;
     }
     factor_once(plan, item, info);
+    if (bp__lapack_stops(plan, item)) {
+        return BP_E_CANCELLED;
+    }
     if (*info >= 0) {
         solve_with(plan, item, info);
         bp__lapack_store(plan, item, x);

@@ -19,15 +19,31 @@ static void next(const bp__mkl_walk *walk, place *at) {
     }
 }
 
-static long run_stage(const bp__mkl_plan *p, int number, char *in, char *out) {
+/* One call of the provider. */
+typedef struct run {
+    const bp__mkl_plan *plan;
+    int before;    /* bp__driver_begin's */
+    int64_t since; /* bp__driver_stops' */
+    long error;
+    bool stopped;
+} run;
+
+static bool goes_on(run *r) {
+    const bp__mkl_plan *p = r->plan;
+    if (r->error == 0 && !r->stopped) {
+        r->stopped = bp__driver_stops(p->driver, &p->settling, BP_OP_FFT, &r->since, &r->before);
+    }
+    return r->error == 0 && !r->stopped;
+}
+
+static void run_stage(run *r, int number, char *in, char *out) {
+    const bp__mkl_plan *p = r->plan;
     const bp__mkl_call *stage = &p->route.stage[number];
     place at = {.in = in, .out = out};
-    long error = 0;
-    for (int64_t call = 0; call < stage->walk.calls && error == 0; call++, next(&stage->walk, &at)) {
-        error = stage->in_place ? p->compute[number](p->descriptor[number], at.in)
-                                : p->compute[number](p->descriptor[number], at.in, at.out);
+    for (int64_t call = 0; call < stage->walk.calls && goes_on(r); call++, next(&stage->walk, &at)) {
+        r->error = stage->in_place ? p->compute[number](p->descriptor[number], at.in)
+                                   : p->compute[number](p->descriptor[number], at.in, at.out);
     }
-    return error;
 }
 
 bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -37,17 +53,16 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
         return bp__driver_fail_forked(p->driver);
     }
     char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
-    long error = 0;
     place at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
-    int before = bp__driver_begin(p->driver, &p->settling);
-    for (int64_t item = 0; item < route->items.calls && error == 0; item++, next(&route->items, &at)) {
-        error = run_stage(p, 0, at.in, between ? between : at.out);
-        if (between && error == 0) {
-            error = run_stage(p, 1, between, at.out);
+    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->settling)};
+    for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
+        run_stage(&r, 0, at.in, between ? between : at.out);
+        if (between) {
+            run_stage(&r, 1, between, at.out);
         }
     }
-    bp__driver_end(p->driver, &p->settling, before);
-    return bp__mkl_status(p, error);
+    bp__driver_end(p->driver, &p->settling, r.before);
+    return r.stopped ? BP_E_CANCELLED : bp__mkl_status(p, r.error);
 }
 
 bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {

@@ -5,6 +5,7 @@
 
 #include "isa.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Multiplications up to which scalar loops win, and up to which packing S does not pay. */
@@ -158,6 +159,22 @@ static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
     choice->threads = units < choice->threads ? (int)units : choice->threads;
 }
 
+/* A part that would take long is cut further, so that a call can be stopped between two. */
+static void cut_long_parts(bp__native_choice *choice) {
+    const bp__native_view *v = &choice->view;
+    const double long_work = 2e7, most_cuts = 1 << 20;
+    const double work = (double)v->p * (double)v->q * (double)(v->k + 1) / choice->p_parts / choice->q_parts;
+    if (work < 2 * long_work || choice->path == BP__PATH_PACKED) {
+        return;
+    }
+    const int64_t cuts = (int64_t)fmin(work / long_work, most_cuts);
+    const int64_t vectors = (v->p + choice->kernels->lanes - 1) / choice->kernels->lanes;
+    const int64_t along_p = vectors / choice->p_parts < cuts ? vectors / choice->p_parts : cuts;
+    choice->p_parts *= along_p > 1 ? (int)along_p : 1;
+    const int64_t left = along_p > 1 ? cuts / along_p : cuts, along_q = v->q / choice->q_parts;
+    choice->q_parts *= left < 2 ? 1 : along_q < left ? (int)(along_q > 1 ? along_q : 1) : (int)left;
+}
+
 /* Whether a path that is not the favoured one can take the product all the same. */
 static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, bp__native_path path) {
     const bp__native_kernels *kernels = choice->kernels;
@@ -176,6 +193,7 @@ static void complete(const bp_host *host, const bp_problem *problem, int set, bp
     const double alone = bp__native_cost(host, set, (bp_dtype)problem->dtype, choice, g->batch);
     choice->threads = bp__native_worth(alone, problem->policy.threads);
     split(g, choice);
+    cut_long_parts(choice);
     choice->cost_ns = bp__native_cost_threads(choice, alone, choice->threads);
 }
 

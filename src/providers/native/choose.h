@@ -3,6 +3,7 @@
 #define BP_NATIVE_CHOOSE_H
 
 #include "native.h"
+#include "stop.h"
 
 typedef enum bp__native_path {
     BP__PATH_NONE,  /* nothing to write */
@@ -55,12 +56,12 @@ typedef struct bp__native_prepacked {
 
 /* One product through panels, in the caller's thread when `threads` is 1. */
 void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view,
-                        const bp__native_prepacked *prepacked, int threads, void *scratch,
-                        void (*parallel)(int threads, int count, bp_task task, void *context));
+                        const bp__native_prepacked *prepacked, int threads, void *scratch, bp__stop *stop);
 
 /* Packs V, or S, as a whole, for runs on so many threads. */
 size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v);
-void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to);
+void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to,
+                        bp__stop *stop);
 
 /* ---- run.c ---- */
 bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,

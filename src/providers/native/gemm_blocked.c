@@ -26,6 +26,7 @@ typedef struct pass {
     float *wide;        /* C of 16-bit types: [q][p] of this block */
     bool first, last;
     atomic_int next;
+    bp__stop *stop;
 } pass;
 
 static int64_t least(int64_t a, int64_t b) {
@@ -146,7 +147,7 @@ static void tile_task(void *context, int task) {
     int64_t packed = -1;
     for (;;) {
         int64_t tile = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-        if (tile >= w->p_tiles * w->q_tiles) {
+        if (tile >= w->p_tiles * w->q_tiles || bp__stops(w->stop)) {
             return;
         }
         int64_t p = tile / w->q_tiles * w->p_tile, q = tile % w->q_tiles * w->q_tile;
@@ -172,38 +173,42 @@ static void cut_into_tiles(pass *w) {
 }
 
 /* Tasks of one step of a pass. */
-static void share(const pass *w, void (*parallel)(int threads, int count, bp_task task, void *context), bp_task task) {
+static void share(pass *w, bp_task task) {
     if (w->threads > 1) {
-        parallel(w->threads, w->threads, task, (void *)(uintptr_t)w);
+        w->stop->host->parallel(w->threads, w->threads, task, w);
     } else {
-        task((void *)(uintptr_t)w, 0);
+        task(w, 0);
+    }
+}
+
+/* All summation blocks of a block of C, one after the other. */
+static void run_passes(pass *w) {
+    cut_into_tiles(w);
+    for (w->k0 = 0; w->k0 < w->view->k && !bp__stops(w->stop); w->k0 += w->kernels->k_block) {
+        w->k = least(w->view->k - w->k0, w->kernels->k_block);
+        w->first = w->k0 == 0;
+        w->last = w->k0 + w->k == w->view->k;
+        atomic_store_explicit(&w->next, 0, memory_order_relaxed);
+        w->s_from = w->prepacked->s ? prepacked_s(w) : w->s_panels;
+        if (!w->prepacked->s) {
+            share(w, pack_s_task);
+        }
+        share(w, tile_task);
     }
 }
 
 void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view,
-                        const bp__native_prepacked *prepacked, int threads, void *scratch,
-                        void (*parallel)(int threads, int count, bp_task task, void *context)) {
-    pass w = {.kernels = kernels, .view = view, .threads = threads, .prepacked = prepacked};
+                        const bp__native_prepacked *prepacked, int threads, void *scratch, bp__stop *stop) {
+    pass w = {.kernels = kernels, .view = view, .threads = threads, .prepacked = prepacked, .stop = stop};
     w.s_panels = scratch;
     w.v_panels = w.s_panels + s_bytes(kernels, view);
     w.v_bytes = v_bytes(kernels, view);
     w.wide = (float *)(void *)(w.v_panels + (size_t)threads * w.v_bytes);
     for (w.q0 = 0; w.q0 < view->q; w.q0 += q_block(kernels)) {
         w.q = least(view->q - w.q0, q_block(kernels));
-        for (w.p0 = 0; w.p0 < view->p; w.p0 += p_block(kernels, view->p)) {
+        for (w.p0 = 0; w.p0 < view->p && !bp__stopped(stop); w.p0 += p_block(kernels, view->p)) {
             w.p = least(view->p - w.p0, p_block(kernels, view->p));
-            cut_into_tiles(&w);
-            for (w.k0 = 0; w.k0 < view->k; w.k0 += kernels->k_block) {
-                w.k = least(view->k - w.k0, kernels->k_block);
-                w.first = w.k0 == 0;
-                w.last = w.k0 + w.k == view->k;
-                atomic_store_explicit(&w.next, 0, memory_order_relaxed);
-                w.s_from = prepacked->s ? prepacked_s(&w) : w.s_panels;
-                if (!prepacked->s) {
-                    share(&w, parallel, pack_s_task);
-                }
-                share(&w, parallel, tile_task);
-            }
+            run_passes(&w);
         }
     }
 }
@@ -222,7 +227,7 @@ static void prepack_v(pass *w, char *panels) {
     for (w->p0 = 0; w->p0 < view->p; w->p0 += p_block(w->kernels, view->p)) {
         w->p = least(view->p - w->p0, p_block(w->kernels, view->p));
         cut_into_tiles(w);
-        for (int64_t p = 0; p < w->p; p += w->p_tile) {
+        for (int64_t p = 0; p < w->p && !bp__stops(w->stop); p += w->p_tile) {
             w->kernels->pack_v(panels + (w->p0 + p) * w->k * (int64_t)w->kernels->packed,
                                at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels), view->v_p,
                                view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
@@ -231,10 +236,12 @@ static void prepack_v(pass *w, char *panels) {
 }
 
 /* One summation block after the other, all panels of each. */
-void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to) {
-    pass w = {.kernels = kernels, .view = view, .threads = threads, .q = least(view->q, q_block(kernels))};
+void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to,
+                        bp__stop *stop) {
+    pass w = {
+        .kernels = kernels, .view = view, .threads = threads, .q = least(view->q, q_block(kernels)), .stop = stop};
     int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
-    for (w.k0 = 0; w.k0 < view->k; w.k0 += kernels->k_block) {
+    for (w.k0 = 0; w.k0 < view->k && !bp__stops(stop); w.k0 += kernels->k_block) {
         char *panels = (char *)to + w.k0 * length * (int64_t)kernels->packed;
         w.k = least(view->k - w.k0, kernels->k_block);
         if (v) {

@@ -19,7 +19,8 @@ typedef struct prepared {
     uint8_t alpha, beta;
     int threads, p_parts, q_parts, batch_ndim;
     int64_t batch;
-    size_t scratch; /* bytes of each thread */
+    int64_t handful; /* units that are drawn at a time: the counter is shared */
+    size_t scratch;  /* bytes of each thread */
     int64_t shape[BP_MAX_BATCH_NDIM], step_v[BP_MAX_BATCH_NDIM], step_s[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
 } prepared;
 
@@ -32,12 +33,17 @@ typedef struct call {
     bp__native_prepacked prepacked;
     int64_t units;
     _Atomic int64_t next;
+    bp__stop stop;
 } call;
 
 /* `scalars` may be missing where the class says it all. */
 static inline void set_factor(double to[2], uint8_t class, const bp_scalar *scalars, int which) {
     to[0] = class == BP_FACTOR_ANY ? scalars[which].re : class == BP_FACTOR_ONE;
     to[1] = class == BP_FACTOR_ANY ? scalars[which].im : 0;
+}
+
+static inline bp__stop stop_of(const prepared *plan) {
+    return (bp__stop){.host = plan->host, .op = BP_OP_GEMM};
 }
 
 static inline void begin(const prepared *plan, bp__native_view *view, const bp_operand *operands, const bp_exec *exec) {
@@ -96,14 +102,12 @@ static void draw_units(void *context, int task) {
     const prepared *plan = work->plan;
     char *scratch = work->scratch ? work->scratch + (size_t)task * plan->scratch : NULL;
     const int parts = plan->p_parts * plan->q_parts;
-    /* Many small products are drawn a handful at a time: the counter is shared. */
-    const int64_t handful = work->units / (16 * (int64_t)plan->threads) + 1;
     for (;;) {
-        int64_t unit = atomic_fetch_add_explicit(&work->next, handful, memory_order_relaxed);
-        if (unit >= work->units) {
+        int64_t unit = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        if (unit >= work->units || bp__stops(&work->stop)) {
             return;
         }
-        int64_t end = unit + handful < work->units ? unit + handful : work->units;
+        int64_t end = unit + plan->handful < work->units ? unit + plan->handful : work->units;
         for (; unit < end; unit++) {
             bp__native_view view;
             select_item(work, unit / parts, &view);
@@ -113,7 +117,7 @@ static void draw_units(void *context, int task) {
             if (work->kernel) {
                 work->kernel(&view, scratch);
             } else {
-                bp__native_blocked(plan->kernels, &view, &work->prepacked, 1, scratch, NULL);
+                bp__native_blocked(plan->kernels, &view, &work->prepacked, 1, scratch, &work->stop);
             }
         }
     }
@@ -146,12 +150,13 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
         plan->host->release(panels);
         return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed operand", bytes);
     }
-    bp__native_prepack(plan->kernels, &view, is_v, plan->split_items ? 1 : plan->threads, panels);
+    bp__stop stop = stop_of(plan);
+    bp__native_prepack(plan->kernels, &view, is_v, plan->split_items ? 1 : plan->threads, panels, &stop);
     *p = (packed){.base = {.struct_size = sizeof p->base, .size = bytes, .destroy = destroy_packed},
                   .host = plan->host,
                   .panels = panels};
     *result = &p->base;
-    return BP_OK;
+    return bp__stop_status(&stop); /* the caller destroys what is there after a failure */
 }
 
 static inline bp__native_prepacked prepacked_of(const prepared *plan, const bp_exec *exec) {
@@ -172,7 +177,9 @@ uint32_t bp__native_packs(const bp__native_choice *choice) {
 /* Products through their kernel, and products through panels with one thread each. */
 static bp_status run_units(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
-    call work = {.plan = plan, .scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL};
+    call work = {.plan = plan,
+                 .scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL,
+                 .stop = stop_of(plan)};
     begin(plan, &work.view, operands, exec);
     work.prepacked = prepacked_of(plan, exec);
     work.kernel = kernel_of(plan, &work.view);
@@ -182,26 +189,26 @@ static bp_status run_units(const bp_prepared *self, const bp_operand *operands, 
     } else {
         draw_units(&work, 0);
     }
-    return BP_OK;
+    return bp__stop_status(&work.stop);
 }
 
 /* Products through panels, one after the other, with all threads on each. */
 static bp_status run_blocked(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
-    call work = {.plan = plan, .prepacked = prepacked_of(plan, exec)};
+    call work = {.plan = plan, .prepacked = prepacked_of(plan, exec), .stop = stop_of(plan)};
     begin(plan, &work.view, operands, exec);
     bp__native_run scale = kernel_of(plan, &work.view);
     char *scratch = bp_operand_address(&exec->workspace);
-    for (int64_t item = 0; item < plan->batch; item++) {
+    for (int64_t item = 0; item < plan->batch && !bp__stops(&work.stop); item++) {
         bp__native_view view;
         select_item(&work, item, &view);
         if (scale) {
             scale(&view, scratch);
         } else {
-            bp__native_blocked(plan->kernels, &view, &work.prepacked, plan->threads, scratch, plan->host->parallel);
+            bp__native_blocked(plan->kernels, &view, &work.prepacked, plan->threads, scratch, &work.stop);
         }
     }
-    return BP_OK;
+    return bp__stop_status(&work.stop);
 }
 
 /* One product on one thread, straight to its kernel. */
@@ -261,6 +268,14 @@ static size_t scratch_for(const bp__native_choice *choice) {
     return (elements * kernels->packed + line - 1) / line * line;
 }
 
+/* Enough units for a question whether to go on, and few enough that all threads end together. */
+static int64_t handful_for(const bp__native_choice *choice, int64_t batch) {
+    const bp__native_view *view = &choice->view;
+    const int64_t parts = (int64_t)choice->p_parts * choice->q_parts;
+    const double work = (double)view->p * (double)view->q * (double)(view->k + 1) / (double)parts;
+    return bp__stop_handful(work, batch * parts / (16 * (int64_t)choice->threads) + 1);
+}
+
 bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,
                              bp_prepared **result) {
     prepared *plan = host->allocate(sizeof *plan);
@@ -285,6 +300,7 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
     plan->q_parts = choice->q_parts;
     plan->batch_ndim = problem->batch_ndim;
     plan->batch = problem->batch;
+    plan->handful = handful_for(choice, problem->batch);
     plan->scratch = scratch_for(choice);
     for (int i = 0; i < problem->batch_ndim; i++) {
         plan->shape[i] = problem->batch_shape[i];
@@ -296,7 +312,7 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
         plan->base.enqueue = run_nothing;
     } else if (choice->path == BP__PATH_PACKED && !choice->split_items) {
         plan->base.enqueue = run_blocked;
-    } else if (choice->path != BP__PATH_PACKED && plan->batch == 1 && plan->threads == 1) {
+    } else if (choice->path != BP__PATH_PACKED && plan->batch == 1 && plan->p_parts * plan->q_parts == 1) {
         plan->base.enqueue = run_single;
     } else {
         plan->base.enqueue = run_units;

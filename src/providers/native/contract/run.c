@@ -1,6 +1,7 @@
 /* run.c - plans of contractions: tables of offsets made once, and tiles of C computed one after the other.
  */
 #include "contract.h"
+#include "providers/native/stop.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct contract_plan {
     const int64_t *x[BP__OPERANDS], *y[BP__OPERANDS], *z[BP__OPERANDS];
     const int64_t *ladder; /* multiples of the pitch */
     const int64_t *line;   /* multiples of an element */
+    int64_t tiles, steps;  /* between two questions whether to go on: tiles, and steps of the sums of one */
     bp__contract_tiling form;
 } contract_plan;
 
@@ -73,6 +75,7 @@ typedef struct tile {
     int64_t nx, nz;
     char *sums, *packed[2], *result;
     double *totals;
+    bp__stop *stop;
 } tile;
 
 /* Moves a part of an operand to scratch: rows along `down`, whose tables these are. */
@@ -186,7 +189,8 @@ static void fold(const tile *t) {
     }
 }
 
-/* Steps `from` to `until` of the walk over terms. Returns whether the sums were flushed into totals. */
+/* Steps `from` to `until` of the walk over terms. Returns whether the sums were flushed into totals. Where the call is
+ * stopped, terms are missing. */
 static bool sum_steps(const tile *t, int64_t from, int64_t until) {
     const contract_plan *plan = t->plan;
     const bp__contract_tiling *f = &plan->form;
@@ -195,7 +199,12 @@ static bool sum_steps(const tile *t, int64_t from, int64_t until) {
     place p;
     go_to(&f->terms, from, &p);
     memset(t->sums, 0, (size_t)(t->nz * plan->sums_pitch));
+    int64_t next_question = from + plan->steps;
     for (int64_t n = from; n < until; n++) {
+        if (n == next_question && bp__stops(t->stop)) {
+            break;
+        }
+        next_question += n == next_question ? plan->steps : 0;
         const int64_t terms = count_at(&f->y, &f->terms, &p);
         if (added + terms > f->longest) {
             flush(t, !flushed);
@@ -238,16 +247,18 @@ typedef struct call {
     char *at[BP__OPERANDS];
     char *scratch;
     double *partials; /* of all pieces of all tiles */
+    bp__stop stop;
 } call;
 
-static tile tile_of(const call *c, int task) {
+static tile tile_of(call *c, int task) {
     const contract_plan *plan = c->plan;
     char *scratch = c->scratch + (size_t)task * plan->scratch;
     return (tile){.plan = plan,
                   .sums = scratch + plan->sums_at,
                   .packed = {scratch + plan->packed_at[BP__A], scratch + plan->packed_at[BP__B]},
                   .result = scratch + plan->tile_at,
-                  .totals = (double *)(void *)(scratch + plan->totals_at)};
+                  .totals = (double *)(void *)(scratch + plan->totals_at),
+                  .stop = &c->stop};
 }
 
 static void place_tile(const call *c, const place *p, tile *t) {
@@ -274,17 +285,20 @@ static void run_tile(const tile *t) {
 }
 
 static void run_tiles(void *context, int task) {
-    const call *c = context;
+    call *c = context;
     const bp__contract_walk *outer = &c->plan->form.outer;
     const int64_t from = outer->count * task / c->plan->threads;
     const int64_t until = outer->count * (task + 1) / c->plan->threads;
     tile t = tile_of(c, task);
     place p;
     go_to(outer, from, &p);
-    for (int64_t n = from; n < until; n++) {
-        place_tile(c, &p, &t);
-        run_tile(&t);
-        step(outer, &p);
+    for (int64_t n = from; n < until && !bp__stops(&c->stop);) {
+        const int64_t end = n + (until - n < c->plan->tiles ? until - n : c->plan->tiles);
+        for (; n < end; n++) {
+            place_tile(c, &p, &t);
+            run_tile(&t);
+            step(outer, &p);
+        }
     }
 }
 
@@ -295,11 +309,12 @@ static double *partial(const call *c, int64_t n, int64_t piece) {
 }
 
 static void run_pieces(void *context, int task) {
-    const call *c = context;
+    call *c = context;
     const bp__contract_tiling *f = &c->plan->form;
     const int64_t all = f->outer.count * f->pieces;
     tile t = tile_of(c, task);
-    for (int64_t at = all * task / c->plan->threads; at < all * (task + 1) / c->plan->threads; at++) {
+    for (int64_t at = all * task / c->plan->threads; at < all * (task + 1) / c->plan->threads && !bp__stops(&c->stop);
+         at++) {
         const int64_t n = at / f->pieces, piece = at % f->pieces, first = piece * f->piece;
         const int64_t until = first + f->piece < f->terms.count ? first + f->piece : f->terms.count;
         place p;
@@ -313,13 +328,13 @@ static void run_pieces(void *context, int task) {
 }
 
 /* The pieces of each tile, in order. */
-static void join_pieces(const call *c) {
+static void join_pieces(call *c) {
     const contract_plan *plan = c->plan;
     const bp__contract_tiling *f = &plan->form;
     tile t = tile_of(c, 0);
     place p;
     go_to(&f->outer, 0, &p);
-    for (int64_t n = 0; n < f->outer.count; n++) {
+    for (int64_t n = 0; n < f->outer.count && !bp__stops(&c->stop); n++) {
         place_tile(c, &p, &t);
         double *sum = partial(c, n, 0);
         const int64_t numbers = (t.nz - 1) * plan->totals_row + t.nx * plan->parts;
@@ -337,11 +352,11 @@ static void join_pieces(const call *c) {
     }
 }
 
-static void share(const call *c, bp_task task) {
+static void share(call *c, bp_task task) {
     if (c->plan->threads == 1) {
-        task((void *)(uintptr_t)c, 0);
+        task(c, 0);
     } else {
-        c->plan->host->parallel(c->plan->threads, c->plan->threads, task, (void *)(uintptr_t)c);
+        c->plan->host->parallel(c->plan->threads, c->plan->threads, task, c);
     }
 }
 
@@ -351,19 +366,21 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     if (f->mode == BP__CONTRACT_NOTHING) {
         return BP_OK;
     }
-    call c = {.plan = plan, .scratch = bp_operand_address(&exec->workspace)};
+    call c = {.plan = plan,
+              .scratch = bp_operand_address(&exec->workspace),
+              .stop = {.host = plan->host, .op = BP_OP_CONTRACT}};
     for (int side = 0; side < BP__OPERANDS; side++) {
         char *at = bp_operand_address(&operands[side]);
         c.at[side] = at ? at + f->first[side] : NULL;
     }
     if (f->pieces == 1) {
         share(&c, run_tiles);
-        return BP_OK;
+        return bp__stop_status(&c.stop);
     }
     c.partials = (double *)(void *)(c.scratch + (size_t)plan->threads * plan->scratch);
     share(&c, run_pieces);
     join_pieces(&c);
-    return BP_OK;
+    return bp__stop_status(&c.stop);
 }
 
 static size_t workspace_of(const contract_plan *plan) {
@@ -465,6 +482,14 @@ static void lay_out_scratch(contract_plan *plan) {
     plan->tile_at = room_for(&plan->scratch, f->packed[BP__C] && f->mode != BP__CONTRACT_COPY ? f->z.count * row : 0);
 }
 
+/* One step of a sum is at least a line of terms for each element of its tile. */
+static void space_questions(contract_plan *plan) {
+    const bp__contract_tiling *f = &plan->form;
+    const double step = (double)f->x.count * (double)f->z.count * (double)f->y.count;
+    plan->steps = bp__stop_handful(step, INT64_MAX);
+    plan->tiles = bp__stop_handful(step * (double)f->terms.count, INT64_MAX);
+}
+
 bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels,
                                const bp__contract_tiling *form, int threads, bp_prepared **prepared) {
     const size_t bytes = sizeof(contract_plan) + table_entries(form) * sizeof(int64_t);
@@ -479,6 +504,7 @@ bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *
                             .parts = form->pairs ? 2 : 1,
                             .form = *form};
     lay_out_scratch(plan);
+    space_questions(plan);
     plan->base.workspace = workspace_of(plan);
     make_tables(plan, (int64_t *)(void *)(plan + 1));
     *prepared = &plan->base;

@@ -27,6 +27,7 @@ static bool weave_table(const bp_host *host, bool f64, bp__fft_axis *stage) {
 
 bp_status bp__fft_axis_make(const bp_host *host, const bp__fft_kernels *const *kernels, bool f64, bp__fft_axis *stage) {
     const bp__fft_use use = stage->in_lanes ? BP__FFT_IN_LANES : BP__FFT_ALONE;
+    stage->handful = bp__stop_handful(bp__fft_line_work(stage), INT64_MAX);
     const bp_status status = bp__fft_line_make(host, kernels, f64, stage->length, use, &stage->line);
     if (status == BP_OK && bp__fft_halves(stage) && !weave_table(host, f64, stage)) {
         return host->fail(BP_E_NO_MEMORY, "no memory for the tables of a real transform of %lld elements",
@@ -218,15 +219,23 @@ static size_t lanes_block(const bp__fft_axis *stage) {
     return (size_t)(stage->length + 1) * (size_t)stage->line->recipe.wide->lanes * stage->line->pair;
 }
 
-static void run_groups(const bp__fft_axis *stage, const void *in, void *out, int64_t from, int64_t to, char *scratch) {
+static void run_groups(const bp__fft_axis *stage, const void *in, void *out, int64_t from, int64_t to, char *scratch,
+                       bp__stop *stop) {
     const int lanes = stage->line->recipe.wide->lanes;
     const int64_t run = run_of(&stage->lines, lanes), groups = (run + lanes - 1) / lanes;
     void *const work[2] = {scratch, scratch + lanes_block(stage)};
+    int64_t question = from + stage->handful;
     cursor c;
     if (from < to) {
         move_to(&c, &stage->lines, from / groups * run + from % groups * lanes);
     }
     for (int64_t i = from; i < to; i++) {
+        if (i == question) {
+            if (bp__stops(stop)) {
+                return;
+            }
+            question += stage->handful;
+        }
         const int64_t left = run - i % groups * lanes;
         group g = {.count = left < lanes ? (int)left : lanes};
         for (int k = 0; k < g.count; k++) {
@@ -274,7 +283,8 @@ static size_t alone_block(const bp__fft_axis *stage) {
     return ((size_t)(stage->length + 1) * stage->line->pair + 63) / 64 * 64;
 }
 
-static void run_alone(const bp__fft_axis *stage, const void *in, void *out, int threads, char *scratch) {
+static void run_alone(const bp__fft_axis *stage, const void *in, void *out, int threads, char *scratch,
+                      bp__stop *stop) {
     const bp__fft_line *line = stage->line;
     const bool halves = bp__fft_halves(stage);
     const bool in_real = stage->kind == BP_FFT_R2C, out_real = stage->kind == BP_FFT_C2R;
@@ -283,7 +293,7 @@ static void run_alone(const bp__fft_axis *stage, const void *in, void *out, int 
     void *const to = stands_alone(stage, stage->out_step, out_real) ? out : b;
     const void *from = gathered(stage, in, stage->in_step, in_real, out_real ? spectrum : h, a);
     if (in_real) {
-        bp__fft_line_run(line, from, halves ? to : b, false, halves ? 1 : stage->scale, rest, threads);
+        bp__fft_line_run(line, from, halves ? to : b, false, halves ? 1 : stage->scale, rest, threads, stop);
         if (halves) {
             line->recipe.wide->weave_line(to, to, stage->weave, stage->scale / 2, true, h);
         }
@@ -298,30 +308,37 @@ static void run_alone(const bp__fft_axis *stage, const void *in, void *out, int 
         narrow_of(stage)->mirror(a, stage->n);
         from = a;
     }
-    bp__fft_line_run(line, from, to, stage->swapped, halves ? 1 : stage->scale, rest, threads);
+    bp__fft_line_run(line, from, to, stage->swapped, halves ? 1 : stage->scale, rest, threads, stop);
     scattered(stage, out, stage->out_step, out_real, h, to);
 }
 
 void bp__fft_axis_run(const bp__fft_axis *stage, const void *in, void *out, int part, int parts, int threads,
-                      char *scratch) {
+                      char *scratch, bp__stop *stop) {
     const int64_t lanes = stage->in_lanes ? stage->line->recipe.wide->lanes : 1;
     const int64_t count = stage->in_lanes ? groups_of(&stage->lines, (int)lanes) : stage->lines.count;
     const int64_t share = count / parts, more = count % parts;
     const int64_t from = share * part + (part < more ? part : more), to = from + share + (part < more ? 1 : 0);
     if (stage->in_lanes) {
-        run_groups(stage, in, out, from, to, scratch);
+        run_groups(stage, in, out, from, to, scratch, stop);
         return;
     }
     const bool plain = bp__fft_plain(stage);
+    int64_t question = from + stage->handful;
     cursor c;
     move_to(&c, &stage->lines, from);
     for (int64_t i = from; i < to; i++) {
+        if (i == question) {
+            if (bp__stops(stop)) {
+                return;
+            }
+            question += stage->handful;
+        }
         const void *line = real_at(stage, in, c.in);
         if (plain) {
             bp__fft_line_run(stage->line, line, real_at(stage, out, c.out), stage->swapped, stage->scale, scratch,
-                             threads);
+                             threads, stop);
         } else {
-            run_alone(stage, line, real_at(stage, out, c.out), threads, scratch);
+            run_alone(stage, line, real_at(stage, out, c.out), threads, scratch, stop);
         }
         move_on(&c);
     }

@@ -30,7 +30,8 @@ typedef struct bp__fft_axis {
     double scale;
     bp__fft_grid lines;
     bp__fft_line *line;
-    void *weave; /* real lines of even n: twiddles, scale and all */
+    int64_t handful; /* lines, or groups of them, between two questions whether to go on */
+    void *weave;     /* real lines of even n: twiddles, scale and all */
 } bp__fft_axis;
 
 /* Whether the complex transform has half the length. */
@@ -48,13 +49,18 @@ static inline int64_t bp__fft_spectrum(const bp__fft_axis *stage) {
     return stage->kind == BP_FFT_C2C ? stage->n : stage->n / 2 + 1;
 }
 
+/* Of one line, at least. */
+static inline double bp__fft_line_work(const bp__fft_axis *stage) {
+    return 10 * (double)stage->length;
+}
+
 /* Makes line and tables of a stage whose other fields are filled. */
 bp_status bp__fft_axis_make(const bp_host *host, const bp__fft_kernels *const *kernels, bool f64, bp__fft_axis *stage);
 void bp__fft_axis_free(const bp_host *host, bp__fft_axis *stage);
 
-/* Runs part `part` of `parts` of the lines (0 of 1: all), each line on `threads` threads. */
+/* Runs part `part` of `parts` of the lines (0 of 1: all), each line on `threads` threads, unless it is stopped. */
 void bp__fft_axis_run(const bp__fft_axis *stage, const void *in, void *out, int part, int parts, int threads,
-                      char *scratch);
+                      char *scratch, bp__stop *stop);
 size_t bp__fft_axis_scratch(const bp__fft_axis *stage, int threads);
 
 #endif

@@ -234,7 +234,8 @@ static bool chirp_tables(bp__fft_line *line) {
             bp__fft_put(line->spectrum, line->f64, j > 0 ? inner - j : 0, root);
         }
         bp__fft_roots_close(host, &roots);
-        bp__fft_line_run(line->first, line->spectrum, line->spectrum, false, 1 / (double)inner, scratch, 1);
+        bp__stop never = {.host = host, .op = BP_OP_FFT, .since = BP__STOP_NEVER};
+        bp__fft_line_run(line->first, line->spectrum, line->spectrum, false, 1 / (double)inner, scratch, 1, &never);
     }
     host->release(scratch);
     return fine;

@@ -8,6 +8,7 @@
 #define BP_NATIVE_FFT_LINE_H
 
 #include "kernels.h"
+#include "providers/native/stop.h"
 
 typedef enum bp__fft_way {
     BP__FFT_DIRECT, /* passes of small radices, in lanes or along the line */
@@ -55,9 +56,10 @@ bp_status bp__fft_line_make(const bp_host *host, const bp__fft_kernels *const *k
                             bp__fft_use use, bp__fft_line **line);
 void bp__fft_line_free(bp__fft_line *line);
 
-/* A line of contiguous pairs; swapped makes the inverse. `in` may be `out`. The scratch has line_scratch() bytes. */
+/* A line of contiguous pairs; swapped makes the inverse. `in` may be `out`. The scratch has line_scratch() bytes. Where
+ * the call is stopped, what is in `out` means nothing. */
 void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
-                      int threads);
+                      int threads, bp__stop *stop);
 size_t bp__fft_line_scratch(const bp__fft_line *line, int threads);
 
 /* DIRECT only: as many lines as recipe.wide has lanes. `work` has two blocks of n elements. */

@@ -50,6 +50,7 @@ typedef struct split {
     bool swapped;
     double scale;
     int tasks;
+    bp__stop *stop;
 } split;
 
 /* Elements in working memory after all passes but the last: where the last one may put them. */
@@ -129,7 +130,7 @@ static void run_part(const split *s, int task, int64_t count, void (*part)(const
     void *const work[2] = {mine, mine + s->block};
     int64_t from, to;
     share((count + lanes - 1) / lanes, task, s->tasks, &from, &to);
-    for (int64_t group = from; group < to; group++) {
+    for (int64_t group = from; group < to && !bp__stops(s->stop); group++) {
         part(s, group, work);
     }
 }
@@ -155,8 +156,8 @@ static size_t split_block(const bp__fft_line *line) {
 }
 
 static void run_split(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
-                      int threads) {
-    split s = {line, in, out, scratch, scratch + between_bytes(line), split_block(line), swapped, scale, threads};
+                      int threads, bp__stop *stop) {
+    split s = {line, in, out, scratch, scratch + between_bytes(line), split_block(line), swapped, scale, threads, stop};
     if (threads == 1) {
         columns_task(&s, 0);
         rows_task(&s, 0);
@@ -169,30 +170,33 @@ static void run_split(const bp__fft_line *line, const void *in, void *out, bool 
 /* ---- Chirp ---- */
 
 static void run_chirp(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
-                      int threads) {
+                      int threads, bp__stop *stop) {
     const int64_t n = line->recipe.n, inner = line->recipe.inner;
     const size_t block = (size_t)inner * line->pair;
     const bp__fft_kernels *wide = line->recipe.wide;
     char *const a = scratch, *const b = scratch + block, *const rest = scratch + 2 * block;
     wide->modulate(a, in, line->twiddle, n, swapped, false, 1);
     memset(a + (size_t)n * line->pair, 0, block - (size_t)n * line->pair);
-    bp__fft_line_run(line->first, a, b, false, 1, rest, threads);
+    bp__fft_line_run(line->first, a, b, false, 1, rest, threads, stop);
+    if (bp__stopped(stop)) {
+        return;
+    }
     wide->modulate(b, b, line->spectrum, inner, false, false, 1);
-    bp__fft_line_run(line->first, b, a, true, 1, rest, threads);
+    bp__fft_line_run(line->first, b, a, true, 1, rest, threads, stop);
     wide->modulate(out, a, line->twiddle, n, false, swapped, scale);
 }
 
 void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
-                      int threads) {
+                      int threads, bp__stop *stop) {
     switch (line->recipe.way) {
     case BP__FFT_DIRECT:
         run_direct(line, in, out, swapped, scale, scratch);
         return;
     case BP__FFT_SPLIT:
-        run_split(line, in, out, swapped, scale, scratch, threads);
+        run_split(line, in, out, swapped, scale, scratch, threads, stop);
         return;
     case BP__FFT_CHIRP:
-        run_chirp(line, in, out, swapped, scale, scratch, threads);
+        run_chirp(line, in, out, swapped, scale, scratch, threads, stop);
         return;
     }
 }

@@ -7,9 +7,10 @@ typedef struct plan {
     bp_prepared prepared;
     const bp_host *host;
     bp__fft_choice choice;
-    size_t element; /* bytes of a real */
-    size_t between; /* bytes of the memory that stages share */
-    size_t each;    /* bytes of scratch of one task's stages */
+    size_t element;  /* bytes of a real */
+    size_t between;  /* bytes of the memory that stages share */
+    size_t each;     /* bytes of scratch of one task's stages */
+    int64_t handful; /* items between two questions whether to go on */
 } plan;
 
 /* One call. `item` is where an item starts. */
@@ -19,19 +20,20 @@ typedef struct call {
     char *out;
     char *scratch;
     const bp__fft_axis *stage; /* when threads share one */
+    bp__stop *stop;
 } call;
 
 static void run_stage(const call *c, const bp__fft_axis *stage, int part, int parts, int threads, char *between,
                       char *scratch) {
     char *const memory[] = {
         [BP__FFT_INPUT] = (char *)(uintptr_t)c->in, [BP__FFT_OUTPUT] = c->out, [BP__FFT_BETWEEN] = between};
-    bp__fft_axis_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch);
+    bp__fft_axis_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch, c->stop);
 }
 
 /* Everything of an item in one thread. */
 static void run_item(const call *c, char *scratch) {
     const bp__fft_choice *choice = &c->plan->choice;
-    for (int i = 0; i < choice->stages; i++) {
+    for (int i = 0; i < choice->stages && !bp__stopped(c->stop); i++) {
         run_stage(c, choice->stage + i, 0, 1, 1, scratch, scratch + c->plan->between);
     }
 }
@@ -55,9 +57,13 @@ static void items_task(void *context, int task) {
     const call *c = context;
     const int64_t count = c->plan->choice.items.count, tasks = c->plan->choice.threads;
     char *scratch = c->scratch + (size_t)task * (c->plan->between + c->plan->each);
-    for (int64_t item = count * task / tasks; item < count * (task + 1) / tasks; item++) {
-        const call one = item_at(c, item);
-        run_item(&one, scratch);
+    const int64_t until = count * (task + 1) / tasks;
+    for (int64_t item = count * task / tasks; item < until && !bp__stops(c->stop);) {
+        const int64_t end = item + (until - item < c->plan->handful ? until - item : c->plan->handful);
+        for (; item < end; item++) {
+            const call one = item_at(c, item);
+            run_item(&one, scratch);
+        }
     }
 }
 
@@ -70,7 +76,7 @@ static void stage_task(void *context, int task) {
 /* Threads share every stage of one item. */
 static void run_shared(call *c) {
     const bp__fft_choice *choice = &c->plan->choice;
-    for (int i = 0; i < choice->stages; i++) {
+    for (int i = 0; i < choice->stages && !bp__stops(c->stop); i++) {
         c->stage = choice->stage + i;
         if (choice->split_lines) {
             c->plan->host->parallel(choice->threads, choice->threads, stage_task, c);
@@ -87,9 +93,15 @@ static size_t scratch_of(const plan *p) {
                                : p->between + (choice->split_lines ? tasks : 1) * p->each;
 }
 
+static bp__stop stop_of(const plan *p) {
+    return (bp__stop){.host = p->host, .op = BP_OP_FFT};
+}
+
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
+    bp__stop stop = stop_of(p);
     call c = {.plan = p,
+              .stop = &stop,
               .in = bp_operand_address(&operands[0]),
               .out = bp_operand_address(&operands[1]),
               .scratch = bp_operand_address(&exec->workspace)};
@@ -98,21 +110,22 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     } else if (p->choice.split_items) {
         items_task(&c, 0);
     } else {
-        for (int64_t item = 0; item < p->choice.items.count; item++) {
+        for (int64_t item = 0; item < p->choice.items.count && !bp__stopped(&stop); item++) {
             call one = item_at(&c, item);
             run_shared(&one);
         }
     }
-    return BP_OK;
+    return bp__stop_status(&stop);
 }
 
 /* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
 static bp_status enqueue_line(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
     const bp__fft_axis *stage = p->choice.stage;
+    bp__stop stop = stop_of(p);
     bp__fft_line_run(stage->line, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), stage->swapped,
-                     stage->scale, bp_operand_address(&exec->workspace), 1);
-    return BP_OK;
+                     stage->scale, bp_operand_address(&exec->workspace), 1, &stop);
+    return bp__stop_status(&stop);
 }
 
 static bp_status enqueue_nothing(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -134,6 +147,14 @@ static bool is_line(const bp__fft_choice *choice) {
            !stage->in_lanes && bp__fft_plain(stage);
 }
 
+static double work_of_item(const bp__fft_choice *choice) {
+    double work = 0;
+    for (int i = 0; i < choice->stages; i++) {
+        work += bp__fft_line_work(choice->stage + i) * (double)choice->stage[i].lines.count;
+    }
+    return work;
+}
+
 bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_prepared **prepared) {
     plan *p = host->allocate(sizeof *p);
     if (!p) {
@@ -146,6 +167,7 @@ bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_
     p->host = host;
     p->choice = *choice;
     p->element = choice->f64 ? 8 : 4;
+    p->handful = bp__stop_handful(work_of_item(&p->choice), INT64_MAX);
     p->between = ((size_t)choice->between * 2 * p->element + 63) / 64 * 64;
     const int threads = choice->split_lines ? 1 : choice->threads;
     for (int i = 0; i < choice->stages; i++) {

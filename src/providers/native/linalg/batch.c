@@ -2,6 +2,8 @@
  * that failed are told. */
 #include "small.h"
 
+#include "providers/native/stop.h"
+
 #include <string.h>
 
 /* One call. */
@@ -13,6 +15,7 @@ typedef struct call {
     _Atomic int64_t next;
     _Atomic int64_t failing; /* the first item that failed, and its info: see code_of() */
     _Atomic int64_t astray;  /* the first item with a pivot outside */
+    bp__stop stop;
 } call;
 
 static void keep_least(_Atomic int64_t *least, int64_t value) {
@@ -111,14 +114,12 @@ static void draw_groups(void *context, int task) {
     g.b = g.a + plan->factor;
     g.c = g.b + plan->right;
     g.inverses = g.c + plan->third;
-    /* A handful at a time: the counter is shared. */
-    const int64_t handful = plan->threads == 1 ? work->groups : work->groups / (16 * (int64_t)plan->threads) + 1;
     for (;;) {
-        int64_t group = atomic_fetch_add_explicit(&work->next, handful, memory_order_relaxed);
-        if (group >= work->groups) {
+        int64_t group = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        if (group >= work->groups || bp__stops(&work->stop)) {
             return;
         }
-        const int64_t end = group + handful < work->groups ? group + handful : work->groups;
+        const int64_t end = group + plan->handful < work->groups ? group + plan->handful : work->groups;
         for (; group < end; group++) {
             run_group(work, &g, group * plan->kernels->lanes);
         }
@@ -127,6 +128,9 @@ static void draw_groups(void *context, int task) {
 
 static bp_status outcome(const call *work) {
     const bp__small_plan *plan = work->plan;
+    if (bp__stopped(&work->stop)) {
+        return BP_E_CANCELLED;
+    }
     if (work->astray < INT64_MAX) {
         return plan->host->fail(BP_E_ARGUMENT,
                                 "linalg.lu_solve: (Batch element %lld): a pivot is outside 1 to %lld, the rows of LU",
@@ -139,17 +143,21 @@ static bp_status outcome(const call *work) {
     return BP_OK;
 }
 
+static int64_t groups_of(const bp__small_plan *plan) {
+    return (plan->problem.of.linalg.batch + plan->kernels->lanes - 1) / plan->kernels->lanes;
+}
+
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__small_plan *plan = (const bp__small_plan *)self;
-    const int lanes = plan->kernels->lanes;
     void *at[BP_LINALG_OPERANDS];
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
     call work = {.plan = plan,
                  .operands = at,
                  .scratch = bp_operand_address(&exec->workspace),
-                 .groups = (plan->problem.of.linalg.batch + lanes - 1) / lanes,
+                 .groups = groups_of(plan),
                  .failing = INT64_MAX,
-                 .astray = INT64_MAX};
+                 .astray = INT64_MAX,
+                 .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     if (plan->threads > 1) {
         plan->host->parallel(plan->threads, plan->threads, draw_groups, &work);
     } else {
@@ -165,6 +173,14 @@ static void destroy(bp_prepared *self) {
 /* Rows of many cells are kept from being a power of two apart, where a column would be in few sets of the cache. */
 static int row_for(int columns) {
     return columns < 12 ? columns : columns | 1;
+}
+
+/* Groups that are drawn at a time: the counter is shared, and so few that all threads end together. */
+static int64_t handful_for(const bp__small_plan *plan, const bp__small_cells *cells) {
+    const double right = (double)plan->problem.of.linalg.k;
+    const double work = (double)(cells->rows + 1) * cells->columns * (cells->columns + right);
+    const int64_t groups = groups_of(plan);
+    return bp__stop_handful(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
 }
 
 #define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
@@ -199,6 +215,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     const int info = bp__small_info((bp_op)problem->op);
     plan->info = info >= 0 && l->operand[info].dtype ? info : -1;
     plan->stepped = l->batch_ndim <= 1;
+    plan->handful = handful_for(plan, &cells);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *o = &l->operand[i];
         plan->step[i] = o->dtype && l->batch_ndim == 1 ? o->batch[0] * (int64_t)bp_dtype_size((bp_dtype)o->dtype) : 0;

@@ -6,6 +6,7 @@
  */
 #include "norm.h"
 
+#include "providers/native/stop.h"
 #include "small.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ typedef struct norm_plan {
     int64_t next, step;    /* from line to line and from element to element; not negative */
     int64_t pieces;        /* of each line */
     int64_t units, share;  /* what threads draw, and sums in each */
+    int64_t handful;       /* items between two questions whether to go on */
     size_t sums;           /* bytes */
     size_t element;        /* bytes */
     bp_problem problem;
@@ -37,6 +39,7 @@ typedef struct item_run {
     const char *at;
     double *sums, scale;
     int tasks;
+    bp__stop *stop;
 } item_run;
 
 bool bp__norm_is_sum(const bp_problem *problem) {
@@ -94,6 +97,7 @@ static void cut(norm_plan *plan) {
     const int64_t sums = plan->count * plan->pieces;
     plan->share = plan->across ? BLOCK : plan->length >= PIECE ? 1 : PIECE / plan->length;
     plan->units = (sums + plan->share - 1) / plan->share;
+    plan->handful = bp__stop_handful((double)plan->count * (double)plan->length, INT64_MAX);
     plan->sums = ((size_t)sums * sizeof(double) + 63) / 64 * 64;
 }
 
@@ -164,7 +168,7 @@ static void add_along(const item_run *run, int64_t from, int64_t until) {
 static void run_units(const item_run *run, int64_t from, int64_t until) {
     const norm_plan *plan = run->plan;
     const int64_t sums = plan->count * plan->pieces;
-    for (int64_t unit = from; unit < until; unit++) {
+    for (int64_t unit = from; unit < until && !bp__stops(run->stop); unit++) {
         const int64_t start = unit * plan->share, end = start + plan->share < sums ? start + plan->share : sums;
         if (plan->across) {
             add_across(run, start, end);
@@ -180,13 +184,14 @@ static void run_share(void *context, int task) {
     run_units(run, units * task / run->tasks, units * (task + 1) / run->tasks);
 }
 
-/* All sums of an item. */
-static void make_sums(item_run *run) {
+/* All sums of an item. False: stopped, and some are missing. */
+static bool make_sums(item_run *run) {
     if (run->tasks > 1) {
         run->plan->host->parallel(run->plan->threads, run->tasks, run_share, run);
     } else {
         run_units(run, 0, run->plan->units);
     }
+    return !bp__stopped(run->stop);
 }
 
 static double total(const item_run *run, int64_t from, int64_t count) {
@@ -203,7 +208,7 @@ static double largest_part(const item_run *run) {
     const norm_plan *plan = run->plan;
     const int parts = is_complex(&plan->problem) ? 2 : 1;
     double largest = 0;
-    for (int64_t line = 0; line < plan->count; line++) {
+    for (int64_t line = 0; line < plan->count && !bp__stops(run->stop); line++) {
         const double *at = (const void *)line_at(run, line);
         for (int64_t i = 0; i < plan->length; i++) {
             for (int part = 0; part < parts; part++) {
@@ -225,7 +230,9 @@ static double scaled_root(item_run *run) {
     frexp(largest, &exponent);
     exponent = exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent;
     run->scale = ldexp(1, -exponent);
-    make_sums(run);
+    if (!make_sums(run)) {
+        return 0;
+    }
     return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->pieces)), exponent);
 }
 
@@ -250,48 +257,61 @@ static double extreme(const item_run *run) {
     return best;
 }
 
-static void run_item(const norm_plan *plan, void *const *operands, int64_t item, double *sums, int tasks) {
-    const bp_linalg_problem *l = &plan->problem.of.linalg;
-    char *at[BP_LINALG_OPERANDS];
-    bp__item_locate(l, operands, item, at);
-    item_run run = {
-        .plan = plan, .at = at[0] + plan->first * (int64_t)plan->element, .sums = sums, .scale = 1, .tasks = tasks};
-    make_sums(&run);
-    const double norm = is_frobenius(plan) ? frobenius(&run) : extreme(&run);
-    bp__item_fill(&l->operand[1], at[1], norm, norm);
-}
-
 /* ---- Calls ---- */
 
 typedef struct call {
     const norm_plan *plan;
     void *const *operands;
     char *scratch;
+    bp__stop stop;
 } call;
 
-static void run_items(void *context, int task) {
-    const call *work = context;
+static void run_item(call *work, int64_t item, double *sums, int tasks) {
+    const norm_plan *plan = work->plan;
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    char *at[BP_LINALG_OPERANDS];
+    bp__item_locate(l, work->operands, item, at);
+    item_run run = {.plan = plan,
+                    .at = at[0] + plan->first * (int64_t)plan->element,
+                    .sums = sums,
+                    .scale = 1,
+                    .tasks = tasks,
+                    .stop = &work->stop};
+    if (make_sums(&run)) {
+        const double norm = is_frobenius(plan) ? frobenius(&run) : extreme(&run);
+        bp__item_fill(&l->operand[1], at[1], norm, norm);
+    }
+}
+
+/* Items one after the other, with so many tasks on each. */
+static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
+    while (item < until && !bp__stops(&work->stop)) {
+        const int64_t left = until - item, end = item + (left < work->plan->handful ? left : work->plan->handful);
+        for (; item < end; item++) {
+            run_item(work, item, sums, tasks);
+        }
+    }
+}
+
+static void items_task(void *context, int task) {
+    call *work = context;
     const norm_plan *plan = work->plan;
     const int64_t items = plan->problem.of.linalg.batch;
     double *sums = (void *)(work->scratch + (size_t)task * plan->sums);
-    for (int64_t item = items * task / plan->threads; item < items * (task + 1) / plan->threads; item++) {
-        run_item(plan, work->operands, item, sums, 1);
-    }
+    run_items(work, items * task / plan->threads, items * (task + 1) / plan->threads, sums, 1);
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const norm_plan *plan = (const norm_plan *)self;
     void *at[BP_LINALG_OPERANDS];
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
-    call work = {plan, at, bp_operand_address(&exec->workspace)};
+    call work = {plan, at, bp_operand_address(&exec->workspace), {.host = plan->host, .op = BP_OP_MATRIX_NORM}};
     if (plan->by_items) {
-        plan->host->parallel(plan->threads, plan->threads, run_items, &work);
-        return BP_OK;
+        plan->host->parallel(plan->threads, plan->threads, items_task, &work);
+    } else {
+        run_items(&work, 0, plan->problem.of.linalg.batch, (void *)work.scratch, plan->threads);
     }
-    for (int64_t item = 0; item < plan->problem.of.linalg.batch; item++) {
-        run_item(plan, at, item, (void *)work.scratch, plan->threads);
-    }
-    return BP_OK;
+    return bp__stop_status(&work.stop);
 }
 
 static void destroy(bp_prepared *self) {

@@ -11,6 +11,7 @@ typedef struct bp__small_plan {
     const bp_host *host;
     const bp__interleaved_kernels *kernels;
     int threads;
+    int64_t handful;           /* groups that are drawn at a time */
     int width;                 /* columns of B that are in cells at a time */
     int factor_row, right_row; /* cells from row to row of A, and of the cells beside it */
     int third_row;             /* of the third matrix, where there is one */

@@ -1,0 +1,585 @@
+/* test_interrupt.c - long operations that the interrupt check of their thread stops: in each kind of loop, on one
+ * thread and on several, on the library's threads and on those of the program; what is right afterwards; and checks
+ * that call the library in the middle of an operation. Nothing here is timed: the work is long enough to be asked
+ * about, and what the pool's other threads took away is tried again. */
+#include "backplane.h"
+#include "dispatch/internal.h"
+#include "support/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { OUTPUTS = 3, TRIES = 50 };
+
+/* ---- Operations with operands ---- */
+
+typedef struct tensor {
+    bp_view view;
+    char *memory;
+    size_t bytes;
+} tensor;
+
+typedef struct work work;
+struct work {
+    bp_status (*run)(const work *w);
+    tensor a, b, out[OUTPUTS];
+    bp_op op;
+    bp_linalg_mode mode;
+    double order;
+    bp_fft_transform transform;
+    const char *expression;
+    int64_t length; /* of a transform */
+    int ndim;
+};
+
+static void fill(tensor *t, bp_dtype dtype) {
+    static uint64_t state = 815;
+    const bool single = dtype == BP_F32 || dtype == BP_C64;
+    for (size_t i = 0; i < t->bytes / (single ? 4 : 8); i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const double x = (double)(int64_t)(state >> 11) / 0x1p52 - 1;
+        if (single) {
+            ((float *)(void *)t->memory)[i] = (float)x;
+        } else {
+            ((double *)(void *)t->memory)[i] = x;
+        }
+    }
+}
+
+/* A negative size stands for a dimension of that many elements which are all the same memory. */
+static void make(tensor *t, bp_dtype dtype, int ndim, const int64_t *sizes) {
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM], elements = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        shape[i] = sizes[i] < 0 ? -sizes[i] : sizes[i];
+        strides[i] = sizes[i] < 0 ? 0 : elements;
+        elements *= sizes[i] < 0 ? 1 : sizes[i];
+    }
+    t->bytes = (size_t)elements * bp_dtype_size(dtype);
+    t->memory = malloc(t->bytes);
+    assert_non_null(t->memory);
+    fill(t, dtype);
+    assert_int_equal(bp_view_init(&t->view, t->memory, dtype, ndim, shape, strides), BP_OK);
+}
+
+#define MAKE(tensor, dtype, ...)                                                                                       \
+    make(tensor, dtype, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__})
+
+static void drop(work *w) {
+    free(w->a.memory);
+    free(w->b.memory);
+    for (int i = 0; i < OUTPUTS; i++) {
+        free(w->out[i].memory);
+    }
+}
+
+static bp_status run_product(const work *w) {
+    return bp_matmul(&w->a.view.tensor, &w->b.view.tensor, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+}
+
+static bp_status run_linalg(const work *w) {
+    bp_linalg_call call = {.struct_size = sizeof call, .op = w->op, .mode = w->mode, .order = w->order};
+    call.operand[0] = &w->a.view.tensor;
+    for (int i = 0; i < OUTPUTS; i++) {
+        call.operand[1 + i] = w->out[i].memory ? &w->out[i].view.tensor : NULL;
+    }
+    return bp_linalg_run(NULL, &call);
+}
+
+static bp_status run_transform(const work *w) {
+    bp_fft_call call = {.struct_size = sizeof call, .transform = w->transform, .ndim = w->ndim};
+    call.s = w->length ? &w->length : NULL;
+    return bp_fft_run(NULL, &call, &w->a.view.tensor, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+}
+
+static bp_status run_einsum(const work *w) {
+    const DLTensor *operands[] = {&w->a.view.tensor, &w->b.view.tensor};
+    return bp_einsum(w->expression, w->b.memory ? 2 : 1, operands, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+}
+
+static bp_status run_copy(const work *w) {
+    return bp_tensor_copy((DLTensor *)(uintptr_t)&w->out[0].view.tensor, &w->a.view.tensor);
+}
+
+static void small_products(work *w) {
+    w->run = run_product;
+    MAKE(&w->a, BP_F64, -60000, 12, 12);
+    MAKE(&w->b, BP_F64, -60000, 12, 12);
+    MAKE(&w->out[0], BP_F64, 60000, 12, 12);
+}
+
+static void products(work *w) {
+    w->run = run_product;
+    MAKE(&w->a, BP_F64, -300, 96, 300);
+    MAKE(&w->b, BP_F64, -300, 300, 96);
+    MAKE(&w->out[0], BP_F64, 300, 96, 96);
+}
+
+static void large_product(work *w) {
+    w->run = run_product;
+    MAKE(&w->a, BP_F64, 900, 900);
+    MAKE(&w->b, BP_F64, 900, 900);
+    MAKE(&w->out[0], BP_F64, 900, 900);
+}
+
+static void long_vector_product(work *w) {
+    w->run = run_product;
+    MAKE(&w->a, BP_F64, -20000, 20000);
+    MAKE(&w->b, BP_F64, 20000);
+    MAKE(&w->out[0], BP_F64, 20000);
+}
+
+static void rounded_product(work *w) {
+    w->run = run_product;
+    MAKE(&w->a, BP_F32, 4000, 4000);
+    MAKE(&w->b, BP_F32, 4000);
+    MAKE(&w->out[0], BP_F32, 4000);
+}
+
+static void singular_values(work *w, int64_t items, int64_t n) {
+    w->run = run_linalg;
+    w->op = BP_OP_SVD;
+    MAKE(&w->a, BP_F64, items, n, n);
+    MAKE(&w->out[0], BP_F64, items, n, n);
+    MAKE(&w->out[1], BP_F64, items, n);
+    MAKE(&w->out[2], BP_F64, items, n, n);
+}
+
+static void small_matrices(work *w) {
+    singular_values(w, 10000, 8);
+}
+
+static void matrices(work *w) {
+    singular_values(w, 200, 40);
+}
+
+static void norms(work *w) {
+    w->run = run_linalg;
+    w->op = BP_OP_MATRIX_NORM;
+    w->mode = BP_NORM_FRO;
+    MAKE(&w->a, BP_F64, -500000, 12, 12);
+    MAKE(&w->out[0], BP_F64, 500000);
+}
+
+static void large_norm(work *w) {
+    w->run = run_linalg;
+    w->op = BP_OP_MATRIX_NORM;
+    w->mode = BP_NORM_P;
+    w->order = 1;
+    MAKE(&w->a, BP_F64, -20000, 20000);
+    MAKE(&w->out[0], BP_F64, 1);
+    w->out[0].view.tensor.ndim = 0;
+}
+
+static void pseudo_inverse(work *w) {
+    w->run = run_linalg;
+    w->op = BP_OP_PINV;
+    MAKE(&w->a, BP_F64, 200, 200);
+    MAKE(&w->out[0], BP_F64, 200, 200);
+}
+
+static void condition(work *w) {
+    w->run = run_linalg;
+    w->op = BP_OP_COND;
+    w->mode = BP_NORM_P;
+    w->order = 1;
+    MAKE(&w->a, BP_F64, 400, 400);
+    MAKE(&w->out[0], BP_F64, 1);
+    w->out[0].view.tensor.ndim = 0;
+}
+
+static void factors(work *w) {
+    w->run = run_linalg;
+    w->op = BP_OP_QR;
+    MAKE(&w->a, BP_F64, 400, 400);
+    MAKE(&w->out[0], BP_F64, 400, 400);
+    MAKE(&w->out[1], BP_F64, 400, 400);
+}
+
+static void transforms(work *w) {
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 1;
+    MAKE(&w->a, BP_C128, 4, 1000, 1000);
+    MAKE(&w->out[0], BP_C128, 4, 1000, 1000);
+}
+
+static void large_transform(work *w, int64_t n) {
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 1;
+    MAKE(&w->a, BP_C128, n);
+    MAKE(&w->out[0], BP_C128, n);
+}
+
+static void smooth_transform(work *w) {
+    large_transform(w, 1 << 20);
+}
+
+static void prime_transform(work *w) {
+    large_transform(w, 300007);
+}
+
+static void plane_transform(work *w) {
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 2;
+    MAKE(&w->a, BP_C128, 1000, 1000);
+    MAKE(&w->out[0], BP_C128, 1000, 1000);
+}
+
+/* Short transforms of long zero padding, so that the copy is what takes the time. */
+static void padded_transform(work *w) {
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 1;
+    w->length = 4;
+    MAKE(&w->a, BP_C128, 1000000, 3);
+    MAKE(&w->out[0], BP_C128, 1000000, 4);
+}
+
+static void filled_transform(work *w) {
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 1;
+    MAKE(&w->a, BP_F64, 2000, 1000);
+    MAKE(&w->out[0], BP_C128, 2000, 1000);
+}
+
+static void sum(work *w) {
+    w->run = run_einsum;
+    w->expression = "ab->";
+    MAKE(&w->a, BP_F64, 3000, 3000);
+    MAKE(&w->out[0], BP_F64, 1);
+    w->out[0].view.tensor.ndim = 0;
+}
+
+static void sums(work *w) {
+    w->run = run_einsum;
+    w->expression = "abc->ac";
+    MAKE(&w->a, BP_F64, 20, -20000, 500);
+    MAKE(&w->out[0], BP_F64, 20, 500);
+}
+
+static void turned(work *w) {
+    w->run = run_einsum;
+    w->expression = "abc->cba";
+    MAKE(&w->a, BP_F64, 160, 160, 160);
+    MAKE(&w->out[0], BP_F64, 160, 160, 160);
+}
+
+static void copied(work *w) {
+    w->run = run_copy;
+    MAKE(&w->a, BP_F32, -4000, 3000);
+    MAKE(&w->out[0], BP_F64, 4000, 3000);
+}
+
+/* What runs, under which settings, and the word for it in the sentence of a stopped call. */
+static const struct job {
+    const char *name, *settings, *word, *library; /* NULL: always there */
+    void (*make)(work *w);
+} jobs[] = {
+    {"small products", "blas.preferred=native", "gemm", NULL, small_products},
+    {"products in panels", "blas.preferred=native", "gemm", NULL, products},
+    {"a large product", "blas.preferred=native", "gemm", NULL, large_product},
+    {"a long product with a vector", "blas.preferred=native", "gemm", NULL, long_vector_product},
+    {"a product of rounded operands", "blas.preferred=native, simulate.tf32=on", "gemm", NULL, rounded_product},
+    {"small matrices", "linalg.preferred=native", "svd", NULL, small_matrices},
+    {"norms", "linalg.preferred=native", "matrix_norm", NULL, norms},
+    {"a large norm", "linalg.preferred=native", "matrix_norm", NULL, large_norm},
+    {"transforms", "fft.preferred=native", "fft", NULL, transforms},
+    {"a transform in parts", "fft.preferred=native", "fft", NULL, smooth_transform},
+    {"a transform of prime length", "fft.preferred=native", "fft", NULL, prime_transform},
+    {"a transform of a plane", "fft.preferred=native", "fft", NULL, plane_transform},
+    {"padded transforms", "fft.preferred=native", "fft", NULL, padded_transform},
+    {"filled transforms", "fft.preferred=native", "fft", NULL, filled_transform},
+    {"a sum", "", "einsum", NULL, sum},
+    {"sums", "", "einsum", NULL, sums},
+    {"a turned copy", "", "einsum", NULL, turned},
+    {"a converted copy", "", "the copy of a tensor", NULL, copied},
+    {"products on a library", "blas.preferred=openblas", "gemm", "openblas", products},
+    {"products under a lock", "blas.preferred=openblas, deterministic=run", "gemm", "openblas", products},
+    {"matrices on a library", "linalg.preferred=openblas", "svd", "openblas", matrices},
+    {"matrices under a lock", "linalg.preferred=openblas, deterministic=run", "svd", "openblas", matrices},
+    {"a pseudo-inverse", "linalg.preferred=openblas", "pinv", "openblas", pseudo_inverse},
+    {"a condition number", "linalg.preferred=openblas", "cond", "openblas", condition},
+    {"factors", "linalg.preferred=openblas", "qr", "openblas", factors},
+    {"matrices on MKL", "linalg.preferred=mkl", "svd", "mkl", matrices},
+    {"transforms on MKL", "fft.preferred=mkl, deterministic=threads", "fft", "mkl", transforms},
+    {"transforms on FFTW", "fft.preferred=fftw, deterministic=threads", "fft", "fftw", transforms},
+};
+
+static bool is_there(const char *library) {
+    int count;
+    bp_library_info row = {.struct_size = sizeof row};
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int i = 0; library && i < count && bp_library_at(i, &row) == BP_OK; i++) {
+        if (strcmp(row.id, library) == 0 && row.state == BP_LIBRARY_OK) {
+            return true;
+        }
+    }
+    return library == NULL;
+}
+
+/* ---- Results ---- */
+
+typedef struct results {
+    char *of[OUTPUTS];
+} results;
+
+static void poison(const work *w) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (w->out[i].memory) {
+            memset(w->out[i].memory, 0xff, w->out[i].bytes);
+        }
+    }
+}
+
+static results keep(const work *w) {
+    results r = {{NULL}};
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (w->out[i].memory) {
+            r.of[i] = malloc(w->out[i].bytes);
+            memcpy(r.of[i], w->out[i].memory, w->out[i].bytes);
+        }
+    }
+    return r;
+}
+
+static bool same(const work *w, const results *r) {
+    bool fine = true;
+    for (int i = 0; i < OUTPUTS; i++) {
+        fine = fine && (!r->of[i] || memcmp(r->of[i], w->out[i].memory, w->out[i].bytes) == 0);
+    }
+    return fine;
+}
+
+static void drop_results(results *r) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        free(r->of[i]);
+    }
+}
+
+/* ---- Checks ---- */
+
+typedef struct counter {
+    int asked, stop; /* 0: never */
+} counter;
+
+static int count_asked(void *user) {
+    counter *c = user;
+    return ++c->asked == c->stop;
+}
+
+/* Runs with the check until it was asked: the other threads may have taken all the work. */
+static bp_status run_asked(const work *w, bp_interrupt_check check, counter *c) {
+    bp_status status = BP_OK;
+    for (int i = 0; i < TRIES && status == BP_OK && c->asked == 0; i++) {
+        poison(w);
+        bp_set_interrupt_check(check, c, NULL);
+        status = w->run(w);
+        bp_set_interrupt_check(NULL, NULL, NULL);
+    }
+    return status;
+}
+
+static void check_stop(const struct job *job, const work *w, const results *right) {
+    const int64_t blocks = bp__live_blocks();
+    counter c = {0, 1};
+    const bp_status status = run_asked(w, count_asked, &c);
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "%s was stopped by the calling thread's interrupt check", job->word);
+    if (status != BP_E_CANCELLED || c.asked != 1 || strcmp(bp_last_error(), sentence) != 0) {
+        fail_msg("%s: %s after %d questions: %s", job->name, bp_status_name(status), c.asked, bp_last_error());
+    }
+    assert_int_equal(bp__live_blocks(), blocks);
+    poison(w);
+    assert_int_equal(w->run(w), BP_OK);
+    if (!same(w, right)) {
+        fail_msg("%s: the call after one that was stopped has other bits", job->name);
+    }
+}
+
+static void check_go_on(const struct job *job, const work *w, const results *right, bp_interrupt_check check) {
+    counter c = {0, 0};
+    assert_int_equal(w->run(w), BP_OK);
+    const uint64_t ran = bp__thread.last_serial;
+    assert_int_equal(run_asked(w, check, &c), BP_OK);
+    if (c.asked == 0 || c.stop != 0 || !same(w, right)) {
+        fail_msg("%s: %d questions, %d wrong answers within, the outer one is %s", job->name, c.asked, c.stop,
+                 same(w, right) ? "right" : "wrong");
+    }
+    assert_true(w->run == run_copy || bp__thread.last_serial == ran); /* what bp_last_plan tells about */
+}
+
+/* What a check calls: operations of all kinds, which take scratch memory and threads, on the library of the outer call
+ * too. */
+typedef struct inner {
+    work work;
+    results right;
+} inner;
+static inner inners[4];
+
+static int call_within(void *user) {
+    counter *c = user;
+    for (size_t i = 0; i < sizeof inners / sizeof *inners && c->asked < 4; i++) {
+        poison(&inners[i].work);
+        c->stop += inners[i].work.run(&inners[i].work) != BP_OK || !same(&inners[i].work, &inners[i].right);
+    }
+    c->asked++;
+    return 0;
+}
+
+static void prepare_inners(void) {
+    work *w = &inners[0].work;
+    w->run = run_product;
+    MAKE(&w->a, BP_F64, 150, 150);
+    MAKE(&w->b, BP_F64, 150, 150);
+    MAKE(&w->out[0], BP_F64, 150, 150);
+    singular_values(&inners[1].work, 24, 8);
+    singular_values(&inners[2].work, 4, 40);
+    w = &inners[3].work;
+    w->run = run_transform;
+    w->transform = BP_FFT;
+    w->ndim = 1;
+    MAKE(&w->a, BP_C128, 30, 150);
+    MAKE(&w->out[0], BP_C128, 30, 150);
+    for (size_t i = 0; i < sizeof inners / sizeof *inners; i++) {
+        assert_int_equal(inners[i].work.run(&inners[i].work), BP_OK);
+        inners[i].right = keep(&inners[i].work);
+    }
+}
+
+static void drop_inners(void) {
+    for (size_t i = 0; i < sizeof inners / sizeof *inners; i++) {
+        drop(&inners[i].work);
+        drop_results(&inners[i].right);
+        inners[i] = (inner){0};
+    }
+}
+
+/* ---- On each number of threads ---- */
+
+static void check_job(const struct job *job, int threads) {
+    char text[256];
+    bp_scope *scope;
+    work w = {0};
+    snprintf(text, sizeof text, "%s%snum_threads=%d", job->settings, job->settings[0] ? ", " : "", threads);
+    job->make(&w);
+    assert_int_equal(bp_scope_enter(&scope, text), BP_OK);
+    prepare_inners();
+    const bp_status status = w.run(&w);
+    if (status != BP_OK) {
+        fail_msg("%s: %s", job->name, bp_last_error());
+    }
+    results right = keep(&w);
+    check_go_on(job, &w, &right, count_asked);
+    check_go_on(job, &w, &right, call_within);
+    check_stop(job, &w, &right);
+    drop_inners();
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    drop_results(&right);
+    drop(&w);
+}
+
+static void check_jobs(int threads) {
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        if (is_there(jobs[i].library)) {
+            check_job(&jobs[i], threads);
+        }
+    }
+}
+
+static void on_one_thread(void **state) {
+    (void)state;
+    check_jobs(1);
+}
+
+static void on_the_pool(void **state) {
+    (void)state;
+    check_jobs(3);
+}
+
+/* ---- On the program's threads ---- */
+
+typedef struct helper {
+    pthread_t thread;
+    bp_task task;
+    void *context;
+    int first, count, asked;
+} helper;
+
+static int stop_always(void *user) {
+    ++*(int *)user;
+    return 1;
+}
+
+/* Every other task, in a thread whose own check would stop whatever it is asked about. */
+static void *help(void *argument) {
+    helper *h = argument;
+    bp_set_interrupt_check(stop_always, &h->asked, NULL);
+    for (int i = h->first; i < h->count; i += 2) {
+        h->task(h->context, i);
+    }
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    return NULL;
+}
+
+static void in_two_threads(void *user, int threads, int count, bp_task task, void *context) {
+    (void)threads;
+    helper other = {.task = task, .context = context, .first = 1, .count = count};
+    const bool begun = pthread_create(&other.thread, NULL, help, &other) == 0;
+    for (int i = 0; i < count; i += begun ? 2 : 1) {
+        task(context, i);
+    }
+    if (begun) {
+        pthread_join(other.thread, NULL);
+        *(int *)user += other.asked;
+    }
+}
+
+static void on_an_executor(void **state) {
+    (void)state;
+    int asked = 0;
+    assert_int_equal(bp_set_executor(in_two_threads, &asked), BP_OK);
+    check_jobs(3);
+    assert_int_equal(bp_set_executor(NULL, NULL), BP_OK);
+    assert_int_equal(asked, 0);
+}
+
+/* ---- Short calls ---- */
+
+static void short_calls_do_not_ask(void **state) {
+    (void)state;
+    work w = {.run = run_product};
+    counter c = {0, 1};
+    MAKE(&w.a, BP_F64, 30, 3, 3);
+    MAKE(&w.b, BP_F64, 30, 3, 3);
+    MAKE(&w.out[0], BP_F64, 30, 3, 3);
+    for (int i = 0; i < 100; i++) {
+        c.asked = 0;
+        bp_set_interrupt_check(count_asked, &c, NULL);
+        const bp_status status = w.run(&w);
+        bp_set_interrupt_check(NULL, NULL, NULL);
+        if (status == BP_OK && c.asked == 0) {
+            drop(&w);
+            return; /* the clock may have gone on for long while another process had the processor */
+        }
+    }
+    fail_msg("a call of less than a microsecond was asked about each time");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_one_thread),
+        cmocka_unit_test(on_the_pool),
+        cmocka_unit_test(on_an_executor),
+        cmocka_unit_test(short_calls_do_not_ask),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
+}
