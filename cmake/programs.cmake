@@ -29,7 +29,7 @@ if(provider_modules)
     add_dependencies(bench ${provider_modules})
 endif()
 
-# tools/<name>_page.c prints docs/<name>.md from the tables in the public headers. `docs` rewrites the pages; a test
+# tools/<name>_page.c prints docs/reference/<name>.md from the tables in the public headers. `docs` rewrites the pages; a test
 # compares them.
 file(GLOB page_sources CONFIGURE_DEPENDS tools/*_page.c)
 set(page_names "")
@@ -40,7 +40,7 @@ foreach(source ${page_sources})
     add_executable(${program} ${source})
     target_link_libraries(${program} PRIVATE backplane backplane_flags)
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
-    add_custom_target(docs_${page} COMMAND ${program} > ${CMAKE_SOURCE_DIR}/docs/${page}.md VERBATIM)
+    add_custom_target(docs_${page} COMMAND ${program} > ${CMAKE_SOURCE_DIR}/docs/reference/${page}.md VERBATIM)
     add_dependencies(docs docs_${page})
     list(APPEND page_names ${page})
 endforeach()

@@ -1,13 +1,13 @@
-"""einsum_picture.py - draws docs/einsum.svg, the cost of paths against the time of the search, from docs/einsum_path.txt.
+"""einsum_picture.py - draws docs/benchmarks/einsum.svg, the cost of paths against the time of the search, from docs/benchmarks/data/einsum_path.txt.
 
-    .venv/bin/python bench/einsum_path.py build/bench/einsum_path > docs/einsum_path.txt
+    .venv/bin/python bench/einsum_path.py build/bench/einsum_path > docs/benchmarks/data/einsum_path.txt
     python3 tools/einsum_picture.py
 """
 import math
 import re
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs/benchmarks"
 NETS = [("regular-8", "8 operands"), ("regular-20", "20 operands"), ("regular-100", "100 operands"), ("circuit-379", "circuit, 379 operands")]
 LINE = re.compile(r"net (\S+)\s+(backplane|opt_einsum) (\S+)\s+([\d.]+) us\s+log10\s+([\d.]+)")
 WIDTH, HEIGHT, LEFT, TOP, GAP = 330, 230, 62, 46, 78
@@ -16,7 +16,7 @@ COLOURS = {"backplane": "#0b6e4f", "opt_einsum": "#b3541e"}
 
 def read():
     nets = {}
-    for line in (DOCS / "einsum_path.txt").read_text().splitlines():
+    for line in (DOCS / "data/einsum_path.txt").read_text().splitlines():
         found = LINE.match(line)
         if found:
             net, who, strategy, time, cost = found.groups()

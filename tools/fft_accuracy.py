@@ -1,7 +1,7 @@
 """fft_accuracy.py - draws the accuracy of Fourier transforms from the lines that bench/fft_accuracy prints.
 
-    build/bench/fft_accuracy > docs/fft_accuracy.txt
-    python3 tools/fft_accuracy.py docs/fft_accuracy.txt docs/fft_accuracy.svg
+    build/bench/fft_accuracy > docs/benchmarks/data/fft_accuracy.txt
+    python3 tools/fft_accuracy.py docs/benchmarks/data/fft_accuracy.txt docs/benchmarks/fft_accuracy.svg
 
 Two panels, single and double precision: error in units of the type's rounding error over the length, one mark for each library, and
 the curve of sqrt(log2 n) that the errors must not outgrow."""

@@ -1,4 +1,4 @@
-/* settings_page.c - prints docs/settings.md from the table of settings, for those who look a setting up. */
+/* settings_page.c - prints docs/reference/settings.md from the table of settings, for those who look a setting up. */
 #include <backplane.h>
 
 #include <stdio.h>

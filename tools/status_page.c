@@ -1,4 +1,4 @@
-/* status_page.c - prints docs/status.md from the list of status codes, for those who meet a number. */
+/* status_page.c - prints docs/reference/status.md from the list of status codes, for those who meet a number. */
 #include <backplane.h>
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* settings_table.h - THE table of settings. Everything that knows a setting is made from these rows: the C accessors,
- * bp_get/bp_set, files, environment, the command line and docs/settings.md (regenerated and compared by a test).
+ * bp_get/bp_set, files, environment, the command line and docs/reference/settings.md (regenerated and compared by a
+ * test).
  *
  * X(identifier, number, "name", TYPE, "default", "allowed", "environment alias", flags, "what it affects", "help")
  *

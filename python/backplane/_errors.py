@@ -11,7 +11,7 @@ Kind = TypeVar("Kind", bound=_core.Error)
 
 
 def failure(kind: Type[Kind], status: str, text: str) -> Kind:
-    """An exception to be raised, with the status that docs/status.md lists."""
+    """An exception to be raised, with the status that docs/reference/status.md lists."""
     made = kind(text)
     made.status = status
     return made

@@ -8,7 +8,7 @@ would run it.
 
 A matrix on which an operation fails raises LinAlgError, which names the item of the batch and is numpy.linalg's as well if that
 has been imported; the ``_ex`` functions return an
-``info`` instead. NaN and infinity in the input raise it too: see docs/linalg.md.
+``info`` instead. NaN and infinity in the input raise it too: see docs/reference/linalg.md.
 """
 
 from __future__ import annotations

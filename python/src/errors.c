@@ -115,7 +115,7 @@ int core_add_errors(PyObject *module, core_state *state) {
     }
     state->error = add_kind(module, "Error",
                             "A failure that the library reports.\n\n"
-                            "status: the kind, as docs/status.md lists it ('E_SHAPE', 'E_FALLBACK', ...)\n"
+                            "status: the kind, as docs/reference/status.md lists it ('E_SHAPE', 'E_FALLBACK', ...)\n"
                             "reasons: (library, reason, text) of each library that refused the call",
                             PyExc_RuntimeError, NULL, fields);
     Py_DECREF(fields);

@@ -1,5 +1,6 @@
 /* unaligned.c - copies arrays whose elements lie at addresses that the library does not read: fields of records, views
- * of bytes. NumPy copies such arrays without a word, so calls with them work here too; docs/python.md says so.
+ * of bytes. NumPy copies such arrays without a word, so calls with them work here too; docs/reference/python.md says
+ * so.
  */
 #include "core.h"
 

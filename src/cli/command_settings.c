@@ -48,7 +48,7 @@ const cli_command command_settings = {
     .summary = "Show every setting, its value, and the layer that set it.",
     .operands = "",
     .details = "\nLayers, lowest first: default, shared environment, system file, user file, environment. "
-               "docs/settings.md describes each setting.",
+               "docs/reference/settings.md describes each setting.",
     .options = options,
     .run = settings,
 };

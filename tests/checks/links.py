@@ -1,28 +1,58 @@
-"""Links between the pages lead somewhere, and docs/index.md names every page of its folder."""
+"""Relative links and anchors in all Markdown files lead to a file and a heading, and docs/index.md names every page below docs/."""
 
 import re
 
 import common
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.S | re.M)
+LINK = re.compile(r"\]\(([^)\s]*)\)")
+HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.M)
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
+FOLDERS = ("docs", "examples", "tests", "bench", "tools")
+
+
+def pages():
+    found = [path.relative_to(common.ROOT) for path in sorted(common.ROOT.glob("*.md"))]
+    for folder in FOLDERS:
+        found += common.sources(folder, "*.md")
+    return found
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them: lower case, no punctuation, a hyphen for each blank."""
+    found = set()
+    for heading in HEADING.findall(FENCE.sub("", text)):
+        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        number = 0
+        while (name if not number else f"{name}-{number}") in found:
+            number += 1
+        found.add(name if not number else f"{name}-{number}")
+    return found
+
+
+def fault(page, target):
+    """Returns what is wrong with a link of a page, or None."""
+    path, _, anchor = target.partition("#")
+    file = (common.ROOT / page.parent / path).resolve() if path else common.ROOT / page
+    if not file.exists():
+        return f"{page}: links to {target}, which does not exist"
+    if anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
+        return f"{page}: links to {target}, but {path or page} has no such heading"
+    return None
 
 
 def main():
-    pages = [path.relative_to(common.ROOT) for path in sorted(common.ROOT.glob("*.md"))]
-    for folder in ("docs", "examples"):
-        pages += common.sources(folder, "*.md")
     failures, checked = [], 0
-    for page in pages:
-        for target in LINK.findall(common.read(page)):
-            if "://" in target:
-                continue
-            checked += 1
-            if not (common.ROOT / page.parent / target).exists():
-                failures.append(f"{page}: leads to {target}, which is not there")
-    named = set(LINK.findall(common.read("docs/index.md")))
-    failures += [f"docs/index.md does not name {page.name}" for page in common.sources("docs", "*.md")
-                 if page.name not in named | {"index.md"}]
-    common.finish(failures, checked)
+    for page in pages():
+        for target in LINK.findall(CODE.sub("", common.read(page))):
+            if "://" not in target:
+                checked += 1
+                failures.append(fault(page, target))
+    index = set(LINK.findall(common.read("docs/index.md")))
+    failures += [f"docs/index.md does not name {name}" for name in
+                 (str(page.relative_to("docs")) for page in common.sources("docs", "*.md")) if name not in index | {"index.md"}]
+    common.finish([text for text in failures if text], checked)
 
 
 main()

@@ -1,4 +1,4 @@
-"""The man page, docs/cli.md and the completions against what the command says of itself."""
+"""The man page, docs/reference/cli.md and the completions against what the command says of itself."""
 
 import re
 import shutil
@@ -8,8 +8,8 @@ import pytest
 
 from conftest import ROOT
 
-MAN = ROOT / "docs" / "backplane.1"
-GUIDE = ROOT / "docs" / "cli.md"
+MAN = ROOT / "docs/reference/backplane.1"
+GUIDE = ROOT / "docs/reference/cli.md"
 COMPLETIONS = [ROOT / "completions" / name for name in ("backplane.bash", "_backplane", "backplane.fish")]
 
 

@@ -18,7 +18,7 @@ import backplane as bp
 
 @pytest.mark.parametrize(("page", "least"), [("python", 16), ("linalg", 7)])
 def test_sessions_of_the_documentation(page, least):
-    done = doctest.testfile(str(ROOT / f"docs/{page}.md"), module_relative=False)
+    done = doctest.testfile(str(ROOT / f"docs/reference/{page}.md"), module_relative=False)
     assert done.attempted >= least and done.failed == 0
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the native provider's kernels for AVX-512 on an emulated processor, through the project's own tests, and fails when
-# one of them does or when other kernels would run. See docs/avx512.md. Usage: tools/avx512/native.sh [PART...]
+# one of them does or when other kernels would run. See docs/explanation/avx512.md. Usage: tools/avx512/native.sh [PART...]
 # Parts (all of them, unless some are named): explain bits special layouts ops accuracy fft fft_special linalg_bits
 # linalg linalg_failures norm
 #   BUILD=build-avx512   folder to build in

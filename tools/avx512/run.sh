@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs commands on an emulated processor with AVX-512, for machines that have none: docs/avx512.md says what that proves.
+# Runs commands on an emulated processor with AVX-512, for machines that have none: docs/explanation/avx512.md says what that proves.
 # Usage: tools/avx512/run.sh COMMAND...
 # Each COMMAND is one line for sh, run in the root of the repository; files that it names, and the libraries they need,
 # are copied into the emulated machine at the same path. First comes a check that the processor has AVX-512.

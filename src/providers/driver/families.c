@@ -9,8 +9,9 @@
 #define ANY_THREADING NULL
 
 /* What a second thread costs is not what it costs in a loop of calls. libgomp's threads sleep after some milliseconds,
- * and where Linux wakes one on its caller's core, the caller spins against it: up to 8 ms (docs/performance.md).
- * Threads that are made anew in each call may meet the same. They are used where the gain is worth that risk. */
+ * and where Linux wakes one on its caller's core, the caller spins against it: up to 8 ms
+ * (docs/benchmarks/performance.md). Threads that are made anew in each call may meet the same. They are used where the
+ * gain is worth that risk. */
 #define LIBGOMP_START 400000
 #define NEW_THREADS_START 300000
 

@@ -1,5 +1,5 @@
-/* families.h - what is known of each library that speaks BLAS: rows of a table, not code. docs/libraries.md tells the
- * same in words, and how each fact was learned. */
+/* families.h - what is known of each library that speaks BLAS: rows of a table, not code. docs/explanation/libraries.md
+ * tells the same in words, and how each fact was learned. */
 #ifndef BP_DRIVER_FAMILIES_H
 #define BP_DRIVER_FAMILIES_H
 

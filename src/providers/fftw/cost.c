@@ -1,5 +1,5 @@
 /* cost.c - how long a transform takes on FFTW: fitted to FFTW 3.3.10 (Debian, SSE2 and AVX) on one core of a Zen 3
- * server processor. docs/fft_libraries.md tells how well it fits. */
+ * server processor. docs/explanation/fft_libraries.md tells how well it fits. */
 #include "providers/fftw/fftw.h"
 #include "providers/transform/cost.h"
 

@@ -2,8 +2,8 @@
 
     python -m backplane.backends.xeon.run_cpu [options] program [arguments]
 
-This is the counterpart of ``torch.backends.xeon.run_cpu`` and takes the same options; docs/xeon.md describes them, and
-docs/differences.md what is different on purpose.
+This is the counterpart of ``torch.backends.xeon.run_cpu`` and takes the same options; docs/how-to/run-instances.md describes them, and
+docs/reference/differences.md what is different on purpose.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _command_line(words: Optional[Sequence[str]] = None) -> int:
         prog="run_cpu",
         usage="python -m backplane.backends.xeon.run_cpu [options] program [arguments]",
         description="Runs one program in one or several instances, each bound to its own cores and memory.",
-        epilog="The exit code is that of the first instance that fails, or 2 for wrong usage. See docs/xeon.md.",
+        epilog="The exit code is that of the first instance that fails, or 2 for wrong usage. See docs/how-to/run-instances.md.",
     )
     create_args(parser)
     args = parser.parse_args(words)
