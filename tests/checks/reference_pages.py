@@ -1,21 +1,34 @@
 """The reference pages in docs/reference/ are what their generators print from the tables in the headers. `make docs` rewrites them."""
 
 import difflib
+import re
+import sys
 
 import common
 
 
+def generators():
+    """Names of pages, and the commands that print them."""
+    for source in common.sources("tools", "*_page.c"):
+        yield source.stem.removesuffix("_page"), [common.build_folder() / "tools" / source.stem]
+    yield "c-api", [sys.executable, "-B", common.ROOT / "tools/c_api.py"]
+
+
 def main():
     failures, checked = [], 0
-    for source in common.sources("tools", "*_page.c"):
-        name = source.stem.removesuffix("_page")
+    for name, command in generators():
         page = common.ROOT / "docs/reference" / f"{name}.md"
-        fresh = common.run(common.build_folder() / "tools" / source.stem)
+        fresh = common.run(*command)
         kept = page.read_text() if page.exists() else ""
         checked += 1
         if fresh != kept:
             changes = difflib.unified_diff(kept.splitlines(), fresh.splitlines(), f"docs/reference/{name}.md", "generated", lineterm="")
             failures.append("\n".join(changes) + f"\ndocs/reference/{name}.md is out of date: make docs")
+    listed = set(re.findall(r"`(bp_\w+)`", common.read("docs/reference/c-api.md")))
+    settings = {f"bp_{verb}_{name}" for verb in ("get", "set")
+                for name in re.findall(r"^    X\((\w+),", common.read("include/backplane/settings_table.h"), re.M)}
+    symbols = set(re.findall(r"\bbp_[a-z]\w*", common.read("tests/checks/symbols.txt")))
+    failures += [f"c-api.md lacks {name}: tools/c_api.py does not find its declaration" for name in sorted(symbols - settings - listed)]
     common.finish(failures, checked)
 
 

@@ -1,0 +1,119 @@
+"""c_api.py - reads the public headers, and prints docs/reference/c-api.md: every function by header, with its first sentence.
+
+    python3 tools/c_api.py > docs/reference/c-api.md
+
+tools/site.py imports it for the full pages of the site. The headers are the manual; nothing is written here a second time.
+"""
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = ROOT / "include"
+FAMILIES = [
+    ("Operations", ["matmul", "linalg", "fft", "einsum"]),
+    ("Plans, explanations, settings", ["dispatch", "settings", "status", "interrupt", "verbose"]),
+    ("Tensors", ["tensor", "dlpack"]),
+    ("The machine and its libraries", ["machine", "library", "backends", "version"]),
+    ("Providers", ["provider"]),
+]
+COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
+# A comment that begins a line, or declarations of the interface up to the semicolon or the closing brace.
+PART = re.compile(r"^/\*(?P<comment>.*?)\*/\n|^(?P<function>BP_API [^;{]*?);|^(?P<type>typedef (?:struct|enum)[^;{]*(?:\{.*?^\}[^;]*)?;)"
+                  r"|^(?P<alias>typedef [^;{]*;)|^(?P<blank>[ \t]*\n)", re.S | re.M)
+HEADLINE = re.compile(r"^-{3,} .* -{3,}$|^-+ .+ -+$")
+
+
+def plain(comment):
+    """The text of a comment, without its stars."""
+    return re.sub(r"^[ \t]*\*[ \t]?", "", comment, flags=re.M).strip()
+
+
+def first_sentence(text):
+    text = re.sub(r"\s+", " ", text.split("\n\n")[0]).strip()
+    found = re.match(r"(.*?[^.\d][.:])(?: [A-Z`*(]|$)", text)
+    text = found.group(1) if found else text
+    if len(text) > 200:
+        text = text[:text.rfind("; ", 0, 200) if "; " in text[:200] else text.rfind(" ", 0, 200)].rstrip(",; ") + " ..."
+    return text.rstrip(":.") + ("" if not text else " ..." if text.endswith("...") else ".")
+
+
+def declaration(text):
+    """A declaration as code: no marker of the export, and one blank between words."""
+    return re.sub(r"\s+", " ", text.replace("BP_API ", "").strip())
+
+
+def names(text):
+    return re.findall(r"\b(bp_\w+)\(", text)[:1]
+
+
+def entries(path):
+    """(comment, declarations, functions) of a header, in order. Declarations that follow each other share the comment before."""
+    text = path.read_text(encoding="utf-8")
+    start = text.find('extern "C" {')
+    end = text.rfind("#ifdef __cplusplus")
+    body = text[text.find("\n", text.find("#endif", start)) + 1:end] if start >= 0 else ""
+    found, comment, after_blank = [], "", True
+    for part in PART.finditer(body):
+        if part["comment"] is not None:
+            comment, after_blank = plain(part["comment"]), True
+            comment = "" if HEADLINE.match(comment) or comment.startswith("clang-format") else comment
+        elif part["blank"] is not None:
+            comment = comment if after_blank and found and found[-1][0] == comment else comment
+            if found and not after_blank:
+                comment, after_blank = "", True
+        else:
+            code = part["function"] or part["type"] or part["alias"]
+            functions = names(part["function"]) if part["function"] else []
+            if not after_blank and found and found[-1][0] == comment:
+                found[-1][1].append(code + (";" if part["function"] else ""))
+                found[-1][2].extend(functions)
+            else:
+                found.append((comment, [code + (";" if part["function"] else "")], functions))
+            after_blank = False
+    return found
+
+
+def headers():
+    """(family, [(name, path, description)]) of all public headers."""
+    listed = [name for _, group in FAMILIES for name in group]
+    there = sorted(path.stem for path in (INCLUDE / "backplane").glob("*.h"))
+    rest = [name for name in there if name not in listed and name != "settings_table"]
+    for family, group in FAMILIES + ([("Others", rest)] if rest else []):
+        known = []
+        for name in group:
+            path = INCLUDE / "backplane" / f"{name}.h"
+            if path.exists():
+                known.append((name, path, about(path)))
+        yield family, known
+
+
+def about(path):
+    """The comment at the head of a header, without the file's name."""
+    found = COMMENT.match(path.read_text(encoding="utf-8"))
+    return re.sub(r"^\S+\.h(?:pp)? - ", "", plain(found.group(1))) if found else ""
+
+
+def page():
+    yield "# C interface"
+    yield ""
+    yield "<!-- Made from include/backplane/*.h by tools/c_api.py; change the headers. -->"
+    yield ""
+    yield "Every function by header, with the first sentence of its comment. The header has arguments, errors, ownership and thread rules beside each declaration."
+    yield "Programs include [`backplane.h`](../../include/backplane.h), which includes all of them."
+    for family, group in headers():
+        yield f"\n## {family}"
+        for name, path, text in group:
+            yield f"\n### {name}.h\n"
+            yield f"[`{name}.h`](../../include/backplane/{name}.h): {first_sentence(text)}\n"
+            rows = [(functions, comment) for comment, _, functions in entries(path) if functions]
+            if not rows:
+                continue
+            yield "| function | |"
+            yield "|---|---|"
+            for functions, comment in rows:
+                cell = ", ".join(f"`{function}`" for function in functions)
+                yield f"| {cell} | {first_sentence(comment).replace('|', chr(92) + '|')} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(page()))
