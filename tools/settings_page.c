@@ -107,7 +107,7 @@ int main(void) {
         printf("%d. %s: %s\n", i + 1, bp_layer_name((bp_layer)i), layer_notes[i]);
     }
     fputs(grammar, stdout);
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         print_setting(row);
     }
     return fflush(stdout) == 0 ? 0 : 1;

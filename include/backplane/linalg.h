@@ -47,7 +47,7 @@ typedef struct bp_linalg_call {
     int adjoint;                                 /* LU_SOLVE */
     int unitriangular;                           /* SOLVE_TRIANGULAR */
     int hermitian;                               /* PINV, MATRIX_RANK */
-    int check;                                   /* fail on a failing item even though info is given */
+    int fail_on_item_error;                      /* fail on a failing item even though info is given */
     const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ. NULL: the default (see there) */
     double order;              /* COND, MATRIX_NORM with BP_NORM_P */
 } bp_linalg_call;

@@ -188,7 +188,7 @@ typedef struct bp_fft_problem {
     int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R those of the real side */
     int64_t in[BP_MAX_FFT_NDIM];
     int64_t out[BP_MAX_FFT_NDIM];
-    int64_t given[BP_MAX_FFT_NDIM]; /* elements of the input in each dimension; the transform sees zeros beyond */
+    int64_t input_size[BP_MAX_FFT_NDIM]; /* elements of the input in each dimension; the transform sees zeros beyond */
     int64_t batch_shape[BP_MAX_BATCH_NDIM];
     int64_t batch_in[BP_MAX_BATCH_NDIM];
     int64_t batch_out[BP_MAX_BATCH_NDIM];
@@ -289,7 +289,7 @@ typedef struct bp_problem {
     uint32_t struct_size;
     uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, contract, or linalg for all others */
     uint32_t dtype; /* a bp_dtype: the operands' and the result's; see the members for operands of another */
-    int32_t place;  /* the device that all operands are on: 0 is the host */
+    int32_t device; /* the device that all operands are on: 0 is the host */
     bp_policy policy;
     union {
         bp_gemm_problem gemm;

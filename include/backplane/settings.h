@@ -45,13 +45,13 @@ BP_API const char *bp_layer_name(bp_layer layer);
 
 /* The number of each setting: BP_SET_num_threads, ... A number never changes its meaning: new settings take numbers
  * behind those there are, so a program may run with a library that is newer or older than its headers. That library has
- * another count: a walk over all settings ends where bp_setting_row() returns NULL, not at BP_SETTING_COUNT, which is
- * the count that the program was compiled with (for arrays of its own). */
+ * another count: a walk over all settings ends where bp_setting_listed_at() returns NULL, not at BP_SETTING_COUNT,
+ * which is the count that the program was compiled with (for arrays of its own). */
 typedef enum bp_setting_id {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id = (number),
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id = (number),
     BP_SETTINGS_MAP(X)
 #undef X
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) +1
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) +1
         BP_SETTING_COUNT = 0 BP_SETTINGS_MAP(X)
 #undef X
 } bp_setting_id;
@@ -80,7 +80,7 @@ typedef struct bp_setting_info {
 BP_API const bp_setting_info *bp_setting_at(int number);
 
 /* All settings in the order in which they are listed: 0, 1, ... until NULL. Static storage. */
-BP_API const bp_setting_info *bp_setting_row(int row);
+BP_API const bp_setting_info *bp_setting_listed_at(int row);
 
 /* The number of the setting with a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is
  * none. */
@@ -111,7 +111,7 @@ BP_API bp_status bp_unset(const char *name);
 #define BP__C_INT int64_t
 #define BP__C_ENUM const char *
 #define BP__C_TEXT const char *
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     BP_API BP__C_##type bp_get_##id(void);                                                                             \
     BP_API bp_status bp_set_##id(BP__C_##type value);
 BP_SETTINGS_MAP(X)

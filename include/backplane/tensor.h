@@ -74,6 +74,12 @@ BP_API bp_status bp_view_init(bp_view *view, void *data, bp_dtype dtype, int ndi
 /* A row-major rows x columns matrix at `data`; the same errors. */
 BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64_t rows, int64_t columns);
 
+/* Copies a view: tensor.shape and tensor.strides of the copy point to the arrays of the copy. The tensor's memory is
+ * not copied. Reads the arrays of `from` and not its pointers, so that `to` may be `from`: that rebinds a struct which
+ * was copied by value. Strides of NULL (compact) stay NULL. Errors: BP_E_ARGUMENT (NULL, or a rank outside
+ * 0..BP_MAX_NDIM); `to` is then unchanged. */
+BP_API bp_status bp_view_copy(bp_view *to, const bp_view *from);
+
 /* Makes a compact row-major tensor of zeros in fresh CPU memory, aligned to 64 bytes, with huge pages asked for where
  * that pays. The caller ends its life with tensor->deleter(tensor). Errors as bp_view_init, and BP_E_NO_MEMORY. */
 BP_API bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape);

@@ -23,7 +23,7 @@ typedef union reader {
 } reader;
 
 static const reader readers[BP_SETTING_COUNT] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     [BP_SET_##id] = {.of_##type = bp_get_##id},
     BP_SETTINGS_MAP(X)
 #undef X
@@ -379,7 +379,7 @@ static PyObject *make(core_state *state, const bp_setting_info *row) {
 
 static int fill(core_state *state, PyObject *table) {
     const bp_setting_info *row;
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         if (row->number >= BP_SETTING_COUNT) {
             continue; /* the library is newer than this module, which has no reader for it */
         }
