@@ -30,7 +30,7 @@ static const reader readers[BP_SETTING_COUNT] = {
 };
 
 static const char *const type_names[] = {
-    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "word", [BP_SETTING_TEXT] = "text"};
+    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "enum", [BP_SETTING_TEXT] = "text"};
 
 static void remember(setting *self, const char *text, PyObject *value) {
     size_t size = strlen(text) + 1;
