@@ -1,20 +1,20 @@
-/* backplane.h - the one header to include: every math library of a machine behind one interface.
+/* backplane.h - includes the whole public C interface.
  *
- *   status.h    what functions return, and the sentence behind a failure
- *   interrupt.h how a program stops a long call
- *   tensor.h    DLPack tensors in one line
- *   settings.h  every switch, its layers and its scopes
- *   machine.h   facts about the processor and this process
- *   library.h   the libraries found on this machine
+ *   status.h    status codes, error messages, allocator, bp_reset
+ *   interrupt.h stop a long call
+ *   tensor.h    create DLPack tensors and views
+ *   settings.h  settings, their layers, scopes and options
+ *   machine.h   properties of the processor and of this process
+ *   library.h   the math libraries found on this machine
  *   backends.h  the backends of torch.backends: built, present, available, enabled, and why not
- *   verbose.h   the verbose modes of vendors' libraries
- *   dispatch.h  plans, the plan cache, explain
+ *   verbose.h   verbose modes of oneMKL and oneDNN
+ *   dispatch.h  plans, plan cache, explanations
  *   matmul.h    matrix products
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
- *   einsum.h    paths of contractions in Einstein's notation
+ *   einsum.h    einsum and its contraction paths
  *
- * provider.h, for those who write a provider of their own, comes along with dispatch.h.
+ * dispatch.h also includes provider.h, the interface for programs that add a provider.
  */
 #ifndef BACKPLANE_H
 #define BACKPLANE_H

@@ -1,4 +1,4 @@
-/* settings_page.c - prints docs/reference/settings.md from the table of settings, for those who look a setting up. */
+/* settings_page.c - prints docs/reference/settings.md from the table of settings. */
 #include <backplane.h>
 
 #include <stdio.h>
@@ -6,27 +6,26 @@
 static const char *const intro =
     "# Settings\n"
     "\n"
-    "<!-- Made from include/backplane/settings_table.h by tools/settings_page.c; change it there. -->\n"
+    "<!-- Generated from include/backplane/settings_table.h by tools/settings_page.c; make changes there. -->\n"
     "\n"
-    "Every switch of the library. `backplane settings` prints them with the value in force and the layer that set it;\n"
-    "`backplane get NAME` and `backplane set NAME VALUE` read and keep one. In C: `bp_get`, `bp_set`, and a typed pair "
-    "such as\n"
-    "`bp_get_num_threads()` and `bp_set_num_threads(4)` for each row.\n"
+    "All settings of the library. `backplane settings` prints them with their current values and the layers that set\n"
+    "them. `backplane get NAME` reads one, `backplane set NAME VALUE` stores one in the user file. In C: `bp_get`,\n"
+    "`bp_set`, and a typed pair for each setting, such as `bp_get_num_threads()` and `bp_set_num_threads(4)`.\n"
     "\n"
-    "## Where a value comes from\n"
+    "## Layers\n"
     "\n"
-    "The highest layer that sets a value wins:\n"
+    "The value of a setting comes from the highest layer that sets it. From lowest to highest:\n"
     "\n";
 
 static const char *const layer_notes[BP_LAYER_COUNT] = {
-    "what the table below says",
-    "thread limits of other software, for `num_threads` alone: the smallest number in `OMP_NUM_THREADS` (of a list, "
+    "the default in the table below",
+    "thread limits of other software, for `num_threads` only: the smallest number in `OMP_NUM_THREADS` (of a list, "
     "the first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and "
     "`BLIS_NUM_THREADS`",
     "`/etc/backplane/backplane.conf`",
     "`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by "
     "`bp_save_setting`",
-    "`BACKPLANE_` and the name in capitals, dots as underscores; an alias counts where that is unset or empty",
+    "`BACKPLANE_` and the name in capitals, with dots as underscores; if it is unset or empty, the second variable",
     "`bp_set` and the typed setters, for the whole process",
     "`bp_scope_enter` ... `bp_scope_leave`, for one thread",
     "the options of one call",
@@ -34,35 +33,35 @@ static const char *const layer_notes[BP_LAYER_COUNT] = {
 
 static const char *const grammar =
     "\n"
-    "Files are lines of `name = value`. `#` starts a comment, also after a value. A value with a `#`, or with blanks "
-    "at its\n"
-    "ends, stands in double quotes, where `\\\"` and `\\\\` stand for a quote and a backslash. Scopes and options use "
-    "the same\n"
-    "grammar, with commas beside newlines as separators: `num_threads=1, dispatch.exclude=\"blis,netlib\"`.\n"
+    "## Syntax\n"
     "\n"
-    "A file of at most 1 MiB counts only if nobody but root and the user of the program can change it or a folder "
-    "above it. A bad\n"
-    "line or variable, or one whose name no setting has, never stops a program: it is left out, and "
-    "`bp_config_error_at` "
-    "tells it.\n"
-    "Programs that run with another user's rights (set-uid) see no environment.\n"
+    "A line of a file is `name = value`. `#` starts a comment, also after a value. A value that contains `#`, or "
+    "begins or\n"
+    "ends with a blank, must be in double quotes; in quotes `\\\"` is a quote and `\\\\` a backslash. Scopes and "
+    "options\n"
+    "use the same syntax, with commas or newlines as separators: `num_threads=1, dispatch.exclude=\"blis,netlib\"`.\n"
+    "\n"
+    "A file is read only if it is at most 1 MiB, and only if nobody but root and the user of the program can change it "
+    "or a\n"
+    "folder above it. The library ignores a bad line or variable, and one with an unknown name; `bp_config_error_at`\n"
+    "reports it. A program that runs with another user's rights (set-uid) ignores the environment.\n"
     "\n"
     "- **bool**: `true`, `on`, `yes`, `1` or `false`, `off`, `no`, `0`\n"
     "- **int**: a whole number in the range\n"
-    "- **word**: one of the words, capitals or not\n"
+    "- **enum**: one of the listed values, in upper or lower case\n"
     "- **text**: up to 4095 bytes without control characters\n"
     "\n"
     "## The settings\n"
     "\n"
-    "A setting that is *read once* is taken from files and environment before the first use, and is not set by a "
-    "program.\n";
+    "A setting that is *read once* is taken from files and environment before the first use. A program cannot set "
+    "it.\n";
 
 static const char *type_name(bp_setting_type type) {
-    static const char *const names[] = {"bool", "int", "word", "text"};
+    static const char *const names[] = {"bool", "int", "enum", "text"};
     return names[type];
 }
 
-/* A list of words as code, one by one, because a bar would cut a table's cell. */
+/* Prints each value as code of its own, because a bar would end the cell of a table. */
 static void print_allowed(const char *allowed) {
     printf("`");
     for (; *allowed; allowed++) {
@@ -93,7 +92,7 @@ static void print_setting(const bp_setting_info *row) {
     }
     printf("\n- affects: %s\n", row->affects);
     if (row->flags & BP_SETTING_READ_ONLY) {
-        printf("- shows a fact; nothing sets it\n");
+        printf("- read-only\n");
     }
     if (row->flags & BP_SETTING_STARTUP) {
         printf("- read once\n");
@@ -107,7 +106,7 @@ int main(void) {
         printf("%d. %s: %s\n", i + 1, bp_layer_name((bp_layer)i), layer_notes[i]);
     }
     fputs(grammar, stdout);
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         print_setting(row);
     }
     return fflush(stdout) == 0 ? 0 : 1;

@@ -1,7 +1,7 @@
-/* dlpack.h - the DLPack 1.0 binary interface, declared here so that users need no further package.
+/* dlpack.h - declares the DLPack 1.0 binary interface, so that no other package is needed.
  *
- * DLPack is the array exchange format of NumPy, PyTorch, CuPy, JAX and others (dmlc.github.io/dlpack). Where the
- * project's own <dlpack/dlpack.h> (1.0 or newer) was included first, its declarations are used and these are not.
+ * DLPack is the array exchange format of NumPy, PyTorch, CuPy, JAX and others (dmlc.github.io/dlpack). If DLPack's own
+ * <dlpack/dlpack.h> (1.0 or newer) was included first, its declarations are used instead of these.
  */
 #ifndef BACKPLANE_DLPACK_H
 #define BACKPLANE_DLPACK_H
@@ -57,8 +57,8 @@ typedef enum {
 
 typedef struct {
     uint8_t code;   /* a DLDataTypeCode */
-    uint8_t bits;   /* of one element; a complex element counts both parts */
-    uint16_t lanes; /* 1 for everything that Backplane takes */
+    uint8_t bits;   /* of one element; for complex types of both components together */
+    uint16_t lanes; /* 1 for all types that Backplane accepts */
 } DLDataType;
 
 typedef struct {
@@ -67,8 +67,8 @@ typedef struct {
     int32_t ndim;
     DLDataType dtype;
     int64_t *shape;
-    int64_t *strides;     /* in elements; NULL means compact, last dimension fastest */
-    uint64_t byte_offset; /* added to data */
+    int64_t *strides;     /* in elements; NULL: compact row-major */
+    uint64_t byte_offset; /* bytes from data to the first element */
 } DLTensor;
 
 typedef struct DLManagedTensor {

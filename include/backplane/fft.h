@@ -1,28 +1,28 @@
-/* fft.h - discrete Fourier transforms, with the names, shapes and norms of torch.fft and numpy.fft.
+/* fft.h - computes discrete Fourier transforms with the names, shapes and norms of torch.fft and numpy.fft.
  *
  * Element types: real input f32, f64; complex input c64, c128; the output has the precision of the input. Any lengths
- * (primes too), any strides, any number of dimensions; every index that no transform runs over is a batch. Outputs are
- * the caller's memory, of the shape that bp_fft_shape() tells. An output must not overlap the input or itself
- * (BP_E_OVERLAP), with one exception: complex to complex with the same address, shape and strides works in place.
+ * (including primes), strides and number of dimensions. Dimensions that are not transformed are batch dimensions. The
+ * caller provides the output, with the shape of bp_fft_shape(). It must not overlap the input or itself (BP_E_OVERLAP).
+ * Exception: a complex-to-complex transform with the same address, shape and strides runs in place.
  *
  *   fft, ifft     complex or real to complex          out[k] = sum_j in[j] exp(-+ 2 pi i j k / n)
- *   rfft          real to complex, n/2+1 elements     the half of fft that symmetry does not give
- *   irfft         complex, n/2+1 elements, to real    its inverse; default n is 2 (m - 1) for m elements
+ *   rfft          real to complex, n/2+1 elements     fft of a real signal, without the half that symmetry implies
+ *   irfft         complex, n/2+1 elements, to real    inverse of rfft; default n is 2 (m - 1) for m elements
  *   hfft          complex, n/2+1 elements, to real    fft of a signal that is Hermitian in time; default n as irfft
- *   ihfft         real to complex, n/2+1 elements     its inverse
+ *   ihfft         real to complex, n/2+1 elements     inverse of hfft
  *
- * n is the length of the transform: longer input is cut, shorter input goes on with zeros (as n/2+1 for irfft and
+ * n is the length of the transform. Longer input is truncated. Shorter input is zero-padded (to n/2+1 for irfft and
  * hfft). The norm scales the transforms: BP_FFT_BACKWARD the inverse ones by 1/n, BP_FFT_FORWARD the forward ones by
- * 1/n, BP_FFT_ORTHO both by 1/sqrt(n), where n is the number of elements of the real or full side. hfft counts as
- * forward, ihfft as inverse, as in PyTorch. In irfft and hfft the imaginary part of elements that are their own mirror
- * image (the first; the middle one of an even n) is ignored.
+ * 1/n, BP_FFT_ORTHO both by 1/sqrt(n); n is the number of elements of the real or full side. hfft counts as forward,
+ * ihfft as inverse, as in PyTorch. irfft and hfft ignore the imaginary part of elements that are their own mirror image
+ * (the first; the middle one if n is even).
  *
  * All functions are thread-safe. Plans are kept in the transform plan cache (bp_fft_plan_cache_stats).
  *
- * Errors of all: BP_E_ARGUMENT (NULL, a dimension twice or outside, n < 1, unknown norm), BP_E_SHAPE, BP_E_DTYPE,
- * BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type; more than BP_MAX_FFT_NDIM dimensions to
- * transform, or as many batch dimensions that do not merge), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE,
- * BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * Errors of all functions: BP_E_ARGUMENT (NULL, a dimension given twice or out of range, n < 1, unknown norm),
+ * BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type; more than
+ * BP_MAX_FFT_NDIM dimensions to transform, or more batch dimensions than that after merging), BP_E_OVERLAP,
+ * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_FFT_H
 #define BACKPLANE_FFT_H
@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-/* The one list of transforms: number, NAME, text, what the n-dimensional form is called. */
+/* The list of transforms: number, NAME, text, name of the n-dimensional form. */
 #define BP_FFT_MAP(X)                                                                                                  \
     X(0, FFT, "fft", "fftn")                                                                                           \
     X(1, IFFT, "ifft", "ifftn")                                                                                        \
@@ -50,34 +50,35 @@ typedef enum bp_fft_transform {
 
 typedef enum bp_fft_norm { BP_FFT_BACKWARD, BP_FFT_ORTHO, BP_FFT_FORWARD } bp_fft_norm;
 
-/* "backward", "ortho", "forward"; NULL means backward. BP_E_BAD_VALUE lists the three. */
+/* Converts "backward", "ortho" or "forward"; NULL means backward. Errors: BP_E_BAD_VALUE. */
 BP_API bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm);
 
-#define BP_FFT_ALL (-1)    /* ndim: every dimension */
-#define BP_FFT_LENGTH (-1) /* a size: as long as the input (irfft, hfft: 2 (m - 1)) */
+#define BP_FFT_ALL (-1)    /* as ndim: all dimensions */
+#define BP_FFT_LENGTH (-1) /* as a size: the length of the input (irfft, hfft: 2 (m - 1)) */
 
-/* What is to be transformed, for the general functions. */
+/* One call of the general form. */
 typedef struct bp_fft_call {
-    size_t struct_size;
+    size_t struct_size; /* sizeof(bp_fft_call) */
     bp_fft_transform transform;
     bp_fft_norm norm;
-    int ndim;         /* number of dimensions, or BP_FFT_ALL (then dims is NULL) */
-    const int *dims;  /* from the front, or negative from the back; NULL: the last ndim ones */
-    const int64_t *s; /* a size for each of them, which may be BP_FFT_LENGTH; NULL: all are */
+    int ndim;         /* number of transformed dimensions, or BP_FFT_ALL (then dims is NULL) */
+    const int *dims;  /* ndim dimensions, from the front, or negative from the back; NULL: the last ndim ones */
+    const int64_t *s; /* ndim lengths, each may be BP_FFT_LENGTH; NULL: all are BP_FFT_LENGTH */
 } bp_fft_call;
 
-/* Runs, plans or explains any transform; the plan is run by bp_execute() with {input, output}. For planning and
- * explaining, data pointers may be NULL (a call with both NULL is not in place). `options` may be NULL. */
+/* General form: run, plan or explain any transform, with settings for this call (NULL: none). The operands of the plan
+ * are {input, output}. For planning and explaining, data pointers may be NULL; if both are, the call is not in place.
+ * Release a plan with bp_plan_release(), an explanation with bp_explanation_release(). */
 BP_API bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const DLTensor *in, DLTensor *out);
 BP_API bp_status bp_fft_plan(bp_plan **plan, const bp_options *options, const bp_fft_call *call, const DLTensor *in,
                              const DLTensor *out);
 BP_API bp_status bp_fft_explain(bp_explanation **explanation, const bp_options *options, const bp_fft_call *call,
                                 const DLTensor *in, const DLTensor *out);
 
-/* The element type and shape that the output needs; `shape` has room for BP_MAX_NDIM. */
+/* Returns the element type and shape of the output. `shape` is an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_fft_shape(const bp_fft_call *call, const DLTensor *in, bp_dtype *dtype, int *ndim, int64_t *shape);
 
-/* One dimension: n is BP_FFT_LENGTH or a length, dim may be negative. */
+/* Transform one dimension. n is a length or BP_FFT_LENGTH; dim may be negative. */
 BP_API bp_status bp_fft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ifft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_rfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
@@ -85,8 +86,8 @@ BP_API bp_status bp_irfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm no
 BP_API bp_status bp_hfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ihfft(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out);
 
-/* Two dimensions: s is NULL or two sizes, dims is NULL (the last two) or two dimensions. The one of rfft2, irfft2,
- * hfft2 and ihfft2 that has n/2+1 elements is the last of dims. */
+/* Transform two dimensions. s is NULL or has two lengths; dims is NULL (the last two) or has two dimensions. In rfft2,
+ * irfft2, hfft2 and ihfft2 the last of dims has n/2+1 elements on the complex side. */
 BP_API bp_status bp_fft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ifft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_rfft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
@@ -94,7 +95,7 @@ BP_API bp_status bp_irfft2(const DLTensor *in, const int64_t *s, const int *dims
 BP_API bp_status bp_hfft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 BP_API bp_status bp_ihfft2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out);
 
-/* Any number: as bp_fft_call says of ndim, s and dims. */
+/* Transform any number of dimensions. ndim, s and dims are as in bp_fft_call. */
 BP_API bp_status bp_fftn(const DLTensor *in, int ndim, const int64_t *s, const int *dims, bp_fft_norm norm,
                          DLTensor *out);
 BP_API bp_status bp_ifftn(const DLTensor *in, int ndim, const int64_t *s, const int *dims, bp_fft_norm norm,
@@ -110,21 +111,21 @@ BP_API bp_status bp_ihfftn(const DLTensor *in, int ndim, const int64_t *s, const
 
 /* ---- Frequencies and shifts ---- */
 
-/* The frequencies of fft's output for n = the length of `out` (rank 1, f32 or f64) and samples d apart:
- * 0, 1, ..., -2, -1 over (n d), rounded once. BP_E_ARGUMENT where d is 0 or not finite. */
+/* Computes the frequencies of fft's output for samples at distance d: (0, 1, ..., -2, -1) / (n d), rounded once; n is
+ * the length of `out` (rank 1, f32 or f64). Errors: BP_E_ARGUMENT if d is 0 or not finite. */
 BP_API bp_status bp_fftfreq(double d, DLTensor *out);
 
-/* Those of rfft's output: 0 ... n/2 over (n d). The length of `out` must be n/2+1 (BP_E_SHAPE). */
+/* Computes the frequencies of rfft's output: (0 ... n/2) / (n d). The length of `out` must be n/2+1 (BP_E_SHAPE). */
 BP_API bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out);
 
-/* Moves the zero frequency to the middle (out[(i + n/2) mod n] = in[i]), or back, in each of the given dimensions; ndim
- * BP_FFT_ALL means all. Any element type; out has the shape and type of in, and memory of its own. */
+/* Move the zero frequency to the middle (out[(i + n/2) mod n] = in[i]), or back, in each of the ndim dimensions `dims`;
+ * ndim BP_FFT_ALL means all. Any element type. `out` has the shape and type of `in` and must not overlap it. */
 BP_API bp_status bp_fftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out);
 BP_API bp_status bp_ifftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out);
 
-/* ---- The plan cache of transforms on the CPU (fft.plan_cache.max_size; 0 switches it off) ---- */
+/* ---- The plan cache of transforms on the CPU (setting fft.plan_cache.max_size) ---- */
 
-/* bp_plan_cache_stats() and its companions tell of all other operations. */
+/* As bp_plan_cache_stats(), bp_plan_cache_clear() and bp_plan_cache_at(), which are for all other operations. */
 BP_API bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info);
 BP_API bp_status bp_fft_plan_cache_clear(void);
 BP_API bp_status bp_fft_plan_cache_at(int index, bp_plan **plan);

@@ -1,33 +1,29 @@
-/* interrupt.h - how a program stops a long call: a function of its own that the library asks, now and then, whether to
- * go on.
+/* interrupt.h - lets a program stop a long call: the library calls the program's check function now and then.
  *
- * The check belongs to the thread that set it, and is called by that thread alone, while it is inside a call of the
- * library that it began. It is asked in all loops of our own that may take long:
+ * The check belongs to the thread that set it. Only that thread calls it, while it is inside a call that it began.
+ * These loops call it:
  *   - searches for contraction paths, and between the steps and slices of an einsum;
- *   - the native provider's products, linear algebra, transforms and contractions, one large product too;
- *   - the items of a batch that are handed to a math library one by one, and the calls of an operation that makes
- *     several for one item;
+ *   - products, linear algebra, transforms and contractions of the native provider, also inside one large product;
+ *   - between the items of a batch that a math library computes one by one, and between the library calls of one item;
  *   - copies and conversions of operands.
- * The distance is mostly a few tenths of a millisecond, and a few milliseconds between the blocks of a large product;
- * searches count their work, and steps of an einsum estimate it. Where several threads share an operation, the others
- * end after the unit of work that they are at.
+ * The interval is usually a few tenths of a millisecond, and a few milliseconds between the blocks of a large product.
+ * Searches and steps of an einsum estimate it by counting work. If several threads share an operation, the others stop
+ * after their current unit of work.
  *
- * A single call into a math library cannot be interrupted: one dgemm, one dgesdd, one transform or batch of them that
- * FFTW or MKL runs at once. The check is asked after it, if anything is left to do. The same holds for one dot product,
- * for the last pass of a long transform, and for what is done once for a plan (FFTW's measurements, tables).
+ * A single call into a math library cannot be interrupted: one dgemm, one dgesdd, one transform or batch of transforms
+ * in FFTW or MKL. The check is called after it, if work is left. The same applies to one dot product, to the last pass
+ * of a long transform, and to work that is done once per plan (FFTW's measurements, tables).
  *
- * Where the check answers other than 0, the call stops and returns BP_E_CANCELLED. Memory that the call took is given
- * back, nothing of it is kept in a cache, and outputs may be partly written. The next call is not affected: what the
- * check answers then counts.
+ * If the check returns a value other than 0, the call stops and returns BP_E_CANCELLED. It frees the memory that it
+ * took and caches nothing of its result. Outputs may be partly written. The next call starts normally.
  *
- * No lock of the library is held when the check is called. It may call the library in its turn, except for bp_reset(),
- * with the options of the interrupted call in force; it is not asked again before it has returned. Such a call may find
- * the library's threads at work for the interrupted one, and then runs on one thread. The check must return, by no
- * longjmp and no C++ exception, and in the process that it was called in: a child of fork that goes on with the call
- * has lost the threads which share it.
+ * The library holds no lock while it calls the check. The check may call the library, except bp_reset(); the options of
+ * the interrupted call are then in force, and the check is not called recursively. Such a call runs on one thread if
+ * the interrupted call is using the thread pool. The check must return: no longjmp, no C++ exception. It must return in
+ * the same process: a child of fork cannot continue the call, because the threads that share it do not exist there.
  *
- * Cost: without a check, the load of a thread-local variable where one would be asked; with one, the time of reading a
- * clock. Calls that take less than a tenth of a millisecond never ask.
+ * Cost without a check: one load of a thread-local variable per unit of work. With a check: one clock read. Calls
+ * shorter than 0.1 ms never call it.
  */
 #ifndef BACKPLANE_INTERRUPT_H
 #define BACKPLANE_INTERRUPT_H
@@ -38,12 +34,11 @@
 extern "C" {
 #endif
 
-/* 0: go on; anything else: stop. */
+/* Returns 0 to continue, any other value to stop. */
 typedef int (*bp_interrupt_check)(void *user);
 
-/* Sets the check of the calling thread, and what it is handed; NULL: none, as in a new thread. Returns the one that was
- * set before, with its argument in *previous_user (which may be NULL), so that it can be put back. Thread-safe; cannot
- * fail; takes a few nanoseconds. */
+/* Sets the calling thread's check and its argument. NULL removes the check; a new thread has none. Returns the previous
+ * check, and its argument in *previous_user (may be NULL), so that the caller can restore it. Cannot fail. */
 BP_API bp_interrupt_check bp_set_interrupt_check(bp_interrupt_check check, void *user, void **previous_user);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* library.h - the math libraries of this machine: found, identified, probed and listed.
+/* library.h - lists the math libraries of this machine.
  *
- * The first call searches (loader cache, standard folders, LD_LIBRARY_PATH, BACKPLANE_LIBRARY_PATH, virtual
- * environment, conda prefix, loaded objects), reads ELF facts, and probes each library that it has not seen before in a
- * child process. Nothing is loaded into the calling process. Results are kept until bp_libraries_refresh().
- * Thread-safe.
+ * The first call of any function searches (loader cache, standard folders, LD_LIBRARY_PATH, BACKPLANE_LIBRARY_PATH,
+ * virtual environment, conda prefix, loaded objects) and reads ELF data. It probes each library that is not in the
+ * probe cache, in a child process. Nothing is loaded into the calling process. The list is kept until
+ * bp_libraries_refresh() or bp_reset(). All functions are thread-safe.
  */
 #ifndef BACKPLANE_LIBRARY_H
 #define BACKPLANE_LIBRARY_H
@@ -16,28 +16,29 @@
 extern "C" {
 #endif
 
-/* What a library offers; a mask. */
+/* Bits for what a library offers. */
 #define BP_LIB_BLAS 1u  /* Fortran BLAS names */
 #define BP_LIB_CBLAS 2u /* C BLAS names */
 #define BP_LIB_LAPACK 4u
 #define BP_LIB_FFT 8u
 #define BP_LIB_DNN 16u
 #define BP_LIB_OPENMP 32u
-#define BP_LIB_BUILTIN 64u /* our own provider, no file */
+#define BP_LIB_BUILTIN 64u /* a provider that is part of Backplane; has no file */
 #define BP_LIB_GPU 128u    /* computes on a GPU: needs a device and its driver */
 
 typedef enum bp_library_state {
     BP_LIBRARY_OK,        /* probed, usable */
-    BP_LIBRARY_FACADE,    /* an alternative name whose work is done by another library of the list */
-    BP_LIBRARY_BROKEN,    /* the probe crashed, hung, could not open it or saw wrong results: see reason */
-    BP_LIBRARY_UNTRUSTED, /* the path may be changed by others: not opened */
-    BP_LIBRARY_UNPROBED   /* known by its ELF facts only */
+    BP_LIBRARY_FACADE,    /* forwards its calls to another library of the list */
+    BP_LIBRARY_BROKEN,    /* the probe crashed, hung, could not open it, or got wrong results: see reason */
+    BP_LIBRARY_UNTRUSTED, /* another user can modify the file or a parent folder; the library is not opened */
+    BP_LIBRARY_UNPROBED   /* only its ELF data is known */
 } bp_library_state;
 
+/* Returns "ok", "facade", ...; static storage, never NULL. */
 BP_API const char *bp_library_state_name(bp_library_state state);
 
-/* The one list of what the probe checks of a library besides its matrix products, in each element type: number, NAME,
- * text. Matrices and signals are random, graded, huge, tiny, and with clustered eigenvalues. */
+/* The list of what the probe checks in each element type, in addition to matrix products: number, NAME, text. The
+ * inputs are random, graded, huge, tiny, and have clustered eigenvalues. */
 /* clang-format off */
 #define BP_CHECK_MAP(X)                                                               \
     X(0, LU, "lu")                    /* getrf, getrs, getri */                       \
@@ -59,43 +60,41 @@ typedef enum bp_check {
 #undef X
 } bp_check;
 
-/* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (of a transform its complex type). */
+/* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (the complex type for transforms). */
 #define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (unsigned)(check) + (unsigned)(dtype)-3u))
 
-/* One row. Every string is "" when unknown, never NULL, and lives until bp_reset(). */
+/* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {
-    size_t struct_size;
+    size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
     const char *id;     /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
     const char *family; /* "openblas", "blis", "mkl", "netlib", "atlas", "fftw", "onednn", "libgomp", ..., "unknown" */
     unsigned kinds;     /* BP_LIB_ mask */
     bp_library_state state;
-    const char *reason;  /* for a state other than OK: one sentence */
-    const char *path;    /* the real file */
+    const char *reason;  /* why the state is not OK; "" if it is */
+    const char *path;    /* the file, without symbolic links */
     const char *aliases; /* other paths of the same file, newline-separated */
     const char *soname;
     const char *build_id; /* hexadecimal */
     const char *version;
-    const char *kernels;        /* the kernel set it runs on this CPU: "Haswell", "zen3", "generic", ... */
-    int int_bits;               /* 32 or 64; 0 unknown */
-    const char *suffix;         /* what follows dgemm in the symbol: "_", "64_", "_64_", ... */
+    const char *kernels;        /* the kernel set that it uses on this CPU: "Haswell", "zen3", "generic", ... */
+    int int_bits;               /* width of its integers: 32 or 64; 0 when unknown */
+    const char *suffix;         /* suffix of dgemm's symbol: "_", "64_", "_64_", ... */
     const char *prefix;         /* "scipy_" in SciPy's wheels */
     const char *complex_return; /* "register", "hidden argument", "unknown" */
     int f2c;                    /* 1: float functions return double (f2c convention) */
     const char *threading;      /* "serial", "pthread", "libgomp", "libomp", "libiomp5", "tbb", "unknown" */
-    const char *thread_scope;   /* what its thread setter reaches: "thread", "process", "none", "unknown" */
-    int loaded;                 /* this process had it loaded when the list was made */
-    const char
-        *fact_sources; /* how each fact was learned: "version: openblas_get_config; int_bits: isamax probe; ..." */
-    double probe_ms;   /* time of the probe, 0 when it came from the store */
-    const char *cblas_suffix; /* what follows cblas_dgemm in the symbol: "", "64_", "_64", ... */
-    uint64_t faulty;          /* BP_CHECK_BIT mask: checks that went wrong or did not end. Such problems are refused */
-    /* A line for each bit of `faulty`, lowest bit first: "eig f32: wrong results in probe: sgeev, ..." */
-    const char *faults;
-    const char *blas; /* of a LAPACK alone: id, or else path, of the library whose matrix products it calls */
+    const char *thread_scope;   /* scope of its thread-count setter: "thread", "process", "none", "unknown" */
+    int loaded;                 /* 1: this process had it loaded when the list was built */
+    const char *fact_sources;   /* source of each field: "version: openblas_get_config; int_bits: isamax probe; ..." */
+    double probe_ms;            /* duration of the probe in ms; 0 if the result came from the probe cache */
+    const char *cblas_suffix;   /* suffix of cblas_dgemm's symbol: "", "64_", "_64", ... */
+    uint64_t faulty;            /* BP_CHECK_BIT mask of failed checks; providers refuse such problems */
+    const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
+    const char *blas; /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
 } bp_library_info;
 
-/* Why problems of this kind are refused: the part of the line that follows "eig f32: ", of *length characters; NULL
- * where nothing is wrong. For providers. */
+/* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without
+ * a terminator. Returns NULL if the check passed. For providers. */
 static inline const char *bp_library_fault(const bp_library_info *library, bp_check check, unsigned dtype,
                                            int *length) {
     const char *line = library->faults;
@@ -117,21 +116,25 @@ static inline const char *bp_library_fault(const bp_library_info *library, bp_ch
     return line;
 }
 
+/* Sets *count to the number of libraries in the list. Errors: BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY, BP_E_SYSTEM. */
 BP_API bp_status bp_library_count(int *count);
 
-/* Errors: BP_E_ARGUMENT (index outside, unknown struct_size). */
+/* Fills *info with entry `index` (0, 1, ...). Errors: those of bp_library_count(), BP_E_ARGUMENT (index out of range,
+ * unknown struct_size). */
 BP_API bp_status bp_library_at(int index, bp_library_info *info);
 
-/* By id, family (its best member), SONAME, or path. BP_E_NOT_FOUND names each place searched, the loader's or probe's
- * reason for near matches, and the package that would provide it. */
+/* Fills *info with the library of that id, family (its best member), SONAME, or path. Errors: those of
+ * bp_library_count(), BP_E_NOT_FOUND: the message has the locations searched, the reason that the loader or the probe
+ * gave for near matches, and the package that would provide the library. */
 BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
 
-/* Searches again; `probe_all` probes libraries anew whatever the store says. Libraries in use stay loaded. If the list
- * has changed, calls choose anew; if not, plans of before go on and no memory is taken. */
+/* Searches again. `probe_all`: ignores the probe cache and probes every library. Libraries in use stay loaded. If the
+ * list has changed, each later call chooses again; otherwise existing plans stay in use. Errors: those of
+ * bp_library_count(). */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
-/* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past
- * the end. */
+/* Sets *place to search location `index` (0, 1, ...), and *outcome to the result there ("4 libraries", "no such
+ * folder"), and returns 1. Returns 0 past the end. */
 BP_API int bp_search_location_at(int index, const char **place, const char **outcome);
 
 #ifdef __cplusplus

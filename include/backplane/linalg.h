@@ -1,28 +1,28 @@
-/* linalg.h - linear algebra with the shapes and meanings of torch.linalg.
+/* linalg.h - computes linear algebra with the shapes and conventions of torch.linalg.
  *
- * Matrices are the last two dimensions of a tensor, those before are a batch ("*" below); where an operation has two
- * inputs, their batches broadcast. Element types f32, f64, c64, c128, the same for all floating operands of a call,
- * unless said otherwise: "real" is f32 beside f32 and c64, f64 beside f64 and c128; "complex" is the other way round.
- * Any strides; empty matrices and batches too. Outputs are the caller's memory, of the shapes that bp_linalg_shape()
- * tells; they must not overlap an input, each other or themselves (BP_E_OVERLAP). An output marked optional may be
+ * A matrix is the last two dimensions of a tensor. The dimensions before them are a batch ("*" below); one element of
+ * the batch is an item. Batches of two inputs broadcast. Element types are f32, f64, c64, c128, the same for all
+ * floating operands of a call, except operands marked "real" (f32 for c64, f64 for c128) or "complex" (the reverse).
+ * Any strides; matrices and batches may be empty. The caller provides the outputs, with the shapes of
+ * bp_linalg_shape(). They must not overlap an input, each other or themselves (BP_E_OVERLAP). An optional output may be
  * NULL. All functions are thread-safe.
  *
- * Failures. Without an `info` operand, the first item of the batch that fails gives BP_E_SINGULAR,
- * BP_E_NOT_POSITIVE_DEFINITE or BP_E_NOT_CONVERGED, and bp_last_error() tells which item and LAPACK's index; the
- * outputs are then written in part. With `info` (int32, of shape *) the call succeeds, and info is 0 for items that
- * succeeded, else LAPACK's positive index; outputs of such items are as LAPACK left them. To have both, set `check` in
+ * Failing items. Without an `info` operand, the call fails with the status of the first failing item: BP_E_SINGULAR,
+ * BP_E_NOT_POSITIVE_DEFINITE or BP_E_NOT_CONVERGED. The message has the item and LAPACK's index, and outputs may be
+ * partly written. With `info` (int32, of shape *) the call succeeds: info is 0 for an item that succeeded, otherwise
+ * LAPACK's positive index, and the item's outputs are as LAPACK left them. To get both, set fail_on_item_error in
  * bp_linalg_call.
  *
- * NaN and infinity in the input: no library is trusted with them, since what libraries do differs and some never
- * return. An item that has one among the elements that the operation reads is not computed: its floating outputs are
- * NaN, its integer outputs 0, its info is BP_INFO_NON_FINITE (-1), and calls without info fail with BP_E_NON_FINITE.
- * The norms fro, 1, -1, inf and -inf are plain arithmetic and let both through.
+ * NaN and infinity in the input. Libraries treat them differently, and some never return, so no library gets them. If
+ * an element that the operation reads is NaN or infinite, the item is not computed: its floating outputs are NaN, its
+ * integer outputs 0, and its info is BP_INFO_NON_FINITE (-1). A call without info fails with BP_E_NON_FINITE.
+ * Exception: the norms fro, 1, -1, inf and -inf compute with them as in ordinary arithmetic.
  *
- * Errors of all besides: BP_E_ARGUMENT, BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT, BP_E_OVERLAP, BP_E_OVERFLOW,
- * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h), BP_E_INTERNAL (a
- * library found an argument illegal).
+ * Errors of all functions: those above, BP_E_ARGUMENT, BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT, BP_E_OVERLAP,
+ * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h),
+ * BP_E_INTERNAL (a library reported an illegal argument).
  *
- * LAPACK routines are named by their stem: getrf is sgetrf, dgetrf, cgetrf or zgetrf.
+ * Comments name LAPACK routines without the type letter: getrf is sgetrf, dgetrf, cgetrf or zgetrf.
  */
 #ifndef BACKPLANE_LINALG_H
 #define BACKPLANE_LINALG_H
@@ -33,136 +33,143 @@
 extern "C" {
 #endif
 
-/* ---- The general form: any operation, with settings for this call, planned or explained ---- */
+/* ---- General form: any operation, with settings for this call; run, plan or explain ---- */
 
-/* One call. Zero it, set struct_size and op, then what the operation takes; fields that an operation does not take must
- * be 0. Operands are in the order of bp_op_inputs() and bp_op_outputs(), inputs first; NULL for those not wanted. */
+/* One call. Zero the struct, set struct_size and op, then the fields of the operation. A field that the operation does
+ * not use must be 0. Operands are in the order of bp_op_inputs(), then bp_op_outputs(); NULL for an absent one. */
 typedef struct bp_linalg_call {
-    size_t struct_size;
+    size_t struct_size; /* sizeof(bp_linalg_call) */
     bp_op op;
-    const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written, but by planning and explaining */
+    const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written by bp_linalg_run() only */
     bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
-    int upper;                                   /* as in bp_linalg_problem; PINV and MATRIX_RANK: if hermitian */
-    int right;                                   /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
-    int adjoint;                                 /* LU_SOLVE */
-    int unitriangular;                           /* SOLVE_TRIANGULAR */
-    int hermitian;                               /* PINV, MATRIX_RANK */
-    int check;                                   /* fail on a failing item even though info is given */
+    int upper;                 /* as in bp_linalg_problem; PINV and MATRIX_RANK: with hermitian only */
+    int right;                 /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
+    int adjoint;               /* LU_SOLVE */
+    int unitriangular;         /* SOLVE_TRIANGULAR */
+    int hermitian;             /* PINV, MATRIX_RANK */
+    int fail_on_item_error;    /* with info: a failing item fails the call too */
     const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ. NULL: the default (see there) */
     double order;              /* COND, MATRIX_NORM with BP_NORM_P */
 } bp_linalg_call;
 
+/* Runs the call. `options` may be NULL, here and below. */
 BP_API bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call);
 
-/* A plan for bp_execute() with the operands' addresses in the same order. Data pointers may be NULL. */
+/* Create a plan for bp_execute() with the operands in the same order, or explain the choice. Data pointers may be NULL.
+ * Release the result with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call);
 BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call);
 
-/* The type and shape that operand number `index`, an output, needs for the call's inputs; other outputs are not looked
- * at. `shape` has room for BP_MAX_NDIM. BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
+/* Returns the type and shape of output operand[index] for the call's inputs; other outputs are not read. `shape` is an
+ * array of BP_MAX_NDIM elements. Errors: BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
 BP_API bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
 /* ---- Inverses and solutions ---- */
 
-/* inverse (*,n,n) of A (*,n,n); getrf, getri. BP_E_SINGULAR: info is the zero diagonal element of U,
- * counted from 1. inv_ex takes info, which may be NULL. */
+/* Computes the inverse (*,n,n) of A (*,n,n); getrf, getri. BP_E_SINGULAR: info is the index of the zero diagonal
+ * element of U, from 1. In all ..._ex functions `info` may be NULL. */
 BP_API bp_status bp_inv(const DLTensor *a, DLTensor *inverse);
 BP_API bp_status bp_inv_ex(const DLTensor *a, DLTensor *inverse, DLTensor *info);
 
-/* X with A X = B, or X A = B when `right`. A (*,n,n); B (*,n,k) (right: (*,k,n)), or a vector: B of rank 1, or of A's
- * shape without the last dimension. X has the shape of B, broadcast. getrf, getrs. BP_E_SINGULAR as bp_inv. */
+/* Solves A X = B, or X A = B if `right`. A is (*,n,n). B is (*,n,k) ((*,k,n) if `right`), or a vector: B of rank 1, or
+ * of A's shape without the last dimension. X has the shape of B, broadcast. getrf, getrs. BP_E_SINGULAR as bp_inv(). */
 BP_API bp_status bp_solve(const DLTensor *a, const DLTensor *b, int right, DLTensor *x);
 BP_API bp_status bp_solve_ex(const DLTensor *a, const DLTensor *b, int right, DLTensor *x, DLTensor *info);
 
-/* The same for a triangular A, of which only the upper or lower triangle is read; BLAS trsm. B is no vector. A zero on
- * the diagonal is not looked for, and gives infinity or NaN, as in PyTorch. */
+/* Solves A X = B, or X A = B if `right`, for a triangular A; BLAS trsm. Reads only the upper or lower triangle, without
+ * the diagonal if `unitriangular`. B must not be a vector. A zero on the diagonal is not an error; it gives infinity or
+ * NaN, as in PyTorch. */
 BP_API bp_status bp_solve_triangular(const DLTensor *a, const DLTensor *b, int upper, int right, int unitriangular,
                                      DLTensor *x);
 
-/* ---- Cholesky: A = L L^H, or U^H U when `upper` ---- */
+/* ---- Cholesky: A = L L^H, or A = U^H U if `upper` ---- */
 
-/* L (*,n,n) of a Hermitian A, of which one triangle is read; the other triangle of L is zero. potrf.
- * BP_E_NOT_POSITIVE_DEFINITE: info is the order of the leading minor. */
+/* Computes L (*,n,n) of a Hermitian A. Reads one triangle of A (`upper` selects it); the other triangle of L is zero.
+ * potrf. BP_E_NOT_POSITIVE_DEFINITE: info is the order of the leading minor that is not positive definite. */
 BP_API bp_status bp_cholesky(const DLTensor *a, int upper, DLTensor *l);
 BP_API bp_status bp_cholesky_ex(const DLTensor *a, int upper, DLTensor *l, DLTensor *info);
 
-/* X (*,n,k) with L L^H X = B (*,n,k). potrs. A zero on the diagonal is not looked for. */
+/* Solves L L^H X = B for X (*,n,k), B (*,n,k). potrs. A zero on the diagonal is not an error. */
 BP_API bp_status bp_cholesky_solve(const DLTensor *b, const DLTensor *l, int upper, DLTensor *x);
 
-/* The inverse (*,n,n) of L L^H. potri. BP_E_SINGULAR: info is the zero diagonal element. */
+/* Computes the inverse (*,n,n) of L L^H. potri. BP_E_SINGULAR: info is the index of the zero diagonal element. */
 BP_API bp_status bp_cholesky_inverse(const DLTensor *l, int upper, DLTensor *inverse);
 
 /* ---- LU: A = P L U with partial pivoting ---- */
 
-/* LU (*,m,n), both factors in one matrix without L's unit diagonal, and pivots (*,min(m,n)), int32, counted from 1: row
- * i was exchanged with row pivots[i]. getrf. BP_E_SINGULAR: info is the zero diagonal element of U. */
+/* Computes LU (*,m,n), both factors in one matrix without L's unit diagonal, and pivots (*,min(m,n)), int32, from 1:
+ * row i was exchanged with row pivots[i]. getrf. BP_E_SINGULAR: info is the index of the zero diagonal element of U. */
 BP_API bp_status bp_lu_factor(const DLTensor *a, DLTensor *lu, DLTensor *pivots);
 BP_API bp_status bp_lu_factor_ex(const DLTensor *a, DLTensor *lu, DLTensor *pivots, DLTensor *info);
 
-/* P (*,m,m), a permutation matrix of A's type, L (*,m,k), U (*,k,n) with k = min(m,n). A singular A is no failure. */
+/* Computes P (*,m,m), a permutation matrix of A's type, L (*,m,k) and U (*,k,n), k = min(m,n). getrf. A singular A is
+ * not an error. */
 BP_API bp_status bp_lu(const DLTensor *a, DLTensor *p, DLTensor *l, DLTensor *u);
 
-/* X with A X = B (right: X A = B; adjoint: A^H), from what bp_lu_factor gave for A (*,n,n). getrs. Batches of LU,
- * pivots and B broadcast. A pivot outside 1..n is BP_E_ARGUMENT; a zero diagonal is not looked for. */
+/* Solves A X = B (X A = B if `right`; A^H instead of A if `adjoint`) from the results of bp_lu_factor() for A (*,n,n).
+ * getrs. Batches of LU, pivots and B broadcast. A zero on the diagonal is not an error. BP_E_ARGUMENT: a pivot is not
+ * in 1..n. */
 BP_API bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor *b, int right, int adjoint,
                              DLTensor *x);
 
 /* ---- QR, eigenvalues, singular values ---- */
 
-/* A = Q R. mode: BP_QR_REDUCED (Q (*,m,k), R (*,k,n)), BP_QR_COMPLETE (Q (*,m,m), R (*,m,n)), or BP_QR_R (q is NULL).
- * geqrf, orgqr or ungqr. */
+/* Computes A = Q R for A (*,m,n), k = min(m,n). mode: BP_QR_REDUCED (Q (*,m,k), R (*,k,n)), BP_QR_COMPLETE (Q (*,m,m),
+ * R (*,m,n)), or BP_QR_R (R (*,k,n), q is NULL). geqrf, orgqr or ungqr. */
 BP_API bp_status bp_qr(const DLTensor *a, bp_linalg_mode mode, DLTensor *q, DLTensor *r);
 
-/* Eigenvalues w (*,n), real and ascending, and eigenvectors, the columns of V (*,n,n), of a Hermitian A, of which one
- * triangle is read. syevd or heevd. BP_E_NOT_CONVERGED. */
+/* Computes the eigenvalues w (*,n), real, ascending, and the eigenvectors, the columns of V (*,n,n), of a Hermitian A.
+ * Reads one triangle of A. syevd or heevd. BP_E_NOT_CONVERGED. */
 BP_API bp_status bp_eigh(const DLTensor *a, int upper, DLTensor *w, DLTensor *v);
 BP_API bp_status bp_eigvalsh(const DLTensor *a, int upper, DLTensor *w);
 
-/* Eigenvalues w (*,n), complex, in no order, and right eigenvectors V (*,n,n), complex, columns of norm 1. geev.
- * BP_E_NOT_CONVERGED. */
+/* Computes the eigenvalues w (*,n), complex, in no defined order, and the right eigenvectors, the columns of V (*,n,n),
+ * complex, of norm 1. geev. BP_E_NOT_CONVERGED. */
 BP_API bp_status bp_eig(const DLTensor *a, DLTensor *w, DLTensor *v);
 BP_API bp_status bp_eigvals(const DLTensor *a, DLTensor *w);
 
-/* A = U diag(S) Vh with S (*,k) real, descending, k = min(m,n): U (*,m,k), Vh (*,k,n), or U (*,m,m), Vh (*,n,n) when
- * full_matrices. gesdd. BP_E_NOT_CONVERGED. */
+/* Computes A = U diag(S) Vh for A (*,m,n), k = min(m,n). S (*,k) is real, descending. U is (*,m,k) and Vh (*,k,n), or
+ * (*,m,m) and (*,n,n) if full_matrices. gesdd. BP_E_NOT_CONVERGED. */
 BP_API bp_status bp_svd(const DLTensor *a, int full_matrices, DLTensor *u, DLTensor *s, DLTensor *vh);
 BP_API bp_status bp_svdvals(const DLTensor *a, DLTensor *s);
 
 /* ---- Least squares ---- */
 
-/* X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as bp_solve); of all such X the shortest,
- * but by gels. driver: BP_LSTSQ_GELSY (default), _GELS, _GELSD, _GELSS. rcond: singular values up to rcond times the
- * largest count as zero; NULL: epsilon of the type times max(m,n); negative: LAPACK's machine precision, half of
- * epsilon. Optional outputs: residuals (*,k), real: the squared norms of the columns of A X - B, computed where m > n
- * and A has full rank, NaN elsewhere; rank (*), int64, not of gels; s (*,min(m,n)), real, of gelsd and gelss. rank and
- * s are those of A for any k, 0 included. BP_E_ARGUMENT for an output that the driver does not give. */
+/* Computes X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as in bp_solve()). X is the
+ * minimum-norm solution, except with gels, which assumes that A has full rank. driver: BP_LSTSQ_GELSY (default), _GELS,
+ * _GELSD, _GELSS. rcond: singular values up to rcond times the largest are treated as zero; NULL: epsilon of the type
+ * times max(m,n); negative: LAPACK's machine precision, half of epsilon. Optional outputs: residuals (*,k), real, the
+ * squared norms of the columns of A X - B if m > n and A has full rank, otherwise NaN; rank (*), int64, not with gels;
+ * s (*,min(m,n)), real, the singular values, with gelsd and gelss only. rank and s are those of A for any k, including
+ * 0. BP_E_ARGUMENT: an output that the driver does not compute. */
 BP_API bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
                           DLTensor *residuals, DLTensor *rank, DLTensor *s);
 
-/* ---- Numbers ---- */
+/* ---- Determinant, pseudoinverse, rank, condition number, norm ---- */
 
-/* det (*) of A (*,n,n); a singular matrix has 0. */
+/* Computes det (*) of A (*,n,n); 0 for a singular matrix. */
 BP_API bp_status bp_det(const DLTensor *a, DLTensor *det);
 
-/* det = sign exp(logabsdet): sign (*) of A's type, logabsdet (*) real; 0 and -inf for a singular matrix. */
+/* Computes det = sign exp(logabsdet): sign (*) of A's type, logabsdet (*) real; 0 and -inf for a singular matrix. */
 BP_API bp_status bp_slogdet(const DLTensor *a, DLTensor *sign, DLTensor *logabsdet);
 
-/* The Moore-Penrose inverse (*,n,m) of A (*,m,n), by singular values, or by eigenvalues when hermitian (the lower
- * triangle is read). Values up to max(atol, rtol * largest) count as zero. Default: atol 0; rtol epsilon of the type
- * times max(m,n), or 0 where atol is given and not 0. */
+/* Computes the Moore-Penrose inverse (*,n,m) of A (*,m,n) from singular values, or from eigenvalues if hermitian (only
+ * the lower triangle is read). Values up to max(atol, rtol * largest) are treated as zero. Default (NULL): atol 0; rtol
+ * epsilon of the type times max(m,n), or 0 if atol is given and not 0. */
 BP_API bp_status bp_pinv(const DLTensor *a, const double *rtol, const double *atol, int hermitian, DLTensor *inverse);
 
-/* rank (*), int64: the singular values above max(atol, rtol * largest), with the defaults of bp_pinv. */
+/* Computes rank (*), int64: the number of singular values above max(atol, rtol * largest); defaults as bp_pinv(). */
 BP_API bp_status bp_matrix_rank(const DLTensor *a, const double *rtol, const double *atol, int hermitian,
                                 DLTensor *rank);
 
-/* cond (*), real: norm(A) norm(inverse of A) for BP_NORM_FRO, BP_NORM_NUC and BP_NORM_P with order 1, -1, inf or -inf,
- * of square matrices, infinity where A is singular; largest over smallest singular value for BP_NORM_P with order 2
- * (the default), and the other way round for -2, of any matrix. A matrix of zeros has infinity in all of them. */
+/* Computes cond (*), real. BP_NORM_FRO, BP_NORM_NUC and BP_NORM_P with order 1, -1, inf or -inf: norm(A) norm(inverse
+ * of A) of a square A, infinity if A is singular. BP_NORM_P with order 2 (the default): largest over smallest singular
+ * value; with order -2: smallest over largest. A may then be rectangular. The result for a zero matrix is infinity. */
 BP_API bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *cond);
 
-/* norm (*), real, of A (*,m,n): BP_NORM_FRO, BP_NORM_NUC, or BP_NORM_P with order 1 (largest column sum of absolute
- * values), -1 (smallest), inf, -inf (the same of rows), 2, -2 (largest, smallest singular value). */
+/* Computes norm (*), real, of A (*,m,n): BP_NORM_FRO, BP_NORM_NUC, or BP_NORM_P with order 1 or -1 (largest or smallest
+ * column sum of absolute values), inf or -inf (largest or smallest row sum), 2 or -2 (largest or smallest singular
+ * value). */
 BP_API bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *norm);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* machine.h - facts about the processor and about what this process has loaded. All functions are thread-safe. */
+/* machine.h - describes the processor and the relevant objects that this process has loaded. Thread-safe. */
 #ifndef BACKPLANE_MACHINE_H
 #define BACKPLANE_MACHINE_H
 
@@ -8,17 +8,17 @@
 extern "C" {
 #endif
 
-/* The capability string as PyTorch's torch.backends.cpu.get_cpu_capability() reports it: "DEFAULT", "AVX2", "AVX512",
- * "VSX", "Z VECTOR" or "SVE256". It is what our kernels use: the hardware's, lowered by the setting cpu.capability.
- * x86: AVX512 needs F, VL, BW, DQ and FMA3, AVX2 needs AVX2 and FMA3, and the operating system must save the registers.
- */
+/* Returns the instruction set that the native kernels use, named as in torch.backends.cpu.get_cpu_capability():
+ * "DEFAULT", "AVX2", "AVX512", "VSX", "Z VECTOR" or "SVE256". It is the hardware's, lowered by the setting
+ * cpu.capability. On x86, AVX512 requires F, VL, BW, DQ and FMA3; AVX2 requires AVX2 and FMA3. In both cases the
+ * operating system must save the registers. Static storage. */
 BP_API const char *bp_cpu_capability(void);
 
-/* What the hardware and operating system offer, whatever the setting says. */
+/* Returns the instruction set of the hardware and operating system, regardless of the setting. Static storage. */
 BP_API const char *bp_cpu_hardware_capability(void);
 
 typedef struct bp_machine_info {
-    size_t struct_size;       /* set to sizeof before the call */
+    size_t struct_size;       /* set by the caller: sizeof(bp_machine_info) */
     const char *architecture; /* "x86_64", "aarch64", ... */
     const char *cpu_vendor;
     const char *cpu_model; /* the marketing name, or "" */
@@ -26,29 +26,30 @@ typedef struct bp_machine_info {
     int cpu_model_number;
     int cpu_stepping;
     int logical_cpus;   /* online in the machine */
-    int usable_cpus;    /* that this process may run on (affinity mask and cgroup quota) */
+    int usable_cpus;    /* available to this process: affinity mask and cgroup quota */
     int physical_cores; /* 0 when unknown */
     int packages;       /* sockets; 0 when unknown */
     int numa_nodes;     /* 0 when unknown */
-    int64_t l1d_bytes;  /* of one cache; 0 when unknown */
+    int64_t l1d_bytes;  /* size of one cache; 0 when unknown; likewise l2 and l3 */
     int64_t l2_bytes;
     int64_t l3_bytes;
     int64_t memory_bytes;
     const char *topology_source; /* "hwloc API 2.8" or "sysfs" */
 } bp_machine_info;
 
-/* Errors: BP_E_ARGUMENT for a struct_size that this version does not know. Strings have static storage. */
+/* Fills *info. Strings have static storage. Errors: BP_E_ARGUMENT (NULL, unknown struct_size). */
 BP_API bp_status bp_machine(bp_machine_info *info);
 
-/* An object that the process has loaded and that matters here: an OpenMP runtime, a BLAS, an MPI, ... */
+/* A shared object that the process has loaded: an OpenMP runtime or a math library. */
 typedef struct bp_loaded_object {
-    size_t struct_size;
+    size_t struct_size; /* set by the caller: sizeof(bp_loaded_object) */
     char path[1024];
     char kind[32];   /* "openmp", "blas", "lapack", "fft", "dnn", "tbb" */
     char family[32]; /* "libgomp", "libomp", "libiomp5", "openblas", ... */
 } bp_loaded_object;
 
-/* Walks the list of the moment: 1 and *object filled, or 0 past the end. Nothing is opened. */
+/* Fills *object with entry `index` (0, 1, ...) of the current list and returns 1. Returns 0 past the end, for NULL and
+ * for an unknown struct_size. Opens no file or library. */
 BP_API int bp_loaded_object_at(int index, bp_loaded_object *object);
 
 #ifdef __cplusplus

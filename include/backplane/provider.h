@@ -1,15 +1,17 @@
-/* provider.h - the contract between Backplane and a provider: code that runs operations, ours or yours.
+/* provider.h - defines the interface between Backplane (the host) and a provider, which runs operations.
  *
  * A provider is one constant bp_provider, in a shared module or built in. A module exports it as `bp_provider_entry`,
- * or several of them as `bp_provider_entries`; CONTRIBUTING.md and examples/provider/ show a whole one. Rules:
- *   - `abi` is checked before any other field is read: the major number must equal ours, a smaller minor is welcome.
- *     Structs only grow at their end, and none that grows lies by value in another; struct_size says how much of one is
- *     there. Each side reads no further than the other side's struct_size.
- *   - A provider does not link against libbackplane: what it needs from us comes in the bp_host table.
- *   - accept() is pure and cheap: it reads the problem, touches no tensor data, opens and allocates nothing. It offers
- *     one candidate for each algorithm that could run the problem, and says why where there is none.
- *   - Nothing prints, aborts or exits. Failures are a bp_status, with a sentence through host->fail().
- *   - Every slot may be called from several threads at once, but open/close of one instance and destroy of one plan.
+ * or several as `bp_provider_entries`. CONTRIBUTING.md and examples/provider/ have a complete one. Rules:
+ *   - The host checks `abi` before it reads any other field: the major number must be equal, the minor number not
+ *     larger. Structs only grow at their end, and a struct that may grow is never a member by value of another one.
+ *     struct_size is the size that the writer knows. Each side reads no further than the other side's struct_size.
+ *   - A provider does not link to libbackplane. It calls the host through the bp_host table.
+ *   - accept() has no side effects and is cheap: it reads the problem only. It does not read tensor data, open a
+ * library or allocate memory. It offers one candidate per algorithm that can run the problem, or one refusal with a
+ * reason.
+ *   - A provider does not print, abort or exit. It returns a bp_status and sets the message with host->fail().
+ *   - Every function may be called by several threads at once, except open/close of one instance and destroy of one
+ * plan.
  */
 #ifndef BACKPLANE_PROVIDER_H
 #define BACKPLANE_PROVIDER_H
@@ -26,9 +28,9 @@ extern "C" {
 #define BP_PROVIDER_ABI_MINOR 1u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
-/* The one list of operations: number, NAME, text, inputs, outputs, and the family, whose member of bp_problem.of holds
- * the parameters. bp_matmul and bp_gemm both become GEMM; all transforms become FFT. EINSUM is a plan of GEMM and
- * CONTRACT, and reaches no provider itself. Operands are given as the inputs, then the outputs, in this order. */
+/* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
+ * parameters. bp_matmul and bp_gemm both become GEMM; all transforms become FFT. EINSUM is a plan of GEMM and CONTRACT
+ * sub-plans; no provider gets it. Operands are passed in this order: inputs, then outputs. */
 /* clang-format off */
 #define BP_OP_MAP(X)                                                                        \
     X(1, GEMM, "gemm", "A,B", "C", gemm)                                                    \
@@ -63,13 +65,15 @@ typedef enum bp_op {
 #undef X
 } bp_op;
 
+/* Returns "gemm", "svd", ...; "" for an invalid number. Static storage. */
 BP_API const char *bp_op_name(bp_op op);
 
-/* The operands' names, separated by commas: "A,B" and "X,info". "" for a number that is no operation. */
+/* Return the names of the operands, separated by commas: "A,B" and "X,info". "" for an invalid number. Static storage.
+ */
 BP_API const char *bp_op_inputs(bp_op op);
 BP_API const char *bp_op_outputs(bp_op op);
 
-/* The one list of reasons in a verdict: number, NAME, text. */
+/* The list of reasons in a verdict: number, NAME, text. */
 /* clang-format off */
 #define BP_REASON_MAP(X)                                                              \
     X(0, ACCEPTED, "accepted")                                                        \
@@ -77,14 +81,14 @@ BP_API const char *bp_op_outputs(bp_op op);
     X(2, DTYPE, "data type not offered")                                              \
     X(3, LAYOUT, "memory layout not offered")                                         \
     X(4, SIZE, "sizes exceed the library's integer width")                            \
-    X(5, SYMBOL, "library lacks the routine")                                         \
-    X(6, DETERMINISM, "does not promise the determinism asked for")                   \
-    X(7, PRECISION, "does not promise the precision asked for")                       \
+    X(5, SYMBOL, "library does not have the routine")                                 \
+    X(6, DETERMINISM, "does not guarantee the requested determinism")                 \
+    X(7, PRECISION, "does not guarantee the requested precision")                     \
     X(8, EXCLUDED, "excluded by a setting")                                           \
-    X(9, BROKEN, "library does not work here")                                        \
+    X(9, BROKEN, "library does not work on this machine")                             \
     X(10, FORKED, "was in use before fork and does not survive it")                   \
-    X(11, THREADS, "cannot run with the thread count asked for")                      \
-    X(12, CAPABILITY, "needs instructions that this processor lacks")                 \
+    X(11, THREADS, "cannot run with the requested thread count")                      \
+    X(12, CAPABILITY, "needs instructions that this processor does not have")         \
     X(13, LOAD, "library could not be loaded")                                        \
     X(14, OTHER, "refused")                                                           \
     X(15, DEVICE, "works on host memory only")
@@ -96,34 +100,34 @@ typedef enum bp_reason {
 #undef X
 } bp_reason;
 
-BP_API const char *bp_reason_name(bp_reason reason); /* "DTYPE" */
-BP_API const char *bp_reason_text(bp_reason reason);
+BP_API const char *bp_reason_name(bp_reason reason); /* "DTYPE"; static storage */
+BP_API const char *bp_reason_text(bp_reason reason); /* "data type not offered"; static storage */
 
-/* A factor that operations take; `im` is ignored for real types. */
+/* A scalar factor. `im` is ignored for real types. */
 typedef struct bp_scalar {
     double re;
     double im;
 } bp_scalar;
 
-/* What a problem says of alpha and beta: enough to choose, without a plan for every value. */
+/* Class of alpha or beta. A problem has only the class, so that one plan serves all values of it. */
 typedef enum bp_factor { BP_FACTOR_ZERO, BP_FACTOR_ONE, BP_FACTOR_ANY } bp_factor;
 
 #define BP_MAX_BATCH_NDIM 16
 
-/* The settings that take part in choosing, resolved for the calling thread. */
+/* The settings that take part in the choice, resolved for the calling thread. */
 typedef struct bp_policy {
-    int32_t threads;       /* most threads to use, at least 1 */
+    int32_t threads;       /* maximum number of threads, at least 1 */
     uint8_t deterministic; /* 0 off, 1 run, 2 threads */
-    uint8_t capability;    /* a bp_capability: highest instruction set for our own kernels */
+    uint8_t capability;    /* a bp_capability: highest instruction set for the native kernels */
     uint8_t fallback;      /* 0 strict, 1 warn, 2 allow */
-    uint8_t precision;     /* f32 inputs may be rounded inside to: 0 nothing less, 1 TF32, 2 bf16 */
-    uint32_t preferred;    /* what follows is the dispatcher's alone. Text handles; 0 = none */
-    uint32_t exclude;
-    uint8_t disabled_backends; /* families and runtimes that settings switch off, a bit each */
-    uint8_t warn_only;         /* deterministic is a wish */
-    uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 nothing less, 1 TF32, 2 bf16 */
-    uint8_t fft_planner; /* how FFTW finds plans: 0 auto, 1 estimate, 2 measure, 3 patient; this one is for providers */
-    uint8_t packed;      /* operands that will be handed in packed (bp_plan_pack), a bit each; for providers too */
+    uint8_t precision;     /* f32 inputs may be rounded inside the operation to: 0 f32, 1 TF32, 2 bf16 */
+    uint32_t preferred;    /* reserved for dispatch, from here to `simulate`; handle of an interned text, 0 = none */
+    uint32_t exclude;      /* likewise */
+    uint8_t disabled_backends; /* families and runtimes that settings disable, a bit each */
+    uint8_t warn_only;         /* 1: if no candidate satisfies `deterministic`, warn and run one that does not */
+    uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 f32, 1 TF32, 2 bf16 */
+    uint8_t fft_planner;       /* FFTW planner: 0 auto, 1 estimate, 2 measure, 3 patient */
+    uint8_t packed;            /* bit i: the caller will pass operand i in packed form (bp_plan_pack) */
     uint8_t reserved[3];
 } bp_policy;
 
@@ -136,11 +140,11 @@ typedef enum bp_capability {
     BP_CAPABILITY_SVE256
 } bp_capability;
 
-/* C = alpha * op(A) * op(B) + beta * C for every item of the batch, where op may conjugate; transposition is in the
- * strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be zero or negative, except that C never
- * overlaps itself. Strides of dimensions of size 1 are 0. Addresses are
- * multiples of the element (of its real part, for complex types). beta == 0 means C is not read
- * (NaN there does not survive), as in the BLAS. k == 0 gives beta * C. Sizes are never negative, and may be zero. */
+/* C = alpha * op(A) * op(B) + beta * C for every item of the batch. op() may conjugate; transposition is expressed by
+ * the strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be 0 or negative; C never overlaps
+ * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
+ * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
+ * Sizes may be 0. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
     int64_t a_row, a_column; /* strides of A between rows and between columns */
@@ -150,10 +154,10 @@ typedef struct bp_gemm_problem {
     uint8_t alpha, beta; /* a bp_factor */
     uint8_t reserved[4];
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
-    uint32_t reserved_more;                 /* would be padding, whose bytes nothing keeps zero */
+    uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */
-    int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* last one fastest */
-    int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch, 0 where broadcast */
+    int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* the last dimension varies fastest */
+    int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch; 0 in broadcast dimensions */
     int64_t batch_b[BP_MAX_BATCH_NDIM];
     int64_t batch_c[BP_MAX_BATCH_NDIM];
 } bp_gemm_problem;
@@ -164,22 +168,22 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
 
 /* Discrete Fourier transforms over `ndim` dimensions of every item of a batch:
  *     out[k] = scale * sum over j of in[j] * exp(-+ 2 pi i (j0 k0 / n0 + j1 k1 / n1 + ...)),
- * with - forward and + when `inverse`. For R2C the input is real, and the last dimension of the output has n/2+1
- * elements; the rest follows from symmetry. For C2R the last dimension of the input has n/2+1 elements, the rest is
- * taken from symmetry (imaginary parts of elements that are their own mirror are ignored), and the output is real.
- * bp_problem's dtype is the complex one, C64 or C128. Strides are in elements of the operand's own type and may be zero
- * (input only) or negative; dimensions of size 1 have stride 0. The input is not written, but for `in_place`: then
- * input and output are the same memory with the same strides (C2C only). Sizes of dimensions are at least 1. C2C
- * dimensions may stand in any order; those of size 1 are left out, so that ndim may be 0 (a scaled copy). Providers get
- * forward R2C and inverse C2R only, of an input as long as the transform: `full_spectrum`, `conjugate` and `input_size`
- * are the dispatcher's, who asks about, plans and wraps the plain transform. */
+ * with - forward and + if `inverse`. R2C: the input is real, and the last dimension of the output has n/2+1 elements;
+ * the others follow from symmetry. C2R: the last dimension of the input has n/2+1 elements, the output is real;
+ * imaginary parts of elements that are their own mirror image are ignored. bp_problem.dtype is the complex type, C64 or
+ * C128. Strides are in elements of the operand's own type and may be 0 (input only) or negative; dimensions of size 1
+ * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
+ * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
+ * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
+ * transform. Dispatch handles `full_spectrum`, `conjugate` and `input_size` itself, around a plan of the plain
+ * transform. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
     uint8_t in_place;
-    uint8_t full_spectrum; /* R2C whose output has all n elements of the last dimension */
-    uint8_t conjugate;     /* of a C2R's input or an R2C's output */
-    uint8_t zero_padded;   /* some input_size[d] differs from what the transform needs */
+    uint8_t full_spectrum; /* R2C: the output has all n elements of the last dimension */
+    uint8_t conjugate;     /* conjugates the input (C2R) or the output (R2C) */
+    uint8_t zero_padded;   /* some input_size[d] differs from the size that the transform needs */
     uint8_t reserved[2];
     int32_t ndim;
     int32_t batch_ndim; /* merged as far as strides allow */
@@ -188,7 +192,7 @@ typedef struct bp_fft_problem {
     int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R those of the real side */
     int64_t in[BP_MAX_FFT_NDIM];
     int64_t out[BP_MAX_FFT_NDIM];
-    int64_t given[BP_MAX_FFT_NDIM]; /* elements of the input in each dimension; the transform sees zeros beyond */
+    int64_t input_size[BP_MAX_FFT_NDIM]; /* size of the input in each dimension, before zero padding */
     int64_t batch_shape[BP_MAX_BATCH_NDIM];
     int64_t batch_in[BP_MAX_BATCH_NDIM];
     int64_t batch_out[BP_MAX_BATCH_NDIM];
@@ -196,63 +200,61 @@ typedef struct bp_fft_problem {
 
 #define BP_LINALG_OPERANDS 6
 
-/* One operand of a linear-algebra problem: for each item of the batch a matrix, a vector (columns is 1), or a value
- * (1x1).
- */
+/* One operand of a linear-algebra problem. Each item of the batch is a matrix, a vector (columns is 1), or a value
+ * (1x1). */
 typedef struct bp_linalg_operand {
-    uint32_t dtype; /* a bp_dtype; 0: the operand is not there, and its address is NULL */
+    uint32_t dtype; /* a bp_dtype; 0: the operand is absent, and its address is NULL */
     uint32_t reserved;
     int64_t rows, columns;
-    int64_t row, column;              /* strides in elements of its own type, any sign; 0 where the size is 1 */
-    int64_t batch[BP_MAX_BATCH_NDIM]; /* 0 where an input is broadcast */
+    int64_t row, column;              /* strides in elements of its own type, any sign; 0 if the size is 1 */
+    int64_t batch[BP_MAX_BATCH_NDIM]; /* strides over the batch; 0 in broadcast dimensions */
 } bp_linalg_operand;
 
-/* What bp_linalg_problem.mode says, by operation. */
+/* Values of bp_linalg_problem.mode, by operation. */
 typedef enum bp_linalg_mode {
     BP_MODE_DEFAULT = 0,
     BP_QR_REDUCED = 1, /* QR: Q is m x k, R is k x n, with k = min(m, n) */
-    BP_QR_COMPLETE,    /* Q is m x m, R is m x n */
-    BP_QR_R,           /* R is k x n, and Q is not there */
+    BP_QR_COMPLETE,    /* QR: Q is m x m, R is m x n */
+    BP_QR_R,           /* QR: R is k x n, Q is absent */
     BP_SVD_REDUCED,    /* SVD: U is m x k, Vh is k x n */
-    BP_SVD_FULL,       /* U is m x m, Vh is n x n */
+    BP_SVD_FULL,       /* SVD: U is m x m, Vh is n x n */
     BP_LSTSQ_GELSY,    /* LSTSQ: complete orthogonal factorization with pivoting; rank by rcond */
-    BP_LSTSQ_GELS,     /* QR or LQ; A is taken to have full rank */
-    BP_LSTSQ_GELSD,    /* SVD, divide and conquer; rank by rcond */
-    BP_LSTSQ_GELSS,    /* SVD; rank by rcond */
+    BP_LSTSQ_GELS,     /* LSTSQ: QR or LQ; assumes that A has full rank */
+    BP_LSTSQ_GELSD,    /* LSTSQ: SVD, divide and conquer; rank by rcond */
+    BP_LSTSQ_GELSS,    /* LSTSQ: SVD; rank by rcond */
     BP_NORM_FRO,       /* MATRIX_NORM, COND: square root of the sum of squares */
-    BP_NORM_NUC,       /* sum of the singular values */
-    BP_NORM_P          /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values) */
+    BP_NORM_NUC,       /* MATRIX_NORM, COND: sum of the singular values */
+    BP_NORM_P /* MATRIX_NORM, COND: by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values) */
 } bp_linalg_mode;
 
-/* Linear algebra on every item of a batch: which operands there are and what the operation does with them is told in
- * linalg.h, function by function. Element types are F32, F64, C64 and C128: bp_problem's dtype is that of A (of L, of
- * LU). Outputs do not overlap inputs or each other; an operand may be absent only where linalg.h calls it optional.
+/* Linear algebra on every item of a batch. linalg.h describes each operation and its operands. Element types are F32,
+ * F64, C64 and C128; bp_problem.dtype is that of A (of L, of LU). Outputs do not overlap inputs or each other. Only
+ * operands that linalg.h calls optional may be absent.
  *
- * The rule of non-finite input, for all providers: an item in which an element that the operation reads is NaN or
- * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN,
- * its integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `fail_on_item_error` the call fails with
- * BP_E_NON_FINITE and names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read
- * like arithmetic instead: NaN and infinity go through.
+ * Non-finite input, for all providers: if an element that the operation reads is NaN or infinite, the item must not be
+ * passed to a library, because some never return from gesdd. Every floating output of the item is NaN, its integer
+ * outputs are 0, and its info is BP_INFO_NON_FINITE. With `fail_on_item_error` the call fails with BP_E_NON_FINITE and
+ * names the first such item. Exception: BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM compute with NaN
+ * and infinity as in ordinary arithmetic.
  *
- * Failing items: with `fail_on_item_error`, execute() returns the status of the first failing item (BP_E_SINGULAR,
- * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what
- * the outputs hold then is not specified. Without, it goes on, writes LAPACK's info for each item, and returns BP_OK.
- */
+ * Failing items: with `fail_on_item_error`, enqueue() returns the status of the first failing item (BP_E_SINGULAR,
+ * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE), with a message made by bp_host.fail_numeric; the
+ * outputs are then unspecified. Otherwise it computes all items, writes LAPACK's info for each, and returns BP_OK. */
 typedef struct bp_linalg_problem {
-    int64_t m, n;  /* of A; of the square factor in solves */
-    int64_t k;     /* columns of B (rows when B is on the right: see a_on_left); 0 where there is no B */
+    int64_t m, n;  /* rows and columns of A; of the square factor in solves */
+    int64_t k;     /* columns of B, rows of B if a_on_left is 0; 0 if there is no B */
     uint8_t mode;  /* a bp_linalg_mode */
-    uint8_t upper; /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: the
-                    * triangle that holds the factor, or that is read */
-    uint8_t a_on_left;          /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: op(A) X = B; 0: X op(A) = B */
+    uint8_t upper; /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: 1 if
+                    * the upper triangle has the factor or is read */
+    uint8_t a_on_left;          /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: 1: op(A) X = B; 0: X op(A) = B */
     uint8_t adjoint;            /* LU_SOLVE: op(A) is the conjugate transpose */
-    uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is taken to be ones and not read */
+    uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is assumed to be ones and is not read */
     uint8_t hermitian;          /* PINV, MATRIX_RANK */
     uint8_t fail_on_item_error; /* a failing item fails the call */
-    uint8_t empty;     /* there is nothing to compute, since some size or the batch is 0: only the native provider takes
-                        * these. LSTSQ with k = 0 is not empty where rank or singular values are asked for */
-    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) count as zero; LSTSQ: rtol
-                        * is rcond. Never negative: the caller's default has been put in */
+    uint8_t empty;     /* nothing to compute, because a size or the batch is 0; only the native provider accepts this.
+                        * LSTSQ with k = 0 is not empty if rank or singular values are requested */
+    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) are treated as zero; LSTSQ:
+                        * rtol is rcond. Never negative: defaults are already applied */
     double order;      /* BP_NORM_P */
     int32_t batch_ndim;
     uint32_t reserved;
@@ -263,33 +265,34 @@ typedef struct bp_linalg_problem {
 
 #define BP_MAX_CONTRACT_NDIM 32
 
-/* C = sum over the summed dimensions of A * B, element by element: every dimension has a stride in each operand, 0
- * where an input lacks it. So this one operation copies and transposes (one operand, nothing summed), sums, takes
- * diagonals, multiplies element by element, and makes outer products and products whose layout no matrix product takes.
+/* C = sum over the summed dimensions of A * B. Every dimension has a stride in each operand, 0 if an input does not
+ * have it. So this operation copies and transposes (one operand, nothing summed), sums, takes diagonals, multiplies
+ * element by element, and computes outer products and products whose layout no matrix product accepts.
  *
- * The first `output_ndim` dimensions are C's, the farthest apart in C first; those that are summed over follow, the
- * farthest apart in A (in B, where A lacks them) first. Strides are in elements; those of inputs have any sign and may
- * be zero, C does not overlap itself. Dimensions of size 1 are left out, and neighbours that step evenly in all
- * operands are one. Sizes may be 0: with a kept one there is nothing to do, with a summed one C is zero. C overlaps no
- * input, except with `in_place`: then nothing is summed, and C is A, with the same address and strides. Element types
- * are F16, BF16, F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at the end. */
+ * The first `output_ndim` dimensions are those of C, by decreasing stride in C. The summed dimensions follow, by
+ * decreasing stride in A (in B, if A does not have them). Strides are in elements; those of inputs have any sign and
+ * may be 0; C does not overlap itself. Dimensions of size 1 are omitted, and neighbours that can be merged in all
+ * operands are merged. Sizes may be 0: if a dimension of C is empty, nothing is computed; if a summed one is, C is
+ * zero. C overlaps no input, except with `in_place`: nothing is summed then, and C is A, with the same address and
+ * strides. Element types are F16, BF16, F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at
+ * the end. */
 typedef struct bp_contract_problem {
     int32_t ndim, output_ndim;
-    uint8_t has_b; /* there is a B; else its strides are 0, its address is NULL, and A alone is summed or copied */
+    uint8_t has_b; /* 0: there is no B, its strides are 0, its address is NULL, and A is summed or copied */
     uint8_t in_place;
     uint8_t reserved[6];
     int64_t size[BP_MAX_CONTRACT_NDIM];
     int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
 } bp_contract_problem;
 
-#define BP_INFO_NON_FINITE (-1) /* in info: the item was not computed, since NaN or infinity is in its input */
+#define BP_INFO_NON_FINITE (-1) /* info of an item that was not computed, because its input has NaN or infinity */
 
-/* Plain bytes: unused ones are zero, so that problems compare and hash by content. */
+/* One call, as bytes: unused bytes are 0, so that problems can be compared and hashed byte by byte. */
 typedef struct bp_problem {
     uint32_t struct_size;
-    uint32_t op;    /* a bp_op; tells which member of `of` is meant: gemm, fft, contract, or linalg for all others */
-    uint32_t dtype; /* a bp_dtype: the operands' and the result's; see the members for operands of another */
-    int32_t place;  /* the device that all operands are on: 0 is the host */
+    uint32_t op;    /* a bp_op; selects the member of `of`: gemm, fft, contract, or linalg for all others */
+    uint32_t dtype; /* a bp_dtype: type of operands and result; the members of `of` state exceptions */
+    int32_t device; /* the device that all operands are on: 0 is the host */
     bp_policy policy;
     union {
         bp_gemm_problem gemm;
@@ -299,58 +302,59 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
-/* Numerical properties: promises, so an absent bit means "unknown" and fails a request that needs it. None promises the
- * bits of a certain routine of a library; for products of one row or column see blas.preferred=LIBRARY:gemm. */
-#define BP_PROPERTY_ACCUMULATES_F32 1u /* sums in f32 (f16, bf16, f32 input) */
-#define BP_PROPERTY_ACCUMULATES_F64 2u
-#define BP_PROPERTY_REPRODUCIBLE 4u       /* same bits again with the same number of threads */
-#define BP_PROPERTY_THREAD_INVARIANT 8u   /* same bits with any number of threads and at any place in a batch */
-#define BP_PROPERTY_ROUNDS_BELOW_TF32 16u /* rounds inputs to a type shorter than TF32 first, bf16 for one */
-#define BP_PROPERTY_PROPAGATES_NAN 32u    /* NaN and Inf in an input reach the result, also beside zeros */
+/* Numerical properties that a candidate guarantees. An absent bit means "unknown", and a call that requires the
+ * property fails. No property guarantees equality with a particular routine of a library; for products with one row or
+ * column see blas.preferred=LIBRARY:gemm. */
+#define BP_PROPERTY_ACCUMULATES_F32 1u    /* sums in f32 (f16, bf16, f32 input) */
+#define BP_PROPERTY_ACCUMULATES_F64 2u    /* sums in f64 */
+#define BP_PROPERTY_REPRODUCIBLE 4u       /* bitwise reproducible with the same number of threads */
+#define BP_PROPERTY_THREAD_INVARIANT 8u   /* bitwise equal with any number of threads and at any index of a batch */
+#define BP_PROPERTY_ROUNDS_BELOW_TF32 16u /* rounds inputs to a type shorter than TF32 first, such as bf16 */
+#define BP_PROPERTY_PROPAGATES_NAN 32u    /* NaN and Inf in an input reach the result, also if multiplied by zero */
 #define BP_PROPERTY_INPUTS_TF32 64u       /* rounds f32 inputs to TF32 first */
-#define BP_PROPERTY_PACKS_A 256u          /* copies the operand into scratch memory first */
+#define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
 
-/* What a provider says of one algorithm for a problem: refused with a reason, or accepted with what it promises. */
+/* Result of accept() for one algorithm: refused with a reason, or accepted with its properties. */
 typedef struct bp_verdict {
     uint32_t struct_size;
     bp_reason reason;
-    const char *algorithm; /* static text, lower case: "gemm", "packed avx2"; its first word may stand in settings */
-    uint32_t properties;
-    int32_t threads;  /* how many it will use; 0: as many as the library likes */
-    double cost_ns;   /* estimate, for ordering; not a promise */
-    char text[192];   /* refused: why, as a sentence part; accepted: anything worth knowing, or "" */
-    size_t workspace; /* bytes that a run needs beside its operands */
-    uint32_t packs;   /* operands that pack() takes, a bit each in the order of BP_OP_MAP */
+    const char *algorithm; /* static text, lower case: "gemm", "packed avx2"; settings use its first word */
+    uint32_t properties;   /* BP_PROPERTY_ mask */
+    int32_t threads;       /* number that a run will use; 0: the library decides */
+    double cost_ns;        /* estimated time in ns; only used to rank candidates */
+    char text[192];        /* refused: why, without a capital or full stop; accepted: a remark, or "" */
+    size_t workspace;      /* bytes that a run needs in addition to its operands */
+    uint32_t packs;        /* bit i: pack() supports operand i, in the order of BP_OP_MAP */
 } bp_verdict;
 
 #define BP_VERDICT_INIT                                                                                                \
     { .struct_size = sizeof(bp_verdict), .algorithm = "" }
 
-/* Takes a provider's candidates for one problem. */
+/* Collects a provider's candidates for one problem. */
 typedef struct bp_offers bp_offers;
 struct bp_offers {
-    /* One call for each algorithm. A provider that takes the problem in no way adds a single refusal. `found` is what
-     * accept() worked out for this algorithm: `size` bytes without addresses of their own parts, which are copied, and
-     * which plan() gets where this candidate is chosen, aligned to 16 bytes. NULL and 0 where there is nothing. */
+    /* Adds one algorithm. A provider that cannot run the problem at all adds a single refusal. `found` is data of
+     * accept() for plan(): `size` bytes, copied, passed to plan() aligned to 16 bytes if this candidate is chosen. It
+     * must not have pointers into itself. NULL and 0 if there is none. */
     void (*add)(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size);
 };
 
-/* An operand of a call. In the memory of the host, base + offset is the address of its first element; on devices a base
- * may be a handle, so both are passed on. An operand that is not there has a base of NULL and an offset of 0. */
+/* An operand of a call. In host memory, base + offset is the address of its first element. On devices a base may be a
+ * handle, so both are passed. An absent operand has base NULL and offset 0. */
 typedef struct bp_operand {
     void *base;
     uint64_t offset; /* bytes */
 } bp_operand;
 
-/* As numbers, since an operand without elements may have no address. */
+/* Returns base + offset. Computed with integers, because an operand without elements may have base NULL. */
 static inline void *bp_operand_address(const bp_operand *operand) {
     return (void *)((uintptr_t)operand->base + (uintptr_t)operand->offset);
 }
 
-/* The addresses of a linear algebra problem's operands, NULL for those that it does not have. The caller's array ends
- * with the operation's last operand, so that no further one may be looked at. */
+/* Sets `addresses` to the addresses of a linear-algebra problem's operands, NULL for absent ones. `operands` may end
+ * with the operation's last operand, so later ones are not read. */
 static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const bp_operand *operands,
                                        void *addresses[BP_LINALG_OPERANDS]) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
@@ -358,95 +362,97 @@ static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const b
     }
 }
 
-/* A constant operand in the layout of the plan that it was packed for: see bp_plan_pack(). */
+/* A constant operand in the layout of the plan that it was packed for, see bp_plan_pack(). */
 typedef struct bp_packed bp_packed;
 
 /* An ordered queue of work on a device. The host has none. */
 typedef struct bp_queue bp_queue;
 
-/* How a plan is run: see bp_execute(). */
+/* Arguments of one run of a plan, see bp_execute(). */
 typedef struct bp_exec {
-    size_t struct_size;
-    bp_queue *queue;      /* NULL: in the calling thread, and done when the call returns */
-    bp_operand workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library's own */
-    size_t workspace_size;
+    size_t struct_size; /* sizeof(bp_exec) */
+    bp_queue *queue;    /* NULL: run in the calling thread; complete when the call returns */
+    bp_operand
+        workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
+    size_t workspace_size;          /* bytes */
     const bp_scalar *scalars;       /* alpha and beta of a gemm; NULL: 1 and 0 */
-    const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read in place of the operand;
-                                     * NULL: none is packed. Only plans of products take an array, also one of NULLs */
+    const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read instead of the operand.
+                                     * NULL: none is packed. Only plans of products accept an array, even of NULLs */
 } bp_exec;
 
-/* A prepared call. Providers begin a struct of their own with this one. */
+/* A prepared call. A provider's own struct begins with this one. */
 typedef struct bp_prepared bp_prepared;
 struct bp_prepared {
     uint32_t struct_size;
-    /* Runs it. Several threads may be inside at once. On the host it returns when the result is there. `exec` is whole:
-     * its workspace has `workspace` bytes, the scalars of a gemm are there, and what is packed was packed by pack() of
-     * this very call. */
+    /* Runs the call; several threads may run it at once. On the host it returns when the result is complete. The host
+     * fills all of `exec`: the workspace has `workspace` bytes, a gemm has its scalars, and packed operands come from
+     * pack() of this same prepared call. */
     bp_status (*enqueue)(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
     void (*destroy)(bp_prepared *self);
     size_t workspace; /* bytes, aligned to 64; 0: none */
-    /* Copies an operand into a layout of its own. NULL: no operand can be packed. */
+    /* Copies an operand to the provider's layout. NULL: no operand can be packed. */
     bp_status (*pack)(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **packed);
 };
 
-/* What pack() returns begins with this. */
+/* First member of the struct that pack() returns. */
 struct bp_packed {
     uint32_t struct_size;
-    int32_t operand; /* this one and the next are the dispatcher's */
-    const void *plan;
-    size_t size; /* bytes */
+    int32_t operand;  /* set by dispatch */
+    const void *plan; /* set by dispatch */
+    size_t size;      /* bytes */
     void (*destroy)(bp_packed *self);
 };
 
 typedef void (*bp_task)(void *context, int task);
 
-/* What we give a provider. Append-only; check struct_size before using a slot newer than the ABI you need. */
+/* Functions of the host for providers. New members are added at the end: check struct_size before you use one that is
+ * newer than the ABI version you require. */
 typedef struct bp_host {
     uint32_t abi;
     uint32_t struct_size;
-    /* Memory through the library's allocator, aligned to 64 bytes; NULL when there is none left. */
+    /* Allocates memory with the program's allocator, aligned to 64 bytes. Returns NULL if memory is exhausted. */
     void *(*allocate)(size_t size);
     void (*release)(void *block);
-    /* Scratch memory of the calling thread, aligned to 64 bytes, valid until that thread's next scratch() call; grown
-     * on demand and kept, so that it costs nothing when warm. For plan() and for tasks of parallel(), never the memory
-     * of a workspace; enqueue() itself has its workspace. NULL when out of memory. */
+    /* Returns scratch memory of the calling thread, aligned to 64 bytes, valid until that thread's next scratch() call;
+     * NULL if memory is exhausted. The block grows on demand and is reused. For plan() and for tasks of parallel();
+     * enqueue() has its workspace, which is never this memory. */
     void *(*scratch)(size_t size);
-    /* Keeps a sentence for bp_last_error() and returns `status`. */
+    /* Sets the message of bp_last_error() and returns `status`. */
     bp_status (*fail)(bp_status status, const char *format, ...) BP_PRINTF(2, 3);
-    /* A warning for the user, given once per text. */
+    /* Warns the user, once per text. */
     void (*warn)(const char *format, ...) BP_PRINTF(1, 2);
-    /* Runs task(context, 0) ... task(context, count-1) on at most `threads` threads of our pool (the caller's is one of
-     * them), and returns when all are done. Nested calls run in the caller alone. */
+    /* Runs task(context, 0) ... task(context, count-1) on at most `threads` threads of the host's pool, one of which is
+     * the calling thread, and returns when all are done. A nested call runs in the calling thread only. */
     void (*parallel)(int threads, int count, bp_task task, void *context);
-    /* Opens a library of the list under the house rules (absolute path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, never
-     * closed, OpenMP conflicts reported before); a second call gives the same handle. */
+    /* Opens a listed library. Loading rules: absolute path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, never closed, OpenMP
+     * conflicts are reported first. Later calls return the same handle. */
     bp_status (*open_library)(const bp_library_info *library, void **handle);
-    /* The address of `name` in a handle, NULL when it has none. */
+    /* Returns the address of symbol `name` in a handle, NULL if there is none. */
     void *(*symbol)(void *handle, const char *name);
-    /* dst[i*dst_row + j*dst_column] = src[i*src_row + j*src_column], conjugated on request; same dtype, no overlap. */
+    /* Copies dst[i*dst_row + j*dst_column] = src[i*src_row + j*src_column], conjugated if `conjugate`. Strides are in
+     * elements. dst and src must not overlap. */
     void (*copy_matrix)(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
                         const void *src, int64_t src_row, int64_t src_column, int conjugate);
     const bp_machine_info *machine;
-    bp_capability hardware; /* highest instruction set here */
-    /* Grows by one in each child of fork: compare with the value at open to know that you are in a child. */
+    bp_capability hardware; /* highest instruction set of this machine */
+    /* Incremented in each child of fork. If it differs from its value at open(), the process is a child. */
     const volatile uint32_t *fork_count;
-    /* Keeps the sentence for the first failing item of a linear-algebra call, worded alike for all providers, and
-     * returns the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE); `item` counts through the batch,
+    /* Sets the message for the first failing item of a linear-algebra call, with the same text for all providers, and
+     * returns the status that belongs to `info` (LAPACK's, or BP_INFO_NON_FINITE). `item` is the index in the batch,
      * last dimension fastest. */
     bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
 
-    /* Since 2.1. For loops that may take long, between their units of work: the interrupt check of the thread that
-     * began the call (interrupt.h).
+    /* Since 2.1. For loops that may take long, between units of work: the interrupt check of the thread that began the
+     * call (interrupt.h).
      *
-     * Whether it is time to ask: false without a check, on other threads, and until a tenth of a millisecond has passed
-     * since the check was last due. *since is 0 when a call begins, and the first question of a call only starts the
-     * clock; it is read and written by the thread that began the call alone, so threads may share it. About 2 ns
-     * without a check, else the time of reading a clock: units that take less are done several at a time. May be asked
-     * anywhere. */
+     * Returns whether to call interrupted(). False without a check, on other threads, and until 0.1 ms after the check
+     * was last due. Set *since to 0 when a call begins; the first query of a call only reads the clock. Only the thread
+     * that began the call reads and writes *since, so threads may share it. Costs about 2 ns without a check, otherwise
+     * a clock read: combine units of work that take less. May be called anywhere, also while locks are held. */
     int (*interrupt_due)(int64_t *since);
-    /* Asks it, where it is due. True: the operation stops, and returns BP_E_CANCELLED, whose sentence has been kept.
-     * The check may call the library, the same provider included: so nothing of the calling thread may be held that
-     * such a call takes, neither a lock nor a setting of the thread. Workspaces stay; scratch() memory does not. */
+    /* Calls the check. If it returns true, stop and return BP_E_CANCELLED; the message is set. The check may call the
+     * library, including this provider. So the calling thread must hold no lock and no thread setting that such a call
+     * needs. Workspaces stay valid; scratch() memory does not. */
     int (*interrupted)(bp_op op);
 } bp_host;
 
@@ -456,24 +462,23 @@ typedef struct bp_provider {
     const char *name; /* "native", "blas"; letters, digits, '-' */
     const char *version;
     const char *description; /* one line */
-    unsigned library_kinds;  /* BP_LIB_ mask of the libraries that it drives; 0: needs none, gets one instance */
-    /* Makes an instance. `library` is NULL when library_kinds is 0, else lives as long as the instance. Must not load
-     * the library yet: that is for the first plan. Required. */
+    unsigned library_kinds;  /* BP_LIB_ mask of the libraries that it calls; 0: none, it gets one instance */
+    /* Creates an instance. `library` is NULL if library_kinds is 0, otherwise valid as long as the instance. Must not
+     * load the library; the first plan() does. Required. */
     bp_status (*open)(const bp_host *host, const bp_library_info *library, void **instance);
     void (*close)(void *instance); /* required */
-    /* Offers a candidate for each of its algorithms that takes the problem, or one refusal. Required. */
+    /* Adds a candidate for each algorithm that can run the problem, or one refusal. Required. */
     void (*accept)(void *instance, const bp_problem *problem, bp_offers *offers);
-    /* Prepares a candidate that it has offered; may load the library. Problem, verdict and `found`, the bytes that came
-     * with the offer, are read during the call only. Required. */
+    /* Prepares an offered candidate; may load the library. `found` is the data that was added with the offer. Problem,
+     * verdict and `found` are valid during the call only. Required. */
     bp_status (*plan)(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared);
-    /* The library's thread count: sets it when `want` > 0, and reads back what is in force into *got (0: cannot be
-     * known). Optional: NULL means the provider has no threads of its own. */
+    /* Sets the library's thread count if `want` > 0, and sets *got to the current count (0: unknown). Optional: NULL
+     * means that the provider has no threads of its own. */
     bp_status (*threads)(void *instance, int want, int *got);
-    /* Families of the libraries that it drives (bp_library_info.family), separated by spaces; NULL: those of every
-     * family. */
+    /* Families of the libraries that it calls (bp_library_info.family), separated by spaces; NULL: all families. */
     const char *families;
-    /* Kinds of devices that it works on, separated by spaces; NULL: the host. A problem elsewhere does not reach it. */
+    /* Kinds of devices that it supports, separated by spaces; NULL: the host. It gets no problem of other devices. */
     const char *runtimes;
 } bp_provider;
 
@@ -481,15 +486,16 @@ typedef struct bp_provider {
  *
  *     BP_PROVIDER_DEFINE(name) = {.abi = BP_PROVIDER_ABI, .struct_size = sizeof(bp_provider), .name = "name", ...};
  *
- * and compiles both ways: to a module, where the constant is exported as BP_PROVIDER_ENTRY, the only name that a module
- * needs to export; and, with BP_BUILTIN_PROVIDER defined, into the library, as `bp_provider_<name>`.
+ * It compiles to a module, which must export only this constant, as BP_PROVIDER_ENTRY. With BP_BUILTIN_PROVIDER defined
+ * it compiles into the library, as `bp_provider_<name>`.
  *
- * A module of several providers is compiled with BP_BUILTIN_PROVIDER defined too, and one more file of it says
+ * A module of several providers is also compiled with BP_BUILTIN_PROVIDER defined, and one more file has
  *
  *     extern const bp_provider bp_provider_one, bp_provider_other;
  *     BP_PROVIDERS_DEFINE = {&bp_provider_one, &bp_provider_other, NULL};
  *
- * which is exported as BP_PROVIDER_ENTRIES and then asked for alone. Each of them is taken or turned away for itself.
+ * This list is exported as BP_PROVIDER_ENTRIES, and BP_PROVIDER_ENTRY is then not read. Each provider of the list is
+ * accepted or rejected separately.
  */
 #define BP_PROVIDER_ENTRY "bp_provider_entry"
 #define BP_PROVIDER_ENTRIES "bp_provider_entries"

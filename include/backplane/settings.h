@@ -1,15 +1,15 @@
-/* settings.h - every switch of the library, from one table; layers, origins and thread scopes.
+/* settings.h - reads and writes the settings: layers, thread scopes, options of one call, the user file.
  *
  * A setting has a dotted name. Its value comes from the highest layer that sets it:
  *   default < shared environment < system file < user file < environment < process < thread scope < options of one
- * call. The shared environment holds the variables by which users limit the threads of OpenMP and of math libraries; it
- * only ever sets num_threads, to the smallest of those limits. Writes name the process layer; scopes and options are
- * private to a thread and to a call. All functions are thread-safe; a read is one atomic load where no scope is open.
+ * call. The shared environment holds the variables that limit the threads of OpenMP and of math libraries; it only sets
+ * num_threads, to the smallest of those limits. bp_set() writes the process layer. A scope is private to a thread,
+ * options are private to a call. All functions are thread-safe. A read is one atomic load if no scope is open.
  *
- * Files are lines of `name = value`, `#` starts a comment: /etc/backplane/backplane.conf, then
- * $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). The environment variable of a setting is BACKPLANE_ and
- * its name in capitals with dots as underscores; an alias, where the table names one, is read when that is unset.
- * A bad line in a file or variable never stops the program: it is left out and reported by bp_config_error_at().
+ * Files are /etc/backplane/backplane.conf, then $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). A line is
+ * `name = value`; `#` starts a comment. The environment variable of a setting is BACKPLANE_ and its name in capitals
+ * with dots as underscores. If it is unset, the second variable of the table (bp_setting_info.alias) is read.
+ * The library ignores a bad line or variable, and bp_config_error_at() reports it.
  */
 #ifndef BACKPLANE_SETTINGS_H
 #define BACKPLANE_SETTINGS_H
@@ -24,7 +24,7 @@ extern "C" {
 typedef enum bp_setting_type {
     BP_SETTING_BOOL, /* true, false (also on/off, yes/no, 1/0 in text) */
     BP_SETTING_INT,  /* a whole number in a range */
-    BP_SETTING_ENUM, /* one of a list of words */
+    BP_SETTING_ENUM, /* one of a list of values */
     BP_SETTING_TEXT  /* any text up to 4095 bytes without control characters */
 } bp_setting_type;
 
@@ -40,116 +40,125 @@ typedef enum bp_layer {
     BP_LAYER_COUNT
 } bp_layer;
 
-/* "default", "system file", ... Never NULL. */
+/* Returns "default", "system file", ... Never NULL; static storage. */
 BP_API const char *bp_layer_name(bp_layer layer);
 
-/* The number of each setting: BP_SET_num_threads, ... A number never changes its meaning: new settings take numbers
- * behind those there are, so a program may run with a library that is newer or older than its headers. That library has
- * another count: a walk over all settings ends where bp_setting_row() returns NULL, not at BP_SETTING_COUNT, which is
- * the count that the program was compiled with (for arrays of its own). */
+/* The number of each setting: BP_SET_num_threads, ... A number never changes its meaning, and a new setting takes the
+ * next free number. So a program can run with a library that is newer or older than its headers. Such a library has a
+ * different number of settings: end a loop over all of them when bp_setting_listed_at() returns NULL. BP_SETTING_COUNT
+ * is the number that the program was compiled with, for the size of its own arrays. */
 typedef enum bp_setting_id {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id = (number),
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id = (number),
     BP_SETTINGS_MAP(X)
 #undef X
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) +1
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) +1
         BP_SETTING_COUNT = 0 BP_SETTINGS_MAP(X)
 #undef X
 } bp_setting_id;
 
-#define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
-#define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
-#define BP_SETTING_POLICY 4u    /* watched by operations: a change is seen by the next call */
-#define BP_SETTING_ALIAS 8u     /* other words for other settings: writes and reads those */
-#define BP_SETTING_INHERITS 16u /* a node of the precision tree: "none" means what the node above it says */
+#define BP_SETTING_READ_ONLY 1u /* cannot be set */
+#define BP_SETTING_STARTUP 2u   /* set by files and environment only; read once, before the first use */
+#define BP_SETTING_POLICY 4u    /* takes part in the choice of a library; the next call uses the new value */
+#define BP_SETTING_ALIAS 8u     /* alias: reads and writes the settings it stands for */
+#define BP_SETTING_INHERITS 16u /* a precision setting: "none" means the value of its parent setting */
 
-/* Only the library makes one; members of later versions come last. */
+/* Description of a setting. Only the library creates one; later versions add members at the end. */
 typedef struct bp_setting_info {
     const char *name;
     bp_setting_type type;
     const char *default_text; /* the default, as text */
-    const char *allowed;      /* "0..1024"; "strict|warn|allow"; "a,b,c" for a TEXT that lists some of these; or "" */
+    const char *allowed;      /* "0..1024"; "strict|warn|allow"; "a,b,c" for a TEXT that is a list of these; or "" */
     const char *environment;  /* "BACKPLANE_NUM_THREADS" */
     const char *alias;        /* a second variable, or "" */
     unsigned flags;
     const char *affects;
     const char *help;
-    int number; /* BP_SET_num_threads, ...; of a library newer than the program also BP_SETTING_COUNT and above */
+    int number; /* BP_SET_num_threads, ...; BP_SETTING_COUNT or more if the library is newer than the program */
 } bp_setting_info;
 
-/* The setting with a number (BP_SET_num_threads, ...); NULL where the library has none. Static storage. */
+/* Returns the setting with that number (BP_SET_num_threads, ...), or NULL. Static storage. */
 BP_API const bp_setting_info *bp_setting_at(int number);
 
-/* All settings in the order in which they are listed: 0, 1, ... until NULL. Static storage. */
-BP_API const bp_setting_info *bp_setting_row(int row);
+/* Returns setting `index` (0, 1, ...) in the order of the table, NULL past the end. Static storage. */
+BP_API const bp_setting_info *bp_setting_listed_at(int index);
 
-/* The number of the setting with a name; -1 and BP_E_UNKNOWN_NAME's sentence (with the nearest names) when there is
- * none. */
+/* Returns the number of the setting with that name. Otherwise returns -1; bp_last_status() is then BP_E_UNKNOWN_NAME,
+ * and the message has the nearest names. */
 BP_API int bp_setting_find(const char *name);
 
-/* By name, as text: the value in force, resolved (see bp_get_deciding_setting). `value` and `where` point into storage
- * that lives until bp_reset(); `layer` and `where` (the file and line, the variable's name, the scope's text, or "")
- * may be NULL. Errors: BP_E_UNKNOWN_NAME. */
+/* Sets *value to the effective value as text: that of the deciding setting, see bp_get_deciding_setting(). Sets *layer
+ * to its layer and *where to its origin: file and line, name of the variable, text of the scope, or "". `layer` and
+ * `where` may be NULL. Strings are valid until bp_reset(). Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT (NULL),
+ * BP_E_NO_MEMORY. */
 BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
 
-/* The setting that decides the value of `name`: itself, or for a node of the precision tree the node above that it
- * follows, or for a view a setting behind it. Static storage. Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT. */
+/* Sets *node to the name of the setting that decides the value of `name`: `name` itself; for a precision setting with
+ * the value "none", the parent that it inherits from; for an alias, a setting that it stands for. Static storage.
+ * Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT. */
 BP_API bp_status bp_get_deciding_setting(const char *name, const char **node);
 
-/* What a single layer stores, before layering: *value is NULL when that layer sets nothing. */
+/* Sets *value to the value that one layer stores, NULL if that layer does not set it. `where` as in bp_get(). Errors:
+ * BP_E_UNKNOWN_NAME, BP_E_ARGUMENT. */
 BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, const char **where);
 
-/* Writes the process layer. The value is checked before anything changes. Errors: BP_E_UNKNOWN_NAME, BP_E_BAD_VALUE
- * (the sentence lists what is allowed), BP_E_READ_ONLY, BP_E_UNSUPPORTED (the hardware cannot do it), BP_E_NO_MEMORY.
- */
+/* Writes the process layer. An error leaves the setting unchanged. Errors: BP_E_UNKNOWN_NAME, BP_E_BAD_VALUE (the
+ * message lists the allowed values), BP_E_READ_ONLY, BP_E_UNSUPPORTED (the hardware does not support the value),
+ * BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY. */
 BP_API bp_status bp_set(const char *name, const char *value);
 
-/* Takes the process layer's value away again, so that the layers below show. */
+/* Removes the value from the process layer, so that the layers below apply. Errors: as bp_set(). */
 BP_API bp_status bp_unset(const char *name);
 
-/* Typed accessors, one pair per row: bp_get_num_threads(), bp_set_num_threads(4), ... A getter never fails. */
+/* Typed accessors, one pair per setting: bp_get_num_threads(), bp_set_num_threads(4), ... A getter never fails. A
+ * setter has the errors of bp_set(). */
 #define BP__C_BOOL int
 #define BP__C_INT int64_t
 #define BP__C_ENUM const char *
 #define BP__C_TEXT const char *
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     BP_API BP__C_##type bp_get_##id(void);                                                                             \
     BP_API bp_status bp_set_##id(BP__C_##type value);
 BP_SETTINGS_MAP(X)
 #undef X
 
-/* A checked, ready-made list of settings: "num_threads=1, blas.preferred=openblas". Separators are commas or newlines;
- * a value with a comma stands in double quotes (backslash escapes a quote or a backslash). A name given twice is an
- * error. Options are immutable and may be shared between threads. Free with bp_options_release (NULL is fine). */
+/* A checked list of settings for single calls: "num_threads=1, blas.preferred=openblas". Separators are commas or
+ * newlines. A value with a comma is in double quotes (a backslash escapes a quote or a backslash). Options are
+ * immutable and may be shared between threads. */
 typedef struct bp_options bp_options;
-BP_API bp_status bp_options_new(bp_options **options, const char *text);
-BP_API void bp_options_release(bp_options *options);
 
-/* A scope changes settings for the calling thread until it is left. Scopes nest; leaving one restores exactly what was
- * stored, also when scopes are left out of order (generators do that). A scope must be left by the thread that entered
- * it (BP_E_SCOPE otherwise); when a thread ends, it leaves those that are still open. On failure nothing is entered and
- * *scope is NULL. bp_scope_leave(NULL pointer inside) is BP_OK. */
+/* Parses `text` and checks each value. Free the result with bp_options_release(). Errors: as bp_set(), and
+ * BP_E_BAD_VALUE for a syntax error or a name given twice. */
+BP_API bp_status bp_options_new(bp_options **options, const char *text);
+BP_API void bp_options_release(bp_options *options); /* NULL is allowed */
+
+/* A scope changes settings for the calling thread until it is left. `text` is as in bp_options_new(). Scopes nest.
+ * Leaving one restores the stored values exactly, also if scopes are left out of order (Python generators do that). The
+ * thread that entered a scope must leave it (BP_E_SCOPE otherwise). A thread that ends leaves its open scopes. If
+ * entering fails, nothing has changed and *scope is NULL. bp_scope_leave() returns BP_OK if *scope is NULL. */
 typedef struct bp_scope bp_scope;
 BP_API bp_status bp_scope_enter(bp_scope **scope, const char *text);
 BP_API bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options);
 BP_API bp_status bp_scope_leave(bp_scope **scope); /* sets *scope to NULL */
 
-/* Bad lines of configuration files and environment variables, found when the layers were read: 0, 1, ... until NULL.
- * The first call of anything in this header reads the layers. */
+/* Returns the message for bad line or variable `index` (0, 1, ...) of the configuration, NULL past the end. The first
+ * call of any function of this header reads the files and the environment. */
 BP_API const char *bp_config_error_at(int index);
 
-/* The path of the user file that bp_save_setting() writes; BP_E_NOT_FOUND when no home is known. */
+/* Sets *path to the user file that bp_save_setting() writes. Errors: BP_E_NOT_FOUND (the home folder is unknown). */
 BP_API bp_status bp_user_config_path(const char **path);
 
-/* Stores a value in the user file (NULL removes the line), keeping its other lines and comments: written to a
- * temporary file first, then renamed. The running process's layers are not re-read. Missing folders are made, but not
- * $HOME, nor the folder above $XDG_CONFIG_HOME: BP_E_NOT_FOUND if that one is missing. */
+/* Writes a value to the user file; NULL removes the line. Keeps all other lines and comments: writes a temporary file,
+ * then renames it. The running process does not read the file again. Creates missing folders, but neither $HOME nor the
+ * parent of $XDG_CONFIG_HOME (BP_E_NOT_FOUND if missing). Errors: as bp_set(), BP_E_NOT_FOUND, BP_E_IO. */
 BP_API bp_status bp_save_setting(const char *name, const char *value);
 
-/* Warnings: things a user should know and that are no errors (a fallback, two OpenMP runtimes, ...). The library never
- * prints them. A handler gets each one once per text; it must not call back into the library. Without a handler the
- * last 64 are kept for bp_warning_at(): 0 is the oldest; returns 0 past the end. The text is copied into `buffer`. */
+/* Receives a warning: a fallback, two OpenMP runtimes, ... The library never prints warnings. Each text is reported
+ * once. The handler may run in any thread and must not call the library. */
 typedef void (*bp_warning_handler)(void *user, const char *text);
 BP_API void bp_set_warning_handler(bp_warning_handler handler, void *user);
+
+/* Copies warning `index` to `buffer` (`size` bytes) and returns 1; returns 0 past the end. Without a handler the
+ * library keeps the last 64; 0 is the oldest. */
 BP_API int bp_warning_at(int index, char *buffer, size_t size);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* status.h - what every public function returns, and where the detail of a failure is kept.
+/* status.h - defines the status codes, error messages, the allocator and bp_reset.
  *
- * A function that can fail returns a bp_status. BP_OK is zero; every other value names one kind of failure.
- * The sentence that tells which argument was wrong, what was wrong with it and what would be right is kept per
- * thread and read with bp_last_error(). The library never prints it, and never aborts.
+ * A function that can fail returns a bp_status: BP_OK is 0, every other value is one kind of failure. Each thread keeps
+ * the message of its last failure. The message names the argument, its value and what would be right. The library
+ * neither prints it nor aborts. All functions are thread-safe unless a comment says otherwise.
  */
 #ifndef BACKPLANE_STATUS_H
 #define BACKPLANE_STATUS_H
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* The one list of status codes: number, NAME, text. The enum, the names, the texts, the command line's exit codes and
- * the reference page derive from it. Numbers are grouped by family with gaps, and a published number never changes. */
+/* The list of status codes: number, NAME, text. The enum, names, texts, the command's exit codes and docs/reference/status.md are
+ * generated from it. Numbers have gaps between groups. A published number never changes. */
 /* clang-format off */
 #define BP_STATUS_MAP(X)                                                                   \
     X(0, OK, "success")                                                                    \
@@ -70,23 +70,24 @@ typedef enum bp_status {
 #undef X
 } bp_status;
 
-/* The constant's name without its prefix ("E_SHAPE"), or "E_?" for a number that is not a status. Never NULL. */
+/* Returns the constant's name without its prefix ("E_SHAPE"), or "E_?" if the number is not a status. Never NULL. */
 BP_API const char *bp_status_name(bp_status status);
 
-/* The constant's one-line meaning, or "unknown status". Never NULL, static storage. */
+/* Returns the status's text from the list above, or "unknown status". Never NULL; static storage. */
 BP_API const char *bp_status_text(bp_status status);
 
-/* Walks the list: the status at position `index` (0, 1, ...); returns 0 past the end, 1 otherwise. */
+/* Sets *status to entry `index` (0, 1, ...) of the list and returns 1. Returns 0 past the end. */
 BP_API int bp_status_at(int index, bp_status *status);
 
-/* The sentence for the last failure in the calling thread; "" before the first one. Success leaves it alone. The
- * pointer stays valid in that thread until its next failing call. */
+/* Returns the message of the calling thread's last failure, or "" if there was none. A successful call does not change
+ * it. The pointer is valid in that thread until its next failing call. */
 BP_API const char *bp_last_error(void);
 
-/* The status that belongs to bp_last_error(). */
+/* Returns the status that belongs to bp_last_error(). */
 BP_API bp_status bp_last_status(void);
 
-/* Memory functions for everything that the library allocates. `user` is passed through. Sizes are never zero. */
+/* Memory functions for everything that the library allocates. `user` is passed to each of them. Sizes are in bytes and
+ * never 0. All three are called from any thread. */
 typedef struct bp_allocator {
     void *(*allocate)(void *user, size_t size);
     void *(*reallocate)(void *user, void *old, size_t size);
@@ -94,14 +95,14 @@ typedef struct bp_allocator {
     void *user;
 } bp_allocator;
 
-/* Replaces the allocator, NULL restores malloc. Only while the library holds no memory: before the first other call,
- * or after bp_reset(); otherwise BP_E_BUSY. */
+/* Replaces the allocator; NULL restores malloc. Copies *allocator. Errors: BP_E_BUSY if the library holds memory: call
+ * it before any other function, or after bp_reset(). */
 BP_API bp_status bp_set_allocator(const bp_allocator *allocator);
 
-/* Gives back all memory and forgets the plan cache, the library list, scopes of the calling thread and the process
- * layer of settings; math libraries stay loaded, because their threads cannot be unloaded safely. No other thread may
- * be inside the library. Held plans, explanations, options and other threads' scopes must be released before: BP_E_BUSY
- * otherwise. */
+/* Frees all memory: the plan caches, the library list, the calling thread's scopes and the process layer of settings.
+ * Math libraries stay loaded, because their threads cannot be unloaded safely. Not thread-safe: no other thread may be
+ * inside the library. Errors: BP_E_BUSY if the program still has a plan, an explanation, options, or another thread's
+ * scope; release them first. */
 BP_API bp_status bp_reset(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* tensor.h - tensors at the boundary are DLPack's DLTensor; this header makes one in a line.
+/* tensor.h - creates DLPack tensors: views of the caller's memory, and tensors with memory of their own.
  *
- * Any rank up to BP_MAX_NDIM, any strides (in elements; zero and negative too), any byte offset. The library reads
- * shape and strides during the call only and never keeps a pointer to them. Only CPU memory (kDLCPU) and pinned host
- * memory (kDLCUDAHost, kDLROCMHost) are accepted by the operations of this version.
+ * Operations take a DLTensor of any rank up to BP_MAX_NDIM, with any strides (in elements; 0 and negative values are
+ * allowed) and any byte offset. They read shape and strides during the call only and keep no pointer to them. This
+ * version accepts CPU memory (kDLCPU) and pinned host memory (kDLCUDAHost, kDLROCMHost). All functions are thread-safe.
  */
 #ifndef BACKPLANE_TENSOR_H
 #define BACKPLANE_TENSOR_H
@@ -16,7 +16,7 @@ extern "C" {
 
 #define BP_MAX_NDIM 64
 
-/* The one list of element types: number, NAME, text, DLPack code, bits. */
+/* The list of element types: number, NAME, text, DLPack code, bits. */
 /* clang-format off */
 #define BP_DTYPE_MAP(X)                       \
     X(1, F16, "f16", kDLFloat, 16)            \
@@ -37,55 +37,64 @@ extern "C" {
 /* clang-format on */
 
 typedef enum bp_dtype {
-    BP_DTYPE_NONE = 0, /* not one of ours */
+    BP_DTYPE_NONE = 0, /* not a supported type */
 #define X(number, name, text, code, bits) BP_##name = number,
     BP_DTYPE_MAP(X)
 #undef X
 } bp_dtype;
 
-/* "f32" and so on; "?" for a number that is not a bp_dtype. */
+/* Returns "f32", "c128", ..., or "?" if the number is not a bp_dtype. */
 BP_API const char *bp_dtype_name(bp_dtype dtype);
 
-/* The dtype with that name, BP_DTYPE_NONE when there is none. NumPy's and PyTorch's long names ("float32",
- * "bfloat16", "complex128") are understood too. */
+/* Returns the dtype with that name, or BP_DTYPE_NONE. Accepts the names of the list and the long names of NumPy and
+ * PyTorch ("float32", "bfloat16", "complex128"). */
 BP_API bp_dtype bp_dtype_from_name(const char *name);
 
-/* Bytes of one element, 0 for BP_DTYPE_NONE. */
+/* Returns the size of one element in bytes, 0 for BP_DTYPE_NONE. */
 BP_API size_t bp_dtype_size(bp_dtype dtype);
 
+/* Converts a dtype to DLPack's form. */
 BP_API DLDataType bp_dtype_to_dlpack(bp_dtype dtype);
 
-/* BP_DTYPE_NONE for a type that Backplane does not know (lanes other than 1 among them). */
+/* Returns BP_DTYPE_NONE for an unsupported type, and for any type with lanes other than 1. */
 BP_API bp_dtype bp_dtype_from_dlpack(DLDataType dtype);
 
-/* A tensor with its own shape and strides, for callers who have only a pointer. Pass &view.tensor to operations.
- * Do not copy the struct: the tensor points into it. */
+/* A tensor with arrays for its shape and strides, for callers that have only a pointer to data. Pass &view.tensor to
+ * operations. Do not copy a bp_view by value (assignment, memcpy, return from a function): tensor.shape and
+ * tensor.strides point into the struct, so a copy would point into the original. Use bp_view_copy(). */
 typedef struct bp_view {
     DLTensor tensor;
     int64_t shape[BP_MAX_NDIM];
     int64_t strides[BP_MAX_NDIM];
 } bp_view;
 
-/* Fills a view of CPU memory. `strides` in elements, NULL for compact row-major. Errors: BP_E_ARGUMENT (rank outside
- * 0..BP_MAX_NDIM, NULL view or shape), BP_E_SHAPE (a negative size), BP_E_DTYPE, BP_E_OVERFLOW. */
+/* Fills a view of CPU memory that the caller keeps. `shape` has ndim sizes; `strides` has ndim strides in elements, or
+ * is NULL for compact row-major. Both are copied. Errors: BP_E_ARGUMENT (rank outside 0..BP_MAX_NDIM, NULL view or
+ * shape), BP_E_SHAPE (a negative size), BP_E_DTYPE, BP_E_OVERFLOW (the extent in bytes does not fit). */
 BP_API bp_status bp_view_init(bp_view *view, void *data, bp_dtype dtype, int ndim, const int64_t *shape,
                               const int64_t *strides);
 
-/* A row-major rows x columns matrix at `data`; the same errors. */
+/* Fills a view of a compact row-major matrix. Errors: as bp_view_init(). */
 BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64_t rows, int64_t columns);
 
-/* Makes a compact row-major tensor of zeros in fresh CPU memory, aligned to 64 bytes, with huge pages asked for where
- * that pays. The caller ends its life with tensor->deleter(tensor). Errors as bp_view_init, and BP_E_NO_MEMORY. */
+/* Copies a view: tensor.shape and tensor.strides of the copy point to the arrays of the copy. The tensor's memory is
+ * not copied. Reads the arrays of `from` and not its pointers, so that `to` may be `from`: that rebinds a struct which
+ * was copied by value. Strides of NULL (compact) stay NULL. Errors: BP_E_ARGUMENT (NULL, or a rank outside
+ * 0..BP_MAX_NDIM); `to` is then unchanged. */
+BP_API bp_status bp_view_copy(bp_view *to, const bp_view *from);
+
+/* Allocates a compact row-major tensor of zeros in CPU memory, aligned to 64 bytes. Large tensors request huge pages.
+ * Free it with tensor->deleter(tensor). Errors: as bp_view_init(), and BP_E_NO_MEMORY. */
 BP_API bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape);
 
-/* The same with whatever the memory held before in place of zeros, for results, and with strides (NULL: compact
- * row-major), none of them negative (BP_E_ARGUMENT) and no two elements at one place (BP_E_OVERLAP). */
+/* Allocates a tensor with undefined contents, for results. `strides` is in elements; NULL means compact row-major.
+ * Errors: as bp_tensor_new(), BP_E_ARGUMENT (a negative stride), BP_E_OVERLAP (two elements have one address). */
 BP_API bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
                                  const int64_t *strides);
 
-/* Copies src into dst: same shape, any strides, converting between floating types (f16, bf16, f32, f64), between
- * complex types, and from real to complex; rounding is to nearest, ties to even. dst must not overlap src
- * (BP_E_OVERLAP). BP_E_CANCELLED: stopped by the thread's interrupt check (interrupt.h). */
+/* Copies src to dst: same shape, any strides. Converts between floating types (f16, bf16, f32, f64), between complex
+ * types, and from real to complex. Rounds to nearest, ties to even. Errors: those of an operation's arguments,
+ * BP_E_OVERLAP (dst overlaps src or itself), BP_E_DTYPE (conversion not supported), BP_E_CANCELLED (interrupt.h). */
 BP_API bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src);
 
 #ifdef __cplusplus

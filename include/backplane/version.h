@@ -1,4 +1,4 @@
-/* version.h - the version of the interface, and the two macros that every declaration uses. */
+/* version.h - defines the version of the interface, and the macros for declarations. */
 #ifndef BACKPLANE_VERSION_H
 #define BACKPLANE_VERSION_H
 
@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-/* The version of the library that is running ("0.1.0"); compare with BP_VERSION_STRING, the one compiled against. */
+/* Returns the version of the loaded library ("0.1.0"), in static storage. BP_VERSION_STRING is the version of the
+ * headers that the program was compiled with. */
 BP_API const char *bp_version(void);
 
 #ifdef __cplusplus

@@ -204,7 +204,7 @@ def inv(A: Any, *, out: Any = None) -> Any:
 @_operation
 def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
     """The inverse, and for each item of the batch 0 or the number of the zero on the diagonal of U."""
-    return _ask_for(InvEx, "inv", (A,), (True, True), out, check=check_errors)
+    return _ask_for(InvEx, "inv", (A,), (True, True), out, fail_on_item_error=check_errors)
 
 
 @_operation
@@ -216,7 +216,7 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
 @_operation
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> SolveEx:
     """X as solve(), and an info for each item."""
-    return _ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, check=check_errors)
+    return _ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, fail_on_item_error=check_errors)
 
 
 @_operation
@@ -254,7 +254,7 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
 @_operation
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> CholeskyEx:
     """The factor, and for each item 0 or the order of the leading minor that is not positive definite."""
-    return _ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, check=check_errors)
+    return _ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, fail_on_item_error=check_errors)
 
 
 @_operation
@@ -285,7 +285,7 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> LUFactorEx:
     """The same, and for each item 0 or the number of the zero on the diagonal of U."""
     _pivot("lu_factor_ex", pivot)
-    return _ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, check=check_errors)
+    return _ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, fail_on_item_error=check_errors)
 
 
 @_operation

@@ -276,9 +276,15 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
 /* ---- The call ---- */
 
 static bool parse(calculation *of, PyObject *values, PyObject *names, int *explain) {
-    static char *known[] = {
-        "",          "",      "",     "",     "",      "mode", "upper",   "right", "adjoint", "unitriangular",
-        "hermitian", "check", "rtol", "atol", "order", "dim",  "keepdim", NULL};
+    static char *known[] = {"",          "",
+                            "",          "",
+                            "",          "mode",
+                            "upper",     "right",
+                            "adjoint",   "unitriangular",
+                            "hermitian", "fail_on_item_error",
+                            "rtol",      "atol",
+                            "order",     "dim",
+                            "keepdim",   NULL};
     PyObject *inputs, *outputs, *rtol = Py_None, *atol = Py_None, *dim = Py_None, *settings = Py_None;
     const char *mode = "";
     int keepdim = 0;
@@ -287,7 +293,7 @@ static bool parse(calculation *of, PyObject *values, PyObject *names, int *expla
     return PyArg_ParseTupleAndKeywords(values, names, "sO!O!|Op$sppppppOOdOp:linalg", known, &of->name, &PyTuple_Type,
                                        &inputs, &PyTuple_Type, &outputs, &settings, explain, &mode, &call->upper,
                                        &call->right, &call->adjoint, &call->unitriangular, &call->hermitian,
-                                       &call->check, &rtol, &atol, &call->order, &dim, &keepdim) &&
+                                       &call->fail_on_item_error, &rtol, &atol, &call->order, &dim, &keepdim) &&
            ((of->keepdim = keepdim), (of->explains = *explain), find_operation(of)) && find_mode(of, mode) &&
            read_tolerance(rtol, &of->rtol, &call->rtol) && read_tolerance(atol, &of->atol, &call->atol) &&
            core_options(of->state, settings, &of->options, &of->options_owner) && read_inputs(of, inputs, dim) &&

@@ -23,14 +23,14 @@ typedef union reader {
 } reader;
 
 static const reader readers[BP_SETTING_COUNT] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     [BP_SET_##id] = {.of_##type = bp_get_##id},
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 static const char *const type_names[] = {
-    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "word", [BP_SETTING_TEXT] = "text"};
+    [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "enum", [BP_SETTING_TEXT] = "text"};
 
 static void remember(setting *self, const char *text, PyObject *value) {
     size_t size = strlen(text) + 1;
@@ -379,7 +379,7 @@ static PyObject *make(core_state *state, const bp_setting_info *row) {
 
 static int fill(core_state *state, PyObject *table) {
     const bp_setting_info *row;
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         if (row->number >= BP_SETTING_COUNT) {
             continue; /* the library is newer than this module, which has no reader for it */
         }

@@ -17,7 +17,7 @@ static int settings(const cli_args *args) {
     }
     int code = CLI_OK;
     const bp_setting_info *info;
-    for (int i = 0; code == CLI_OK && (info = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; code == CLI_OK && (info = bp_setting_listed_at(i)) != NULL; i++) {
         setting_row row;
         code = setting_row_read(info->name, &row);
         if (code != CLI_OK || (changed && row.layer == BP_LAYER_DEFAULT)) {

@@ -18,7 +18,7 @@ static const char *type_name(bp_setting_type type) {
     case BP_SETTING_INT:
         return "int";
     case BP_SETTING_ENUM:
-        return "word";
+        return "enum";
     case BP_SETTING_TEXT:
         return "text";
     }

@@ -134,8 +134,8 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     }
 }
 
-static bool works_on(const bp_provider *provider, int32_t place) {
-    return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
+static bool works_on(const bp_provider *provider, int32_t device) {
+    return device == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
 }
 
 /* Adds what a candidate says of the problem: at least one offer or refusal. */
@@ -148,7 +148,7 @@ static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclud
         add_refusal(choice, candidate, BP_REASON_EXCLUDED, off);
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
-    } else if (!works_on(candidate->provider, problem->place)) {
+    } else if (!works_on(candidate->provider, problem->device)) {
         add_refusal(choice, candidate, BP_REASON_DEVICE, "");
     } else {
         int before = choice->count;
@@ -173,7 +173,7 @@ static void note_offer(bp_offers *self, const bp_verdict *verdict, const void *f
 
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
     offering o = {{note_offer}, false};
-    if (candidate->instance && works_on(candidate->provider, sample->place)) {
+    if (candidate->instance && works_on(candidate->provider, sample->device)) {
         candidate->provider->accept(candidate->instance, sample, &o.base);
     }
     return o.offers;

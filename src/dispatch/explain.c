@@ -115,7 +115,7 @@ typedef struct policy_row {
 } policy_row;
 
 static bool read_policy_row(int index, policy_row *row) {
-    const bp_setting_info *info = bp_setting_row(index);
+    const bp_setting_info *info = bp_setting_listed_at(index);
     row->name = info->name;
     bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* its targets are shown */
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||

@@ -36,7 +36,7 @@ static bp_status sample_inverse(bp_problem *problem) {
     BP__TRY(bp_view_init(&a, NULL, BP_F64, 2, shape, NULL));
     BP__TRY(bp_view_init(&inverse, NULL, BP_F64, 2, shape, NULL));
     bp_linalg_call call = {
-        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &inverse.tensor}, .check = 1};
+        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &inverse.tensor}, .fail_on_item_error = 1};
     return bp__linalg_problem(problem, &call);
 }
 

@@ -35,7 +35,7 @@ static bp_status write_int(bp_setting_id id, int64_t value) {
 #define WRITE_ENUM(id, value) write_text(id, value)
 #define WRITE_TEXT(id, value) write_text(id, value)
 
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     BP__C_##type bp_get_##id(void) {                                                                                   \
         return READ_##type(BP_SET_##id, flags);                                                                        \
     }                                                                                                                  \

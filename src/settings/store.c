@@ -10,12 +10,12 @@
 pthread_mutex_t bp__settings_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 _Atomic bp__value bp__setting_values[BP_SETTING_COUNT] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = BP__UNREAD,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = BP__UNREAD,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 _Atomic bp__value bp__setting_outcomes[BP_SETTING_COUNT] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = BP__UNREAD,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = BP__UNREAD,
     BP_SETTINGS_MAP(X)
 #undef X
 };

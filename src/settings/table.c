@@ -5,56 +5,56 @@
 #include <stdio.h>
 #include <string.h>
 
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     static char variable_##id[] = "BACKPLANE_" name;                                                                   \
     static char allowed_##id[] = allowed;
 BP_SETTINGS_MAP(X)
 #undef X
 
 /* No number is used twice (that would be an enumerator twice), and none is skipped: each is below their count. */
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) number_##number##_is_used,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) number_##number##_is_used,
 enum { BP_SETTINGS_MAP(X) };
 #undef X
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     _Static_assert((number) >= 0 && (number) < BP_SETTING_COUNT, "a number is skipped: " name " takes a lower one");
 BP_SETTINGS_MAP(X)
 #undef X
 
 /* The numbers in the order of the rows. */
 static const bp_setting_id listed[] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) BP_SET_##id,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 /* What follows is indexed by number. Ranges and lists are cut into pieces in place; `info.allowed` keeps the whole. */
 static char *const allowed_pieces[] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = allowed_##id,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = allowed_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 /* Aliases are cut behind the name. */
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) static char alias_##id[] = alias;
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) static char alias_##id[] = alias;
 BP_SETTINGS_MAP(X)
 #undef X
 
 static char *const aliases[] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = alias_##id,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = alias_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 static char *const variables[] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) [BP_SET_##id] = variable_##id,
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = variable_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 static bp__setting_row rows[] = {
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
-    [BP_SET_##id] = {.info = {name, BP_SETTING_##type, fallback, allowed, variable_##id, alias_##id, flags, affects,   \
-                              help, number}},
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
+    [BP_SET_##id] = {.info = {name, BP_SETTING_##type, default_text, allowed, variable_##id, alias_##id, flags,        \
+                              affects, help, number}},
     BP_SETTINGS_MAP(X)
 #undef X
 };
@@ -244,8 +244,8 @@ const bp_setting_info *bp_setting_at(int number) {
     return number >= 0 && number < BP_SETTING_COUNT ? &bp__row((bp_setting_id)number)->info : NULL;
 }
 
-const bp_setting_info *bp_setting_row(int row) {
-    return row >= 0 && row < BP_SETTING_COUNT ? &bp__row(listed[row])->info : NULL;
+const bp_setting_info *bp_setting_listed_at(int index) {
+    return index >= 0 && index < BP_SETTING_COUNT ? &bp__row(listed[index])->info : NULL;
 }
 
 int bp_setting_find(const char *name) {

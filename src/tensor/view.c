@@ -69,6 +69,26 @@ bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64_t rows
     return bp_view_init(view, data, dtype, 2, (const int64_t[]){rows, columns}, NULL);
 }
 
+bp_status bp_view_copy(bp_view *to, const bp_view *from) {
+    if (!to || !from) {
+        return bp__fail(BP_E_ARGUMENT, "bp_view_copy: argument '%s' is NULL; give a bp_view", to ? "from" : "to");
+    }
+    const int ndim = from->tensor.ndim;
+    if (ndim < 0 || ndim > BP_MAX_NDIM) {
+        return bp__fail(BP_E_ARGUMENT, "bp_view_copy: argument 'from' has %d dimensions; it must have 0 to %d", ndim,
+                        BP_MAX_NDIM);
+    }
+    const bool compact = from->tensor.strides == NULL;
+    to->tensor = from->tensor;
+    for (int i = 0; i < ndim; i++) {
+        to->shape[i] = from->shape[i];
+        to->strides[i] = compact ? 0 : from->strides[i]; /* a view with compact strides may have none of its own */
+    }
+    to->tensor.shape = to->shape;
+    to->tensor.strides = compact ? NULL : to->strides;
+    return BP_OK;
+}
+
 const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size) {
     if (size == 0) {
         return buffer;

@@ -66,7 +66,7 @@ def test_get(backplane):
     assert backplane("get", "dispatch.fallback").out == "warn\n"
     facts = backplane("get", "dispatch.fallback", "--json").json
     assert (
-        facts["value"] == "warn" and facts["type"] == "word" and facts["environment"] == "BACKPLANE_DISPATCH_FALLBACK"
+        facts["value"] == "warn" and facts["type"] == "enum" and facts["environment"] == "BACKPLANE_DISPATCH_FALLBACK"
     )
 
 

@@ -125,7 +125,7 @@ static void describe(bp_problem *p, const test_operands *o, const test_transform
         f->n[d] = t->n[d];
         f->in[d] = o->in.stride[batch + d];
         f->out[d] = o->out.stride[batch + d];
-        f->given[d] = o->in.n[batch + d];
+        f->input_size[d] = o->in.n[batch + d];
     }
 }
 

@@ -139,7 +139,7 @@ static void describe(test_run *run) {
             continue;
         }
         f->n[f->ndim] = what->n[d];
-        f->given[f->ndim] = run->in.size[batch + d];
+        f->input_size[f->ndim] = run->in.size[batch + d];
         f->in[f->ndim] = run->in.stride[batch + d];
         f->out[f->ndim] = run->out.stride[batch + d];
         f->ndim++;

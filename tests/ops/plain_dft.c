@@ -51,7 +51,7 @@ static const char *broken_promise(const bp_problem *problem) {
     }
     for (int i = 0; i < f->ndim; i++) {
         int half = f->kind != BP_FFT_C2C && i == f->ndim - 1;
-        if (f->n[i] < (half ? 1 : 2) || f->given[i] != needed(f, i)) {
+        if (f->n[i] < (half ? 1 : 2) || f->input_size[i] != needed(f, i)) {
             return "a size is not what it must be";
         }
         if ((needed(f, i) == 1 && f->in[i] != 0) || (given_back(f, i) == 1 && f->out[i] != 0)) {

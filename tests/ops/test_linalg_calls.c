@@ -385,9 +385,9 @@ static void info_forgives(void **unused) {
         assert_int_equal(bp_cholesky_ex(a, 0, l, NULL), BP_OK);
         test_refused(bp_cholesky(a, 0, l), BP_E_NOT_POSITIVE_DEFINITE, "linalg.cholesky: (Batch element 3): ");
         assert_int_equal(bp_linalg_run(NULL, &c.call), BP_OK);
-        c.call.check = 1;
+        c.call.fail_on_item_error = 1;
         test_refused(bp_linalg_run(NULL, &c.call), BP_E_NOT_POSITIVE_DEFINITE, "leading minor of order 2");
-        c.call.check = 0;
+        c.call.fail_on_item_error = 0;
     }
     recorder->info = BP_INFO_NON_FINITE;
     test_refused(bp_cholesky(a, 1, l), BP_E_NON_FINITE, "NaN or infinity");

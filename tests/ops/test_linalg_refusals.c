@@ -70,9 +70,9 @@ static void parameters_are_checked(void **unused) {
     test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT, "only BP_NORM_P");
     c.call = good;
     c.call.op = BP_OP_DET;
-    c.call.check = 1;
+    c.call.fail_on_item_error = 1;
     c.call.operand[2] = NULL;
-    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "check is not taken");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "fail_on_item_error is not taken");
     test_call_end(&c);
 }
 

@@ -195,7 +195,7 @@ static void smaller_structs_are_read_as_far_as_they_go(void **state) {
     (void)state;
     const DLTensor *tensors[] = {&in.tensor, &in.tensor};
     bp_linalg_call inverse = {
-        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&in.tensor, &out.tensor}, .check = 1};
+        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&in.tensor, &out.tensor}, .fail_on_item_error = 1};
     bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_RFFT, .ndim = BP_FFT_ALL};
     bp_einsum_call product = {
         .struct_size = sizeof product, .expression = "ij,jk->ik", .count = 2, .operands = tensors};

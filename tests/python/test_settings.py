@@ -24,7 +24,7 @@ def other_values(row):
     if row.type == "int":
         low, high = map(int, row.allowed.split(".."))
         return [value for value in (low, high, (low + high) // 2) if value != now]
-    if row.type == "word":
+    if row.type == "enum":
         return [word.replace("-N", "-12") for word in row.allowed.split("|") if word != now]
     if row.allowed:  # a list of these words
         words = row.allowed.split(",")
@@ -36,13 +36,13 @@ def wrong_values(row):
     if row.type == "int":
         low, high = map(int, row.allowed.split(".."))
         return [low - 1, high + 1, 10**30]
-    if row.type == "word":
+    if row.type == "enum":
         return ["no such word", ""]
     return ["line\nbreak", "x" * 5000] if row.type == "text" else []
 
 
 def wrong_types(row):
-    return {"bool": [0, 1, "true", None, 1.0], "int": [True, "1", 1.5, None], "word": [1, True, None, b"off"],
+    return {"bool": [0, 1, "true", None, 1.0], "int": [True, "1", 1.5, None], "enum": [1, True, None, b"off"],
             "text": [1, None, b"x", ["x"]]}[row.type]
 
 
@@ -71,7 +71,7 @@ def writable(request):
 
 def test_read(row):
     value = row.get()
-    assert type(value) is {"bool": bool, "int": int, "word": str, "text": str}[row.type]
+    assert type(value) is {"bool": bool, "int": int, "enum": str, "text": str}[row.type]
     place, last = attribute(row.name)
     assert getattr(place, last) == value == bp.settings[row.name]
     layer, where, text = row.origin()

@@ -10,7 +10,7 @@ static char folder[64];
 
 static void clear_variables(void) {
     const bp_setting_info *row;
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         unsetenv(row->environment);
         if (*row->alias) {
             unsetenv(row->alias);

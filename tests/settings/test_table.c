@@ -49,7 +49,7 @@ static const char *name_of(int number) {
 /* What compiled programs rely on: a number means its setting, and walks end at NULL. */
 static void numbers_name_settings(void **state) {
     (void)state;
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     assert_int_equal(BP_SET_##id, number);                                                                             \
     assert_string_equal(name_of(number), name);
     BP_SETTINGS_MAP(X)
@@ -57,7 +57,7 @@ static void numbers_name_settings(void **state) {
     static const int outside[] = {-1, INT_MIN, BP_SETTING_COUNT, BP_SETTING_COUNT + 1, INT_MAX};
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
         assert_null(bp_setting_at(outside[i]));
-        assert_null(bp_setting_row(outside[i]));
+        assert_null(bp_setting_listed_at(outside[i]));
     }
 }
 
@@ -65,12 +65,12 @@ static void numbers_name_settings(void **state) {
 static void rows_keep_their_order(void **state) {
     (void)state;
     int row = 0;
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
-    assert_ptr_equal(bp_setting_row(row++), bp_setting_at(BP_SET_##id));
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
+    assert_ptr_equal(bp_setting_listed_at(row++), bp_setting_at(BP_SET_##id));
     BP_SETTINGS_MAP(X)
 #undef X
     assert_int_equal(row, BP_SETTING_COUNT);
-    assert_null(bp_setting_row(row));
+    assert_null(bp_setting_listed_at(row));
 }
 
 static void variables_are_unique(void **state) {
@@ -275,7 +275,7 @@ static void typed_functions_agree(void **state) {
 #define NULL_INT(id) BP_E_ARGUMENT
 #define NULL_ENUM(id) bp_set_##id(NULL)
 #define NULL_TEXT(id) bp_set_##id(NULL)
-#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
     {                                                                                                                  \
         sample values = sample_of(bp_setting_at(BP_SET_##id));                                                         \
         bp_get(name, &text, NULL, NULL);                                                                               \
@@ -284,7 +284,7 @@ static void typed_functions_agree(void **state) {
         assert_int_equal(SET_##type(id), writable ? BP_OK : BP_E_READ_ONLY);                                           \
         assert_int_equal(NULL_##type(id), BP_E_ARGUMENT);                                                              \
         bp_get(name, &text, NULL, NULL);                                                                               \
-        assert_string_equal(text, writable ? values.one : fallback);                                                   \
+        assert_string_equal(text, writable ? values.one : default_text);                                               \
         AGREES_##type(id);                                                                                             \
         assert_int_equal(bp_unset(name), writable ? BP_OK : BP_E_READ_ONLY); /* others may follow it */                \
     }

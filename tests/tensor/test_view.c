@@ -88,6 +88,84 @@ static void test_views(void **state) {
     assert_string_equal(bp__tensor_text(&view.tensor, text, sizeof text), "f32 2x2x2x2x2x1x1x1x1x1x1x1x1x1");
 }
 
+static void view_copy_does_not_depend_on_its_source(void **state) {
+    (void)state;
+    float data[64];
+    bp_view from, to;
+    assert_int_equal(bp_view_init(&from, data, BP_F32, 2, (int64_t[]){3, 4}, (int64_t[]){-4, 2}), BP_OK);
+    from.tensor.byte_offset = 48;
+    assert_int_equal(bp_view_copy(&to, &from), BP_OK);
+    memset(&from, 0x5a, sizeof from);
+    assert_ptr_equal(to.tensor.shape, to.shape);
+    assert_ptr_equal(to.tensor.strides, to.strides);
+    assert_ptr_equal(to.tensor.data, data);
+    assert_int_equal(to.tensor.byte_offset, 48);
+    assert_int_equal(to.tensor.ndim, 2);
+    assert_int_equal(bp_dtype_from_dlpack(to.tensor.dtype), BP_F32);
+    assert_int_equal(to.tensor.device.device_type, kDLCPU);
+    assert_memory_equal(to.shape, ((const int64_t[]){3, 4}), 2 * sizeof(int64_t));
+    assert_memory_equal(to.strides, ((const int64_t[]){-4, 2}), 2 * sizeof(int64_t));
+}
+
+static void view_copy_keeps_every_dimension(void **state) {
+    (void)state;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    for (int i = 0; i < BP_MAX_NDIM; i++) {
+        shape[i] = 1;
+        strides[i] = i;
+    }
+    bp_view from, to;
+    assert_int_equal(bp_view_init(&from, NULL, BP_F64, BP_MAX_NDIM, shape, strides), BP_OK);
+    assert_int_equal(bp_view_copy(&to, &from), BP_OK);
+    assert_memory_equal(to.shape, shape, sizeof shape);
+    assert_memory_equal(to.strides, strides, sizeof strides);
+    assert_int_equal(bp_view_init(&from, NULL, BP_F64, 0, NULL, NULL), BP_OK);
+    assert_int_equal(bp_view_copy(&to, &from), BP_OK);
+    assert_int_equal(to.tensor.ndim, 0);
+}
+
+static void view_copy_rebinds_a_view_copied_by_value(void **state) {
+    (void)state;
+    float data[12];
+    bp_view original;
+    assert_int_equal(bp_view_matrix(&original, data, BP_F32, 3, 4), BP_OK);
+    bp_view copied = original; /* tensor.shape and tensor.strides point into `original` */
+    assert_int_equal(bp_view_copy(&copied, &copied), BP_OK);
+    assert_ptr_equal(copied.tensor.shape, copied.shape);
+    assert_ptr_equal(copied.tensor.strides, copied.strides);
+    assert_int_equal(copied.shape[1], 4);
+    assert_int_equal(copied.strides[0], 4);
+}
+
+static void view_copy_keeps_null_strides(void **state) {
+    (void)state;
+    float data[12];
+    bp_view from, to;
+    assert_int_equal(bp_view_matrix(&from, data, BP_F32, 3, 4), BP_OK);
+    from.tensor.strides = NULL;
+    assert_int_equal(bp_view_copy(&to, &from), BP_OK);
+    assert_null(to.tensor.strides);
+    assert_ptr_equal(to.tensor.shape, to.shape);
+}
+
+static void view_copy_refuses_bad_arguments(void **state) {
+    (void)state;
+    float data[12];
+    bp_view from, to;
+    assert_int_equal(bp_view_matrix(&from, data, BP_F32, 3, 4), BP_OK);
+    assert_int_equal(bp_view_matrix(&to, data, BP_F32, 2, 2), BP_OK);
+    assert_int_equal(bp_view_copy(NULL, &from), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "'to' is NULL"));
+    assert_int_equal(bp_view_copy(&to, NULL), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "'from' is NULL"));
+    from.tensor.ndim = BP_MAX_NDIM + 1;
+    assert_int_equal(bp_view_copy(&to, &from), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "65 dimensions"));
+    from.tensor.ndim = -1;
+    assert_int_equal(bp_view_copy(&to, &from), BP_E_ARGUMENT);
+    assert_int_equal(to.shape[0], 2); /* a failing call leaves `to` as it was */
+}
+
 static void test_text(void **state) {
     (void)state;
     bp_view view;
@@ -339,6 +417,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_views),
+        cmocka_unit_test(view_copy_does_not_depend_on_its_source),
+        cmocka_unit_test(view_copy_keeps_every_dimension),
+        cmocka_unit_test(view_copy_rebinds_a_view_copied_by_value),
+        cmocka_unit_test(view_copy_keeps_null_strides),
+        cmocka_unit_test(view_copy_refuses_bad_arguments),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_entry_check),
         cmocka_unit_test(test_complex_needs_the_alignment_of_its_parts),

@@ -70,9 +70,9 @@ static int64_t take_copy(bp_fft_problem *f, copied *dims, int *count) {
     dims[0] = (copied){.size = 1, .given = 1};
     for (int i = f->ndim - 1; i >= 0; i--) {
         int64_t size = needed(f, i);
-        dims[1 + f->batch_ndim + i] = (copied){size, f->given[i], f->in[i], step};
+        dims[1 + f->batch_ndim + i] = (copied){size, f->input_size[i], f->in[i], step};
         f->in[i] = size > 1 ? step : 0;
-        f->given[i] = size;
+        f->input_size[i] = size;
         step *= size;
     }
     for (int i = f->batch_ndim - 1; i >= 0; i--) {
@@ -92,11 +92,11 @@ static void drop_single(bp_fft_problem *f) {
             f->n[kept] = f->n[i];
             f->in[kept] = f->in[i];
             f->out[kept] = f->out[i];
-            f->given[kept++] = f->given[i];
+            f->input_size[kept++] = f->input_size[i];
         }
     }
     for (int i = kept; i < f->ndim; i++) {
-        f->n[i] = f->in[i] = f->out[i] = f->given[i] = 0;
+        f->n[i] = f->in[i] = f->out[i] = f->input_size[i] = 0;
     }
     f->ndim = kept;
 }

@@ -102,7 +102,7 @@ static void store_axes(bp_fft_problem *problem, const axis *axes, int count) {
         problem->n[i] = axes[i].n;
         problem->in[i] = axes[i].in;
         problem->out[i] = axes[i].out;
-        problem->given[i] = axes[i].given;
+        problem->input_size[i] = axes[i].given;
         problem->zero_padded |= axes[i].given != axes[i].needs;
     }
 }

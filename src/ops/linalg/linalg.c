@@ -15,7 +15,7 @@ typedef struct request {
 /* Whether a failing item fails the call: where the caller said so, or where nothing else would tell. */
 static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool forgiving) {
     bool told = (row->takes & BP__TAKES_CHECK) && call->operand[row->count - 1];
-    return call->check || (!told && !forgiving);
+    return call->fail_on_item_error || (!told && !forgiving);
 }
 
 /* The call as this version knows it; NULL with a failure. */
@@ -51,8 +51,8 @@ static uint64_t bits_of(const double *value) {
 static uint64_t tag_of(const bp_linalg_call *call, bool check) {
     uint64_t flags = (uint64_t)(call->upper != 0) | (uint64_t)(call->right != 0) << 1 |
                      (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
-                     (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->check != 0) << 5 | (uint64_t)check << 6 |
-                     (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8;
+                     (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->fail_on_item_error != 0) << 5 |
+                     (uint64_t)check << 6 | (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8;
     return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
 }
 

@@ -26,7 +26,7 @@ static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *ca
         {"adjoint", call->adjoint != 0, BP__TAKES_ADJOINT},
         {"unitriangular", call->unitriangular != 0, BP__TAKES_UNIT},
         {"hermitian", call->hermitian != 0, BP__TAKES_HERMITIAN},
-        {"check", call->check != 0, BP__TAKES_CHECK},
+        {"fail_on_item_error", call->fail_on_item_error != 0, BP__TAKES_CHECK},
         {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
     };
