@@ -93,7 +93,7 @@ static void print_setting(const bp_setting_info *row) {
     }
     printf("\n- affects: %s\n", row->affects);
     if (row->flags & BP_SETTING_READ_ONLY) {
-        printf("- shows a fact; nothing sets it\n");
+        printf("- read-only\n");
     }
     if (row->flags & BP_SETTING_STARTUP) {
         printf("- read once\n");

@@ -130,7 +130,7 @@ BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
  * has changed, calls choose anew; if not, plans of before go on and no memory is taken. */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
-/* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such folder"), 0 past
+/* Walks the places that were searched: 1 and the place and what came of it ("4 libraries", "no such directory"), 0 past
  * the end. */
 BP_API int bp_search_location_at(int index, const char **place, const char **outcome);
 

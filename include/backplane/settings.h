@@ -56,7 +56,7 @@ typedef enum bp_setting_id {
 #undef X
 } bp_setting_id;
 
-#define BP_SETTING_READ_ONLY 1u /* shows a fact; nothing sets it */
+#define BP_SETTING_READ_ONLY 1u /* cannot be set */
 #define BP_SETTING_STARTUP 2u   /* files and environment only: read once, before the first use */
 #define BP_SETTING_POLICY 4u    /* watched by operations: a change is seen by the next call */
 #define BP_SETTING_ALIAS 8u     /* other words for other settings: writes and reads those */

@@ -50,9 +50,9 @@
     X(registry_system, 14, "registry.system", BOOL, "true", "", "", BP_SETTING_STARTUP, "discovery",                    \
       "Search the loader cache, the system's folders, virtual environment and conda prefix; false: only library_path.") \
     X(registry_cache, 15, "registry.cache", ENUM, "read-write", "off|read-only|read-write", "", BP_SETTING_STARTUP, "discovery", \
-      "What is done with the stored probe results of libraries seen before.")                                           \
+      "Use of the probe cache: results of earlier probes of the same libraries.")                                       \
     X(registry_cache_dir, 16, "registry.cache_dir", TEXT, "", "", "BACKPLANE_CACHE_DIR", BP_SETTING_STARTUP, "discovery",    \
-      "Folder of stored probe results; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.")                        \
+      "Directory of the probe cache; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.")                          \
     X(registry_probe_timeout, 17, "registry.probe_timeout", INT, "5000", "100..600000", "", BP_SETTING_STARTUP, "discovery", \
       "Milliseconds that the probe of one library may take before it is ended.")                                        \
     X(registry_probe_memory, 18, "registry.probe_memory", INT, "0", "0..1048576", "", BP_SETTING_STARTUP, "discovery",  \

@@ -229,7 +229,7 @@ const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for
     }
     DIR *folder = opendir(path);
     if (!folder) {
-        return errno == EACCES ? "not allowed to read it" : "no such folder";
+        return errno == EACCES ? "not allowed to read it" : "no such directory";
     }
     char **names = read_names(search, folder, asked_for, flavours, &count);
     closedir(folder);

@@ -22,7 +22,7 @@ typedef struct bp__file {
 /* One place that was searched: a folder, a pattern of folders, a file, the loader cache, this process. */
 typedef struct bp__place {
     const char *name;
-    const char *problem; /* "no such folder"; "" when it was read */
+    const char *problem; /* "no such directory"; "" when it was read */
     int *files;          /* positions in bp__search.files */
     int file_count;
     int file_room;

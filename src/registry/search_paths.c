@@ -76,7 +76,7 @@ static void search_pattern(bp__search *search, const char *pattern) {
     glob_t found;
     bp__place_begin(search, pattern);
     if (glob(pattern, 0, NULL, &found) != 0) {
-        bp__place_problem(search, "no such folder");
+        bp__place_problem(search, "no such directory");
         return;
     }
     const char *problem = "searched already";

@@ -88,7 +88,7 @@ static void test_a_path_twice_is_searched_once(void **state) {
     assert_int_equal(bp_search_location_at(1, &place, &outcome), 1);
     assert_string_equal(outcome, "searched already");
     assert_int_equal(bp_search_location_at(2, &place, &outcome), 1);
-    assert_string_equal(outcome, "no such folder");
+    assert_string_equal(outcome, "no such directory");
     assert_int_equal(bp_search_location_at(3, &place, &outcome), 1);
     assert_string_equal(outcome, "1 library");
     assert_int_equal(bp_search_location_at(4, &place, &outcome), 0);
@@ -191,7 +191,7 @@ static void test_absent_names_places_reasons_and_package(void **state) {
     assert_non_null(strstr(sentence, "no library 'openblas-openmp' was found"));
     assert_non_null(strstr(sentence, "libopenblas0-pthread"));
     assert_non_null(strstr(sentence, folder));
-    assert_non_null(strstr(sentence, "/proc/none (no such folder)"));
+    assert_non_null(strstr(sentence, "/proc/none (no such directory)"));
     assert_int_equal(bp_library_find("libcrash2", &row), BP_E_NOT_FOUND);
     assert_non_null(strstr(bp_last_error(), "'blas' is broken"));
     assert_non_null(strstr(bp_last_error(), "SIGILL in probe"));
