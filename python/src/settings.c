@@ -315,7 +315,7 @@ static PyObject *get_doc(PyObject *object, void *unused) {
                                 type_names[row->type], *row->allowed ? " " : "", row->allowed,
                                 *row->default_text ? row->default_text : "empty", row->environment,
                                 *row->alias ? " or " : "", row->alias, row->affects,
-                                (row->flags & BP_SETTING_READ_ONLY) != 0 ? "; nothing sets it"
+                                (row->flags & BP_SETTING_READ_ONLY) != 0 ? "; read-only"
                                 : (row->flags & BP_SETTING_STARTUP) != 0 ? "; read once, before the first use"
                                                                          : "");
 }
@@ -329,7 +329,7 @@ static PyGetSetDef fields[] = {
     {"alias", get_text, NULL, "A second variable, or ''.", &alias_at},
     {"affects", get_text, NULL, "What it affects.", &affects_at},
     {"help", get_text, NULL, "What it does.", &help_at},
-    {"read_only", get_flag, NULL, "It shows a fact; nothing sets it.", &read_only_flag},
+    {"read_only", get_flag, NULL, "True if the setting cannot be set.", &read_only_flag},
     {"startup", get_flag, NULL, "Files and environment only: read once, before the first use.", &startup_flag},
     {"__doc__", get_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},

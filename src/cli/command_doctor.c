@@ -76,10 +76,10 @@ const char *doctor_variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* What the library warns of while the list is made: storing probe results is a check's matter, the rest is shown. */
+/* Receives the warnings while the list is built: those of the probe cache go to its check, the others are shown. */
 static void take_warning(void *user, const char *text) {
     doctor *d = user;
-    if (strstr(text, "probe results")) {
+    if (strstr(text, "probe cache")) {
         free(d->store_problem);
         d->store_problem = cli_format("%s", text);
     } else {

@@ -18,7 +18,7 @@ typedef struct doctor {
     int row_count;
     bp_machine_info machine;
     bp_capability hardware;
-    char *store_problem; /* what kept probe results from being stored, NULL for nothing */
+    char *store_problem; /* why the probe cache is not used or written, or NULL */
     const char *check;   /* the one that is running */
     finding *findings;
     int count;

@@ -166,7 +166,7 @@ static void check_cache(doctor *d) {
                     cli_format("set registry.cache_dir to a folder that you can write to, and that others cannot."),
                     "%s; what is not kept is probed again at every start",
                     d->store_problem ? d->store_problem
-                                     : "probe results could not be stored: no home folder is known (HOME is not set)");
+                                     : "the probe cache could not be written: no home directory is known (HOME is not set)");
     }
 }
 

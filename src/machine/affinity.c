@@ -1,9 +1,9 @@
 /* affinity.c - keeps the pool's threads off the core of the thread that calls them.
  *
- * Linux often wakes a thread on its waker's core. Here the waker works on, so the two share a core, while another one
- * idles, until the kernel's balancer finds out; that takes milliseconds, in which a product has only half of its speed.
- * Libraries whose threads go on spinning between calls do not meet this; ours sleep, so their affinity says it. It is
- * changed when the caller has moved to another core, and only when threads must be woken anyway.
+ * Linux often wakes a thread on its waker's core. The waker keeps working, so both threads share one core while another
+ * is idle, until the kernel's load balancer moves one. That takes milliseconds, in which a product runs at half speed.
+ * Libraries whose threads spin between calls avoid this. Ours sleep, so the pool sets their affinity. It changes it
+ * only if the caller has moved to another core and threads must be woken anyway.
  */
 #include "machine/affinity.h"
 #include "machine/internal.h"
@@ -11,9 +11,10 @@
 
 #include <sched.h>
 
-static cpu_set_t *allowed; /* that the threads began with; NULL when unknown, and then nothing is changed */
+static cpu_set_t
+    *allowed; /* CPUs that the threads started with; NULL if unknown, and then the affinity is never changed */
 static size_t allowed_size;
-static int avoided = -1; /* the core that no thread may use now */
+static int avoided = -1; /* the core that the threads must not use now */
 
 void bp__affinity_start(void) {
     if (!allowed) {
@@ -32,7 +33,8 @@ void bp__affinity_avoid_caller(const pthread_t *threads, int count) {
     CPU_CLR_S((size_t)cpu, allowed_size, allowed);
     if (CPU_COUNT_S(allowed_size, allowed) > 0) {
         for (int i = 0; i < count; i++) {
-            pthread_setaffinity_np(threads[i], allowed_size, allowed); /* a refusal leaves the thread where it was */
+            pthread_setaffinity_np(threads[i], allowed_size,
+                                   allowed); /* if this fails, the thread keeps its affinity */
         }
     }
     if (was_allowed) {

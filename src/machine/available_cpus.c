@@ -1,8 +1,8 @@
-/* available_cpus.c - how many cores this process may really use: those of its affinity mask, limited by the CPU quota
+/* available_cpus.c - counts the cores that this process may use: those of its affinity mask, limited by the CPU quota
  * of its cgroups.
  *
- * A container mostly sees all cores of its host and is only limited in time; a pool of as many threads as the host has
- * cores then spends its quota on waiting.
+ * A container usually sees all cores of its host and is limited only in CPU time. A pool with a thread for each core of
+ * the host would spend its quota on waiting.
  */
 #include "machine/available_cpus.h"
 #include "machine/files.h"
@@ -39,7 +39,7 @@ static int affinity_cpus(void) {
     return online > 0 ? (int)online : 1;
 }
 
-/* Cores that `quota` microseconds in each `period` amount to, rounded up; 0 for no limit. */
+/* Returns the number of cores that `quota` microseconds in each `period` equal, rounded up; 0 for no limit. */
 static int64_t cores_of(int64_t quota, int64_t period) {
     return quota > 0 && period > 0 ? (quota - 1) / period + 1 : 0;
 }
@@ -52,7 +52,7 @@ static int64_t quota_v2(const char *folder) {
     if (!bp__read_text(path, text, sizeof text)) {
         return 0;
     }
-    int64_t quota = strtoll(text, &rest, 10); /* 0 from "max", which the file says without a limit */
+    int64_t quota = strtoll(text, &rest, 10); /* 0 for "max", which means no limit */
     return cores_of(quota, strtoll(rest, NULL, 10));
 }
 
@@ -68,8 +68,8 @@ static int64_t quota_v1(const char *folder) {
     return bp__read_number(path, &period) ? cores_of(quota, period) : 0;
 }
 
-/* The least quota on the way from a group up to the root of its hierarchy. Inside a container the group's own folder is
- * mostly not there, because the mount begins at it: then the root is the one that counts. */
+/* Returns the smallest quota on the way from a group to the root of its hierarchy. Inside a container the group's own
+ * directory is usually missing, because the mount begins at it. In that case the root has the quota. */
 static int64_t least_quota(const char *mount, const char *group, int64_t (*quota)(const char *folder)) {
     char folder[1024];
     size_t root = strlen(mount);
@@ -142,7 +142,7 @@ int bp__count_available(const char *root) {
 }
 
 int bp__available_cpus(void) {
-    static _Atomic int known; /* several threads may find the same answer at once */
+    static _Atomic int known; /* several threads may compute the same value at the same time */
     int count = atomic_load_explicit(&known, memory_order_relaxed);
     if (count == 0) {
         count = bp__count_available("");

@@ -1,4 +1,4 @@
-/* cpu.c - which instruction sets our own code may use: the hardware's, lowered by the setting cpu.capability. */
+/* cpu.c - decides which instruction sets our code may use: the hardware's, limited by the setting cpu.capability. */
 #include "machine/cpu.h"
 #include "settings/internal.h"
 
@@ -12,7 +12,7 @@ const char *bp__capability_name(bp_capability capability) {
 }
 
 bp_capability bp__cpu_hardware(void) {
-    static _Atomic int known; /* the capability plus one; several threads may find the same answer at once */
+    static _Atomic int known; /* the capability plus one; several threads may compute the same value at the same time */
     int value = atomic_load_explicit(&known, memory_order_relaxed);
     if (value == 0) {
         value = (int)bp__cpu_detect() + 1;
@@ -21,8 +21,7 @@ bp_capability bp__cpu_hardware(void) {
     return (bp_capability)(value - 1);
 }
 
-/* What code for a machine of capability `hardware` also runs: AVX-512 machines run AVX2; the others stand side by side.
- */
+/* Returns whether `hardware` runs code built for `wanted`. Only AVX-512 includes another set, AVX2. */
 static bool includes(bp_capability hardware, bp_capability wanted) {
     return wanted == BP_CAPABILITY_DEFAULT || wanted == hardware ||
            (hardware == BP_CAPABILITY_AVX512 && wanted == BP_CAPABILITY_AVX2);
@@ -46,13 +45,13 @@ static bp_status check_setting(bp_setting_id id, bp__value value, const char *te
     }
     return bp__fail(
         BP_E_UNSUPPORTED,
-        "%s: '%s' cannot be used: this processor and operating system offer %s; take auto, or less than that",
+        "%s: '%s' cannot be used: this processor and operating system support %s; use auto or a lower capability",
         bp_setting_at((int)id)->name, text, bp_cpu_hardware_capability());
 }
 
-/* Settings cannot know this room, so the check is handed to them; before main(), so that no value comes first. It
- * stores a pointer and does nothing else. */
-__attribute__((constructor)) static void hand_over_check(void) {
+/* src/settings may not include src/machine. This constructor therefore registers the value check, before main(), so
+ * that no value is set earlier. It only stores a pointer. */
+__attribute__((constructor)) static void register_check(void) {
     bp__setting_set_check(BP_SET_cpu_capability, check_setting);
 }
 

@@ -1,4 +1,4 @@
-/* cpu_arm.c - instruction sets of 64-bit Arm processors. */
+/* cpu_arm.c - detects instruction sets of 64-bit Arm processors. */
 #if defined(__aarch64__)
 #include "machine/cpu.h"
 #include "machine/files.h"
@@ -34,5 +34,5 @@ void bp__cpu_identify(bp__cpu_identity *identity) {
     bp__read_field("/proc/cpuinfo", "model name", identity->model, sizeof identity->model);
 }
 #else
-typedef int bp__not_arm; /* C wants a declaration in every file */
+typedef int bp__not_arm; /* C requires a declaration in every file */
 #endif

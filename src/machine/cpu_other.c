@@ -1,4 +1,4 @@
-/* cpu_other.c - processors that our kernels know nothing special about. */
+/* cpu_other.c - stands for processors without special kernels. */
 #if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__) &&                                             \
     !(defined(__linux__) && (defined(__powerpc64__) || defined(__s390x__)))
 #include "machine/cpu.h"
@@ -13,5 +13,5 @@ void bp__cpu_identify(bp__cpu_identity *identity) {
     bp__read_field("/proc/cpuinfo", "model name", identity->model, sizeof identity->model);
 }
 #else
-typedef int bp__not_other; /* C wants a declaration in every file */
+typedef int bp__not_other; /* C requires a declaration in every file */
 #endif

@@ -1,4 +1,4 @@
-/* cpu_power.c - instruction sets of 64-bit Power processors. */
+/* cpu_power.c - detects instruction sets of 64-bit Power processors. */
 #if defined(__powerpc64__) && defined(__linux__)
 #include "machine/cpu.h"
 #include "machine/files.h"
@@ -16,5 +16,5 @@ void bp__cpu_identify(bp__cpu_identity *identity) {
     bp__read_field("/proc/cpuinfo", "cpu", identity->model, sizeof identity->model);
 }
 #else
-typedef int bp__not_power; /* C wants a declaration in every file */
+typedef int bp__not_power; /* C requires a declaration in every file */
 #endif

@@ -1,4 +1,4 @@
-/* cpu_s390.c - instruction sets of IBM Z processors. */
+/* cpu_s390.c - detects instruction sets of IBM Z processors. */
 #if defined(__s390x__) && defined(__linux__)
 #include "machine/cpu.h"
 #include "machine/files.h"
@@ -17,5 +17,5 @@ void bp__cpu_identify(bp__cpu_identity *identity) {
     bp__read_field("/proc/cpuinfo", "machine", identity->model, sizeof identity->model);
 }
 #else
-typedef int bp__not_s390; /* C wants a declaration in every file */
+typedef int bp__not_s390; /* C requires a declaration in every file */
 #endif

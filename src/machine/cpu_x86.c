@@ -1,4 +1,4 @@
-/* cpu_x86.c - instruction sets and identity of x86 processors, from CPUID. */
+/* cpu_x86.c - detects instruction sets and identity of x86 processors with CPUID. */
 #if defined(__x86_64__) || defined(__i386__)
 #include "machine/cpu.h"
 
@@ -7,7 +7,7 @@
 
 enum {
     XCR0_AVX = 0x06,   /* SSE and AVX registers are saved on a task switch */
-    XCR0_AVX512 = 0xe6 /* and mask registers, upper halves, and the upper sixteen */
+    XCR0_AVX512 = 0xe6 /* also mask registers, upper halves, and the upper sixteen registers */
 };
 
 static bool has_all(uint32_t word, uint32_t bits) {
@@ -25,7 +25,7 @@ bp_capability bp__x86_capability(const bp__x86_words *words) {
     return avx512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2;
 }
 
-/* In assembler, because the intrinsic would need this file to be compiled for processors that have XSAVE. */
+/* Uses assembler, because the intrinsic would require compiling this file for processors with XSAVE. */
 static uint64_t read_xcr0(void) {
     uint32_t low;
     uint32_t high;
@@ -87,5 +87,5 @@ void bp__cpu_identify(bp__cpu_identity *identity) {
     read_brand(identity->model);
 }
 #else
-typedef int bp__not_x86; /* C wants a declaration in every file */
+typedef int bp__not_x86; /* C requires a declaration in every file */
 #endif

@@ -1,4 +1,4 @@
-/* files.c - see files.h. No memory is allocated, and no error is kept: bp_last_error() is not for these. */
+/* files.c - reads small kernel files; see files.h. It allocates no memory and sets no error for bp_last_error(). */
 #include "machine/files.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
-/* files.h - what the small texts say that the kernel shows under /proc and /sys; bp__read_text() reads them. A missing
- * one is an answer, not a failure. */
+/* files.h - reads numbers and fields from small files of the kernel in /proc and /sys, with bp__read_text(). A missing
+ * file gives false, not an error. */
 #ifndef BP_MACHINE_FILES_H
 #define BP_MACHINE_FILES_H
 
 #include "base/base.h"
 
-/* A file that begins with a decimal number. */
+/* Reads a decimal number at the beginning of a file. */
 bool bp__read_number(const char *path, int64_t *value);
 
-/* The value of the first line "key : value". */
+/* Reads the value of the first line "key : value". */
 bool bp__read_field(const char *path, const char *key, char *buffer, size_t size);
 
 #endif

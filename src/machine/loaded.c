@@ -1,4 +1,4 @@
-/* loaded.c - the objects that this process has loaded, as the dynamic loader lists them. */
+/* loaded.c - lists the objects that this process has loaded, as the dynamic loader reports them. */
 #include "machine/internal.h"
 
 #include <limits.h>
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The paths are copied first: while the loader walks its list it holds a lock, and a visitor may want to open things.
- */
+/* The paths are copied first: the loader holds a lock while it walks its list, and a visitor may open libraries. */
 typedef struct object_list {
     bp__text paths; /* each with its NUL */
     uintptr_t *bases;
@@ -34,10 +33,10 @@ static int collect(struct dl_phdr_info *object, size_t size, void *user) {
     char resolved[PATH_MAX];
     const char *path = object->dlpi_name;
     (void)size;
-    if (list->count == 0 && (!path || !*path)) { /* the first object is the program, which has no name here */
+    if (list->count == 0 && (!path || !*path)) { /* the first object is the program, which has no name in this list */
         path = "/proc/self/exe";
     }
-    if (!path || !strchr(path, '/') || !realpath(path, resolved)) { /* the kernel's own object has no file */
+    if (!path || !strchr(path, '/') || !realpath(path, resolved)) { /* the kernel's own object (vdso) has no file */
         return 0;
     }
     path = resolved;

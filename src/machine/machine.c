@@ -1,4 +1,4 @@
-/* machine.c - bp_machine: the facts about this machine, gathered once. */
+/* machine.c - collects the facts about this machine once (bp_machine). */
 #include "machine/cpu.h"
 #include "machine/topology.h"
 
@@ -8,7 +8,7 @@
 
 static bp_machine_info facts;
 static atomic_bool gathered;
-/* Not pthread_once: fork waits for this mutex, so that no child finds hwloc in the middle of its own work. */
+/* Not pthread_once: fork waits for this mutex, so that no child starts in the middle of hwloc's work. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t memory_bytes(void) {

@@ -1,10 +1,9 @@
-/* pool.c - the threads that our own kernels run on: few, started at first use, and none of any OpenMP.
+/* pool.c - runs tasks on a small thread pool, started on first use, without OpenMP.
  *
- * One job runs at a time. Its owner publishes it by storing a new generation and a number of free seats in one word;
- * workers take seats by compare-and-swap and then draw task numbers until none is left, as the owner does too. The
- * owner closes the seats that nobody took, so that a late worker is never waited for, and waits for those taken.
- * Whoever finds the pool busy, a nested call among them, runs its tasks alone: there is nothing to wait for and so
- * nothing to deadlock.
+ * One job runs at a time. The owner publishes a job with one store: a job counter and the number of free worker slots,
+ * in one 64-bit word. Workers take slots by compare-and-swap and then draw task numbers until none is left; the owner
+ * does the same. The owner closes the free slots, so that it never waits for a late worker, and waits for the taken
+ * ones. A thread that finds the pool busy, also in a nested call, runs its tasks alone, so nothing can deadlock.
  */
 #include "machine/pool.h"
 
@@ -15,49 +14,49 @@
 #include <sched.h>
 #include <signal.h>
 
-/* Far above what one matrix product gains from; it only bounds the array. */
+/* Far more than any matrix product can use; it only bounds the array. */
 #define MAX_WORKERS 1023
-/* A wake-up from sleep costs a few microseconds, so a thread looks about this long for more work before it sleeps. */
+/* nanoseconds; a wake-up from sleep costs a few microseconds, so a thread spins about this long before it sleeps */
 #define SPIN_NS 30000
 
 static struct {
-    _Alignas(64) _Atomic uint64_t state; /* generation in the high half, free seats in the low one */
-    _Alignas(64) _Atomic int64_t next;   /* the next task to draw */
-    _Alignas(64) atomic_int finished;    /* seats taken and left again */
+    _Alignas(64) _Atomic uint64_t state; /* job counter in the high half, free slots in the low one */
+    _Alignas(64) _Atomic int64_t next;   /* the next task number */
+    _Alignas(64) atomic_int finished;    /* slots taken and left again */
     atomic_bool owner_sleeps;
     atomic_int sleepers; /* workers waiting for `work` */
     atomic_bool stopping;
     atomic_bool busy;
-    atomic_int workers; /* started */
-    int limit;          /* lowered when the system gave no more threads */
+    atomic_int workers; /* started workers */
+    int limit;          /* lowered when the system refuses more threads */
     bp_task task;
     void *context;
     int count;
     pthread_t thread[MAX_WORKERS];
 } pool = {.limit = MAX_WORKERS};
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for the two conditions and the executor */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* protects the two conditions and the executor */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static volatile uint32_t forks;
 
 static _Thread_local bool inside;   /* this thread runs a task, or is a worker */
-static _Thread_local bool owns_job; /* this thread published the job of the moment */
+static _Thread_local bool owns_job; /* this thread published the current job */
 
 typedef void executor_function(void *user, int threads, int count, bp_task task, void *context);
-/* Of the host program. All but a look at `run` is done under `mutex`, so that function and pointer are of one pair. */
+/* Set by the host program. Everything but reading `run` happens under `mutex`, so that function and pointer match. */
 static struct {
-    _Atomic(executor_function *) run; /* NULL: our own pool serves */
+    _Atomic(executor_function *) run; /* NULL: the library's own pool is used */
     void *user;
-    int active; /* operations that wait for it */
+    int active; /* operations that wait for the executor */
 } executor;
-static _Thread_local int awaited; /* those of this thread */
+static _Thread_local int awaited; /* operations of this thread that wait for it */
 
 static uint32_t generation(uint64_t state) {
     return (uint32_t)(state >> 32);
 }
 
-static uint32_t seats(uint64_t state) {
+static uint32_t free_slots(uint64_t state) {
     return (uint32_t)state;
 }
 
@@ -69,12 +68,12 @@ static void relax(void) {
 #endif
 }
 
-/* Whether another round of waiting should spin. Spinning with more threads than cores only takes time from those at
- * work. */
+/* Returns whether another round of waiting should spin. If there are more threads than cores, spinning only delays the
+ * threads that work. */
 static bool spin_on(int64_t *until) {
     if (*until == 0) {
-        bool room = atomic_load_explicit(&pool.workers, memory_order_relaxed) < bp__available_cpus();
-        *until = room ? bp__now_ns() + SPIN_NS : -1;
+        bool enough_cores = atomic_load_explicit(&pool.workers, memory_order_relaxed) < bp__available_cpus();
+        *until = enough_cores ? bp__now_ns() + SPIN_NS : -1;
     }
     if (*until < 0) {
         return false;
@@ -95,7 +94,7 @@ static void draw_tasks(void) {
     }
 }
 
-/* Returns the state once its generation is not `seen` any more, or when the pool stops. */
+/* Returns the state when its job counter differs from `seen`, or when the pool stops. */
 static uint64_t wait_for_job(uint32_t seen) {
     int64_t until = 0;
     do {
@@ -114,7 +113,7 @@ static uint64_t wait_for_job(uint32_t seen) {
     return atomic_load(&pool.state);
 }
 
-static void leave_seat(void) {
+static void leave_slot(void) {
     atomic_fetch_add(&pool.finished, 1);
     if (atomic_load(&pool.owner_sleeps)) {
         pthread_mutex_lock(&mutex);
@@ -132,17 +131,17 @@ static void *worker(void *generation_at_start) {
             return NULL;
         }
         seen = generation(state);
-        while (generation(state) == seen && seats(state) > 0) {
+        while (generation(state) == seen && free_slots(state) > 0) {
             if (atomic_compare_exchange_weak(&pool.state, &state, state - 1)) {
                 draw_tasks();
-                leave_seat();
+                leave_slot();
                 break;
             }
         }
     }
 }
 
-/* Workers take no signals: a handler of the program runs on the program's threads. */
+/* Workers block all signals, so that signal handlers run on the program's threads. */
 static void start_workers(int wanted) {
     if (wanted > pool.limit) {
         wanted = pool.limit;
@@ -184,12 +183,12 @@ static void publish(int helpers, int count, bp_task task, void *context) {
     }
 }
 
-/* Closes the seats that are still free and waits until those taken are left. */
+/* Closes the free slots and waits until the taken ones are left. */
 static void retire(int helpers) {
     uint64_t state = atomic_load(&pool.state);
     while (!atomic_compare_exchange_weak(&pool.state, &state, (uint64_t)generation(state) << 32)) {
     }
-    int taken = helpers - (int)seats(state);
+    int taken = helpers - (int)free_slots(state);
     int64_t until = 0;
     do {
         if (atomic_load(&pool.finished) == taken) {
@@ -214,8 +213,8 @@ static void run_alone(int count, bp_task task, void *context) {
     inside = before;
 }
 
-/* Marks a thread of the program's executor as being inside a task, for the sake of nested calls. Such a thread may have
- * begun a call of its own, whose interrupt check has nothing to say about this one. */
+/* Marks a thread of the program's executor as being inside a task, for nested calls. Such a thread may have begun its
+ * own call, whose interrupt check does not apply to this one. */
 typedef struct marked {
     bp_task task;
     void *context;
@@ -231,7 +230,8 @@ static void run_marked(void *context, int task) {
     bp__interrupt_silence(silent);
 }
 
-/* False when there is no executor any more. It may run other operations in this thread before it returns. */
+/* Returns false if there is no executor any more. The executor may run other operations in this thread before it
+ * returns. */
 static bool run_on_executor(int threads, int count, bp_task task, void *context) {
     pthread_mutex_lock(&mutex);
     executor_function *run = atomic_load_explicit(&executor.run, memory_order_relaxed);
@@ -298,7 +298,7 @@ bp_status bp__pool_set_executor(executor_function *parallel, void *user) {
     }
     pthread_mutex_unlock(&mutex);
     if (busy) {
-        return bp__fail(BP_E_BUSY, "the executor cannot be replaced while an operation runs: wait for it to return");
+        return bp__fail(BP_E_BUSY, "the executor cannot be replaced while an operation runs; wait until it returns");
     }
     return BP_OK;
 }
@@ -322,7 +322,7 @@ void bp__pool_stop(void) {
     bp__scratch_reset();
 }
 
-/* ---- Fork: the child has one thread, so its pool is empty and none of its locks may be held. ---- */
+/* ---- Fork: the child has one thread, so its pool is empty, and none of its locks may be held. ---- */
 
 static void before_fork(void) {
     bp__scratch_lock();

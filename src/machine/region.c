@@ -1,12 +1,12 @@
-/* region.c - asks the OpenMP runtimes of this process whether the calling thread is inside a parallel region.
+/* region.c - detects whether the calling thread is inside a parallel region of an OpenMP runtime of this process.
  *
- * A call from inside a region must not start threads of its own: the program has one thread for each core already.
- * Every call wants to know this, so a thread keeps one function to ask (bp__region_question), and runtimes are looked
- * for only when plans are made.
+ * A call from inside a region must not start threads, because the program has one thread for each core already. Every
+ * call needs this, so a thread keeps one function to call (bp__region_question). Runtimes are searched for only when
+ * plans are made.
  *
  * libgomp answers from thread-local memory. LLVM's runtime (libomp, libiomp5) starts when omp_in_parallel() is called,
- * and two copies of it end the process when both have started. So it is asked only when the program itself has started
- * it. Until then omp_get_thread_num(), which starts nothing, tells the threads that a region has made.
+ * and two copies of it end the process if both have started. So that function is called only after the program itself
+ * has started the runtime. Until then omp_get_thread_num(), which starts nothing, identifies threads made by a region.
  */
 #define _GNU_SOURCE
 #include "machine/internal.h"
@@ -24,20 +24,20 @@ enum { MOST_RUNTIMES = 8 };
 
 typedef int (*question)(void);
 
-/* An entry is complete before `count` includes it. Only `ask` changes then. */
+/* An entry is complete before `count` includes it. Only `ask` changes afterwards. */
 typedef struct runtime {
-    question in_parallel;  /* tells runtimes apart */
-    question number;       /* of LLVM's runtime: omp_get_thread_num */
+    question in_parallel;  /* identifies the runtime */
+    question number;       /* only for LLVM's runtime: omp_get_thread_num */
     const void *object;    /* its load address */
-    _Atomic(question) ask; /* one of both */
+    _Atomic(question) ask; /* one of the two functions */
 } runtime;
 static runtime runtimes[MOST_RUNTIMES];
 static _Atomic int count;
-static _Atomic int waiting;           /* runtimes of LLVM that had not started at the last look */
-static _Atomic uint64_t seen_changes; /* of the loader's list, as the loader counts them */
+static _Atomic int waiting;           /* LLVM runtimes that had not started at the last search */
+static _Atomic uint64_t seen_changes; /* number of changes of the loader's list at the last search */
 
 /* `walking` is held while the loader's list is read, so that no fork happens meanwhile: the child would find a lock of
- * the loader taken. Nothing is opened under it, because the loader runs other people's code then. */
+ * the loader taken. Nothing is opened while it is held, because the loader runs foreign code then. */
 static pthread_mutex_t walking = PTHREAD_MUTEX_INITIALIZER, adding = PTHREAD_MUTEX_INITIALIZER;
 static pid_t forking; /* the process that holds both for a fork */
 
@@ -58,14 +58,14 @@ static int collect(struct dl_phdr_info *object, size_t size, void *user) {
     return paths->failed;
 }
 
-/* The load address of the object that an address belongs to. Takes the loader's lock, under which other people's code
- * may be waiting for one of ours. */
+/* Returns the load address of the object that contains an address. Takes the loader's lock; foreign code that holds it
+ * may be waiting for one of our locks. */
 static const void *object_of(uintptr_t address) {
     Dl_info object;
     return dladdr((const void *)address, &object) ? object.dli_fbase : NULL;
 }
 
-/* True when it was not known yet. */
+/* Adds a runtime. Returns false if it was already known. */
 static bool add(question in_parallel, question number, const void *object) {
     pthread_mutex_lock(&adding);
     int at = atomic_load_explicit(&count, memory_order_relaxed);
@@ -85,7 +85,7 @@ static bool add(question in_parallel, question number, const void *object) {
     return fresh;
 }
 
-/* Keeps an object that has a new runtime loaded for ever, since threads keep its function. */
+/* An object with a new runtime stays loaded for ever, because threads keep its function. */
 static bool add_object(const char *path) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     question in_parallel = handle ? (question)dlsym(handle, "omp_in_parallel") : NULL;
@@ -118,8 +118,8 @@ static bool find_runtimes(void) {
     return fresh;
 }
 
-/* A copy of LLVM's runtime leaves its address behind when it starts, which is how others find out that there are two.
- */
+/* Finds runtimes that have started. LLVM's runtime publishes its address when it starts, so that another copy can
+ * detect it. */
 static bool find_started(void) {
     char path[128], text[128];
     snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());

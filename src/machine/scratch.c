@@ -1,12 +1,12 @@
-/* scratch.c - one block of scratch memory per thread, grown on demand and kept, for plans that run; one of workspace,
- * for what an operation keeps while it runs others; and one that providers ask for.
+/* scratch.c - keeps one block of scratch memory for each thread, grown on demand, for running plans; one of workspace,
+ * for an operation that runs others; and one for providers.
  *
- * Every thread's record is on one list, so that bp_reset() can give all blocks back, and a child of fork those of the
- * threads that it lost. Growing takes the lock, and so does putting a block aside while the host program's executor
- * runs: that one may begin another operation in the same thread, whose block must be another.
+ * Every thread's record is in one list, so that bp_reset() can free all blocks, and a child of fork those of the
+ * threads that no longer exist. Growing takes the lock. So does saving a block while the host program's executor runs,
+ * because the executor may begin another operation in the same thread, which needs a different block.
  *
- * A block is often larger than what was asked for. AddressSanitizer is told what was, since it knows blocks alone and
- * would let an operation that counted its memory wrongly write beyond it.
+ * A block is often larger than requested. The code tells AddressSanitizer the requested size; otherwise it would not
+ * detect an operation that writes beyond it.
  */
 #include "machine/pool.h"
 
@@ -21,12 +21,12 @@
 #define FENCES
 #endif
 #endif
-#ifdef FENCES /* the sanitizer's own, whose header is the compiler's */
+#ifdef FENCES /* declarations of the sanitizer, because its header belongs to the compiler */
 void __asan_poison_memory_region(const volatile void *start, size_t size);
 void __asan_unpoison_memory_region(const volatile void *start, size_t size);
 #endif
 
-/* A block that grows to the size last asked for. */
+/* A block that grows to the last requested size. */
 typedef struct piece {
     void *memory;
     size_t size;
@@ -35,12 +35,12 @@ typedef struct piece {
 typedef struct record {
     void *block;
     size_t size;
-    bp__scratch_held *held; /* blocks of this thread's operations that wait */
+    bp__scratch_held *held; /* blocks of this thread's waiting operations */
     piece space;            /* workspace */
     bool space_taken;
     piece lent; /* to a provider */
     struct record *next;
-    struct record **link; /* what points here; NULL while not on the list */
+    struct record **link; /* the pointer to this record; NULL while it is not in the list */
 } record;
 
 static _Thread_local record mine;
@@ -49,7 +49,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static bool have_key;
 
-/* Of the block `size` bytes may be used. */
+/* Allows the use of `size` bytes of the block. */
 static void *fenced(const record *r, size_t size) {
 #ifdef FENCES
     if (r->block) {
@@ -108,7 +108,8 @@ static void make_key(void) {
     have_key = pthread_key_create(&key, at_thread_end) == 0;
 }
 
-/* On the list, and with a destructor that will take it off again: without one there is no record. */
+/* Adds the record to the list and registers a destructor that removes it again. Without a destructor it is not added.
+ */
 static bool enlist(record *r) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
@@ -124,7 +125,7 @@ static void *grow(size_t size) {
     pthread_mutex_lock(&mutex);
     if (mine.link || enlist(&mine)) {
         release(&mine);
-        /* A little more than asked for, so that sizes creeping up do not allocate each time. */
+        /* Slightly more than requested, so that slowly growing sizes do not allocate each time. */
         size_t rounded = size < SIZE_MAX / 2 ? size + size / 8 + 4096 : size;
         mine.block = bp__alloc_aligned(rounded);
         if (!mine.block && rounded != size) {
@@ -141,7 +142,7 @@ void *bp__scratch(size_t size) {
     return BP__LIKELY(size <= mine.size && mine.block) ? fenced(&mine, size) : grow(size);
 }
 
-/* Of this thread's record. */
+/* Grows a block of this thread's record. */
 static void *grow_piece(piece *p, size_t size) {
     bp__fork_count();
     pthread_mutex_lock(&mutex);
@@ -188,7 +189,7 @@ void bp__scratch_hold(bp__scratch_held *held) {
     }
 }
 
-/* Whatever operation used the block that the thread has now has ended, or has put it aside in its turn. */
+/* The operation that last used the current block has finished, or has saved it with bp__scratch_hold(). */
 void bp__scratch_return(bp__scratch_held *held) {
     if (!held->block) {
         return;
@@ -221,12 +222,13 @@ void bp__scratch_unlock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* The records of lost threads lie in thread-local memory that new threads will reuse, and what they held on stacks. */
+/* Frees the records of threads that do not exist in the child. They are in thread-local memory and on stacks that new
+ * threads will reuse. */
 void bp__scratch_forget_others(void) {
     bool listed = mine.link != NULL;
     while (records) {
         record *r = records;
-        records = r->next; /* all go, so that the link of the next one need not be kept right */
+        records = r->next; /* all are removed, so the link of the next one need not be updated */
         r->link = NULL;
         if (r != &mine) {
             release_all(r);
@@ -235,7 +237,7 @@ void bp__scratch_forget_others(void) {
             }
         }
     }
-    if (listed) { /* with or without a block: its key is set, so the thread's end will take it off */
+    if (listed) { /* with or without a block: its key is set, so it is removed when the thread ends */
         put_on(&mine);
     }
 }

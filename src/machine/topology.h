@@ -1,10 +1,10 @@
-/* topology.h - the shape of the machine, from hwloc where it is installed and from sysfs where not. */
+/* topology.h - reads the topology of the machine, from hwloc if it is installed and from sysfs otherwise. */
 #ifndef BP_MACHINE_TOPOLOGY_H
 #define BP_MACHINE_TOPOLOGY_H
 
 #include "base/base.h"
 
-/* Numbers are 0 when unknown. */
+/* Numbers are 0 if unknown. */
 typedef struct bp__topology {
     int logical_cpus;
     int physical_cores;
@@ -14,10 +14,10 @@ typedef struct bp__topology {
     char source[32];
 } bp__topology;
 
-/* False when there is no hwloc that fits; nothing is printed or kept as an error. */
+/* Returns false if there is no matching hwloc; it then prints nothing and sets no error. */
 bool bp__topology_hwloc(bp__topology *topology);
 
-/* `root` stands before /sys: "" on a real machine. */
+/* `root` is prefixed to /sys; it is "" on a real machine. */
 void bp__topology_sysfs(const char *root, bp__topology *topology);
 
 #endif

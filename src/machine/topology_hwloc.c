@@ -1,5 +1,5 @@
-/* topology_hwloc.c - the machine as hwloc sees it. The library is opened at run time: no build and no program needs it.
- */
+/* topology_hwloc.c - reads the topology from hwloc. The library is opened at run time, so that neither the build nor a
+ * program requires it. */
 #include "machine/topology.h"
 
 #if defined(HAVE_HWLOC)
@@ -25,7 +25,7 @@ typedef struct hwloc_table {
 #undef X
 } hwloc_table;
 
-/* The handle is kept for good: its plugins may have started what cannot be stopped. */
+/* The handle is never closed, because hwloc plugins may have started threads. */
 static bool open_hwloc(hwloc_table *table) {
     void *handle = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -67,7 +67,7 @@ static void describe(const hwloc_table *hwloc, hwloc_topology_t loaded, bp__topo
         .l2_bytes = cache_bytes(hwloc, loaded, HWLOC_OBJ_L2CACHE),
         .l3_bytes = cache_bytes(hwloc, loaded, HWLOC_OBJ_L3CACHE),
     };
-    /* The version of the library itself is not to be had, only that of its interface. */
+    /* The library reports only the version of its interface, not its own. */
     snprintf(topology->source, sizeof topology->source, "hwloc API %u.%u", version >> 16, version >> 8 & 0xff);
 }
 
@@ -77,8 +77,8 @@ bool bp__topology_hwloc(bp__topology *topology) {
     if (!open_hwloc(&hwloc) || hwloc.hwloc_topology_init(&loaded) != 0) {
         return false;
     }
-    /* The x86 component would send the calling thread over all cores to ask each one; Linux knows the answers. A
-     * failure here only leaves it in. */
+    /* The x86 component would move the calling thread over all cores to query each one, and Linux has the same data. If
+     * disabling it fails, it stays in use. */
     (void)hwloc.hwloc_topology_set_components(loaded, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     bool done = hwloc.hwloc_topology_set_flags(loaded, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 &&
                 hwloc.hwloc_topology_load(loaded) == 0;

@@ -1,7 +1,7 @@
-/* topology_sysfs.c - the machine from the kernel's own description, for systems without hwloc.
+/* topology_sysfs.c - reads the topology from the kernel's sysfs files, for systems without hwloc.
  *
- * Cores and packages are counted by their first processor: one whose number is the first in the list of its siblings.
- * That needs no memory, whatever the numbering.
+ * Cores and packages are counted by their first processor: the one whose number is first in its list of siblings. That
+ * needs no memory for any numbering.
  */
 #include "machine/files.h"
 #include "machine/topology.h"
@@ -12,7 +12,7 @@
 
 enum { HIGHEST_CPU = 1 << 16, CACHE_INDICES = 8, LIST_BYTES = 4096 };
 
-/* The next range of a list like "0-3,8,10-11"; false at its end. */
+/* Reads the next range of a list like "0-3,8,10-11". Returns false at its end. */
 static bool next_range(const char **list, long *first, long *last) {
     char *end;
     *first = strtol(*list, &end, 10);

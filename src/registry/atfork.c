@@ -1,4 +1,4 @@
-/* atfork.c - holds the mutexes of this room while the process forks. */
+/* atfork.c - holds the mutexes of this module while the process forks. */
 #include "registry/build_list.h"
 #include "registry/modules.h"
 

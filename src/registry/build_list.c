@@ -1,4 +1,5 @@
-/* build_list.c - makes the library list: search, store or ELF facts, relations, probes, store again, rows. */
+/* build_list.c - builds the library list: search, facts from the probe cache or the ELF files, relations, probes,
+ * update of the probe cache, entries. */
 #include "registry/build_list.h"
 
 #include "machine/internal.h"
@@ -8,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the store knows of a file, or else what its own bytes say. */
+/* Reads a file's facts from the probe cache, or else from its ELF data. */
 static bp_status learn_file(const bp__probe_cache *store, bp__file *file, bool probe_all) {
     bp__elf elf;
     const char *why;
     if (file->trust != BP_OK) {
-        return BP_OK; /* not even read: whoever can change it could do so meanwhile */
+        return BP_OK; /* not read, because another user could change the file meanwhile */
     }
     if (!probe_all) {
         BP__TRY(bp__probe_cache_get(store, file));
@@ -59,8 +60,8 @@ static bp_status make_rows(bp__library_list *generation) {
     return BP_OK;
 }
 
-/* After the probes: the runtime that really came along says more than NEEDED entries; a scope that could not be seen is
- * the table's. */
+/* Updates facts after the probes. A runtime that was really loaded overrides NEEDED entries; the table provides a
+ * thread scope that the probe could not determine. */
 static bool refine(bp__file *file) {
     bp__facts *facts = &file->facts;
     const bp__family *family = bp__family_with_id(facts->base);

@@ -1,9 +1,9 @@
-/* child.c - starts the probe helper for each library and reads the reports side by side.
+/* child.c - starts the probe helper for each library and reads the reports of several at a time.
  *
- * The helper keeps the time limit itself, ends all that the library has started, and says how the library ended
- * (probe/supervise.c). So nothing is signalled from here by its number: a host program that collects all children, or
- * that has its children collected by the kernel, may have lost that number to another process. The helper waits for a
- * first byte, and goes on to its end only after a handle (pidfd) on it is held.
+ * The helper enforces the time limit, ends all processes that the library has started, and reports how the library
+ * ended (probe/supervise.c). So this file sends no signal to a process number. That number may belong to another
+ * process by then, if the host program or the kernel collects all children. The helper waits for a first byte, and runs
+ * to its end only after this file holds a handle (pidfd) of it.
  */
 #include "registry/child.h"
 
@@ -29,9 +29,9 @@ enum {
     REPORT_ROOM = 32768, /* bytes */
     REPORT_FILE = 3,
     FIRST_FREE_FILE = 10,
-    OVERTIME = 2000,    /* milliseconds beyond its limit that a helper may take to end by itself */
+    OVERTIME = 2000,    /* milliseconds beyond its limit that a helper may take to end */
     BASE_MEMORY = 2048, /* mebibytes */
-    CPU_MEMORY = 256,   /* more of them for each processor: OpenBLAS has buffers of 128 for each thread */
+    CPU_MEMORY = 256,   /* additional mebibytes for each processor: OpenBLAS has 128 MiB of buffers for each thread */
     BY_HANDLE = 3       /* P_PIDFD, which older C libraries lack */
 };
 
@@ -42,7 +42,7 @@ enum {
 typedef struct child {
     bp__file *file; /* NULL: the slot is free */
     pid_t process;
-    int handle; /* of the process; -1: the system has none */
+    int handle; /* of the process; -1 if the system has none */
     int socket;
     int64_t started;
     int64_t deadline;
@@ -50,7 +50,7 @@ typedef struct child {
     char *report; /* REPORT_ROOM bytes */
 } child;
 
-/* Sanitizers break on RTLD_DEEPBIND, and map far more memory than there is. */
+/* Sanitizers do not work with RTLD_DEEPBIND, and map far more memory than the machine has. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool under_sanitizer = true;
 #elif defined(__has_feature)
@@ -77,7 +77,7 @@ int64_t bp__probe_memory(void) {
     return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* In the build folder the helper lies beside the library; installed, it has a place of its own. */
+/* In the build directory the helper is next to the library; installed, it has its own directory. */
 const char *bp__probe_helper(char *buffer, size_t size) {
     static const char *const places[] = {"backplane-probe", BP_PROBE_INSTALLED};
     Dl_info own;
@@ -87,7 +87,7 @@ const char *bp__probe_helper(char *buffer, size_t size) {
     char path[PATH_MAX];
     const char *slash = strrchr(own.dli_fname, '/');
     int folder = slash ? (int)(slash - own.dli_fname) : 0;
-    if (!slash) { /* a program started through PATH knows itself by its bare name only */
+    if (!slash) { /* a program started through PATH has only its bare name here */
         ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
         path[length > 0 ? length : 0] = 0;
         slash = strrchr(path, '/');
@@ -110,8 +110,8 @@ static bool fail_start(bp__file *file, const char *why) {
     return bp__facts_set(&file->facts.reason, reason);
 }
 
-/* Two connected sockets whose numbers cannot be mistaken for the child's first files, and that other children do not
- * inherit. */
+/* Makes two connected sockets. Their numbers cannot be those of the child's first files, and other children do not
+ * inherit them. */
 static bool make_sockets(int ends[2]) {
     int raw[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, raw) != 0) {
@@ -132,7 +132,8 @@ static bool make_sockets(int ends[2]) {
     return false;
 }
 
-/* Own process group, so that what a terminal sends to the host program's does not reach it; default signals. */
+/* Starts the helper in its own process group, so that terminal signals for the host program do not reach it, and with
+ * default signal handling. */
 static int spawn(const char *helper, const bp__facts *facts, const char *path, int report, pid_t *process) {
     extern char **environ;
     char kinds[24], milliseconds[24], mebibytes[24];
@@ -177,7 +178,8 @@ static int spawn(const char *helper, const bp__facts *facts, const char *path, i
     return error;
 }
 
-/* Lets the helper begin. Before that it does not end, so that its number is still its own when the handle is made. */
+/* Lets the helper begin. Until then it does not end, so that its process number is still valid when the handle is made.
+ */
 static void let_begin(child *slot) {
 #ifdef SYS_pidfd_open
     slot->handle = (int)syscall(SYS_pidfd_open, slot->process, 0);
@@ -188,7 +190,7 @@ static void let_begin(child *slot) {
     }
 }
 
-/* false when out of memory; a child that cannot be started is the file's outcome. */
+/* Returns false if out of memory. A child that cannot be started becomes the file's outcome. */
 static bool start(child *slot, bp__file *file, const char *helper) {
     int ends[2];
     if (!make_sockets(ends)) {
@@ -213,8 +215,8 @@ static bool start(child *slot, bp__file *file, const char *helper) {
     return true;
 }
 
-/* Ends a helper that does not end by itself: the library may have stopped it. Without a handle its number is used only
- * while it is that of a child which has not been collected. */
+/* Ends a helper that does not end by itself, because the library may have stopped it. Without a handle its number is
+ * used only while it belongs to a child that has not been collected. */
 static void end_stuck(const child *slot) {
     siginfo_t state = {0};
 #ifdef SYS_pidfd_send_signal
@@ -228,7 +230,7 @@ static void end_stuck(const child *slot) {
     }
 }
 
-/* False if the system cannot wait for a handle. */
+/* Returns false if the system cannot wait for a handle. */
 static bool collect_by_handle(int handle) {
     siginfo_t state;
     int result;
@@ -237,8 +239,8 @@ static bool collect_by_handle(int handle) {
     return result == 0 || errno != EINVAL;
 }
 
-/* Collects the helper, unless the host program or the kernel has done so. It ends when its socket is shut down, whoever
- * holds a copy of that. */
+/* Collects the helper, unless the host program or the kernel has done so. The helper ends when its socket is shut down,
+ * even if another process holds a copy of the socket. */
 static void collect(const child *slot) {
     shutdown(slot->socket, SHUT_RDWR);
     close(slot->socket);
@@ -264,7 +266,7 @@ static bool finish(child *slot, bool stuck) {
     return done;
 }
 
-/* Reads what is there; true when the child has closed its end. */
+/* Reads the available bytes. Returns true when the child has closed its end. */
 static bool drain(child *slot) {
     char spare[512];
     size_t room = REPORT_ROOM - 1 - slot->length;
@@ -286,7 +288,7 @@ static int milliseconds_left(const child *slots, int count) {
     return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* Waits until something happens in one of the running children, and finishes those that are through. */
+/* Waits for an event in one of the running children, and finishes those that have ended. */
 static bool attend(child *slots, int count) {
     struct pollfd waits[MOST_AT_ONCE];
     bool enough_memory = true;

@@ -1,4 +1,4 @@
-/* elf.c - the checked reader of ELF files behind elf.h. */
+/* elf.c - reads facts from ELF files and checks every offset; see elf.h. */
 #include "registry/elf.h"
 
 #include <elf.h>
@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The linker places this symbol at our own ELF header: what it says is what this process can load. */
+/* The linker places this symbol at our own ELF header. The header describes what this process can load. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 static bool inside(const bp__elf *elf, uint64_t offset, uint64_t length) {
     return offset <= elf->size && length <= elf->size - offset;
 }
 
-/* An unsigned number of `width` bytes at a file offset; 0 when it lies outside. */
+/* Returns the unsigned number of `width` bytes at a file offset; 0 if it is outside the file. */
 static uint64_t number_at(const bp__elf *elf, uint64_t offset, unsigned width) {
     if (!inside(elf, offset, width)) {
         return 0;
@@ -33,7 +33,8 @@ static unsigned word(const bp__elf *elf) {
     return elf->wide ? 8 : 4;
 }
 
-/* Where the file keeps what is loaded at `address`; `room` is what is left of that segment. 0 is no valid answer. */
+/* Returns the file offset of what is loaded at `address`; `room` is the rest of that segment. 0 means an invalid
+ * address. */
 static uint64_t offset_of(const bp__elf *elf, uint64_t address, uint64_t *room) {
     for (int i = 0; i < elf->load_count; i++) {
         const bp__elf_segment *segment = &elf->load[i];
@@ -47,7 +48,7 @@ static uint64_t offset_of(const bp__elf *elf, uint64_t address, uint64_t *room) 
     return 0;
 }
 
-/* A string of the dynamic string table; NULL unless it ends inside the table. */
+/* Returns a string of the dynamic string table; NULL unless it ends inside the table. */
 static const char *string_at(const bp__elf *elf, uint64_t index) {
     if (index >= elf->strings_size) {
         return NULL;
@@ -109,7 +110,7 @@ static bool read_header(bp__elf *elf, const char **why) {
     return true;
 }
 
-/* Walks the program headers: loaded segments, the notes, and the dynamic section's place. */
+/* Walks the program headers: loaded segments, notes, and the location of the dynamic section. */
 static bool read_segments(bp__elf *elf, uint64_t *dynamic, uint64_t *dynamic_size, const char **why) {
     uint64_t table = number_at(elf, elf->wide ? 32 : 28, word(elf));
     uint64_t entry = number_at(elf, elf->wide ? 54 : 42, 2);
@@ -141,7 +142,7 @@ static bool read_segments(bp__elf *elf, uint64_t *dynamic, uint64_t *dynamic_siz
     return true;
 }
 
-/* The number of symbols that the GNU hash table reaches: the end of the chain that begins last. */
+/* Returns the number of symbols that the GNU hash table covers, which is the end of its last chain. */
 static uint64_t count_gnu_symbols(const bp__elf *elf) {
     uint64_t buckets = number_at(elf, elf->gnu_hash, 4);
     uint64_t first = number_at(elf, elf->gnu_hash + 4, 4);
@@ -319,7 +320,7 @@ static bool is_definition(const symbol *s) {
            (s->binding == STB_GLOBAL || s->binding == STB_WEAK || s->binding == STB_GNU_UNIQUE);
 }
 
-/* Looks a definition up through the GNU hash table, as the loader would. */
+/* Finds a definition in the GNU hash table, as the loader does. */
 static bool find_gnu(const bp__elf *elf, const char *name, symbol *out) {
     uint32_t hash = 5381;
     for (const unsigned char *c = (const unsigned char *)name; *c; c++) {

@@ -1,4 +1,4 @@
-/* facts.c - small services for the facts of one file: clearing, setting, appending, reading from text. */
+/* facts.c - clears, sets and parses the facts of one file. */
 #include "registry/facts.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ bool bp__facts_set(const char **slot, const char *text) {
     return true;
 }
 
-/* Adds the entries of `list` that are not about the topic which begins `entry`. */
+/* Adds the entries of `list` that have another topic than `entry`. */
 static void add_others(bp__text *text, const char *list, const char *entry) {
     size_t topic = strcspn(entry, ":");
     topic += entry[topic] == ':';
@@ -146,7 +146,7 @@ bool bp__file_key_equal(const bp__file_key *a, const bp__file_key *b) {
            a->changed_ns == b->changed_ns;
 }
 
-/* The text of a path's key; "" for no file. */
+/* Writes the key of a path as text; "" if there is no file. */
 static void print_key(const char *path, char text[160]) {
     struct stat facts;
     text[0] = 0;

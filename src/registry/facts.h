@@ -1,6 +1,6 @@
-/* facts.h - what is known of one file: found in its ELF data, learned by the probe, kept in the store.
+/* facts.h - holds the facts of one file: read from its ELF data, found by the probe, kept in the probe cache.
  *
- * Every text is interned: it lives until bp_reset, and is "" when unknown.
+ * Every text is interned: it lives until bp_reset, and is "" if unknown.
  */
 #ifndef BP_REGISTRY_FACTS_H
 #define BP_REGISTRY_FACTS_H
@@ -12,17 +12,18 @@
 
 /* How the probe of a file ended. */
 typedef enum bp__outcome {
-    BP__OUTCOME_NONE, /* not probed, or no need to */
+    BP__OUTCOME_NONE, /* not probed, or needs no probe */
     BP__OUTCOME_OK,
-    BP__OUTCOME_BROKEN,  /* crashed, hung, or computed wrongly: true as long as the file is the same */
-    BP__OUTCOME_NO_LOAD, /* the loader refused it: true as long as the other libraries are the same too */
+    BP__OUTCOME_BROKEN,  /* crashed, hung, or gave wrong results: valid while the file is unchanged */
+    BP__OUTCOME_NO_LOAD, /* the loader refused it: valid while the other libraries are unchanged too */
     BP__OUTCOME_NO_PROBE /* the helper is missing or could not be started: never stored */
 } bp__outcome;
 
-/* The one list of facts: TYPE, name. The struct, the store's lines and the probe's report derive from it. */
+/* The only list of facts: TYPE, name. The struct, the lines of the probe cache and the probe's report derive from it.
+ */
 #define BP__FACT_MAP(X)                                                                                                \
-    X(TEXT, family) /* "" for a file that is of no interest */                                                         \
-    X(TEXT, base)   /* what the row's id begins with */                                                                \
+    X(TEXT, family) /* "" if the file is not a known library */                                                        \
+    X(TEXT, base)   /* the beginning of the entry's id */                                                              \
     X(INT, kinds)                                                                                                      \
     X(INT, flags) /* BP__FAMILY_ flags */                                                                              \
     X(TEXT, soname)                                                                                                    \
@@ -33,10 +34,10 @@ typedef enum bp__outcome {
     X(TEXT, prefix)                                                                                                    \
     X(TEXT, suffix)                                                                                                    \
     X(TEXT, cblas_suffix)                                                                                              \
-    X(INT, marked) /* symbols of the family's own interface show, not only those of the BLAS */                        \
+    X(INT, marked) /* exports symbols of the family's own interface, not only those of the BLAS */                     \
     X(TEXT, threading)                                                                                                 \
     X(TEXT, fact_sources)                                                                                              \
-    X(INT, outcome) /* from here on: what the probe learned */                                                         \
+    X(INT, outcome) /* from here on: found by the probe */                                                             \
     X(TEXT, reason)                                                                                                    \
     X(TEXT, version)                                                                                                   \
     X(TEXT, kernels)                                                                                                   \
@@ -44,12 +45,12 @@ typedef enum bp__outcome {
     X(TEXT, complex_return)                                                                                            \
     X(INT, f2c)                                                                                                        \
     X(TEXT, thread_scope)                                                                                              \
-    X(TEXT, runtimes) /* OpenMP and TBB runtimes that came with it, space-separated */                                 \
-    X(TEXT, probed)   /* how each of these facts was learned */                                                        \
-    X(TEXT, faults)   /* a line for each check that went wrong or did not end: "eig f32: ..." */                       \
-    X(TEXT, forwards) /* the file that it opens itself and passes its products on to */                                \
-    X(TEXT, blas)     /* of a LAPACK alone: the path by which the loader found its BLAS ... */                         \
-    X(TEXT, blas_key) /* ... and what stat said of it then */
+    X(TEXT, runtimes) /* OpenMP and TBB runtimes that were loaded with it, space-separated */                          \
+    X(TEXT, probed)   /* source of each of these facts */                                                              \
+    X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
+    X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
+    X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \
+    X(TEXT, blas_key) /* the file key of that BLAS */
 
 typedef struct bp__facts {
 #define BP__FIELD_TEXT const char *
@@ -57,38 +58,39 @@ typedef struct bp__facts {
 #define X(type, name) BP__FIELD_##type name;
     BP__FACT_MAP(X)
 #undef X
-    double probe_ms; /* 0 unless the probe ran in this process's lifetime */
+    double probe_ms; /* 0 unless the probe ran in this process */
 } bp__facts;
 
-/* Makes every text "" and every number 0. */
+/* Sets every text to "" and every number to 0. */
 void bp__facts_clear(bp__facts *facts);
 
-/* Stores a text, with control characters but line ends replaced by '?'. false when out of memory. */
+/* Stores a text; replaces control characters except line ends by '?'. Returns false if out of memory. */
 bool bp__facts_set(const char **slot, const char *text);
 
-/* Adds "topic: how" to a list of what was learned; what the list said of that topic before goes. */
+/* Adds "topic: how" to a list of fact sources; replaces an earlier entry of that topic. */
 bool bp__facts_learn(const char **slot, const char *topic, const char *how);
 
-/* The same for each entry of another such list. */
+/* Adds each entry of another such list. */
 bool bp__facts_learn_all(const char **slot, const char *list);
 
-/* One fact by name: from text that somebody else wrote (the store, the probe). Unknown names are passed over, so that
- * an older store can be read; false when the value is not one, or when out of memory. */
+/* Sets one fact by name from untrusted text (the probe cache, the probe). Unknown names are ignored, so that an older
+ * probe cache can be read. Returns false if the value is invalid, or if out of memory. */
 bool bp__facts_parse(bp__facts *facts, const char *name, const char *value);
 
-/* The words that stand for a bit of BP_CHECK_BIT ("eig f32"); false when there is no such check. */
+/* Writes the name of a bit of BP_CHECK_BIT ("eig f32"). Returns false if there is no such check. */
 bool bp__check_topic(int bit, char *topic, size_t size);
 
-/* The line that begins with a topic and ": "; NULL when there is none. */
+/* Returns the line that begins with a topic and ": ", or NULL. */
 const char *bp__topic_line(const char *lines, const char *topic, size_t *length);
 
-/* The bits of the checks that bp__facts.faults has lines of. */
+/* Returns the bits of the checks that have lines in bp__facts.faults. */
 uint64_t bp__faulty_checks(const char *faults);
 
-/* Identifies a file from its ELF facts. BP_OK with family "" when it is of no interest; BP_E_NO_MEMORY. */
+/* Identifies a file from its ELF facts. Returns BP_OK, with family "" if it is not a known library, or BP_E_NO_MEMORY.
+ */
 bp_status bp__identify(const bp__elf *elf, const char *path, bp__facts *facts);
 
-/* What stat says of a file; equal keys mean an unchanged file. */
+/* The file's data from stat; equal keys mean an unchanged file. */
 typedef struct bp__file_key {
     uint64_t device;
     uint64_t inode;
@@ -97,8 +99,8 @@ typedef struct bp__file_key {
     int64_t changed_ns;
 } bp__file_key;
 bp__file_key bp__file_key_of(const struct stat *facts);
-/* Notes what lies where a LAPACK has found its BLAS; false when out of memory. Another file there is another library.
- */
+/* Stores the key of the file that a LAPACK uses as its BLAS, because another file there is another library. Returns
+ * false if out of memory. */
 bool bp__note_blas(bp__facts *facts);
 bool bp__blas_is_noted(const bp__facts *facts);
 bool bp__file_key_equal(const bp__file_key *a, const bp__file_key *b);

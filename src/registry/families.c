@@ -1,4 +1,4 @@
-/* families.c - the rows of the table that families.h describes. */
+/* families.c - defines the entries of the family table; see families.h. */
 #include "registry/families.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ const char *const bp__affix_prefixes[] = {"", "scipy_", NULL};
 const char *const bp__affix_fortran[] = {"_", "", "64_", "_64_", "_64", "64", "__", NULL};
 const char *const bp__affix_c[] = {"", "64_", "_64", "64", "_64_", NULL};
 
-/* FFTW comes once for each precision, and its threads in a file of their own. */
+/* FFTW has a library for each precision, and another file with its threads. */
 #define FFTW(stem, debian)                                                                                             \
     {.name = "fftw",                                                                                                   \
      .id = stem,                                                                                                       \
@@ -22,7 +22,7 @@ const char *const bp__affix_c[] = {"", "64_", "_64", "64", "_64_", NULL};
         .thread_scope = "process", .package = debian " (Debian), fftw (Fedora, conda)"                                 \
     }
 
-/* Fields that are left out are 0 and NULL: none. */
+/* Omitted fields are 0 and NULL: none. */
 const bp__family bp__families[] = {
     {.name = "openblas",
      .id = "openblas",

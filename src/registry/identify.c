@@ -1,6 +1,6 @@
-/* identify.c - which family a file belongs to and what it offers, from its symbols and its dynamic section alone.
+/* identify.c - finds a file's family and what it offers, from its symbols and its dynamic section alone.
  *
- * A file's name decides nothing here, but for a version number that nobody else tells.
+ * The file's name is used only for a version number that the library does not report otherwise.
  */
 #include "registry/facts.h"
 
@@ -9,7 +9,7 @@
 
 enum { SMALL_FILE = 2 << 20 };
 
-/* Finds `stem` with one of the affixes that libraries put around their names. */
+/* Finds `stem` with one of the affixes that libraries add to their names. */
 static bool find_affixed(const bp__elf *elf, const char *stem, const char *const *suffixes, const char **prefix,
                          const char **suffix) {
     char name[256];
@@ -35,7 +35,7 @@ static bool needs(const bp__elf *elf, const char *head) {
     return false;
 }
 
-/* The kinds that symbols show, and the affixes they carry. */
+/* The kinds that the symbols show, and their affixes. */
 typedef struct spelling {
     const char *prefix, *fortran, *c;
     unsigned kinds;
@@ -83,7 +83,7 @@ static bool part_holds(const bp__elf *elf, const spelling *found, const char *pa
     return find_affixed(elf, part, bp__affix_c, &prefix, &suffix);
 }
 
-/* One alternative: parts joined by '+'. */
+/* Returns whether one alternative matches: parts joined by '+'. */
 static bool alternative_holds(const bp__elf *elf, const spelling *found, const char *text, size_t length) {
     char part[128];
     while (length > 0) {
@@ -104,7 +104,7 @@ static bool alternative_holds(const bp__elf *elf, const spelling *found, const c
     return true;
 }
 
-/* The alternative that holds, NULL when none does. */
+/* Returns the alternative that matches, or NULL. */
 static const char *match(const bp__elf *elf, const spelling *found, const char *markers, size_t *length) {
     for (const char *text = markers; *text;) {
         *length = strcspn(text, " ");
@@ -117,7 +117,7 @@ static const char *match(const bp__elf *elf, const spelling *found, const char *
     return NULL;
 }
 
-/* The runtime that a library is linked to, as far as its own NEEDED entries and imports tell. */
+/* Returns the runtime that a library is linked to, judged from its own NEEDED entries and imports. */
 static const char *threading_of(const bp__elf *elf, char how[128]) {
     static const struct {
         const char *head, *name;
@@ -138,7 +138,7 @@ static const char *threading_of(const bp__elf *elf, char how[128]) {
     return "serial";
 }
 
-/* A version in the file's name, for libraries that tell none: what follows ".so.". */
+/* Reads a version from the file's name, after ".so.", for libraries that report none. */
 static bool version_from_name(const char *path, char *buffer, size_t size) {
     const char *slash = strrchr(path, '/');
     const char *mark = strstr(slash ? slash : path, ".so.");
@@ -151,7 +151,7 @@ static bool version_from_name(const char *path, char *buffer, size_t size) {
 static bool set_version(const bp__elf *elf, const bp__family *family, const char *path, bp__facts *facts) {
     char text[128];
     if (family->version == BP__ANSWER_DATA_WORD && bp__elf_text_at(elf, family->version_symbol, text, sizeof text)) {
-        text[strcspn(text, " ")] = 0; /* "fftw-3.3.10-sse2-avx": the version stands after the first dash */
+        text[strcspn(text, " ")] = 0; /* "fftw-3.3.10-sse2-avx": the version follows the first dash */
         char *number = text + strcspn(text, "-");
         number += *number == '-';
         number[strcspn(number, "-")] = 0;
@@ -164,7 +164,7 @@ static bool set_version(const bp__elf *elf, const bp__family *family, const char
     return true;
 }
 
-/* Copies of a file without a build-id are told by the addresses and sizes of all that they define. */
+/* Copies of a file without a build-id are recognised by the addresses and sizes of all their definitions. */
 static bool set_likeness(const bp__elf *elf, bp__facts *facts) {
     char text[32];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)bp__elf_symbols_hash(elf));

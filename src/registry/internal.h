@@ -1,4 +1,4 @@
-/* internal.h - the list of libraries, as dispatch and the other files of this room see it. */
+/* internal.h - declares the library list and the provider modules for dispatch and for this module. */
 #ifndef BP_REGISTRY_INTERNAL_H
 #define BP_REGISTRY_INTERNAL_H
 
@@ -6,30 +6,31 @@
 #include "backplane/library.h"
 #include "base/base.h"
 
-/* Makes the list when there is none yet. Rows are numbered as in bp_library_at. The list and its rows live until
- * bp_reset; equal lists have one address, and equal rows too. `loaded` and `probe_ms` in them are of the first such
- * row. */
+/* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
+ * bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are those of the first such
+ * entry. */
 bp_status bp__libraries(const bp_library_info ***rows, int *count);
 
-/* How often the list has changed: what was decided with another number may be out of date. */
+/* Number of changes of the list: a decision made at another number may be out of date. */
 uint32_t bp__library_lists(void);
 
-/* The row that `name` means (id, family, SONAME or path); NULL when there is none, without an error. */
+/* Returns the entry for `name` (id, family, SONAME or path), or NULL without an error. */
 const bp_library_info *bp__library_lookup(const char *name);
 
-/* The sentence for an absent library: each place searched, reasons for near matches, the package that provides it.
- * Returns BP_E_NOT_FOUND. */
+/* Stores the message about an absent library: each location searched, reasons for near matches, the package that
+ * provides it. Returns BP_E_NOT_FOUND. */
 bp_status bp__library_absent(const char *name);
 
-/* Opens a row under the house rules; see bp_host.open_library. *opened is stored per row. */
+/* Opens a listed library under the loading rules; see bp_host.open_library. *opened is stored for each entry. */
 bp_status bp__library_open(const bp_library_info *library, void **handle);
 bool bp__library_is_open(const bp_library_info *library);
 
 /* ---- Provider modules (modules.c) ---- */
-/* Loads the modules of the installed folder (next to libbackplane: backplane-providers/) and of registry.provider_path.
- * Every file looked at has an entry, refused ones with status and reason. Entries live until bp_reset. */
+/* Loads the modules of the installed directory (next to libbackplane: backplane-providers/) and of
+ * registry.provider_path. Every file examined has an entry; rejected ones have status and reason. Entries live until
+ * bp_reset. */
 typedef struct bp__module {
-    const bp_provider *provider; /* NULL when refused */
+    const bp_provider *provider; /* NULL if rejected */
     bp_provider_info info;
 } bp__module;
 bp_status bp__modules(const bp__module **modules, int *count);
@@ -37,7 +38,8 @@ void bp__modules_reset(void); /* frees the entries; called by bp__registry_reset
 
 void bp__registry_reset(void);
 
-/* Holds this room's mutexes while the process forks; before bp__settings_fork_lock, after bp__settings_fork_unlock. */
+/* Holds this module's mutexes while the process forks; call it before bp__settings_fork_lock and after
+ * bp__settings_fork_unlock. */
 void bp__registry_fork_lock(void);
 void bp__registry_fork_unlock(void);
 

@@ -1,8 +1,8 @@
-/* kept.c - keeps rows of library lists, and lists of them, for as long as somebody may refer to them: until bp_reset.
+/* kept.c - keeps entries of library lists, and lists of them, until bp_reset, because others may refer to them.
  *
- * Candidates, plans and providers hold rows; a choice in another thread may read a list while it is replaced. Equal
- * rows and equal lists are kept once, so that a refresh costs memory only if the machine has what it never had before.
- * All functions need the registry's mutex.
+ * Candidates, plans and providers hold entries. A choice in another thread may read a list while it is replaced. Equal
+ * entries and equal lists are kept once, so that a refresh uses memory only for libraries that are new. All functions
+ * need the registry's mutex.
  */
 #include "registry/build_list.h"
 
@@ -51,8 +51,8 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
     return true;
 }
 
-/* Without what may differ between two lists of an unchanged machine: the time of a probe, and whether the library is
- * loaded by now. */
+/* Compares all but what may differ between two lists of an unchanged machine: the time of a probe, and whether the
+ * library is loaded. */
 static bool same_row(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
            same_texts(a, b);

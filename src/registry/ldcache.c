@@ -1,10 +1,10 @@
-/* ldcache.c - reads the loader's cache directly: no ldconfig process is started for it. */
+/* ldcache.c - reads the loader's cache file directly, without starting ldconfig. */
 #include "registry/ldcache.h"
 
 #include <string.h>
 
-/* Both formats are a header, entries of fixed size, and a table of strings; numbers are in the machine's own byte
- * order. */
+/* Both formats have a header, entries of fixed size, and a table of strings. Numbers are in the machine's byte order.
+ */
 typedef struct layout {
     const char *magic;
     size_t magic_size;

@@ -1,5 +1,4 @@
-/* library.c - the public face of the library list, and its life: made at first use, remade by a refresh, freed by a
- * reset. */
+/* library.c - public API of the library list: built on first use, rebuilt by refresh, freed by reset. */
 #include "registry/build_list.h"
 #include "registry/modules.h"
 
@@ -46,7 +45,7 @@ bp_status bp__libraries(const bp_library_info ***rows, int *count) {
     bp__registry_lock();
     bp_status status = bp__library_list_current(&now);
     *rows = status == BP_OK ? now->list : NULL;
-    *count = status == BP_OK ? now->count + 1 : 0; /* our own provider's row is the last */
+    *count = status == BP_OK ? now->count + 1 : 0; /* the native provider's entry is the last */
     bp__registry_unlock();
     return status;
 }
@@ -97,7 +96,7 @@ bp_status bp_library_at(int index, bp_library_info *info) {
     if (status == BP_OK) {
         status = index >= 0 && index <= now->count
                      ? copy_info(&now->infos[index], info)
-                     : bp__fail(BP_E_ARGUMENT, "index is %d; the library list has rows 0 to %d", index, now->count);
+                     : bp__fail(BP_E_ARGUMENT, "index is %d; the library list has entries 0 to %d", index, now->count);
     }
     bp__registry_unlock();
     return status;

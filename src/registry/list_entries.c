@@ -1,9 +1,9 @@
-/* list_entries.c - from files to the rows that users see: state and reason, order, ids, and the public struct.
+/* list_entries.c - makes the public entries of the library list from files: state and reason, order, ids.
  *
- * Ids are the same in each run on an unchanged machine. They are given in list order: a row takes the shortest that is
- * free of  <family>  (with "64" behind it for 64-bit integers, "scipy-" before it for SciPy's wheels, "-lapack" for a
- * LAPACK alone),  <that>-<threading>,  <that>-<threading>-2, -3, ... A facade is  <id of the library it forwards
- * to>-<its SONAME's stem>.
+ * Ids are the same in each run on an unchanged machine. They are assigned in list order: an entry gets the first free
+ * one of  <family>  (with "64" appended for 64-bit integers, "scipy-" prefixed for SciPy's wheels, "-lapack" appended
+ * for a LAPACK without BLAS),  <that>-<threading>,  <that>-<threading>-2, -3, ... A facade is  <id of the library it
+ * forwards to>-<its SONAME's stem>.
  */
 #include "registry/build_list.h"
 
@@ -19,7 +19,7 @@ static bool set_state(bp__list_entry *row, bp_library_state state, const char *r
     return bp__facts_set(&row->reason, reason);
 }
 
-/* Some pass their calls on to a library that is none of the list. */
+/* Some libraries forward their calls to a library that is not listed. */
 static bool is_facade(const bp__list_entry *row) {
     return row->target || *row->file->facts.forwards || (row->file->facts.flags & BP__FAMILY_FORWARDS);
 }
@@ -35,13 +35,13 @@ static bool set_facade(bp__list_entry *row) {
         snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", row->via, row->target->path);
     } else {
         snprintf(reason, sizeof reason,
-                 "holds the same library as %s beside it, with fewer of its names visible; that one is used",
+                 "holds the same library as %s in the same directory, with fewer exported names; that one is used",
                  row->target->path);
     }
     return set_state(row, BP_LIBRARY_FACADE, reason);
 }
 
-/* State and reason, from the facts alone. */
+/* Sets state and reason from the facts alone. */
 static bool decide_state(bp__list_entry *row) {
     const bp__file *file = row->file;
     const bp__facts *facts = &file->facts;
@@ -69,7 +69,7 @@ static bool decide_state(bp__list_entry *row) {
         return set_state(row, BP_LIBRARY_OK, "");
     }
     return set_state(row, BP_LIBRARY_UNPROBED,
-                     facts->kinds & BP_LIB_OPENMP ? "an OpenMP runtime has nothing to ask: its ELF facts say it all"
+                     facts->kinds & BP_LIB_OPENMP ? "an OpenMP runtime needs no probe: its ELF data is sufficient"
                                                   : "may not be called without a GPU and a configuration file");
 }
 
@@ -103,7 +103,7 @@ static int state_rank(const bp__list_entry *row) {
     return ranks[row->state];
 }
 
-/* Kind, facades last, family, state, width, affix, threading; then what the user named, and the path. */
+/* Sorts by kind, facades last, family, state, width, affix, threading; then files that the user named, then by path. */
 static int compare_rows(const void *left, const void *right) {
     const bp__list_entry *a = left, *b = right;
     const int keys[][2] = {
@@ -212,7 +212,7 @@ static bool fill_info(const bp__list_entry *row, bp_library_info *info) {
     return true;
 }
 
-/* A facade shows the library behind it: family, version and width are the target's. */
+/* Shows the target of a facade: family, version and width are those of the target. */
 static void borrow(bp_library_info *facade, const bp__facts *target) {
     facade->family = target->family;
     facade->version = target->version;
@@ -223,7 +223,7 @@ static void borrow(bp_library_info *facade, const bp__facts *target) {
     facade->complex_return = *target->complex_return ? target->complex_return : "unknown";
 }
 
-/* A LAPACK alone runs on the threads and kernels of its BLAS. */
+/* A LAPACK without BLAS uses the threads and kernels of its BLAS. */
 static bool show_blas(bp__library_list *generation, bp_library_info *info) {
     const bp__file *file = *info->blas ? bp__file_at(&generation->search, info->blas) : NULL;
     for (int i = 0; i < generation->count && file; i++) {
@@ -322,5 +322,5 @@ bp_status bp__list_entries_finish(bp__library_list *generation) {
     if (!(generation->list = bp__list_keep(generation->infos, generation->count + 1))) {
         return bp__fail_memory(room * sizeof *generation->list, "the library list");
     }
-    return describe_places(&generation->search) ? BP_OK : bp__fail_memory(room, "the places searched");
+    return describe_places(&generation->search) ? BP_OK : bp__fail_memory(room, "the locations searched");
 }

@@ -1,9 +1,8 @@
-/* loaded.c - bp_loaded_object_at: which math libraries and thread runtimes this process has loaded, whoever loaded
- * them.
+/* loaded.c - lists the math libraries and thread runtimes that this process has loaded (bp_loaded_object_at).
  *
- * They are told by the same table and the same look at their files as the libraries on disk, so that one library has
- * one name everywhere. Nothing is opened with the loader. What was found is kept until the process loads or unloads
- * something, because a look at a large file takes milliseconds.
+ * They are identified by the same table and file data as the libraries on disk, so that a library has the same name
+ * everywhere. No file is opened with the loader. The result is kept until the process loads or unloads an object,
+ * because reading a large file takes milliseconds.
  */
 #include "registry/facts.h"
 #include "registry/modules.h"
@@ -14,7 +13,7 @@
 #include <string.h>
 
 typedef struct known_object {
-    const char *path; /* interned, as the family is */
+    const char *path; /* interned, as `family` */
     const char *kind;
     const char *family;
 } known_object;
@@ -22,9 +21,9 @@ typedef struct known_object {
 pthread_mutex_t bp__loaded_mutex = PTHREAD_MUTEX_INITIALIZER;
 static known_object *objects;
 static int object_count;
-static uint64_t list_seen; /* of the objects that the process had loaded then; 0 for none */
+static uint64_t list_seen; /* hash of the objects that were loaded then; 0 for none */
 
-/* The kinds in the order in which they name an object that is several. */
+/* Kinds in order of priority, for objects with several kinds. */
 static const struct {
     unsigned kinds;
     const char *name;
@@ -33,8 +32,8 @@ static const struct {
     {BP_LIB_FFT, "fft"},
 };
 
-/* BP_OK and no kind for an object that is of no interest here. TBB is a runtime that libraries bring along, not one to
- * choose: the table of families has no row for it. */
+/* Returns BP_OK, without a kind if the object is not of interest. TBB is a runtime that libraries load themselves;
+ * users do not choose it, so the family table has no entry for it. */
 static bp_status identify(const char *path, known_object *object) {
     bp__elf elf;
     const char *why;
@@ -106,7 +105,7 @@ int bp_loaded_object_at(int index, bp_loaded_object *object) {
         return 0;
     }
     bp__held_error held;
-    bp__error_hold(&held); /* an object that cannot be read is passed over */
+    bp__error_hold(&held); /* an unreadable object is skipped */
     pthread_mutex_lock(&bp__loaded_mutex);
     refresh();
     bool found = index < object_count;

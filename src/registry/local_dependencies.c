@@ -1,4 +1,4 @@
-/* local_dependencies.c - see local_dependencies.h. */
+/* local_dependencies.c - opens a library and missing dependencies from its own directory; see local_dependencies.h. */
 #include "registry/local_dependencies.h"
 
 #include <dlfcn.h>
@@ -6,42 +6,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SIBLINGS = 32, MOST_DEPTH = 6 };
+enum { MOST_DEPENDENCIES = 32, MOST_DEPTH = 6 };
 
-/* The file beside `path` that the loader's message says is missing ("libtbb.so.12: cannot open shared object file:
- * ..."). */
-static bool find_sibling(const char *path, const char *message, char sibling[PATH_MAX]) {
+/* Finds the file in the directory of `path` that is missing according to the loader's message ("libtbb.so.12: cannot
+ * open shared object file: ..."). */
+static bool find_dependency(const char *path, const char *message, char dependency[PATH_MAX]) {
     const char *slash = strrchr(path, '/');
     size_t name = strcspn(message, ":/ ");
     if (!slash || name == 0 || message[name] != ':' || !strstr(message, "cannot open shared object file")) {
         return false;
     }
-    int length = snprintf(sibling, PATH_MAX, "%.*s/%.*s", (int)(slash - path), path, (int)name, message);
-    return length > 0 && length < PATH_MAX && strcmp(sibling, path) != 0 && bp__file_trusted(sibling) == BP_OK;
+    int length = snprintf(dependency, PATH_MAX, "%.*s/%.*s", (int)(slash - path), path, (int)name, message);
+    return length > 0 && length < PATH_MAX && strcmp(dependency, path) != 0 && bp__file_trusted(dependency) == BP_OK;
 }
 
 static void *open_at_depth(const char *path, int flags, void (*used)(const char *), char *error, size_t size,
                            int depth) {
-    char sibling[PATH_MAX], ignored[512];
-    for (int i = 0; i < MOST_SIBLINGS; i++) {
+    char dependency[PATH_MAX], ignored[512];
+    for (int i = 0; i < MOST_DEPENDENCIES; i++) {
         void *handle = dlopen(path, flags);
         if (handle) {
             return handle;
         }
         const char *message = dlerror();
         bp__copy_text(error, size, message ? message : "the loader gives no reason");
-        if (depth == 0 || !find_sibling(path, error, sibling) ||
-            !open_at_depth(sibling, flags, used, ignored, sizeof ignored, depth - 1)) {
+        if (depth == 0 || !find_dependency(path, error, dependency) ||
+            !open_at_depth(dependency, flags, used, ignored, sizeof ignored, depth - 1)) {
             return NULL;
         }
         if (used) {
-            used(sibling);
+            used(dependency);
         }
     }
     return NULL;
 }
 
-void *bp__open_with_local_dependencies(const char *path, int flags, void (*used)(const char *sibling), char *error,
+void *bp__open_with_local_dependencies(const char *path, int flags, void (*used)(const char *dependency), char *error,
                                        size_t size) {
     return open_at_depth(path, flags, used, error, size, MOST_DEPTH);
 }

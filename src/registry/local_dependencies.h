@@ -1,14 +1,14 @@
-/* local_dependencies.h - opens a library together with the libraries that lie beside it. Shared by the registry and the
- * probe helper. */
+/* local_dependencies.h - opens a library together with dependencies from its own directory. Used by the registry and
+ * the probe helper. */
 #ifndef BP_REGISTRY_LOCAL_DEPENDENCIES_H
 #define BP_REGISTRY_LOCAL_DEPENDENCIES_H
 
 #include "base/base.h"
 
-/* dlopen with one kindness: where the loader misses a library that lies in the same folder (wheels are packed like
- * that, and count on an environment variable), that one is opened first. Each sibling must be trusted; `used` (may be
- * NULL) hears of each. On failure NULL, and the loader's reason in `error`. */
-void *bp__open_with_local_dependencies(const char *path, int flags, void (*used)(const char *sibling), char *error,
+/* Calls dlopen(). If a dependency is missing but exists in the same directory, opens it first and retries. (Wheels are
+ * packed like that, and otherwise rely on an environment variable.) Each dependency must be trusted; `used` (may be
+ * NULL) is called for each. On failure returns NULL and writes the loader's reason to `error`. */
+void *bp__open_with_local_dependencies(const char *path, int flags, void (*used)(const char *dependency), char *error,
                                        size_t size);
 
 #endif

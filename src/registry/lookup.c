@@ -1,4 +1,4 @@
-/* lookup.c - which row a name means, and the sentence for a name that means none. */
+/* lookup.c - finds the entry for a name, and writes the message for a name without a usable entry. */
 #include "registry/build_list.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Several files may carry one SONAME: the one that the loader's cache names is meant, if any. */
+/* Several files may have the same SONAME. The one that the loader's cache lists has priority. */
 static int row_with_soname(const bp__library_list *generation, const char *name) {
     int first = -1;
     for (int i = 0; i < generation->count; i++) {
@@ -41,7 +41,7 @@ static const char *id_at(void *user, int index) {
     return index <= generation->count ? generation->infos[index].id : NULL;
 }
 
-/* What a user could install, by the family that the name begins with ("openblas-openmp", "mkl64"). */
+/* Returns the package to install, from the family that the name begins with ("openblas-openmp", "mkl64"). */
 static const char *package_for(const char *name) {
     for (int i = 0; i < bp__family_count; i++) {
         const bp__family *family = &bp__families[i];
@@ -54,16 +54,16 @@ static const char *package_for(const char *name) {
 }
 
 static void add_places(bp__text *text, const bp__search *search) {
-    bp__text_add(text, "; looked in ");
+    bp__text_add(text, "; searched ");
     for (int i = 0; i < search->place_count; i++) {
         bp__text_addf(text, "%s%s (%s)", i ? ", " : "", search->places[i].name, search->places[i].problem);
     }
     if (search->place_count == 0) {
-        bp__text_add(text, "no place: registry.system is false and registry.library_path is empty");
+        bp__text_add(text, "no location: registry.system is false and registry.library_path is empty");
     }
 }
 
-/* Rows whose id or SONAME shares the name's beginning and that cannot be used: their reasons may be the answer. */
+/* Adds unusable entries whose id or SONAME begins like the name, because their reasons may explain the failure. */
 static void add_near_matches(bp__text *text, const bp__library_list *generation, const char *name) {
     size_t stem = strcspn(name, "-0123456789.");
     for (int i = 0; i < generation->count; i++) {
@@ -77,7 +77,7 @@ static void add_near_matches(bp__text *text, const bp__library_list *generation,
     }
 }
 
-/* ---- A name that means a row which cannot do what was asked ---- */
+/* ---- A name of an entry that cannot do the requested work ---- */
 
 static const char *offers(unsigned kinds) {
     return kinds & BP_LIB_OPENMP   ? "it is an OpenMP runtime"
@@ -98,35 +98,36 @@ static void add_row_state(bp__text *text, const bp_library_info *row) {
     } else if (row->state == BP_LIBRARY_UNTRUSTED || (blas && row->state != BP_LIBRARY_OK)) {
         bp__text_addf(text, " cannot be used, it is %s: %s", bp_library_state_name(row->state), row->reason);
     } else if (blas) {
-        bp__text_add(text, " is listed and works, but no provider took it");
+        bp__text_add(text, " is listed and works, but no provider uses it");
     } else {
-        bp__text_addf(text, " is no BLAS: %s", offers(row->kinds));
+        bp__text_addf(text, " is not a BLAS: %s", offers(row->kinds));
         if (row->state != BP_LIBRARY_OK) {
             bp__text_addf(text, "; it is %s: %s", bp_library_state_name(row->state), row->reason);
         }
     }
 }
 
-/* ---- A path that means no row ---- */
+/* ---- A path without an entry ---- */
 
-/* Why an existing file is none of the list; false when out of memory. */
+/* Adds the reason why an existing file is not listed. Returns false if out of memory. */
 static bool add_why_not_listed(bp__text *text, const char *path) {
     bp__elf elf;
     bp__facts facts;
     const char *why;
     if (bp__file_trusted(path) != BP_OK) {
-        bp__text_addf(text, "is not looked into: %s", bp_last_error());
+        bp__text_addf(text, "is not read: %s", bp_last_error());
     } else if (!bp__elf_open(&elf, path, &why)) {
-        bp__text_addf(text, "is no library that could be loaded: %s", why);
+        bp__text_addf(text, "is not a loadable library: %s", why);
     } else {
         bp_status status = bp__identify(&elf, path, &facts);
         bp__elf_close(&elf);
         if (status != BP_OK) {
             return false;
         }
-        bp__text_add(text, *facts.family && facts.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)
-                               ? "lies in none of the places searched; BACKPLANE_LIBRARY_PATH may name it or its folder"
-                               : "exports no BLAS symbols");
+        bp__text_add(text,
+                     *facts.family && facts.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)
+                         ? "is in none of the searched locations; add it or its directory to BACKPLANE_LIBRARY_PATH"
+                         : "exports no BLAS symbols");
     }
     return true;
 }
@@ -145,19 +146,19 @@ static bool add_path(bp__text *text, const bp__library_list *generation, const c
     }
     int row = bp__list_entry_named(generation, real);
     if (row >= 0) {
-        bp__text_addf(text, "'%s' is another name of %s: ", path, real);
+        bp__text_addf(text, "'%s' resolves to %s: ", path, real);
         add_row_state(text, &generation->infos[row]);
         return true;
     }
     if (!S_ISREG(facts.st_mode)) {
-        bp__text_addf(text, "'%s' is no file", path);
+        bp__text_addf(text, "'%s' is not a file", path);
         return true;
     }
     bp__text_addf(text, "file '%s' ", path);
     return add_why_not_listed(text, real);
 }
 
-/* ---- A name that means nothing here ---- */
+/* ---- An unknown name ---- */
 
 static void add_unknown(bp__text *text, bp__library_list *generation, const char *name) {
     char nearest[256];
@@ -167,7 +168,7 @@ static void add_unknown(bp__text *text, bp__library_list *generation, const char
     if (package) {
         bp__text_addf(text, "; it comes with the package %s", package);
     }
-    bp__text_add(text, "; a folder of your own is searched when BACKPLANE_LIBRARY_PATH names it");
+    bp__text_add(text, "; set BACKPLANE_LIBRARY_PATH to search another directory");
     add_near_matches(text, generation, name);
     add_places(text, &generation->search);
 }

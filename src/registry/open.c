@@ -1,7 +1,7 @@
-/* open.c - loads a library of the list into this process, under the house rules.
+/* open.c - loads a listed library into this process under the loading rules.
  *
- * By absolute path, its own symbols first (RTLD_DEEPBIND), invisible to others (RTLD_LOCAL), and for good: math
- * libraries leave threads and handlers behind that would not survive being unloaded.
+ * A library is opened by absolute path, prefers its own symbols (RTLD_DEEPBIND), is invisible to others (RTLD_LOCAL),
+ * and is never closed. Math libraries start threads and register handlers that would not survive unloading.
  */
 #include "registry/child.h"
 #include "registry/build_list.h"
@@ -19,7 +19,7 @@ typedef struct opened {
     char path[];
 } opened;
 
-static opened *all_opened; /* under the registry's mutex */
+static opened *all_opened; /* protected by the registry's mutex */
 
 static opened *find_opened(const char *path) {
     for (opened *one = all_opened; one; one = one->next) {
@@ -38,11 +38,12 @@ void bp__opened_reset(void) {
     }
 }
 
-/* ---- OpenMP: two runtimes in one process fight for cores, and some end the program when they meet. ---- */
+/* ---- OpenMP: two runtimes in one process compete for cores, and some end the program if they detect each other. ----
+ */
 
 static const char *const openmp_runtimes[] = {"libgomp", "libiomp5", "libomp"};
 
-/* "libgomp" of "libgomp-a34b3233.so.1"; NULL when the name is that of no OpenMP runtime. */
+/* Returns "libgomp" for "libgomp-a34b3233.so.1"; NULL if the name is not that of an OpenMP runtime. */
 static const char *runtime_of(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -58,8 +59,8 @@ static const char *runtime_of(const char *path) {
 
 typedef struct conflict {
     const char *wanted;
-    char other[1024]; /* path of another runtime that is loaded */
-    bool same;        /* the wanted one is loaded already */
+    char other[1024]; /* path of another loaded runtime */
+    bool same;        /* the wanted one is already loaded */
 } conflict;
 
 static bool visit_loaded(void *user, const char *path, uintptr_t base) {
@@ -74,7 +75,7 @@ static bool visit_loaded(void *user, const char *path, uintptr_t base) {
     return true;
 }
 
-/* MKL has an interface to each runtime, and takes the one that its caller chooses before the first call. */
+/* MKL supports every runtime, and uses the one that its caller selects before the first call. */
 static void warn_of_conflict(const bp_library_info *library) {
     const char *wanted = runtime_of(library->threading);
     if (!wanted || strcmp(library->family, "mkl") == 0) {
@@ -83,10 +84,11 @@ static void warn_of_conflict(const bp_library_info *library) {
     conflict look = {.wanted = wanted};
     bp__loaded_visit(visit_loaded, &look);
     if (look.other[0] && !look.same) {
-        bp__warn("loading %s (%s) brings a second OpenMP runtime, %s, beside %s: both start threads of their own and "
-                 "share no "
-                 "settings; prefer a library with the same runtime or with plain threads",
-                 library->id, library->path, wanted, look.other);
+        bp__warn(
+            "loading %s (%s) loads a second OpenMP runtime, %s, in addition to %s: both start their own threads and "
+            "share no "
+            "settings; prefer a library with the same runtime or with plain threads",
+            library->id, library->path, wanted, look.other);
     }
 }
 
@@ -100,24 +102,23 @@ static bp_status refuse(const bp_library_info *library) {
                     library->kinds & BP_LIB_BUILTIN ? "it is built in and has no file" : library->reason);
 }
 
-/* A library that was replaced since it was listed is another library. */
+/* Checks that the file has not been replaced since it was listed. */
 static bp_status check_unchanged(const bp_library_info *library) {
     bp__elf elf;
     const char *why;
     if (!bp__elf_open(&elf, library->path, &why)) {
-        return bp__fail(BP_E_LOAD, "library '%s' (%s) is no longer what was listed: %s", library->id, library->path,
+        return bp__fail(BP_E_LOAD, "library '%s' (%s) has changed since it was listed: %s", library->id, library->path,
                         why);
     }
     bool same = strcmp(elf.build_id, library->build_id) == 0;
     bp__elf_close(&elf);
-    return same
-               ? BP_OK
-               : bp__fail(BP_E_LOAD,
-                          "library '%s' (%s) was replaced since it was listed; bp_libraries_refresh() looks at it anew",
-                          library->id, library->path);
+    return same ? BP_OK
+                : bp__fail(BP_E_LOAD, "library '%s' (%s) was replaced since it was listed; call bp_libraries_refresh()",
+                           library->id, library->path);
 }
 
-/* With another file of the same SONAME in the process, the loader may answer with that one. */
+/* Checks that the loader has opened this file: if the process has another file with the same SONAME, the loader may
+ * return that one. */
 static bp_status check_origin(const bp_library_info *library, void *handle) {
     char name[128];
     Dl_info where;
@@ -130,7 +131,7 @@ static bp_status check_origin(const bp_library_info *library, void *handle) {
         stat(where.dli_fname, &found) != 0 || (asked.st_ino == found.st_ino && asked.st_dev == found.st_dev)) {
         return BP_OK;
     }
-    return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s is that of %s", library->id, library->path,
+    return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s belongs to %s", library->id, library->path,
                     name, where.dli_fname);
 }
 
@@ -147,7 +148,7 @@ static bp_status open_file(const bp_library_info *library, void **handle) {
     return check_origin(library, *handle);
 }
 
-/* Opens a library that is not open yet, and remembers it. */
+/* Opens a library that is not open yet, and records it. */
 static bp_status open_first(const bp_library_info *library, void **handle) {
     size_t length = strlen(library->path) + 1;
     opened *one = bp__alloc(sizeof *one + length);

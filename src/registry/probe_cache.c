@@ -1,9 +1,9 @@
-/* probe_cache.c - reads and writes the store of probe results.
+/* probe_cache.c - reads and writes the file of probe results.
  *
  * The file is lines of text. After a first line with the format's number, each entry is
  *     file DEVICE INODE SIZE MODIFIED CHANGED CONTEXT LOADER HASH PATH
- * and one line "\tname value" for each fact that is not empty; "\\" and "\n" stand for a backslash and a line end. HASH
- * is that of the fact lines: an entry that was damaged is passed over.
+ * and one line "\tname value" for each fact that is not empty; "\\" and "\n" mean a backslash and a line end. HASH is
+ * that of the fact lines: a damaged entry is ignored.
  */
 #include "registry/probe_cache.h"
 
@@ -28,11 +28,11 @@ struct bp__probe_cache_entry {
     uint64_t context;
     int64_t loader;
     uint64_t hash;
-    const char *facts; /* the fact lines */
+    const char *facts; /* the lines of facts */
     size_t length;
 };
 
-/* Takes the next word of a line as a number; false when it is none. */
+/* Reads the next word of a line as a number. Returns false if it is none. */
 static bool take_number(char **line, int base, uint64_t *value) {
     char *end;
     if (**line == '-' || **line == ' ') {
@@ -62,7 +62,7 @@ static bool parse_entry(char *line, struct bp__probe_cache_entry *entry) {
            take_time(&line, &entry->loader) && take_number(&line, 16, &entry->hash) && (entry->path = line)[0] == '/';
 }
 
-/* The fact lines that follow an entry's first line, which ends where `text` begins. */
+/* Skips the lines of facts after an entry's first line, which ends at `text`. */
 static char *skip_facts(char *text) {
     while (*text == '\t') {
         text += strcspn(text, "\n");
@@ -83,11 +83,10 @@ static int count_entries(const char *text) {
 bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
     size_t head = sizeof first_line - 1;
     if (strncmp(text, first_line, head) != 0 && bp__text_starts(text, any_format)) {
-        return BP_OK; /* of another version, whose facts are others */
+        return BP_OK; /* of another version, which has other facts */
     }
     if (strncmp(text, first_line, head) != 0) {
-        return bp__fail(BP_E_FORMAT, "the stored probe results begin with another line than '%.*s'", (int)head - 1,
-                        first_line);
+        return bp__fail(BP_E_FORMAT, "the probe cache does not begin with '%.*s'", (int)head - 1, first_line);
     }
     int room = count_entries(text + head - 1);
     if (room == 0) {
@@ -95,7 +94,7 @@ bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
     }
     store->entries = bp__alloc_zero((size_t)room, sizeof *store->entries);
     if (!store->entries) {
-        return bp__fail_memory((size_t)room * sizeof *store->entries, "stored probe results");
+        return bp__fail_memory((size_t)room * sizeof *store->entries, "the probe cache");
     }
     for (char *line = text + head; *line && store->count < room;) {
         char *end = line + strcspn(line, "\n");
@@ -115,7 +114,7 @@ bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
     return BP_OK;
 }
 
-/* "\tname value" with the escapes undone, into buffers; the position after it. */
+/* Reads "\tname value" without escapes into buffers. Returns the position after it. */
 static const char *read_fact(const char *line, char name[32], char *value, size_t size) {
     size_t used = 0;
     const char *space = line + 1 + strcspn(line + 1, " \n");
@@ -157,14 +156,14 @@ bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
     for (const char *line = entry->facts; line < entry->facts + entry->length;) {
         line = read_fact(line, name, value, sizeof value);
         if (!bp__facts_parse(&facts, name, value)) {
-            return BP_OK; /* what cannot be read is learned anew */
+            return BP_OK; /* the library is probed again if its facts cannot be parsed */
         }
     }
     if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != store->loader) {
-        return BP_OK; /* another library may have come that was missing then */
+        return BP_OK; /* a dependency that was missing then may exist now */
     }
     if (!bp__blas_is_noted(&facts)) {
-        return BP_OK; /* it was checked on another BLAS */
+        return BP_OK; /* it was checked with another BLAS */
     }
     if (!bp__build_id_matches(file->path, facts.family, facts.build_id)) {
         return BP_OK;
@@ -174,8 +173,8 @@ bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
     return BP_OK;
 }
 
-/* Sets the store's path, by the settings or else in the user's cache folder. Leaves it NULL if no home is known or if
- * the home does not exist, as in builds of packages: nobody would find the file. */
+/* Sets the probe cache's path, from the settings or else in the user's cache directory. Leaves it NULL if no home
+ * directory is known or if it does not exist, as in package builds, where no later process would use the file. */
 static void place_store(bp__probe_cache *store) {
     static const char name[] = "/libraries.txt";
     char path[PATH_MAX], home[PATH_MAX - sizeof "/backplane"];
@@ -210,9 +209,9 @@ static bp_status read_store(bp__probe_cache *store) {
     if (status == BP_OK || status == BP_E_NO_MEMORY) {
         return status;
     }
-    bp__warn("stored probe results are not used: %s", bp_last_error());
+    bp__warn("the probe cache is not used: %s", bp_last_error());
     if (status == BP_E_UNTRUSTED) {
-        store->path = NULL; /* nor are new ones put there */
+        store->path = NULL; /* new ones are not written there either */
     }
     return BP_OK;
 }
@@ -301,7 +300,8 @@ static bool replaced_by(const bp__search *search, const struct bp__probe_cache_e
     return false;
 }
 
-/* Writes the whole store, under its lock. What another process has added since it was read is read again and kept. */
+/* Writes the whole probe cache while its lock is held. Entries that another process has added meanwhile are read again
+ * and kept. */
 static bp_status write_store(const bp__probe_cache *store, const bp__search *search) {
     bp__probe_cache latest = {
         .path = store->path, .given = store->given, .context = store->context, .loader = store->loader};
@@ -320,7 +320,7 @@ static bp_status write_store(const bp__probe_cache *store, const bp__search *sea
                 add_head(&text, entry);
             }
         }
-        status = text.failed ? bp__fail_memory(text.length, "stored probe results")
+        status = text.failed ? bp__fail_memory(text.length, "the probe cache")
                  : text.length >= MOST_BYTES
                      ? BP_OK
                      : bp__file_replace(store->path, store->given, bp__text_get(&text), text.length);
@@ -350,14 +350,14 @@ bp_status bp__probe_cache_save(const bp__probe_cache *store, const bp__search *s
     }
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
         close(lock);
-        return BP_OK; /* another process is writing: it has learned the same */
+        return BP_OK; /* another process is writing the same results */
     }
     bp_status status = write_store(store, search);
     if (lock >= 0) {
         close(lock);
     }
     if (status != BP_OK && status != BP_E_NO_MEMORY) {
-        bp__warn("probe results could not be stored: %s", bp_last_error());
+        bp__warn("the probe cache could not be written: %s", bp_last_error());
         return BP_OK;
     }
     return status;

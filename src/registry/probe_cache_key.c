@@ -1,4 +1,4 @@
-/* probe_cache_key.c - the key that stored probe results have in common. */
+/* probe_cache_key.c - computes the part of a probe-cache key that is not the file. */
 #include "registry/probe_cache_key.h"
 
 #include "registry/child.h"
@@ -12,7 +12,7 @@
 #include <cpuid.h>
 #endif
 
-/* Variables that choose kernels, layers or files in one of the libraries, or in the loader. */
+/* Variables that select kernels, layers or files in one of the libraries, or in the loader. */
 static const char *const variables[] = {
     "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
     "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
@@ -27,8 +27,8 @@ static void add_processor(bp__text *text) {
         unsigned a = 0, b = 0, c = 0, d = 0;
         __get_cpuid_count(leaves[i], 0, &a, &b, &c, &d);
         if (leaves[i] == 1) {
-            b = 0;            /* holds the number of the processor that runs this line */
-            c &= ~(1u << 27); /* and whether the system has switched a feature on for it */
+            b = 0;            /* contains the number of the processor that runs this line */
+            c &= ~(1u << 27); /* tells whether the system has enabled a feature for it */
         }
         bp__text_addf(text, "%x,%x,%x,%x\n", a, b, c, leaves[i] == 7 ? 0 : d);
     }

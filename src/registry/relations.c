@@ -1,8 +1,7 @@
-/* relations.c - files that are not libraries in their own right: copies of another file, and facades.
+/* relations.c - finds files that are not separate libraries: copies of another file, and facades.
  *
- * Distributions ship libblas.so.3 and liblapack.so.3 once per implementation, so that a symbolic link can choose
- * between them. Some hold nothing but forwards to the real library beside them; listing both would offer the same code
- * twice.
+ * Distributions ship libblas.so.3 and liblapack.so.3 for each implementation, so that a symbolic link can select one.
+ * Some contain only forwards to the real library in the same directory; listing both would offer the same code twice.
  */
 #include "registry/build_list.h"
 
@@ -12,7 +11,7 @@
 
 enum { MATRIX_KINDS = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK };
 
-/* Adds each line of a list; false when out of memory. */
+/* Adds each line of a list. Returns false if out of memory. */
 static bool add_lines(const char **lines, const char *more) {
     char line[PATH_MAX];
     while (*more) {
@@ -72,7 +71,8 @@ bp__file *bp__file_at(bp__search *search, const char *path) {
     return NULL;
 }
 
-/* Where the loader would find a NEEDED name: the file's own RUNPATH, else the loader cache. */
+/* Finds the file to which the loader would resolve a NEEDED name: in the file's own RUNPATH, else in the loader cache.
+ */
 static bp__file *resolve(bp__search *search, const bp__file *file, const char *name) {
     char path[PATH_MAX];
     const char *slash = strrchr(file->path, '/');
@@ -125,7 +125,7 @@ bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char
         part += length;
         part += *part == '\n';
     }
-    /* BLIS's libblas.so.3 holds a whole BLIS of its own, with only the BLAS names visible. */
+    /* BLIS's libblas.so.3 contains a complete BLIS, but exports only the BLAS names. */
     for (int i = 0; i < search->file_count; i++) {
         bp__file *target = original(&search->files[i]);
         if (strcmp(target->facts.family, file->facts.family) == 0 && does_the_work_of(target, file) &&

@@ -1,12 +1,11 @@
-/* report.c - from the lines that a probe wrote to facts and to the one sentence that says what is wrong with a library.
- */
+/* report.c - parses the lines that a probe wrote into facts and a message about what is wrong with the library. */
 #include "registry/child.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Facts that a report may set; all others are the parent's own. */
+/* Facts that a report may set; only the parent sets the others. */
 static const char *const reported[] = {"version",      "kernels",   "int_bits", "complex_return", "f2c",
                                        "thread_scope", "threading", "runtimes", "forwards",       "blas"};
 
@@ -15,11 +14,11 @@ typedef struct summary {
     const char *error;
     const char *origin;
     const char *wrong;
-    const char *end;       /* how the process ended, from the one that watched it */
-    const char *unstarted; /* why there was none */
+    const char *end;       /* how the process ended, reported by its supervisor */
+    const char *unstarted; /* why the process was not started */
     bool done;
     uint64_t due, passed; /* BP_CHECK_BIT masks */
-    bp__text faults;      /* the lines as they came */
+    bp__text faults;      /* the lines as received */
 } summary;
 
 static bool take_line(bp__facts *facts, summary *all, const char *name, const char *value) {
@@ -69,14 +68,14 @@ static bool conclude(bp__facts *facts, const summary *all, const char *otherwise
     } else if (all->wrong) {
         snprintf(reason, sizeof reason, "wrong results in probe: %.200s", all->wrong);
     } else if (all->origin && facts->int_bits == 0 && facts->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
-        snprintf(reason, sizeof reason, "its routines are those of %.3000s", all->origin);
+        snprintf(reason, sizeof reason, "its routines belong to %.3000s", all->origin);
     } else {
         facts->outcome = BP__OUTCOME_OK;
     }
     return bp__facts_set(&facts->reason, reason);
 }
 
-/* A line for each check that was due and has not passed, in the order of their bits. */
+/* Writes a line for each check that was due and has not passed, in the order of their bits. */
 static bool conclude_checks(bp__facts *facts, const summary *all, const char *otherwise) {
     uint64_t open = all->due & ~all->passed;
     bp__text lines = {0};
@@ -103,7 +102,7 @@ static bool take_lines(bp__facts *facts, summary *all, char *report) {
     for (char *line = report; *line;) {
         char *end = line + strcspn(line, "\n");
         if (*end == 0) {
-            break; /* a line without an end was cut short */
+            break; /* a line without an end is truncated */
         }
         *end = 0;
         char *equals = strchr(line, '=');

@@ -1,5 +1,5 @@
-/* scan.c - turns places into a list of files: folders are read, names filtered, and paths to one file brought together.
- */
+/* scan.c - collects the library files of each search location: reads directories, filters names, and merges paths to
+ * one file. */
 #include "registry/scan.h"
 
 #include <dirent.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* Folders of a system hold thousands of files; only those whose name speaks of mathematics are looked into. */
-static const char *const telling_parts[] = {"blas",  "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
-                                            "atlas", "blis",   "armpl", "nvpl", "essl", "flexi"};
+/* Only files whose name contains one of these are read, because system directories hold thousands of files. */
+static const char *const name_parts[] = {"blas",  "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
+                                         "atlas", "blis",   "armpl", "nvpl", "essl", "flexi"};
 
 bool bp__name_tells(const char *name) {
-    for (int i = 0; i < BP__COUNT(telling_parts); i++) {
-        if (strcasestr(name, telling_parts[i])) {
+    for (int i = 0; i < BP__COUNT(name_parts); i++) {
+        if (strcasestr(name, name_parts[i])) {
             return true;
         }
     }
@@ -31,7 +31,7 @@ static bool is_shared_object(const char *name) {
     return mark && mark != name && !strstr(mark, ".debug");
 }
 
-/* Makes room for one more item; false when out of memory, which the search remembers. */
+/* Grows an array for one more item. Returns false if out of memory, and records it in the search. */
 static bool grow(bp__search *search, void *items, int count, int *room, size_t size) {
     void *old;
     memcpy(&old, items, sizeof old);
@@ -153,7 +153,7 @@ bp__file *bp__scan_file(bp__search *search, const char *path, bool asked_for) {
     return file;
 }
 
-/* True the first time that a folder is met. */
+/* Returns true the first time that a directory is visited. */
 static bool is_new_folder(bp__search *search, const char *path) {
     struct stat facts;
     if (stat(path, &facts) != 0) {
@@ -175,8 +175,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The entries of a folder that could matter, sorted so that lists are the same in each run. A folder's name ends with
- * '/'. */
+/* Returns the entries of a directory that may be libraries, sorted so that lists are the same in each run. Names of
+ * directories end with '/'. */
 static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool flavours, int *count) {
     char **names = NULL;
     int room = 0;
@@ -204,7 +204,7 @@ static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool f
     return names;
 }
 
-/* A name from read_names: a file to look at, or a folder with the variants of one library. */
+/* Scans a name from read_names: a file, or a directory with the variants of one library. */
 static void scan_name(bp__search *search, const char *folder, const char *name, bool asked_for) {
     char full[PATH_MAX];
     struct stat facts;
@@ -229,7 +229,7 @@ const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for
     }
     DIR *folder = opendir(path);
     if (!folder) {
-        return errno == EACCES ? "not allowed to read it" : "no such folder";
+        return errno == EACCES ? "not allowed to read it" : "no such directory";
     }
     char **names = read_names(search, folder, asked_for, flavours, &count);
     closedir(folder);

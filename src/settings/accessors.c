@@ -1,9 +1,10 @@
-/* accessors.c - the typed pair of functions for each row: bp_get_num_threads(), bp_set_num_threads(4), ... */
-#include "settings/parts.h"
+/* accessors.c - defines the typed pair of functions of each setting: bp_get_num_threads(), bp_set_num_threads(4), ...
+ */
+#include "settings/private.h"
 
 #include <stdio.h>
 
-/* The flags are constants: most readers become one atomic load. */
+/* The flags are constants, so most readers compile to one atomic load. */
 #define READ(id, flags)                                                                                                \
     ((flags) & (BP_SETTING_INHERITS | BP_SETTING_ALIAS) ? bp__setting_resolved(id) : bp__setting(id))
 #define READ_BOOL(id, flags) ((int)READ(id, flags))
@@ -11,7 +12,8 @@
 #define READ_ENUM(id, flags) word_of(id, READ(id, flags))
 #define READ_TEXT(id, flags) ((const char *)(uintptr_t)READ(id, flags))
 
-/* Without memory for the text of a number, the default stands for it: a reader never gets NULL. */
+/* Returns the word of a value. If there is no memory for the text of a number, returns the default, so that a reader
+ * never gets NULL. */
 static const char *word_of(bp_setting_id id, bp__value value) {
     const char *word = bp__value_text(id, value);
     return word ? word : bp__row(id)->info.default_text;

@@ -1,18 +1,17 @@
-/* aliases.c - settings that are other words for other settings: PyTorch's older switches over the precision tree, and
- * its debug mode. A view stores nothing: writing one writes its targets, in the same layer, and reading one derives it
- * from them, so that old and new names can never disagree, and no reading fails for a mixture.
- */
-#include "settings/parts.h"
+/* aliases.c - implements alias settings: PyTorch's older switches for the precision settings, and its debug mode. An
+ * alias stores nothing. Writing it writes its targets in the same layer; reading it derives the value from them. Old
+ * and new names can therefore never disagree, and no mixture makes a reading fail. */
+#include "settings/private.h"
 
 enum { MOST_VALUES = 3 };
 
-typedef struct view {
+typedef struct alias {
     bp_setting_id id;
     bp_setting_id targets[BP__MOST_WRITES];
     int count;
-    const char *writes[MOST_VALUES][BP__MOST_WRITES]; /* by the view's value: false, true, or its words in order */
+    const char *writes[MOST_VALUES][BP__MOST_WRITES]; /* by the alias's value: false, true, or its words in order */
     bp__value (*read)(const char *const words[BP__MOST_WRITES]);
-} view;
+} alias;
 
 static bool is(const char *word, const char *other) {
     return bp__text_equal(word, other);
@@ -33,7 +32,7 @@ static bp__value read_debug_mode(const char *const words[]) {
     return is(words[0], "false") ? MODE_DEFAULT : is(words[1], "true") ? MODE_WARN : MODE_ERROR;
 }
 
-static const view views[] = {
+static const alias aliases[] = {
     {BP_SET_float32_matmul_precision,
      {BP_SET_cuda_matmul_fp32_precision, BP_SET_mkldnn_matmul_fp32_precision},
      2,
@@ -53,16 +52,16 @@ static const view views[] = {
      read_debug_mode},
 };
 
-static const view *view_of(bp_setting_id id) {
-    for (int i = 0; i < BP__COUNT(views); i++) {
-        if (views[i].id == id) {
-            return &views[i];
+static const alias *alias_of(bp_setting_id id) {
+    for (int i = 0; i < BP__COUNT(aliases); i++) {
+        if (aliases[i].id == id) {
+            return &aliases[i];
         }
     }
     return NULL;
 }
 
-/* The value that a word of this table stands for. The words are right, since a test writes each of them. */
+/* Returns the value of a word of this table. The words are correct, because a test writes each of them. */
 static bp__value value_of(bp_setting_id id, const char *word) {
     const bp__setting_row *row = bp__row(id);
     bp__value value = 0;
@@ -76,7 +75,7 @@ static bp__value value_of(bp_setting_id id, const char *word) {
 }
 
 int bp__writes_of(bp_setting_id id, bp__value value, bp__write writes[BP__MOST_WRITES]) {
-    const view *v = view_of(id);
+    const alias *v = alias_of(id);
     writes[0] = (bp__write){id, value};
     for (int i = 0; v && i < v->count; i++) {
         writes[i] = (bp__write){v->targets[i], value_of(v->targets[i], v->writes[value][i])};
@@ -85,7 +84,7 @@ int bp__writes_of(bp_setting_id id, bp__value value, bp__write writes[BP__MOST_W
 }
 
 bp__stored bp__alias_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *layer, bp_setting_id *node) {
-    const view *v = view_of(id);
+    const alias *v = alias_of(id);
     const char *words[BP__MOST_WRITES] = {NULL};
     bp__stored result = {.set = true, .where = ""};
     *layer = BP_LAYER_DEFAULT;
@@ -106,7 +105,7 @@ bp__stored bp__alias_in_force(bp_setting_id id, bp__lookup look_up, bp_layer *la
 }
 
 bp__stored bp__alias_in_layer(bp_setting_id id, bp_layer layer) {
-    const view *v = view_of(id);
+    const alias *v = alias_of(id);
     const char *words[BP__MOST_WRITES] = {NULL};
     bp__stored stored = {0};
     for (int i = 0; i < v->count; i++) {

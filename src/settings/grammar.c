@@ -1,17 +1,17 @@
-/* grammar.c - the one grammar of configuration files and of options' text:
+/* grammar.c - parses configuration files and the text of options, which have one grammar:
  *
  *     entries    = entry { separator entry }        a newline; in options' text also a comma
  *     entry      = [ name "=" value ] [ "#" comment up to the newline ]
- *     value      = bare text, without the blanks around it, or '"' text '"' where \" and \\ stand for " and \
+ *     value      = bare text, without the blanks around it, or '"' text '"' in which \" and \\ mean " and \
  *
- * Any bytes at all can be read; what does not fit the grammar comes back as an entry with a fault.
+ * Any bytes are accepted; text that does not match the grammar is returned as an entry with a fault.
  */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <string.h>
 
 void bp__reader_start(bp__reader *reader, const char *bytes, size_t size, bool commas) {
-    bool marked = size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0; /* editors put it before UTF-8 */
+    bool marked = size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0; /* byte order mark that some editors write */
     *reader = (bp__reader){.bytes = bytes, .size = size, .at = marked ? 3 : 0, .line = 1, .commas = commas};
 }
 
@@ -43,7 +43,7 @@ static void skip_line(bp__reader *reader) {
     }
 }
 
-/* To the next entry: over blanks, separators and comments. */
+/* Skips to the next entry, over blanks, separators and comments. */
 static void skip_between(bp__reader *reader) {
     while (!at_end(reader)) {
         skip_blanks(reader);
@@ -100,7 +100,7 @@ static const char *read_quoted(bp__reader *reader, bp__entry *entry) {
         if (c == '\\') {
             reader->at++;
             if (at_end(reader) || (here(reader) != '"' && here(reader) != '\\')) {
-                return "after a backslash inside quotes stands a quote or a backslash";
+                return "inside quotes, a backslash must be followed by a quote or a backslash";
             }
             c = here(reader);
         }
@@ -110,7 +110,7 @@ static const char *read_quoted(bp__reader *reader, bp__entry *entry) {
     entry->written_end = reader->bytes + reader->at;
     skip_blanks(reader);
     if (!at_separator(reader) && here(reader) != '#') {
-        return "text stands after the closing quote";
+        return "text follows the closing quote";
     }
     return fault;
 }
@@ -128,11 +128,11 @@ static const char *read_bare(bp__reader *reader, bp__entry *entry) {
 }
 
 static const char *read_value(bp__reader *reader, bp__entry *entry) {
-    reader->at++; /* over the '=' */
+    reader->at++; /* skips the '=' */
     const char *start = reader->bytes + reader->at;
     skip_blanks(reader);
     bool empty = at_separator(reader) || here(reader) == '#';
-    entry->written = empty ? start : reader->bytes + reader->at; /* else a new value would stand behind a CR */
+    entry->written = empty ? start : reader->bytes + reader->at; /* otherwise a new value would be written after a CR */
     return !at_end(reader) && here(reader) == '"' ? read_quoted(reader, entry) : read_bare(reader, entry);
 }
 

@@ -1,8 +1,6 @@
-/* layers.c - reads the layers below the program: system file, user file, environment. What is wrong there never stops
- * the program; it is left out and becomes a problem that bp_config_error_at() tells. The only failure is a lack of
- * memory.
- */
-#include "settings/parts.h"
+/* layers.c - reads the layers below the program: system file, user file, environment. An invalid entry never stops the
+ * program: it is ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
+#include "settings/private.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -29,13 +27,13 @@ bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
     return BP_OK;
 }
 
-/* Stores a value; what is wrong with it becomes a problem. */
+/* Stores a value; reports an invalid one as a problem. */
 static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const char *text, size_t length,
                      const char *where) {
     bp__value value;
     const bp_setting_info *info = &bp__row(id)->info;
     if (info->flags & BP_SETTING_READ_ONLY) {
-        return bp__layers_problem(layers, "%s: %s shows a fact; nothing sets it", where, info->name);
+        return bp__layers_problem(layers, "%s: %s is read-only and cannot be set", where, info->name);
     }
     bp_status status = bp__value_parse(id, text, length, &value);
     if (status != BP_OK) {
@@ -43,14 +41,14 @@ static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const
     }
     const char *kept = bp__intern(where);
     if (!kept) {
-        return bp__fail_memory(strlen(where), "the place of a setting");
+        return bp__fail_memory(strlen(where), "the source of a setting");
     }
     bp__write writes[BP__MOST_WRITES];
     int count = bp__writes_of(id, value, writes);
     for (int i = 0; i < count; i++) {
         bp__stored *stored = &layers->values[layer][writes[i].id];
         if (stored->set) {
-            BP__TRY(bp__layers_problem(layers, "%s: %s is given a second time; this line counts, %s does not", where,
+            BP__TRY(bp__layers_problem(layers, "%s: %s is given twice; this line overrides %s", where,
                                        bp__row(writes[i].id)->info.name, stored->where));
         }
         *stored = (bp__stored){true, writes[i].value, kept};
@@ -82,7 +80,7 @@ static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) 
         return status == BP_E_NO_MEMORY ? status : BP_OK;
     }
     if (status != BP_OK) {
-        return bp__layers_problem(layers, "settings file left out: %s", bp_last_error());
+        return bp__layers_problem(layers, "settings file ignored: %s", bp_last_error());
     }
     bp__reader reader;
     bp__entry entry;
@@ -106,7 +104,7 @@ static bp_status put_variable(bp__layers *layers, bp_setting_id id) {
     return value ? put(layers, BP_LAYER_ENVIRONMENT, id, value, strlen(value), name) : BP_OK;
 }
 
-/* Every variable that counts: those made by the rule, then the aliases. */
+/* Returns every variable that is read: first those derived from the names, then the aliases. */
 static const char *variable_at(void *user, int index) {
     (void)user;
     const char *none = "";
@@ -151,10 +149,10 @@ bp_status bp__layers_read(bp__layers *layers) {
     if (status == BP_E_NO_MEMORY) {
         return status;
     }
-    for (int views = 1; views >= 0; views--) { /* a node's own variable counts more than that of a view over it */
+    for (int aliases = 1; aliases >= 0; aliases--) { /* a setting's own variable overrides that of an alias for it */
         for (int i = 0; i < BP_SETTING_COUNT; i++) {
-            bool is_view = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
-            BP__TRY(is_view == (views == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);
+            bool is_alias = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
+            BP__TRY(is_alias == (aliases == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);
         }
     }
     visit state = {layers, BP_OK};
@@ -167,9 +165,10 @@ bp_status bp__user_file(const char **path, size_t *given) {
     static const char name[] = "/backplane/backplane.conf";
     *path = NULL;
     if (!bp__user_folder("XDG_CONFIG_HOME", ".config", text, sizeof text - sizeof name, given)) {
-        return bp__fail(BP_E_NOT_FOUND,
-                        "no home is known: set HOME or XDG_CONFIG_HOME to an absolute path of less than %d bytes",
-                        (int)(sizeof text - sizeof name));
+        return bp__fail(
+            BP_E_NOT_FOUND,
+            "no home directory is known: set HOME or XDG_CONFIG_HOME to an absolute path of less than %d bytes",
+            (int)(sizeof text - sizeof name));
     }
     memcpy(text + strlen(text), name, sizeof name);
     *path = bp__intern(text);

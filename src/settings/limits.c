@@ -1,9 +1,9 @@
-/* limits.c - reads the thread limits that users give to OpenMP and to math libraries, as a layer of num_threads.
+/* limits.c - reads the thread limits of OpenMP and of math libraries from the environment, as a layer of num_threads.
  *
- * The smallest of all limits counts. Backplane chooses a library for each call, so a limit that held for one library
- * alone would be passed by as soon as another one is chosen. num_threads itself, in any other layer, counts more.
+ * The smallest limit is used. Backplane chooses a library for each call; a limit for one library alone would have no
+ * effect after another one is chosen. num_threads itself overrides them in any other layer.
  */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static const char *skip_blanks(const char *text) {
     return text + strspn(text, " \t");
 }
 
-/* The number that a value begins with: all of it, or the first of a list such as "4,2", whose other numbers are for
- * parallel regions inside others. Less than 0 when it is not such a number. Large ones are limits all the same. */
+/* Returns the number that a value begins with: all of it, or the first of a list such as "4,2" (the other numbers are
+ * for nested parallel regions). Returns less than 0 if it is no such number. Large numbers are limits too. */
 static int64_t first_number(const char *value, int64_t most) {
     const char *text = skip_blanks(value);
     const char *digits = text + (*text == '+');
@@ -27,7 +27,7 @@ static int64_t first_number(const char *value, int64_t most) {
     if (length == 0 || (*rest != '\0' && *rest != ',')) {
         return -1;
     }
-    int64_t number = strtoll(text, NULL, 10); /* INT64_MAX for what is larger */
+    int64_t number = strtoll(text, NULL, 10); /* INT64_MAX for larger ones */
     return number < most ? number : most;
 }
 
@@ -39,9 +39,9 @@ bp_status bp__limits_read(bp__layers *layers) {
         int64_t number = value ? first_number(value, most) : 0;
         if (number < 0) {
             bp__shown shown;
-            BP__TRY(bp__layers_problem(layers, "%s: '%s' is no number of threads, so it does not limit num_threads",
-                                       variables[i], bp__show(&shown, value, strlen(value))));
-        } else if (number > 0 && (!stored->set || number < (int64_t)stored->value)) { /* 0 asks for the default */
+            BP__TRY(bp__layers_problem(layers, "%s: '%s' is not a number of threads and is ignored", variables[i],
+                                       bp__show(&shown, value, strlen(value))));
+        } else if (number > 0 && (!stored->set || number < (int64_t)stored->value)) { /* 0 means the default */
             *stored = (bp__stored){true, (bp__value)number, variables[i]};
         }
     }

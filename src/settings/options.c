@@ -1,21 +1,22 @@
-/* options.c - a list of settings, checked once and then used as often as wanted. */
-#include "settings/parts.h"
+/* options.c - parses a list of settings once, so that it can be applied many times. */
+#include "settings/private.h"
 
 #include <string.h>
 
 static _Atomic int64_t alive;
 
-/* What one reading of the list has seen: a setting by its own name counts more than by a view, in whatever order. */
-typedef struct seen {
-    uint64_t named[(BP_SETTING_COUNT + 63) / 64]; /* a bit for each */
-    bp_setting_id writer[BP_SETTING_COUNT];       /* who wrote a value: itself, or a view; of those that are set */
-} seen;
+/* Settings found so far in the list. A setting's own name overrides an alias, in any order. */
+typedef struct listed {
+    uint64_t named[(BP_SETTING_COUNT + 63) / 64]; /* one bit for each setting */
+    bp_setting_id writer[BP_SETTING_COUNT]; /* the setting that wrote a value: itself or an alias; valid only for those
+                                               that are set */
+} listed;
 
-static bool is_named(const seen *before, bp_setting_id id) {
+static bool is_named(const listed *before, bp_setting_id id) {
     return (before->named[id / 64] >> (id % 64) & 1) != 0;
 }
 
-static bp_status add(bp_options *options, seen *before, bp_setting_id id, bp__value value) {
+static bp_status add(bp_options *options, listed *before, bp_setting_id id, bp__value value) {
     bp__write writes[BP__MOST_WRITES];
     int count = bp__writes_of(id, value, writes);
     if (is_named(before, id)) {
@@ -24,11 +25,11 @@ static bp_status add(bp_options *options, seen *before, bp_setting_id id, bp__va
     before->named[id / 64] |= (uint64_t)1 << (id % 64);
     for (int i = 0; i < count; i++) {
         bp_setting_id target = writes[i].id;
-        bool by_view = target != id;
-        if (by_view && is_named(before, target)) {
+        bool by_alias = target != id;
+        if (by_alias && is_named(before, target)) {
             continue;
         }
-        if (by_view && bp__options_set(options, target)) {
+        if (by_alias && bp__options_set(options, target)) {
             return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice, as %s and as %s", bp__row(target)->info.name,
                             bp__row(before->writer[target])->info.name, bp__row(id)->info.name);
         }
@@ -39,7 +40,7 @@ static bp_status add(bp_options *options, seen *before, bp_setting_id id, bp__va
     return BP_OK;
 }
 
-static bp_status parse_entry(bp_options *options, seen *before, const bp__entry *entry) {
+static bp_status parse_entry(bp_options *options, listed *before, const bp__entry *entry) {
     bp_setting_id id;
     bp_status status;
     if (entry->fault) {
@@ -59,7 +60,7 @@ static bp_status parse_entry(bp_options *options, seen *before, const bp__entry 
 bp_status bp__options_parse(bp_options *options, const char *text) {
     bp__reader reader;
     bp__entry entry;
-    seen before;
+    listed before;
     memset(before.named, 0, sizeof before.named);
     *options = (bp_options){0};
     BP__TRY(bp__settings_ready());

@@ -1,16 +1,16 @@
-/* precision_tree.c - settings that follow others: the nodes of the precision tree, which say "none" to mean what the
- * node above says, as PyTorch's fp32_precision does since 2.9.
+/* precision_tree.c - resolves precision settings: the value "none" means the value of the parent setting, as in
+ * PyTorch's fp32_precision since 2.9.
  *
  *   fp32_precision
  *    |- cudnn.fp32_precision     (all of CUDA)   |- cuda.matmul  |- cudnn.conv  |- cudnn.rnn
  *    `- mkldnn.fp32_precision    (all of the CPU) |- mkldnn.matmul  |- mkldnn.conv  |- mkldnn.rnn
  *
- * Reading gives the resolved value. A node's own default gives way to any node above that somebody has set: otherwise
+ * Reading gives the resolved value. A parent that has been set overrides a setting's own default: otherwise
  * asking for ieee at the top would leave convolutions on tf32 (PyTorch issue 179445).
  */
-#include "settings/parts.h"
+#include "settings/private.h"
 
-enum { NONE = 0 }; /* the first word of every node */
+enum { NONE = 0 }; /* the first word of every precision setting */
 
 bp_setting_id bp__parent(bp_setting_id id) {
     switch (id) {
@@ -30,7 +30,8 @@ bp_setting_id bp__parent(bp_setting_id id) {
     }
 }
 
-/* The same word in another node's list; a word that the node does not have is none: its backend cannot do it. */
+/* Returns the same word in another setting's list, or none if that list lacks it, because its backend does not support
+ * it. */
 static bp__value translate(bp_setting_id from, bp__value value, bp_setting_id to) {
     const char *word = bp__row(from)->words[value];
     const bp__setting_row *row = bp__row(to);

@@ -1,5 +1,5 @@
-/* query.c - settings by name and as text: what the command line and other languages use. */
-#include "settings/parts.h"
+/* query.c - reads and writes settings by name and as text, for the command line and other languages. */
+#include "settings/private.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bp_status find(const char *name, bp_setting_id *id) {
     return bp__find_setting(name, strlen(name), id);
 }
 
-/* Puts a value and its place, both to live until a reset, where the caller wants them. */
+/* Stores the texts of a value and of its source through the caller's pointers. They live until a reset. */
 static bp_status answer(bp_setting_id id, bp__value value, const char *place, const char **text, const char **where) {
     const char *value_text = bp__value_text(id, value);
     const char *kept = bp__intern(place);
@@ -60,7 +60,7 @@ bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, con
         return bp__fail(BP_E_ARGUMENT, "value: NULL given; it takes the address of a pointer");
     }
     if ((unsigned)layer >= BP_LAYER_COUNT) {
-        return bp__fail(BP_E_ARGUMENT, "layer: %d is none; layers go from 0 to %d", (int)layer, BP_LAYER_COUNT - 1);
+        return bp__fail(BP_E_ARGUMENT, "layer: %d is invalid; it must be 0 to %d", (int)layer, BP_LAYER_COUNT - 1);
     }
     BP__TRY(find(name, &id));
     BP__TRY(bp__settings_ready());
@@ -79,7 +79,7 @@ bp_status bp_set(const char *name, const char *value) {
     bp_setting_id id;
     BP__TRY(find(name, &id));
     if (!value) {
-        return bp__fail(BP_E_ARGUMENT, "value: NULL given; bp_unset() takes the value of %s away", name);
+        return bp__fail(BP_E_ARGUMENT, "value: NULL given; bp_unset() removes the value of %s", name);
     }
     return bp__process_write(id, value);
 }

@@ -1,9 +1,9 @@
-/* save.c - changes one line of the user file and leaves the others, with their comments, as they are. */
-#include "settings/parts.h"
+/* save.c - changes one line of the user file and keeps the others, with their comments, unchanged. */
+#include "settings/private.h"
 
 #include <string.h>
 
-/* Quotes where the grammar would read the bare text as something else. */
+/* Adds quotes if the grammar would read the bare text differently. */
 static void add_value(bp__text *out, const char *value) {
     size_t length = strlen(value);
     bool edges = length > 0 && (value[0] == ' ' || value[length - 1] == ' ');
@@ -19,7 +19,8 @@ static void add_value(bp__text *out, const char *value) {
     bp__text_add(out, "\"");
 }
 
-/* The entry with another value: in place where the value was readable, else as a new line in its stead. */
+/* Adds the entry with another value: in place if the old value was readable, else as a new line that replaces the old
+ * one. */
 static void add_changed(bp__text *out, const bp__entry *entry, const char *name, const char *value) {
     if (entry->fault) {
         bp__text_addf(out, "%s = ", name);
@@ -43,7 +44,7 @@ static const char *line_start(const char *at, const char *begin) {
     return at;
 }
 
-/* Copies the file to `out`; the first line of this name gets the value, further ones go. */
+/* Copies the file to `out`. The first line of this name gets the value; further ones are removed. */
 static void rewrite(bp__text *out, const char *bytes, size_t size, const char *name, const char *value) {
     bp__reader reader;
     bp__entry entry;
@@ -82,7 +83,7 @@ static bp_status save_to(const char *path, size_t given, const char *name, const
         status = bp__file_read(path, BP__LARGEST_FILE, &bytes, &size);
     }
     if (status == BP_E_NOT_FOUND && !value) {
-        return BP_OK; /* there is no line to remove */
+        return BP_OK; /* no line to remove */
     }
     if (status != BP_OK && status != BP_E_NOT_FOUND) {
         return status;
@@ -106,12 +107,13 @@ bp_status bp_save_setting(const char *name, const char *value) {
     }
     const bp_setting_info *info = &bp__row((bp_setting_id)id)->info;
     if (info->flags & BP_SETTING_READ_ONLY) {
-        return bp__fail(BP_E_READ_ONLY, "%s: shows a fact; nothing sets it", name);
+        return bp__fail(BP_E_READ_ONLY, "%s: is read-only and cannot be set", name);
     }
     if (value) {
         BP__TRY(bp__value_parse((bp_setting_id)id, value, strlen(value), &ignored));
     }
-    BP__TRY(bp__settings_ready()); /* while the file is as this process found it */
+    BP__TRY(bp__settings_ready()); /* before the file changes, so that this process keeps the settings that it started
+                                      with */
     BP__TRY(bp__user_file(&path, &given));
     return save_to(path, given, name, value);
 }

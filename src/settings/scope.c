@@ -1,25 +1,25 @@
-/* scope.c - settings for one thread, until they are left: a list with the innermost on top.
+/* scope.c - keeps the scopes of each thread: a list with the innermost scope on top.
  *
- * What is in force is found by walking the list, so leaving a scope, in whatever order, restores exactly what the
- * others say. Only its own thread ever touches a list. Each different list that a thread can have has a number, its
- * state; see bp__settings_epoch. A thread that ends leaves its scopes.
+ * The value in force is found by walking the list. Leaving a scope, in any order, therefore restores exactly the values
+ * of the others. Only its own thread accesses a list. Each different list of a thread has a number, its state; see
+ * bp__settings_epoch. The scopes of a thread are left when it ends.
  */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <pthread.h>
 #include <string.h>
 
 struct bp_scope {
-    bp__scope_node node;            /* first: a scope is found in the list by its address */
+    bp__scope_node node;            /* must be first: a scope is found in the list by its address */
     struct bp_scope *older, *newer; /* of the same thread, without the scopes of calls */
     bp_options options;
 };
-_Static_assert(sizeof(bp__scope_node) <= sizeof(bp__call_scope), "a call's scope is kept in its caller's storage");
+_Static_assert(sizeof(bp__scope_node) <= sizeof(bp__call_scope), "the storage of the caller must hold a call's scope");
 
 _Thread_local bp__settings_here bp__settings_thread __attribute__((tls_model("initial-exec")));
 static _Thread_local bp_scope *newest; /* of this thread */
 static _Thread_local int64_t mine;     /* heap scopes in this thread's list */
-static _Atomic int64_t alive;          /* heap scopes in all of them */
+static _Atomic int64_t alive;          /* heap scopes in the lists of all threads */
 static pthread_key_t ending;
 static bool have_ending;
 static _Atomic uint32_t last_state;
@@ -27,13 +27,13 @@ static _Atomic uint32_t last_state;
 uint32_t bp__fresh_state(void) {
     uint32_t state = atomic_fetch_add_explicit(&last_state, 1, memory_order_relaxed) + 1;
     if (BP__UNLIKELY(state == 0)) {
-        bp__settings_changed(); /* states begin again; the generation keeps the epochs apart */
+        bp__settings_changed(); /* the state counter restarts; the generation keeps the epochs different */
         state = atomic_fetch_add_explicit(&last_state, 1, memory_order_relaxed) + 1;
     }
     return state;
 }
 
-/* A list of one has the number of its options, so that the same options give the same epoch each time. */
+/* A list of one scope has the number of its options, so that the same options give the same epoch each time. */
 static uint32_t state_of(const bp__scope_node *node) {
     return node->below ? bp__fresh_state() : node->options->state;
 }
@@ -88,8 +88,8 @@ static void give_back(bp_scope *scope) {
     atomic_fetch_sub_explicit(&alive, 1, memory_order_relaxed);
 }
 
-/* Runs when a thread ends. Scopes of calls are not looked at: pthread_exit() in the middle of a call has left the
- * functions in whose storage they are. */
+/* Runs when a thread ends. It skips scopes of calls: after pthread_exit() in the middle of a call, the stack frames
+ * that hold them are gone. */
 static void leave_all(void *unused) {
     (void)unused;
     while (newest) {
@@ -103,7 +103,7 @@ static void make_ending(void) {
     have_ending = pthread_key_create(&ending, leave_all) == 0;
 }
 
-/* Sees to it that this thread's scopes are left when it ends. */
+/* Registers the function that leaves this thread's scopes when it ends. */
 static bool arrange_ending(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_ending);
@@ -156,8 +156,8 @@ bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options) {
     return enter(scope, options, options->text, options->state);
 }
 
-/* The address is only compared, never followed, unless it is in the list: a scope of another thread, or one that a
- * reset has taken away, is an error and not a crash. */
+/* The address is only compared, not dereferenced, unless it is in the list. A scope of another thread, or one that a
+ * reset has freed, is therefore an error and not a crash. */
 bp_status bp_scope_leave(bp_scope **scope) {
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of the pointer that was entered");
@@ -207,7 +207,7 @@ void bp__scopes_drop(void) {
         bp__scope_node *node = bp__settings_thread.top;
         bp_scope *scope = (bp_scope *)node;
         if (node->layer == BP_LAYER_CALL) {
-            take_out(node); /* its storage is the caller's */
+            take_out(node); /* its storage belongs to the caller */
         } else {
             bp_scope_leave(&scope);
         }

@@ -1,9 +1,10 @@
-/* store.c - what the whole process knows: the value that each layer stores, and the one that comes out on top.
+/* store.c - stores the values of each layer for the whole process, and publishes the ones in force.
  *
- * Layers change under the mutex. What comes out is published as one atomic per setting, so that a reader needs no lock;
- * the generation follows the values, so that a reader who sees the new generation sees the new values.
+ * Layers change under the mutex. The values in force are published as one atomic for each setting, so that a reader
+ * needs no lock. The generation is updated after the values: a reader that finds the new generation also finds the new
+ * values.
  */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ _Atomic uint32_t bp__settings_generation = 1;
 static bp__layers known;
 static atomic_bool ready;
 
-/* 0 is left out, so that an epoch is never 0. */
+/* Skips 0, so that an epoch is never 0. */
 void bp__settings_changed(void) {
     if (atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel) == UINT32_MAX) {
         atomic_fetch_add_explicit(&bp__settings_generation, 1, memory_order_acq_rel);
@@ -39,7 +40,7 @@ static bp_layer highest(bp_setting_id id) {
     return (bp_layer)layer;
 }
 
-/* What is in force without scopes. */
+/* Returns the value in force without scopes. */
 static bp__stored of_process(bp_setting_id id, bp_layer *layer) {
     *layer = highest(id);
     return *layer == BP_LAYER_DEFAULT ? (bp__stored){true, bp__row(id)->fallback, ""} : known.values[*layer][id];
@@ -55,9 +56,8 @@ static bool store_value(bp_setting_id id) {
     return true;
 }
 
-/* Settings that follow others, and then the generation: who sees a new one sees everything that belongs to it. What
- * they follow is also a question of layers: a value that equals the default changes nothing but that somebody has set
- * it. */
+/* Updates settings that derive from others, and then the generation, so that a reader of the new generation finds all
+ * new values. Layers matter too: setting a value that equals the default changes only the fact that it is set. */
 static void finish_publishing(bool changed) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         bp_setting_id id = (bp_setting_id)i, node;
@@ -75,8 +75,8 @@ static void finish_publishing(bool changed) {
     }
 }
 
-/* `told`: the user says something about the setting now, or no longer does. For some settings that matters even where
- * the value stays: num_threads=0 stands for all cores also where nobody's word would stand for fewer. */
+/* `told`: the setting starts or stops being set. For some settings that matters even if the value stays the same:
+ * num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
 static void publish(bp_setting_id id, bool told) {
     finish_publishing(store_value(id) || told);
 }
@@ -88,7 +88,7 @@ static bp_status read_layers(void) {
     if (status != BP_OK) {
         memset(&known, 0, sizeof known);
         bp__error_return(&held);
-        return bp__fail(BP_E_NO_MEMORY, "out of memory while the layers of settings were read");
+        return bp__fail(BP_E_NO_MEMORY, "out of memory while reading the layers of settings");
     }
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         store_value((bp_setting_id)i);
@@ -183,10 +183,10 @@ bool bp__may_write(bp_setting_id id, bp_status *status) {
     const bp_setting_info *info = &bp__row(id)->info;
     *status = BP_OK;
     if (info->flags & BP_SETTING_READ_ONLY) {
-        *status = bp__fail(BP_E_READ_ONLY, "%s: shows a fact; nothing sets it", info->name);
+        *status = bp__fail(BP_E_READ_ONLY, "%s: is read-only and cannot be set", info->name);
     } else if (info->flags & BP_SETTING_STARTUP) {
         *status =
-            bp__fail(BP_E_READ_ONLY, "%s: is read once, before the first use; set %s or a line of a settings file",
+            bp__fail(BP_E_READ_ONLY, "%s: is read once, before the first use; set %s or add a line to a settings file",
                      info->name, *info->alias ? info->alias : info->environment);
     }
     return *status == BP_OK;
@@ -220,7 +220,7 @@ bp_status bp__process_clear(bp_setting_id id) {
     }
     BP__TRY(bp__settings_ready());
     bp__write writes[BP__MOST_WRITES];
-    int count = bp__writes_of(id, bp__row(id)->fallback, writes); /* for the names alone */
+    int count = bp__writes_of(id, bp__row(id)->fallback, writes); /* only the setting ids are used */
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
         bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
@@ -243,7 +243,7 @@ const char *bp_config_error_at(int index) {
     return problem;
 }
 
-/* What was accepted before the check was known is looked at once more. */
+/* Checks again the values that were accepted before the check was registered. */
 static void check_again(bp_setting_id id) {
     for (int layer = BP_LAYER_DEFAULT + 1; layer <= BP_LAYER_PROCESS; layer++) {
         bp__stored *stored = &known.values[layer][id];

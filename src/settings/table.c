@@ -1,6 +1,6 @@
-/* table.c - the rows of settings_table.h as data, with what is worked out from them once: variables' names, ranges,
+/* table.c - holds the entries of settings_table.h as data, with values computed once from them: variable names, ranges,
  * words. */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,31 +11,33 @@
 BP_SETTINGS_MAP(X)
 #undef X
 
-/* No number is used twice (that would be an enumerator twice), and none is skipped: each is below their count. */
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) number_##number##_is_used,
+/* Checks that no number is used twice (the enumerator would be defined twice), and that none is skipped, because each
+ * is below their count. */
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) number_##number##_is_used,
 enum { BP_SETTINGS_MAP(X) };
 #undef X
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
-    _Static_assert((number) >= 0 && (number) < BP_SETTING_COUNT, "a number is skipped: " name " takes a lower one");
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+    _Static_assert((number) >= 0 && (number) < BP_SETTING_COUNT, "a number is skipped: " name " must use a lower "     \
+                                                                 "one");
 BP_SETTINGS_MAP(X)
 #undef X
 
-/* The numbers in the order of the rows. */
+/* The numbers in the order of the table. */
 static const bp_setting_id listed[] = {
 #define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
-/* What follows is indexed by number. Ranges and lists are cut into pieces in place; `info.allowed` keeps the whole. */
+/* The next arrays are indexed by number. Ranges and lists are split in place; `info.allowed` keeps the whole text. */
 static char *const allowed_pieces[] = {
 #define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) [BP_SET_##id] = allowed_##id,
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
-/* Aliases are cut behind the name. */
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) static char alias_##id[] = alias;
+/* Aliases are cut after the name. */
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help) static char alias_##id[] = alias;
 BP_SETTINGS_MAP(X)
 #undef X
 
@@ -157,7 +159,7 @@ const char *bp__show(bp__shown *shown, const char *bytes, size_t length) {
     return shown->text;
 }
 
-/* A number at *at, which is moved behind it; false when there is none, or when it is not below 2^31. */
+/* Reads a number at *at and advances *at past it. Returns false if there is none, or if it is not below 2^31. */
 static bool take_number(const char **at, int64_t *number) {
     const char *start = *at;
     for (*number = 0; **at >= '0' && **at <= '9' && *number <= INT32_MAX; (*at)++) {
@@ -182,7 +184,8 @@ static bool sum_pairs(const char *text, int64_t *sum) {
     return *text == '\0' && *sum > 0;
 }
 
-/* KiB as bytes. What is not understood stays, marked so that it is refused as a number. NULL: out of memory. */
+/* Converts KiB to bytes. A value that cannot be parsed stays, marked so that it is refused as a number. NULL: out of
+ * memory. */
 static const char *bytes_of(const char *value, bool pairs) {
     int64_t kib;
     char text[64];

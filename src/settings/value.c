@@ -1,5 +1,5 @@
-/* value.c - text to value and back, the same for files, environment, options and API. */
-#include "settings/parts.h"
+/* value.c - converts text to values and back, in the same way for files, environment, options and the API. */
+#include "settings/private.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool parse_int(const bp__setting_row *row, const char *text, bp__value *v
     return true;
 }
 
-/* Bytes in front of the N of "random-greedy-N", 0 for a word without a number. */
+/* Returns the number of bytes before the N of "random-greedy-N"; 0 for a word without a number. */
 static size_t before_number(const char *word) {
     size_t length = strlen(word);
     return length > 2 && strcmp(word + length - 2, "-N") == 0 ? length - 1 : 0;
@@ -93,7 +93,7 @@ static bp_status refuse(const bp__setting_row *row, const char *text, size_t len
                     shown.text, BP__LONGEST_VALUE);
 }
 
-/* Whether a word is among the first `size` bytes of a list with commas. */
+/* Returns whether a word is among the first `size` bytes of a comma-separated list. */
 static bool listed(const char *list, size_t size, const char *word, size_t length) {
     for (size_t at = 0; at < size;) {
         size_t next = strcspn(list + at, ",");
@@ -105,7 +105,7 @@ static bool listed(const char *list, size_t size, const char *word, size_t lengt
     return false;
 }
 
-/* The TEXT of a row that says which words are allowed is a list of some of them, each once. */
+/* Returns whether a TEXT value is a list of allowed words, each at most once. */
 static bool is_list(const char *allowed, const char *text) {
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");

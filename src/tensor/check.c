@@ -1,7 +1,7 @@
-/* check.c - whether a tensor from outside can be worked on, and whether memory is shared that must not be.
+/* check.c - validates tensors of the caller, and checks whether a tensor overlaps itself.
  *
- * A DLTensor may come from any program, so nothing in it is believed: each size is checked before it is multiplied, and
- * each reach before it is added to an address.
+ * A DLTensor may come from any program, so no member is trusted. Each size is checked before it is multiplied, and each
+ * offset before it is added to an address.
  */
 #include "tensor/internal.h"
 
@@ -17,7 +17,7 @@ static bp_status check_count(const DLTensor *tensor, const char *name, size_t it
                             size, i);
         }
         *empty |= size == 0;
-        /* A zero counts as one, so that compact strides can be computed for every tensor that passes. */
+        /* A zero counts as one, so that compact strides can be computed for every accepted tensor. */
         if (size > 1 && (__builtin_mul_overflow(bytes, size, &bytes) || bytes > BP__MAX_SPAN)) {
             char text[256];
             return bp__fail(BP_E_OVERFLOW, "tensor '%s' (%s) has more elements than memory can hold", name,
@@ -27,7 +27,7 @@ static bp_status check_count(const DLTensor *tensor, const char *name, size_t it
     return BP_OK;
 }
 
-/* Adds the reach of one dimension to the extent; false when that becomes too wide. */
+/* Adds the range of one dimension to the extent. Returns false if the extent becomes too wide. */
 static bool extend(int64_t size, int64_t stride, int64_t item, int64_t *low, int64_t *high) {
     int64_t reach;
     if (__builtin_mul_overflow(size - 1, stride, &reach) || __builtin_mul_overflow(reach, item, &reach)) {
@@ -55,13 +55,13 @@ bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *l
         return bp__fail(BP_E_OVERFLOW, "tensor '%s' (%s) spans more bytes than an address space has", name,
                         bp__tensor_text(tensor, text, sizeof text));
     }
-    if (empty) { /* it spans nothing, but its strides may be computed with all the same */
+    if (empty) { /* spans nothing, but its strides must still be safe to compute with */
         *low = *high = 0;
     }
     return BP_OK;
 }
 
-/* Complex numbers are aligned as their parts are. */
+/* Complex numbers have the alignment of their components. */
 static size_t alignment_of(bp_dtype dtype) {
     size_t size = bp_dtype_size(dtype);
     return dtype == BP_C64 || dtype == BP_C128 ? size / 2 : size;
@@ -77,13 +77,13 @@ static bp_status check_address(const DLTensor *tensor, const char *name, bp_dtyp
                         tensor->byte_offset);
     }
     if (address % alignment_of(dtype) != 0) {
-        return bp__fail(BP_E_LAYOUT, "tensor '%s' starts at an address that is no multiple of %zu, which %s needs",
+        return bp__fail(BP_E_LAYOUT, "tensor '%s' starts at an address that is not a multiple of %zu, as %s requires",
                         name, alignment_of(dtype), bp_dtype_name(dtype));
     }
     return BP_OK;
 }
 
-#undef bp__tensor_check /* where the analyzer gets a macro for it */
+#undef bp__tensor_check /* the analyzer defines it as a macro */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional) {
     if (!tensor) {
         return bp__fail(BP_E_ARGUMENT, "tensor '%s' is NULL", name);
@@ -98,7 +98,7 @@ bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_o
     bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
     if (dtype == BP_DTYPE_NONE) {
         return bp__fail(BP_E_DTYPE,
-                        "tensor '%s' has DLPack type code %d with %d bits and %d lanes, which is none of ours", name,
+                        "tensor '%s' has DLPack type code %d with %d bits and %d lanes, which is not supported", name,
                         tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
     }
     DLDeviceType device = tensor->device.device_type;
@@ -123,7 +123,7 @@ void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high) {
     int64_t above;
     uintptr_t address = bp__tensor_position(tensor);
     if (bp__tensor_extent(tensor, "", &below, &above) != BP_OK) {
-        below = above = 0; /* only a tensor that was never checked comes here */
+        below = above = 0; /* only for a tensor that was never checked */
     }
     *low = address - (uintptr_t)-below;
     *high = address + (uintptr_t)above;
@@ -140,11 +140,11 @@ bool bp__tensor_self_overlaps(const DLTensor *tensor) {
     bp__tensor_strides(tensor, strides);
     for (int i = 0; i < tensor->ndim; i++) {
         if (tensor->shape[i] > 1) {
-            steps[count] = strides[i] < 0 ? -strides[i] : strides[i]; /* walked backwards, it reaches the same memory */
+            steps[count] = strides[i] < 0 ? -strides[i] : strides[i]; /* a negative stride reaches the same memory */
             sizes[count++] = tensor->shape[i];
         }
     }
-    int64_t reach = 1; /* elements that the dimensions taken so far span */
+    int64_t reach = 1; /* number of elements that the dimensions taken so far span */
     while (count > 0) {
         int least = 0;
         for (int i = 1; i < count; i++) {

@@ -1,7 +1,7 @@
-/* convert.c - the two 16-bit floating types to and from f32 and f64, exact to the bit.
+/* convert.c - converts the two 16-bit floating types to and from f32 and f64, correctly rounded.
  *
- * Everything is integer work on the bits: no result depends on compiler flags, on the rounding mode of the process, or
- * on flush-to-zero being switched on by some library.
+ * It uses integer operations only, so results do not depend on compiler flags, on the rounding mode of the process, or
+ * on a library that has switched on flush-to-zero.
  */
 #include "tensor/internal.h"
 
@@ -16,7 +16,7 @@ static float f32_from_bits(uint32_t bits) {
 }
 
 /* Rounds once, to nearest with ties to even, to a format of `fraction` and `exponent` bits below a sign bit. A carry
- * out of the fraction runs into the exponent, which is what makes the largest values round up to infinity. */
+ * out of the fraction increments the exponent, so that the largest values round up to infinity. */
 static inline uint16_t narrow(double value, int fraction, int exponent) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -34,11 +34,11 @@ static inline uint16_t narrow(double value, int fraction, int exponent) {
     if (biased >= (1 << exponent) - 1) {
         return (uint16_t)(sign | infinity);
     }
-    if (biased < 1) { /* a denormal of the short format keeps fewer bits */
+    if (biased < 1) { /* a denormal of the short format has fewer bits */
         drop += 1 - biased;
         biased = 1;
     }
-    if (drop > F64_FRACTION + 1) { /* less than half of the smallest denormal; f64's own denormals end here too */
+    if (drop > F64_FRACTION + 1) { /* less than half of the smallest denormal; includes f64's own denormals */
         return (uint16_t)sign;
     }
     significand |= UINT64_C(1) << F64_FRACTION;
@@ -57,7 +57,7 @@ uint16_t bp__f64_to_bf16(double value) {
     return narrow(value, 7, 8);
 }
 
-/* Every f32 is an f64, so going through f64 still rounds once. */
+/* Every f32 is an f64, so conversion through f64 rounds once. */
 uint16_t bp__f32_to_f16(float value) {
     return narrow((double)value, 10, 5);
 }
@@ -83,7 +83,7 @@ float bp__f16_to_f32(uint16_t half) {
         if (fraction == 0) {
             return f32_from_bits(sign);
         }
-        uint32_t shift = (uint32_t)__builtin_clz(fraction) - 21; /* brings the leading one to bit 10 */
+        uint32_t shift = (uint32_t)__builtin_clz(fraction) - 21; /* shifts the leading one to bit 10 */
         return f32_from_bits(sign | (113 - shift) << 23 | ((fraction << shift & 0x3ffu) << 13));
     }
     return f32_from_bits(sign | (exponent + 112) << 23 | fraction << 13);

@@ -1,16 +1,16 @@
-/* convert_matrix.c - copies a matrix from one element type into another.
+/* convert_matrix.c - copies a matrix from one element type to another.
  *
- * Every type is read into f64 pieces, which is exact, and every type is written from them, which rounds once: so there
- * is one reader and one writer per type instead of a routine for each pair.
+ * Every type is read into f64 chunks, which is exact, and written from them, which rounds once. So there is one reader
+ * and one writer for each type instead of a routine for each pair.
  */
 #include "tensor/internal.h"
 
 #include <string.h>
 
-enum { PIECE = 64 }; /* elements converted at a time; the piece stays in the first-level cache */
+enum { CHUNK = 64 }; /* elements converted at a time; the chunk stays in the L1 cache */
 
-typedef void (*reader)(double *piece, int64_t count, const char *src, int64_t stride);
-typedef void (*writer)(char *dst, int64_t stride, const double *piece, int64_t count);
+typedef void (*reader)(double *chunk, int64_t count, const char *src, int64_t stride);
+typedef void (*writer)(char *dst, int64_t stride, const double *chunk, int64_t count);
 
 #define SAME(x) (x)
 #define TO_DOUBLE(x) ((double)(x))
@@ -19,16 +19,16 @@ typedef void (*writer)(char *dst, int64_t stride, const double *piece, int64_t c
 #define BF16_TO_DOUBLE(x) ((double)bp__bf16_to_f32(x))
 
 #define DEFINE_REAL(name, type, load, store)                                                                           \
-    static void read_##name(double *piece, int64_t count, const char *bytes, int64_t stride) {                         \
+    static void read_##name(double *chunk, int64_t count, const char *bytes, int64_t stride) {                         \
         const type *src = (const type *)(const void *)bytes;                                                           \
         for (int64_t i = 0; i < count; i++) {                                                                          \
-            piece[i] = load(src[i * stride]);                                                                          \
+            chunk[i] = load(src[i * stride]);                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    static void write_##name(char *bytes, int64_t stride, const double *piece, int64_t count) {                        \
+    static void write_##name(char *bytes, int64_t stride, const double *chunk, int64_t count) {                        \
         type *dst = (type *)(void *)bytes;                                                                             \
         for (int64_t i = 0; i < count; i++) {                                                                          \
-            dst[i * stride] = store(piece[i]);                                                                         \
+            dst[i * stride] = store(chunk[i]);                                                                         \
         }                                                                                                              \
     }
 
@@ -39,7 +39,7 @@ DEFINE_REAL(f64, double, SAME, SAME)
 
 static const struct conversion {
     bool is_complex;
-    bp_dtype part; /* the type of one part of a complex number, or the type itself */
+    bp_dtype component; /* the type of one component of a complex number, or the type itself */
     reader read;
     writer write;
 } conversions[] = {
@@ -62,23 +62,23 @@ bool bp__converts(bp_dtype dst_type, bp_dtype src_type) {
 /* A complex row is two real rows of twice the stride. */
 static void convert_row(const struct conversion *to, const struct conversion *from, int64_t count, char *dst,
                         int64_t dst_stride, const char *src, int64_t src_stride) {
-    static const double zeros[PIECE];
-    double piece[PIECE];
+    static const double zeros[CHUNK];
+    double chunk[CHUNK];
     int64_t to_width = to->is_complex ? 2 : 1;
     int64_t from_width = from->is_complex ? 2 : 1;
-    int64_t to_size = (int64_t)bp_dtype_size(to->part);
-    int64_t from_size = (int64_t)bp_dtype_size(from->part);
-    for (int64_t done = 0; done < count; done += PIECE) {
-        int64_t now = count - done < PIECE ? count - done : PIECE;
+    int64_t to_size = (int64_t)bp_dtype_size(to->component);
+    int64_t from_size = (int64_t)bp_dtype_size(from->component);
+    for (int64_t done = 0; done < count; done += CHUNK) {
+        int64_t now = count - done < CHUNK ? count - done : CHUNK;
         char *out = dst + done * dst_stride * to_width * to_size;
         const char *in = src + done * src_stride * from_width * from_size;
-        from->read(piece, now, in, src_stride * from_width);
-        to->write(out, dst_stride * to_width, piece, now);
+        from->read(chunk, now, in, src_stride * from_width);
+        to->write(out, dst_stride * to_width, chunk, now);
         if (from->is_complex) {
-            from->read(piece, now, in + from_size, src_stride * from_width);
+            from->read(chunk, now, in + from_size, src_stride * from_width);
         }
         if (to->is_complex) {
-            to->write(out + to_size, dst_stride * to_width, from->is_complex ? piece : zeros, now);
+            to->write(out + to_size, dst_stride * to_width, from->is_complex ? chunk : zeros, now);
         }
     }
 }
@@ -88,13 +88,13 @@ void bp__convert_matrix(bp_dtype dst_type, bp_dtype src_type, int64_t rows, int6
     const struct conversion *to = conversion_of(dst_type);
     const struct conversion *from = conversion_of(src_type);
     if (!from->read || !to->write) {
-        return; /* not among the types that bp__converts() promises */
+        return; /* not a type for which bp__converts() returns true */
     }
     int64_t dst_size = (int64_t)bp_dtype_size(dst_type);
     int64_t src_size = (int64_t)bp_dtype_size(src_type);
-    /* Strips of one piece, so that a source which runs across the rows is still cached when the next row needs it. */
-    for (int64_t j = 0; j < columns; j += PIECE) {
-        int64_t now = columns - j < PIECE ? columns - j : PIECE;
+    /* Strips of one chunk, so that a source with non-contiguous rows is still cached when the next row needs it. */
+    for (int64_t j = 0; j < columns; j += CHUNK) {
+        int64_t now = columns - j < CHUNK ? columns - j : CHUNK;
         for (int64_t i = 0; i < rows; i++) {
             convert_row(to, from, now, (char *)dst + (i * dst_row + j * dst_column) * dst_size, dst_column,
                         (const char *)src + (i * src_row + j * src_column) * src_size, src_column);

@@ -1,8 +1,7 @@
-/* copy.c - bp_tensor_copy: one tensor into another of the same shape, any strides, converting where the types differ.
+/* copy.c - copies a tensor to another of the same shape with any strides, and converts between types (bp_tensor_copy).
  *
- * The dimensions are first brought into the simplest equal form: those of size 1 go, the destination is walked forwards
- * and in the order of its memory, and neighbours that continue each other become one. What is left is a loop over
- * matrices.
+ * The dimensions are first simplified. Those of size 1 are removed, the destination is walked forwards and in memory
+ * order, and adjacent dimensions that continue each other are merged. A loop over matrices remains.
  */
 #include "tensor/internal.h"
 
@@ -20,10 +19,10 @@ typedef struct copy_loop {
     char *dst;
     const char *src;
     int count;
-    dimension dims[BP_MAX_NDIM]; /* the one that moves least in dst comes last */
+    dimension dims[BP_MAX_NDIM]; /* the dimension with the smallest stride in dst comes last */
 } copy_loop;
 
-/* A stable insertion sort: ranks are small, and tensors mostly come sorted. */
+/* A stable insertion sort, because ranks are small and most tensors are sorted already. */
 static void insert_by_stride(copy_loop *loop, dimension dim) {
     int at = loop->count++;
     while (at > 0 && loop->dims[at - 1].dst < dim.dst) {
@@ -53,7 +52,7 @@ static void collect_dims(copy_loop *loop, const DLTensor *dst, const DLTensor *s
     }
 }
 
-/* Two neighbours are one dimension when each continues the other in both tensors. */
+/* Merges two adjacent dimensions if one continues the other in both tensors. */
 static void merge_dims(copy_loop *loop) {
     int kept = 0;
     for (int i = 0; i < loop->count; i++) {
@@ -68,8 +67,8 @@ static void merge_dims(copy_loop *loop) {
     loop->count = kept;
 }
 
-/* The row dimension of the matrices is the one that the source moves least in, so that a transposition is one matrix
- * to be tiled and not a long loop of single rows. */
+/* Makes the dimension with the smallest source stride the rows of the matrices. A transposition is then one matrix that
+ * can be tiled, instead of a long loop of single rows. */
 static void choose_rows(copy_loop *loop) {
     int last = loop->count - 2;
     int least = last;
@@ -94,8 +93,8 @@ static void copy_matrix(const copy_loop *loop, const dimension *rows, const dime
     }
 }
 
-/* A matrix, a part of the longer side at a time, so that the program can stop the copy in between: then it returns
- * false. */
+/* Copies a matrix, a range of the longer side at a time, so that the program can stop the copy in between. Returns
+ * false if it was stopped. */
 static bool copy_one(const copy_loop *loop, char *dst, const char *src, bp__pace *pace) {
     enum { AT_ONCE = 1 << 20 };
     dimension side[2] = {{1, 0, 0}, {1, 0, 0}}; /* rows, columns */
@@ -115,7 +114,7 @@ static bool copy_one(const copy_loop *loop, char *dst, const char *src, bp__pace
     return true;
 }
 
-/* Counts through the outer dimensions like an odometer. */
+/* Steps through the outer dimensions in index order. */
 static bp_status run(const copy_loop *loop) {
     bp__pace pace = {0};
     int outer = loop->count > 2 ? loop->count - 2 : 0;
@@ -161,16 +160,16 @@ static bp_status check_pair(const DLTensor *dst, const DLTensor *src) {
     if (to != from && !bp__converts(to, from)) {
         return bp__fail(
             BP_E_DTYPE,
-            "tensor 'src' has type %s, which is not converted to %s of 'dst'; floating types convert to each "
+            "tensor 'src' has type %s, which cannot be converted to %s of 'dst'; floating types convert to each "
             "other and to complex, complex types to each other",
             bp_dtype_name(from), bp_dtype_name(to));
     }
     if (bp__tensor_self_overlaps(dst)) {
-        return bp__fail(BP_E_OVERLAP, "tensor 'dst' (%s) overlaps itself; each element needs memory of its own",
+        return bp__fail(BP_E_OVERLAP, "tensor 'dst' (%s) overlaps itself; each element must have its own memory",
                         bp__tensor_text(dst, dst_text, sizeof dst_text));
     }
     if (bp__tensor_overlap(dst, src)) {
-        return bp__fail(BP_E_OVERLAP, "tensor 'dst' overlaps 'src'; copy through memory of its own");
+        return bp__fail(BP_E_OVERLAP, "tensor 'dst' overlaps 'src'; copy through a temporary tensor");
     }
     return BP_OK;
 }

@@ -1,17 +1,17 @@
-/* copy_matrix.c - copies one matrix of any strides into another: the packing step of operations and providers.
+/* copy_matrix.c - copies one matrix to another with any strides: the packing step of operations and providers.
  *
- * Where the two sides run in different directions one of them must be walked across its rows. Square tiles keep what
- * such a walk fetches in the first-level cache until the whole of it has been used.
+ * If source and destination are contiguous in different directions, one of them must be accessed with a stride. Square
+ * tiles keep the fetched cache lines in the L1 cache until all of their elements have been used.
  */
 #include "tensor/internal.h"
 
 #include <string.h>
 
-/* Copies by size, not by type; the elements may have been written as any type. */
+/* Elements are copied by size; they may have been written as any type. */
 typedef uint8_t __attribute__((may_alias)) unit8;
 typedef uint16_t __attribute__((may_alias)) unit16;
 typedef uint32_t __attribute__((may_alias)) unit32;
-typedef uint64_t __attribute__((may_alias, aligned(4))) unit64; /* also for c64, whose parts are aligned to 4 */
+typedef uint64_t __attribute__((may_alias, aligned(4))) unit64; /* also for c64, whose components are aligned to 4 */
 typedef struct __attribute__((may_alias)) unit128 {
     uint64_t half[2];
 } unit128;
@@ -36,7 +36,8 @@ typedef void (*copy_block)(const matrix_pair *pair);
 #define CONJUGATE64(x) ((complex64){(x).re, -(x).im})
 #define CONJUGATE128(x) ((complex128){(x).re, -(x).im})
 
-/* One block for one kind of element. The contiguous row is spelled out so that compilers make vector code of it. */
+/* Defines the copy of a block for one element type. The contiguous row is a separate loop, so that compilers vectorise
+ * it. */
 #define DEFINE_BLOCK(name, type, transform)                                                                            \
     static void name(const matrix_pair *pair) {                                                                        \
         for (int64_t i = 0; i < pair->rows; i++) {                                                                     \
@@ -62,7 +63,7 @@ DEFINE_BLOCK(copy128, unit128, AS_IS)
 DEFINE_BLOCK(conjugate64, complex64, CONJUGATE64)
 DEFINE_BLOCK(conjugate128, complex128, CONJUGATE128)
 
-enum { TILE_BYTES = 64 }; /* along each side of a tile: one cache line */
+enum { TILE_BYTES = 64 }; /* bytes along each side of a tile: one cache line */
 
 static copy_block block_for(bp_dtype dtype, bool conjugate) {
     if (conjugate && dtype == BP_C64) {
@@ -132,8 +133,8 @@ void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, i
         copy_rows(&pair, item);
     } else if (magnitude(pair.src_column) <= magnitude(pair.src_row) || pair.rows == 1) {
         block(&pair);
-    } else if (pair.dst_column == 1 && pair.src_row == 1 && item >= 4 && pair.rows >= BP__TURNED_TILE &&
-               pair.columns >= BP__TURNED_TILE) {
+    } else if (pair.dst_column == 1 && pair.src_row == 1 && item >= 4 && pair.rows >= BP__TRANSPOSED_TILE &&
+               pair.columns >= BP__TRANSPOSED_TILE) {
         bp__copy_transposed(item, pair.rows, pair.columns, pair.dst, pair.dst_row, pair.src, pair.src_column, !plain);
     } else {
         copy_tiled(block, &pair, (int64_t)item);

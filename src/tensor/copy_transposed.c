@@ -1,22 +1,23 @@
-/* copy_transposed.c - copies a matrix whose two sides are contiguous in different directions, for copy_matrix.c: what
- * every operation on row-major memory needs whose library thinks in columns.
+/* copy_transposed.c - copies a row-major matrix to column-major memory, or the reverse, for copy_matrix.c. Every
+ * operation on row-major memory needs it if its library expects columns.
  *
- * Tiles are turned in registers, so that both sides are read and written by vectors, and walked in blocks whose lines
- * and pages fit into the nearest caches even where leading dimensions are powers of two, which lead them to few places
- * there. What the next tile reads is asked for early: no prefetcher of a processor follows so many short runs. */
+ * Tiles are transposed in registers, so that both sides use vector loads and stores. They are walked in blocks whose
+ * lines and pages fit into the nearest caches. This also holds for leading dimensions that are powers of two, which map
+ * to few cache sets. The next tile is prefetched, because hardware prefetchers do not follow so many short runs.
+ */
 #include "tensor/internal.h"
 
 typedef uint32_t __attribute__((vector_size(16))) words32;
 typedef uint64_t __attribute__((vector_size(16))) words64;
-/* In memory; as aligned as the parts of c64, which are also copied by 64 bits. */
+/* Vectors in memory; aligned as the components of c64, which are also copied as 64 bits. */
 typedef uint32_t __attribute__((vector_size(16), may_alias, aligned(4))) words32_at;
 typedef uint64_t __attribute__((vector_size(16), may_alias, aligned(4))) words64_at;
 
-/* The signs of imaginary parts, where they change. */
+/* The sign bits of imaginary parts, for conjugation. */
 static const words32 as_is = {0}, signs64 = {0, 0x80000000u, 0, 0x80000000u};
 static const words64 signs128 = {0, 0x8000000000000000u};
 
-/* The smallest squares: vectors along src's rows come in, vectors along dst's columns go out. Strides in bytes. */
+/* The smallest squares: load vectors along src's rows, store vectors along dst's columns. Strides are in bytes. */
 
 static inline words32 load32(const char *src) {
     return *(const words32_at *)(const void *)src;
@@ -34,8 +35,8 @@ static inline void store64(char *dst, words64 x) {
     *(words64_at *)(void *)dst = x;
 }
 
-static inline void turn32(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
-    (void)flip; /* reals */
+static inline void transpose32(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
+    (void)flip; /* real elements have no sign to flip */
     words32 a = load32(src), b = load32(src + src_column);
     words32 c = load32(src + 2 * src_column), d = load32(src + 3 * src_column);
     words32 ab01 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab23 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
@@ -46,41 +47,41 @@ static inline void turn32(char *dst, int64_t dst_row, const char *src, int64_t s
     store32(dst + 3 * dst_row, __builtin_shufflevector(ab23, cd23, 2, 3, 6, 7));
 }
 
-static inline void turn64(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
+static inline void transpose64(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
     words64 a = load64(src, flip), b = load64(src + src_column, flip);
     store64(dst, __builtin_shufflevector(a, b, 0, 2));
     store64(dst + dst_row, __builtin_shufflevector(a, b, 1, 3));
 }
 
-static inline void turn128(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
-    (void)dst_row, (void)src_column; /* of a single element */
+static inline void transpose128(char *dst, int64_t dst_row, const char *src, int64_t src_column, words32 flip) {
+    (void)dst_row, (void)src_column; /* the square is a single element */
     store64(dst, load64(src, flip));
 }
 
-typedef void turn_tile(char *dst, int64_t dst_row, const char *src, int64_t src_column);
+typedef void transpose_tile(char *dst, int64_t dst_row, const char *src, int64_t src_column);
 
-/* A tile of BP__TURNED_TILE elements of SIZE bytes along each side, out of squares of SQUARE. */
+/* Transposes a tile of BP__TRANSPOSED_TILE elements of SIZE bytes along each side, in squares of SQUARE. */
 #define DEFINE_TILE(NAME, TURN, SIZE, SQUARE, FLIP)                                                                    \
     static void NAME(char *dst, int64_t dst_row, const char *src, int64_t src_column) {                                \
         dst_row *= SIZE;                                                                                               \
         src_column *= SIZE;                                                                                            \
-        for (int64_t j = 0; j < BP__TURNED_TILE; j++) {                                                                \
-            __builtin_prefetch(src + j * src_column + BP__TURNED_TILE * SIZE);                                         \
+        for (int64_t j = 0; j < BP__TRANSPOSED_TILE; j++) {                                                            \
+            __builtin_prefetch(src + j * src_column + BP__TRANSPOSED_TILE * SIZE);                                     \
         }                                                                                                              \
-        _Pragma("GCC unroll 8") for (int64_t i = 0; i < BP__TURNED_TILE; i += SQUARE) {                                \
-            _Pragma("GCC unroll 8") for (int64_t j = 0; j < BP__TURNED_TILE; j += SQUARE) {                            \
+        _Pragma("GCC unroll 8") for (int64_t i = 0; i < BP__TRANSPOSED_TILE; i += SQUARE) {                            \
+            _Pragma("GCC unroll 8") for (int64_t j = 0; j < BP__TRANSPOSED_TILE; j += SQUARE) {                        \
                 TURN(dst + i * dst_row + j * SIZE, dst_row, src + i * SIZE + j * src_column, src_column, FLIP);        \
             }                                                                                                          \
         }                                                                                                              \
     }
 
-DEFINE_TILE(tile32, turn32, 4, 4, as_is)
-DEFINE_TILE(tile64, turn64, 8, 2, as_is)
-DEFINE_TILE(tile128, turn128, 16, 1, as_is)
-DEFINE_TILE(conjugated64, turn64, 8, 2, signs64)
-DEFINE_TILE(conjugated128, turn128, 16, 1, (words32)signs128)
+DEFINE_TILE(tile32, transpose32, 4, 4, as_is)
+DEFINE_TILE(tile64, transpose64, 8, 2, as_is)
+DEFINE_TILE(tile128, transpose128, 16, 1, as_is)
+DEFINE_TILE(conjugated64, transpose64, 8, 2, signs64)
+DEFINE_TILE(conjugated128, transpose128, 16, 1, (words32)signs128)
 
-static turn_tile *tile_for(size_t item, bool conjugate) {
+static transpose_tile *tile_for(size_t item, bool conjugate) {
     switch (item) {
     case 4:
         return tile32;
@@ -95,19 +96,19 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-enum { BLOCK = 4 * BP__TURNED_TILE };
+enum { BLOCK = 4 * BP__TRANSPOSED_TILE };
 
-/* Where a tile or a block starts: the last one is a whole tile at least, and may cover a part of the one before, with
- * the same values. */
+/* Returns the start of a tile or block. The last one is at least a whole tile. It may overlap the previous one and then
+ * writes the same values again. */
 static int64_t start_of(int64_t at, int64_t size) {
-    return least(at, size - BP__TURNED_TILE);
+    return least(at, size - BP__TRANSPOSED_TILE);
 }
 
-static void copy_block(turn_tile *tile, int64_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row,
+static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row,
                        const char *src, int64_t src_column) {
-    for (int64_t i = 0; i < rows; i += BP__TURNED_TILE) {
+    for (int64_t i = 0; i < rows; i += BP__TRANSPOSED_TILE) {
         int64_t row = start_of(i, rows);
-        for (int64_t j = 0; j < columns; j += BP__TURNED_TILE) {
+        for (int64_t j = 0; j < columns; j += BP__TRANSPOSED_TILE) {
             int64_t column = start_of(j, columns);
             tile(dst + (row * dst_row + column) * item, dst_row, src + (row + column * src_column) * item, src_column);
         }
@@ -116,7 +117,7 @@ static void copy_block(turn_tile *tile, int64_t item, int64_t rows, int64_t colu
 
 void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
                          int64_t src_column, bool conjugate) {
-    turn_tile *tile = tile_for(item, conjugate);
+    transpose_tile *tile = tile_for(item, conjugate);
     int64_t size = (int64_t)item;
     for (int64_t j = 0; j < columns; j += BLOCK) {
         int64_t column = start_of(j, columns), wide = least(columns - column, BLOCK);

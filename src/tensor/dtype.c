@@ -1,4 +1,4 @@
-/* dtype.c - names, sizes and DLPack codes of the element types, all from BP_DTYPE_MAP. */
+/* dtype.c - returns names, sizes and DLPack codes of the element types, all from BP_DTYPE_MAP. */
 #include "tensor/internal.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct dtype_row {
 static const dtype_row rows[] = {[BP_DTYPE_NONE] = {"?", {kDLOpaqueHandle, 0, 1}}, BP_DTYPE_MAP(X)};
 #undef X
 
-/* How NumPy and PyTorch spell our letters; the digits are the same. */
+/* Type name prefixes of NumPy and PyTorch for our letters; the digits are the same. */
 static const struct {
     const char *head;
     const char *letters;

@@ -1,79 +1,85 @@
-/* internal.h - checks, broadcasting and strided copies for the operations. */
+/* internal.h - declares tensor checks, overlap tests, strided copies and conversions for the operations. */
 #ifndef BP_TENSOR_INTERNAL_H
 #define BP_TENSOR_INTERNAL_H
 
 #include "backplane/tensor.h"
 #include "base/base.h"
 
-/* No tensor spans more bytes: above every address space, and low enough that sums of a few spans stay within int64. */
+/* Limit of a tensor's span in bytes: larger than every address space, and small enough that a sum of a few spans fits
+ * into int64. */
 #define BP__MAX_SPAN (INT64_C(1) << 60)
 
-/* The bytes that the tensor's elements span, relative to the address of the first one: [*low, *high). Refuses a
- * negative size (BP_E_SHAPE), and counts or spans above BP__MAX_SPAN bytes (BP_E_OVERFLOW). The dtype must be known,
- * rank and shape in order. */
+/* Computes the bytes that the tensor's elements span, relative to the address of the first one: [*low, *high). Refuses
+ * a negative size (BP_E_SHAPE), and counts or spans above BP__MAX_SPAN bytes (BP_E_OVERFLOW). The dtype, rank and shape
+ * must be valid. */
 bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *low, int64_t *high);
 
-/* BP_OK when the struct is one that operations can take: not NULL, rank in range, shape present, no negative size,
- * element count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, host memory, data present when
- * there are elements (unless `data_optional`), address a multiple of the element's natural alignment. `name` ("a",
- * "out") goes into the sentence. */
+/* Returns BP_OK if operations can take the tensor: not NULL, rank in range, shape present, no negative size, element
+ * count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, host memory, data present if there are
+ * elements (unless `data_optional`), address a multiple of the element's natural alignment. `name` ("a", "out") is used
+ * in the message. */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
-#ifdef __clang_analyzer__ /* it sees one file at a time, and would have NULL pass this */
+#ifdef __clang_analyzer__ /* the analyzer reads one file at a time and would assume that NULL passes this check */
 #define bp__tensor_check(tensor, ...) ((tensor) ? bp__tensor_check(tensor, __VA_ARGS__) : BP_E_ARGUMENT)
 #endif
 
-/* The address of the first element. As a number, since an offset from outside may lead anywhere until it is checked. */
+/* Returns the address of the first element. It is computed as a number, because an unchecked offset of the caller may
+ * point anywhere. */
 static inline char *bp__tensor_data(const DLTensor *tensor) {
     return tensor->data ? (char *)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) : (char *)0;
 }
 
-/* Whether base and offset make an address. Elsewhere a base is a handle, and only offsets into the same one compare. */
+/* Returns whether base and offset form an address. On other devices a base is a handle, and only offsets into the same
+ * one can be compared. */
 static inline bool bp__tensor_has_address(const DLTensor *tensor) {
     DLDeviceType type = tensor->device.device_type;
     return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU;
 }
 
-/* Where the first element lies: its address, or its offset into the handle. */
+/* Returns the position of the first element: its address, or its offset into the handle. */
 static inline uintptr_t bp__tensor_position(const DLTensor *tensor) {
     return bp__tensor_has_address(tensor) ? (uintptr_t)bp__tensor_data(tensor) : (uintptr_t)tensor->byte_offset;
 }
 
-/* Stride of a dimension in elements, also where strides is NULL. Sizes of 0 count as 1 in compact strides. */
+/* Computes the strides in elements, also if the tensor's strides are NULL. Sizes of 0 count as 1 in compact strides. */
 void bp__tensor_strides(const DLTensor *tensor, int64_t *strides);
 
 int64_t bp__tensor_elements(const DLTensor *tensor); /* after a successful check */
 
-/* The bytes that the tensor's elements span: [*low, *high) as addresses; empty tensors give low == high. */
+/* Computes the bytes that the tensor's elements span: [*low, *high) as addresses; low == high for an empty tensor. */
 void bp__tensor_span(const DLTensor *tensor, uintptr_t *low, uintptr_t *high);
 
-/* True when two distinct index tuples of the tensor can reach the same memory. Sufficient test: sorted strides, each at
- * least as large as the span of the smaller ones; a layout that fails it counts as overlapping. */
+/* Returns whether two different indices of the tensor may address the same memory. The test is conservative: with
+ * sorted strides, each must be at least as large as the span of the smaller ones; any other layout counts as
+ * overlapping. */
 bool bp__tensor_self_overlaps(const DLTensor *tensor);
 
-/* True when some element of one shares a byte with some element of the other. Exact for the layouts that views of one
- * array have (interleaved columns, panels of one matrix); where the search would take too long, a shared range counts
- * as overlap. */
+/* Returns whether an element of one tensor shares a byte with an element of the other. Exact for the layouts of views
+ * of one array (interleaved columns, panels of one matrix). If the search would take too long, a shared range counts as
+ * overlap. */
 bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b);
 
 /* "f32 3x4 strides 4,1" for messages. */
 const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);
 
-/* dst[i*dst_row + j*dst_column] = src[...], conjugated on request: blocked, for packing. */
+/* Copies src[i*src_row + j*src_column] to dst[i*dst_row + j*dst_column], conjugated on request; blocked, for packing.
+ */
 void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
                      const void *src, int64_t src_row, int64_t src_column, int conjugate);
 
-/* Its part for elements of 4, 8 or 16 bytes, where dst_column and src_row are 1, and neither side is shorter than a
+/* The case of bp__copy_matrix with elements of 4, 8 or 16 bytes, dst_column and src_row 1, and no side shorter than a
  * tile. */
-#define BP__TURNED_TILE 8
+#define BP__TRANSPOSED_TILE 8
 void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
                          int64_t src_column, bool conjugate);
 
-/* The same between types: floating to floating, complex to complex, real to complex. Rounds once. */
+/* As bp__copy_matrix, between types: floating to floating, complex to complex, real to complex. Rounds once. */
 void bp__convert_matrix(bp_dtype dst_type, bp_dtype src_type, int64_t rows, int64_t columns, void *dst, int64_t dst_row,
                         int64_t dst_column, const void *src, int64_t src_row, int64_t src_column);
 bool bp__converts(bp_dtype dst_type, bp_dtype src_type);
 
-/* Single values: to nearest even; NaN stays NaN (quiet), overflow becomes infinity, denormals are kept. */
+/* Convert single values: round to nearest even; NaN stays NaN (quiet), overflow becomes infinity, denormals are kept.
+ */
 float bp__f16_to_f32(uint16_t bits);
 uint16_t bp__f32_to_f16(float value);
 uint16_t bp__f64_to_f16(double value); /* one rounding */

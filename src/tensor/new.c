@@ -1,4 +1,4 @@
-/* new.c - fresh tensors for callers who have no memory of their own. */
+/* new.c - allocates tensors that own their memory (bp_tensor_new). */
 #include "tensor/internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ enum {
     HUGE_FROM = 2 * HUGE_PAGE /* smaller blocks rarely contain a whole huge page */
 };
 
-/* One block holds the struct and both arrays; the elements have a block of their own for their alignment. */
+/* One block holds the struct and both arrays; the elements have their own block because of their alignment. */
 typedef struct owned_tensor {
     DLManagedTensorVersioned managed;
     int64_t dims[]; /* shape, then strides */
@@ -22,8 +22,8 @@ static void delete_tensor(DLManagedTensorVersioned *managed) {
     }
 }
 
-/* Asks before the first touch, so that the kernel can back the memory with huge pages from the start. A refusal only
- * costs speed. */
+/* Requests huge pages before the first access, so that the kernel uses them from the start. A refusal only costs speed.
+ */
 static void ask_for_huge_pages(char *data, size_t size) {
     if (size >= HUGE_FROM) {
         uintptr_t first = ((uintptr_t)data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
@@ -45,17 +45,19 @@ static bp_status allocate(size_t size, void **data) {
     return BP_OK;
 }
 
-/* From the first element to the end of the last one; no index leads before the first, or to another one's place. */
+/* Computes the size from the first element to the end of the last one. No index may address memory before the first
+ * element, or another element. */
 static bp_status measure(const bp_view *view, size_t *size) {
     int64_t low, high;
     for (int i = 0; i < view->tensor.ndim; i++) {
         if (view->strides[i] < 0) {
-            return bp__fail(BP_E_ARGUMENT,
-                            "stride %d of a fresh tensor is negative; its memory begins at its first element", i);
+            return bp__fail(BP_E_ARGUMENT, "stride %d of a fresh tensor is negative; it must be 0 or more", i);
         }
     }
     if (bp__tensor_self_overlaps(&view->tensor)) {
-        return bp__fail(BP_E_OVERLAP, "the strides of a fresh tensor reach the same memory by two different indices");
+        return bp__fail(
+            BP_E_OVERLAP,
+            "the strides of a fresh tensor give two indices the same address; each element must have its own memory");
     }
     BP__TRY(bp__tensor_extent(&view->tensor, "tensor", &low, &high));
     *size = (size_t)high;
@@ -80,7 +82,7 @@ static DLManagedTensorVersioned *manage(owned_tensor *owned, const bp_view *view
 bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
                           const int64_t *strides) {
     if (!tensor) {
-        return bp__fail(BP_E_ARGUMENT, "argument 'tensor' is NULL; give the place for the result");
+        return bp__fail(BP_E_ARGUMENT, "argument 'tensor' is NULL; it must be the address of a pointer");
     }
     *tensor = NULL;
     bp_view view;

@@ -1,28 +1,29 @@
-/* overlap.c - do two tensors share memory? For the operations, whose outputs must not.
+/* overlap.c - tests whether two tensors share memory, because outputs of operations must not.
  *
  * Panels of one matrix and interleaved columns span a common range of addresses without sharing an element, and
- * programs work on such views all the time. So the ranges are only the first question. The second is whether the
- * distance between the two first elements can be made up from steps of both tensors: a bounded integer problem, solved
- * largest step first, where only very few step counts are possible at each level when strides are nested as in real
- * arrays. */
+ * programs use such views often. So the ranges are only the first test. The second test is whether steps of both
+ * tensors can add up to the distance between their first elements. This is a bounded integer problem. It is solved
+ * largest step first, because nested strides, as in real arrays, leave very few step counts at each level.
+ */
 #include "tensor/internal.h"
 
 #include <stdlib.h>
 
-/* A step of `stride` bytes that may be taken `low` to `high` times. */
+/* A step of `stride` bytes that may be taken from `low` to `high` times. */
 typedef struct step {
     int64_t stride, low, high;
 } step;
 
 typedef struct search {
     step steps[2 * BP_MAX_NDIM];
-    int64_t reach_low[2 * BP_MAX_NDIM + 1], reach_high[2 * BP_MAX_NDIM + 1]; /* of the steps from here on */
+    int64_t reach_low[2 * BP_MAX_NDIM + 1], reach_high[2 * BP_MAX_NDIM + 1]; /* of the steps from this index on */
     int count;
     int budget;
     int64_t element;
 } search;
 
-/* Steps of one length are one step with a wider range: that is what keeps the search short for views of one array. */
+/* Merges dimensions with equal strides into one with a larger range. This keeps the search short for views of one
+ * array. */
 static void add_step(search *s, int64_t stride, int64_t low, int64_t high) {
     if (stride < 0) {
         stride = -stride;
@@ -61,7 +62,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Can the steps from `at` on bring `distance` to less than one element? */
+/* Returns whether the steps from `at` on can reduce `distance` to less than one element. */
 static bool reachable(search *s, int at, int64_t distance) {
     if (distance + s->reach_high[at] <= -s->element || distance + s->reach_low[at] >= s->element) {
         return false;

@@ -1,4 +1,4 @@
-/* view.c - views for callers who have only a pointer, and what the rest of the library asks a layout. */
+/* view.c - fills tensor views over the caller's memory, and computes strides, element counts and descriptions. */
 #include "tensor/internal.h"
 
 #include <stdio.h>
@@ -42,14 +42,14 @@ bp_status bp_view_init(bp_view *view, void *data, bp_dtype dtype, int ndim, cons
         return bp__fail(BP_E_ARGUMENT, "argument 'shape' is NULL; it must hold %d sizes", ndim);
     }
     if (bp_dtype_size(dtype) == 0) {
-        return bp__fail(BP_E_DTYPE, "argument 'dtype' is %d, which is no bp_dtype", (int)dtype);
+        return bp__fail(BP_E_DTYPE, "argument 'dtype' is %d, which is not a bp_dtype", (int)dtype);
     }
     DLTensor probe = {
         .data = data,
         .device = {kDLCPU, 0},
         .ndim = ndim,
         .dtype = bp_dtype_to_dlpack(dtype),
-        .shape = (int64_t *)(uintptr_t)shape, /* DLPack has no const; nothing writes through it here */
+        .shape = (int64_t *)(uintptr_t)shape, /* DLPack has no const; this file never writes through the pointer */
         .strides = (int64_t *)(uintptr_t)strides,
     };
     int64_t low;

@@ -71,7 +71,7 @@ def test_a_wrong_routine_is_shown_and_refused(backplane):
     """A LAPACK whose dpotrf computes nothing: seen in list, doctor and explain, and never chosen for that."""
     env = only("lapack-wrong")
     row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"])
-    sentence = "wrong results in probe: dpotrf, random matrix: the product of the factors is another matrix"
+    sentence = "wrong results in probe: dpotrf, random matrix: the product of the factors differs from the matrix"
     assert row["state"] == "ok" and row["faults"] == ["cholesky f64: " + sentence]
     assert "(not for cholesky f64: --all says why)" in backplane("list", env=env).out
     assert sentence in " ".join(backplane("list", "--all", env=env).out.split())
@@ -209,7 +209,7 @@ def test_bad_configuration(backplane):
 def test_cache_that_cannot_be_kept(backplane, tmp_path):
     (tmp_path / "file").write_text("")
     found = of(findings(backplane, BACKPLANE_CACHE_DIR=str(tmp_path / "file" / "below")), "missing")
-    assert any("probe results" in f["finding"] for f in found)
+    assert any("probe cache" in f["finding"] for f in found)
 
 
 def test_a_folder_that_shadows(backplane, tmp_path):

@@ -53,7 +53,7 @@ def test_thread_limits_of_other_software(backplane, variables, value, where):
 
 def test_a_bad_thread_limit_is_reported(backplane):
     done = backplane("get", "num_threads", env={"OMP_NUM_THREADS": "two"})
-    assert done.out == "0\n" and "OMP_NUM_THREADS: 'two' is no number of threads" in done.err
+    assert done.out == "0\n" and "OMP_NUM_THREADS: 'two' is not a number of threads" in done.err
 
 
 def test_changed_leaves_defaults_out(backplane):

@@ -1,5 +1,5 @@
 /* fuzz_config.c - any bytes as the user file: reading it never fails, and a value saved into it is read back. */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* fuzz_environment.c - any bytes as the value of each setting's variable, and as a variable's name: accepted values
  * come back the same when they are written out and read again. */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* fuzz_settings.c - any bytes as the text of options: accepted ones can be entered, told and left; refused ones say
  * why. */
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -152,7 +152,7 @@ static void test_tampering_is_refused(void **state) {
     assert_int_equal(stat(store, &before), 0);
     assert_int_equal(was_probed(), 1);
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
-    assert_non_null(strstr(warning, "stored probe results are not used"));
+    assert_non_null(strstr(warning, "the probe cache is not used"));
     assert_int_equal(was_probed(), 1);
     assert_int_equal(stat(store, &after), 0); /* nor is anything written there */
     assert_int_equal(before.st_ino, after.st_ino);
@@ -221,7 +221,7 @@ static void test_unwritable_folder_is_a_warning(void **state) {
     restart(library, "/proc/nonexistent");
     assert_true(only_row().probe_ms > 0);
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
-    assert_non_null(strstr(warning, "could not be stored"));
+    assert_non_null(strstr(warning, "could not be written"));
 }
 
 /* A home that is not there is not made, and nothing is said of it: package builds have such a home. */

@@ -3,7 +3,7 @@
 #ifndef TESTS_SETTINGS_SUPPORT_H
 #define TESTS_SETTINGS_SUPPORT_H
 
-#include "settings/parts.h"
+#include "settings/private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

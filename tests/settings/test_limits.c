@@ -55,7 +55,7 @@ static void what_is_no_number_is_a_problem(void **state) {
         assert_setting("num_threads", "5", BP_LAYER_SHARED_ENVIRONMENT, "MKL_NUM_THREADS");
         assert_int_equal(problem_count(), 1);
         assert_contains(bp_config_error_at(0), "OMP_NUM_THREADS:");
-        assert_contains(bp_config_error_at(0), "is no number of threads");
+        assert_contains(bp_config_error_at(0), "is not a number of threads");
     }
 }
 

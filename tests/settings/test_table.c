@@ -108,7 +108,7 @@ static void programs_set_and_unset(void **state) {
         if (!by_program(row)) {
             assert_int_equal(bp_set(row->name, values.one), BP_E_READ_ONLY);
             bool fact = (row->flags & BP_SETTING_READ_ONLY) != 0;
-            assert_contains(bp_last_error(), fact ? "shows a fact" : *row->alias ? row->alias : row->environment);
+            assert_contains(bp_last_error(), fact ? "is read-only" : *row->alias ? row->alias : row->environment);
             assert_int_equal(bp_unset(row->name), BP_E_READ_ONLY);
             assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
             continue;

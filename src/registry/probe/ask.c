@@ -1,5 +1,4 @@
-/* ask.c - questions about a library's identity: version, kernel set, thread settings, and the runtimes that came with
- * it. */
+/* ask.c - queries a library's version, kernel set, thread settings, and the runtimes that were loaded with it. */
 #include "registry/probe/probe.h"
 
 #include <link.h>
@@ -10,7 +9,7 @@
 typedef const char *text_function(void);
 typedef int number_function(void);
 
-/* CUDA's libraries pack the digits of a version in two ways, told apart by their size. */
+/* CUDA's libraries pack the digits of a version in two ways, distinguished by the size of the number. */
 static void report_packed(const char *symbol, int64_t number) {
     if (number >= 90000) {
         report("version", "%d.%d.%d", (int)(number / 10000), (int)(number / 100 % 100), (int)(number % 100));
@@ -40,7 +39,7 @@ static void report_text_version(const char *symbol, const char *text, bool secon
 static void ask_version(const subject *library) {
     const bp__family *family = library->family;
     void *address = family->version_symbol ? own_symbol(library, family->version_symbol) : NULL;
-    int numbers[64] = {0}; /* room for the whole of MKL's struct */
+    int numbers[64] = {0}; /* large enough for MKL's struct */
     const char *tag = NULL;
     if (!address) {
         return;
@@ -98,8 +97,8 @@ static void ask_kernels(const subject *library) {
     if (family->kernels == BP__ANSWER_TEXT) {
         name = ((text_function *)address)();
     } else if (family->kernels == BP__ANSWER_BLIS_ARCH) {
-        /* Checks BLIS_ARCH_TYPE against what initialisation has registered, and ends the process when it has not run.
-         */
+        /* bli_arch_query_id() checks BLIS_ARCH_TYPE against what bli_init() has registered, and ends the process if
+         * that has not run. */
         void *initialise = own_symbol(library, "bli_init"), *to_text = own_symbol(library, "bli_arch_string");
         if (initialise) {
             ((void (*)(void))initialise)();
@@ -122,13 +121,14 @@ void ask_version_and_kernels(const subject *library) {
     const char *symbol = library->family->parallel_symbol;
     void *address = symbol ? own_symbol(library, symbol) : NULL;
     int model = address ? ((number_function *)address)() : 2;
-    if (model == 0 || model == 1) { /* for OpenMP, the runtime is known from what it is linked to */
+    if (model == 0 || model == 1) { /* for OpenMP, the linked libraries tell the runtime */
         report("threading", "%s", models[model]);
         report_how("threading", symbol);
     }
 }
 
-/* A second thread sets another count than the first; what the first then reads tells how far a setter reaches. */
+/* A second thread sets another count than the first. The value that the first thread then reads tells which threads a
+ * setter affects. */
 typedef struct thread_question {
     void (*set)(int64_t);
     int (*get)(void);

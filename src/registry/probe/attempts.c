@@ -1,5 +1,5 @@
-/* attempts.c - the children in which a library is opened: one for all that is asked, and another one behind each check
- * that ended it. */
+/* attempts.c - opens the library in children: one for all queries and checks, and another one after each check that
+ * ended a child. */
 #include "registry/probe/probe.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { ALL_DONE = INT_MAX };
 
-/* For our parent to see. */
+/* Ends this process as the child ended, so that the parent can detect it. */
 static _Noreturn void end_like(int status) {
     if (WIFSIGNALED(status)) {
         signal(WTERMSIG(status), SIG_DFL);
@@ -23,7 +23,7 @@ static _Noreturn void end_like(int status) {
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
 }
 
-/* Returns how the child has ended. Where none can be started, what is left is given up. */
+/* Returns how the child has ended. If none can be started, the remaining work is skipped. */
 static int try_once(subject *library, progress *state, void (*work)(subject *, progress *)) {
     int status = 0;
     pid_t child = fork();
@@ -32,7 +32,7 @@ static int try_once(subject *library, progress *state, void (*work)(subject *, p
         become_reporter();
         work(library, state);
         state->check = ALL_DONE;
-        _exit(0); /* destructors of the library are none of our business */
+        _exit(0); /* without running destructors of the library */
     }
     if (child < 0) {
         state->check = ALL_DONE;

@@ -1,5 +1,4 @@
-/* checks.c - walks through what BP_CHECK_MAP lists, in every element type, and reports what passed and what is wrong.
- */
+/* checks.c - runs the checks of BP_CHECK_MAP in every element type, and reports which passed and what is wrong. */
 #include "registry/probe/checks.h"
 
 #include "backplane/tensor.h"
@@ -29,7 +28,7 @@ enum {
     TYPES = sizeof number_types / sizeof *number_types
 };
 
-/* By bp_check. Transforms go through the samples themselves, with one plan for all. */
+/* By bp_check. Transforms loop over the samples themselves, with one plan for all. */
 static const char *(*const functions[CHECKS])(trial *t) = {
     [BP_CHECK_LU] = check_lu,       [BP_CHECK_CHOLESKY] = check_cholesky,
     [BP_CHECK_QR] = check_qr,       [BP_CHECK_EIGH] = check_eigh,
@@ -102,7 +101,7 @@ static void run_check(const subject *library, progress *state, int check, int ty
 
 /* ---- All of them ---- */
 
-/* A check that takes too long ends the process: the library may have changed what it does with SIGALRM. */
+/* A check that takes too long ends the process by SIGALRM, whose handling the library may have changed. */
 static void set_limit(int milliseconds) {
     const struct itimerval limit = {.it_value = {milliseconds / 1000, milliseconds % 1000 * 1000}};
     sigset_t alarm;
@@ -129,7 +128,7 @@ void run_checks(const subject *library, progress *state) {
     set_limit(0);
 }
 
-/* The types that passed before the one that ended it have been reported. */
+/* The types that passed before the check ended the child have been reported. */
 void report_unfinished(const subject *library, const progress *state, const char *how) {
     uint64_t due = checks_due(library);
     for (int type = state->type; type < TYPES; type++) {

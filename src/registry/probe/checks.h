@@ -1,13 +1,12 @@
-/* checks.h - between the files that check more of a library than its products: what is asked, on which numbers, and how
- * answers are judged.
+/* checks.h - declares samples, algebra and comparison functions for the checks of LAPACK and FFT routines.
  *
  * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c those
- * of FFTW and MKL. Each check returns what is wrong, as the end of a sentence, or NULL. Answers are judged by residuals
- * in the norm, in double precision: a correct routine is far within the bounds on any processor, a wrong one far
- * outside. checks.c walks through all of them.
+ * of FFTW and MKL. Each check returns a description of what is wrong, or NULL. Results are checked by residuals in the
+ * norm, in double precision. A correct routine is far within the bounds on any processor, a wrong one far outside.
+ * checks.c runs all of them.
  *
- * Integers go to routines by reference as 64-bit values, as in conventions.c; arrays of them are read by the width that
- * was found there.
+ * Integers are passed by reference as 64-bit values, as in conventions.c; arrays of integers are read with the width
+ * that was found there.
  */
 #ifndef BP_REGISTRY_PROBE_CHECKS_H
 #define BP_REGISTRY_PROBE_CHECKS_H
@@ -19,7 +18,7 @@
 
 enum { ORDER = 24, NARROW = 15, SIDES = 3, ELEMENTS = ORDER * ORDER, WORK = 16384 };
 
-/* What routines read and write, in their own type. */
+/* Arrays that routines read and write, in their own type. */
 typedef union array {
     float f[2 * ELEMENTS];
     double d[2 * ELEMENTS];
@@ -31,11 +30,11 @@ typedef union work_array {
 
 typedef enum sample_kind { RANDOM, GRADED, HUGE_NUMBERS, TINY_NUMBERS, CLUSTERED, SAMPLES } sample_kind;
 
-/* One element type of one library, and the matrices of the sample under way. What the library gets is `scale`, a power
- * of two, times these; what it gives is divided by it again, so that judging meets numbers of ordinary size. */
+/* One element type of one library, and the matrices of the current sample. The library gets these times `scale`, a
+ * power of two. Its results are divided by `scale`, so that checks use numbers of ordinary size. */
 typedef struct trial {
     const subject *library;
-    progress *state; /* what is being called, for whoever must tell why it did not return */
+    progress *state; /* the current call, for the report if it does not return */
     const number_type *type;
     double tolerance;
     sample_kind kind;
@@ -47,12 +46,12 @@ typedef struct trial {
 
 extern const char *const sample_names[SAMPLES];
 void make_sample(trial *t, sample_kind kind);
-/* The same without matrices: the kind, the scale, and random numbers in `general`. */
+/* As make_sample, without matrices: the kind, the scale, and random numbers in `general`. */
 void begin_sample(trial *t, sample_kind kind);
-/* By how much element (i, i) of a sample is smaller than the first. */
+/* Returns the factor by which element (i, i) of a sample is smaller than the first. */
 double grade_of(const trial *t, int64_t i);
 
-/* The library's routine of that stem and the trial's type; NULL when it has none. Notes that it is called next. */
+/* Returns the library's routine of that stem and the trial's type, or NULL. Records that it is called next. */
 void *routine_of(trial *t, const char *stem);
 
 #define X(name, real, complex) typedef void type_of_##name BP__LAPACK_ARGS_##name(void, void, int64_t);
@@ -68,16 +67,16 @@ extern int64_t check_integers[WORK];
 
 void store(const trial *t, void *to, int64_t count, const number *from, double scale);
 void fetch(const trial *t, const void *from, int64_t count, number *to, double scale);
-/* The same for reals of the trial's precision. */
+/* As fetch, for reals of the trial's precision. */
 void fetch_reals(const trial *t, const void *from, int64_t count, double *to, double scale);
 double norm_of(const number *x, int64_t count);
 double distance(const number *x, const number *y, int64_t count);
-/* c = op(a) op(b), ops 'N', 'T' and 'C'. */
+/* Computes c = op(a) op(b), with ops 'N', 'T' and 'C'. */
 void multiply(char op_a, char op_b, int64_t m, int64_t n, int64_t k, const number *a, int64_t lda, const number *b,
               int64_t ldb, number *c);
-/* Whether the columns of a rows x columns matrix are orthonormal. */
+/* Returns whether the columns of a rows x columns matrix are orthonormal. */
 bool is_orthonormal(const trial *t, const number *q, int64_t rows, int64_t columns);
-/* Whether x and y differ by no more than the trial tolerates in relation to `size`. NaN is never near. */
+/* Returns whether x and y differ by no more than the trial's tolerance relative to `size`. NaN is never near. */
 bool is_near(const trial *t, const number *x, const number *y, int64_t count, double size);
 
 /* ---- The checks ---- */

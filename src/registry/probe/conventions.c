@@ -1,7 +1,7 @@
-/* conventions.c - how a library takes integers and returns numbers, tried with calls that are harmless either way.
+/* conventions.c - finds how a library takes integers and returns numbers, by calls that are harmless in either case.
  *
- * Integers go by reference as 64-bit values below 2^31: on a little-endian machine a 32-bit library reads the same
- * number from their first half, so that every call here is right before the width is known.
+ * Integers are passed by reference as 64-bit values below 2^31. On a little-endian machine a 32-bit library reads the
+ * same number from their first half. So every call here is correct before the width is known.
  */
 #include "registry/probe/probe.h"
 
@@ -13,7 +13,7 @@ static void report_width(subject *library, int bits, const char *how) {
     report_how("int_bits", how);
 }
 
-/* A length whose low half is 3 and which is negative as a whole: three elements for one width, none for the other. */
+/* The length has 3 in its low half and is negative as a whole: three elements for one width, none for the other. */
 static bool width_by_isamax(subject *library) {
     const int64_t length = (int64_t)UINT64_C(0xffffffff00000003), step = 1;
     const float x[4] = {1, 3, 2, 0};
@@ -36,7 +36,8 @@ static bool width_by_isamax(subject *library) {
     return false;
 }
 
-/* The LAPACK version numbers are small: what is left of the upper halves tells the width. Tells the version, too. */
+/* The LAPACK version numbers are small, so the content of the upper halves tells the width. Also reports the version.
+ */
 static bool width_by_ilaver(subject *library) {
     const int64_t mark = INT64_C(0x5a5a5a5a5a5a5a5a);
     int64_t version[3] = {mark, mark, mark};
@@ -71,8 +72,8 @@ void ask_width_of_lapack(subject *library) {
     }
 }
 
-/* A hidden first argument is told from a register by calling with one: a routine without it takes our zeroed result
- * for the length, and leaves it alone. */
+/* Calls with a hidden first argument for the result. A routine that returns in a register takes our zeroed result for
+ * the length, and leaves it unchanged. */
 static void ask_complex_return(const subject *library) {
     const int64_t length = 2, step = 1;
     const double complex x[2] = {1 + 2 * I, 3 - 1 * I}, y[2] = {2 - 1 * I, 1 + 1 * I};
@@ -94,7 +95,7 @@ static void ask_complex_return(const subject *library) {
     report_how("complex_return", "zdotc called both ways");
 }
 
-/* What comes back in a floating-point register is read both ways; the numbers are exact in both. */
+/* A result in a floating-point register is read both ways; the numbers are exact in both. */
 static void ask_float_return(const subject *library) {
     const int64_t length = 2, step = 1;
     const float x[2] = {1.5F, 2}, y[2] = {2, 0.25F};

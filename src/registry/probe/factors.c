@@ -1,4 +1,5 @@
-/* factors.c - checks of LAPACK's factorizations and what solves with them: LU, Cholesky, QR, triangular matrices. */
+/* factors.c - checks LAPACK's factorizations and the routines that solve with them: LU, Cholesky, QR, triangular
+ * matrices. */
 #include "registry/probe/checks.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 static const int64_t order = ORDER, sides = SIDES, narrow = NARROW, work_size = WORK;
 
-/* ||A X - B|| in relation to the sizes, for op(A). */
+/* Returns whether ||op(A) X - B|| is small relative to the sizes. */
 static bool solves(const trial *t, char op, const number *a, const number *x, const number *b) {
     number product[ORDER * SIDES];
     multiply(op, 'N', ORDER, SIDES, ORDER, a, ORDER, x, ORDER, product);
@@ -33,7 +34,7 @@ static int64_t pivot(const trial *t, const int64_t *pivots, int64_t i) {
     return narrower;
 }
 
-/* Whether P L U is the matrix again. */
+/* Returns whether P L U equals the matrix. */
 static bool factors(const trial *t, const array *lu, const int64_t *pivots) {
     number both[ELEMENTS], lower[ELEMENTS], upper[ELEMENTS], product[ELEMENTS];
     fetch(t, lu, ELEMENTS, both, 1);
@@ -85,7 +86,7 @@ const char *check_lu(trial *t) {
     store(t, &lu, ELEMENTS, t->general, t->scale);
     getrf(&order, &order, &lu, &order, pivots, &info);
     if (info != 0 || !factors(t, &lu, pivots)) {
-        return "the product of the factors is another matrix";
+        return "the product of the factors differs from the matrix";
     }
     const char *wrong = check_getrs(t, &lu, pivots);
     if (wrong) {
@@ -104,7 +105,7 @@ const char *check_lu(trial *t) {
 
 /* ---- Cholesky ---- */
 
-/* The triangle that a routine has left, and zeros, or its mirror image. */
+/* Fills the other triangle with zeros or with the mirror image. */
 static void complete(number *x, char uplo, bool mirrored) {
     for (int64_t i = 0; i < ELEMENTS; i++) {
         int64_t row = i % ORDER, column = i / ORDER;
@@ -128,7 +129,7 @@ static const char *check_triangle(trial *t, const char *uplo) {
     complete(l, *uplo, false);
     multiply(*uplo == 'L' ? 'N' : 'C', *uplo == 'L' ? 'C' : 'N', ORDER, ORDER, ORDER, l, ORDER, l, ORDER, product);
     if (info != 0 || !is_near(t, product, t->positive, ELEMENTS, norm_of(t->positive, ELEMENTS))) {
-        return "the product of the factors is another matrix";
+        return "the product of the factors differs from the matrix";
     }
     FIND(t, potrs, "potrs");
     if (potrs) {
@@ -183,8 +184,8 @@ const char *check_qr(trial *t) {
     }
     multiply('N', 'N', ORDER, NARROW, ORDER, q, ORDER, r, ORDER, product);
     if (!is_near(t, product, t->general, ORDER * NARROW, norm_of(t->general, ORDER * NARROW))) {
-        routine_of(t, "geqrf"); /* is to be named: Q is made of its reflectors, and R is its own */
-        return "the product of the factors is another matrix";
+        routine_of(t, "geqrf"); /* report this name: Q is made of its reflectors, and R is its result */
+        return "the product of the factors differs from the matrix";
     }
     return NULL;
 }
@@ -195,7 +196,7 @@ typedef struct triangle {
     char side, uplo, trans, diag;
 } triangle;
 
-/* The diagonal is raised so that X grows little. Where it is taken to be ones it is not read, and what is beside it is
+/* The diagonal is increased so that X grows little. A unit diagonal is not read; in that case the other elements are
  * made small. */
 static void make_triangle(const trial *t, const triangle *how, number *factor) {
     bool unit = how->diag == 'U';

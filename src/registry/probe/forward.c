@@ -1,7 +1,7 @@
-/* forward.c - finds libraries that only pass products on: to another BLAS, which they open themselves.
+/* forward.c - finds libraries that only forward products to another BLAS, which they open themselves.
  *
- * Seen by behaviour: the page on which the other library's product begins is made unexecutable, and a product of the
- * library is asked for. Where that faults on this page, the other library does the work.
+ * The test is by behaviour: the page on which the other library's product begins is made unexecutable, and a product of
+ * the library is called. If it faults on this page, the other library does the work.
  */
 #include "registry/probe/probe.h"
 
@@ -51,7 +51,7 @@ static void spring(int number, siginfo_t *what, void *context) {
     char *at = what->si_addr;
     (void)context;
     if (at < trap.page || at >= trap.page + trap.size) {
-        signal(number, SIG_DFL); /* a fault of the library's own: it comes again */
+        signal(number, SIG_DFL); /* a fault of the library itself: it occurs again */
         return;
     }
     trap.sprung = 1;
@@ -73,9 +73,9 @@ static bool is_called(const subject *library, const void *routine) {
     return trap.sprung;
 }
 
-/* ---- Whom to suspect ---- */
+/* ---- Candidates for the target ---- */
 
-/* Whether the object at `base` holds the routine itself, and the library calls it there. */
+/* Returns whether the object at `base` contains the routine, and the library calls it there. */
 static bool leads_to(const subject *library, void *handle, uintptr_t base, const char *name) {
     Dl_info where;
     void *routine = dlsym(handle, name);
@@ -104,7 +104,7 @@ static bool leads_into(const subject *library, const char *path, uintptr_t base)
 
 typedef struct suspicion {
     const subject *library;
-    uintptr_t own; /* where the library itself is loaded */
+    uintptr_t own; /* load address of the library itself */
 } suspicion;
 
 static bool suspect(void *user, const char *path, uintptr_t base) {
@@ -125,6 +125,6 @@ void ask_forwarding(const subject *library) {
     if (!routine || !dladdr(routine, &own) || (library->family->flags & BP__FAMILY_PARTS)) {
         return;
     }
-    report("step", "when asked who does its products");
+    report("step", "while testing whether it forwards products");
     bp__loaded_visit(suspect, &(suspicion){library, (uintptr_t)own.dli_fbase});
 }

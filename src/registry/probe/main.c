@@ -1,4 +1,4 @@
-/* main.c - backplane-probe: opens one library, asks it questions, and writes the answers to file descriptor 3.
+/* main.c - backplane-probe: opens one library, queries and tests it, and writes the results to file descriptor 3.
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
@@ -26,7 +26,7 @@ void report(const char *name, const char *format, ...) {
     va_list args;
     int used = snprintf(line, sizeof line, "%s=", name);
     if (!may_report()) {
-        _exit(0); /* the library has forked, and ended the process that it was opened in */
+        _exit(0); /* the library has forked, and has ended the process in which it was opened */
     }
     va_start(args, format);
     used += vsnprintf(line + used, sizeof line - (size_t)used, format, args);
@@ -37,7 +37,7 @@ void report(const char *name, const char *format, ...) {
     }
     line[length] = '\n';
     if (write(REPORT_FILE, line, length + 1) < 0) {
-        _exit(3); /* the parent is gone */
+        _exit(3); /* the parent has ended */
     }
 }
 
@@ -71,8 +71,8 @@ void *own_symbol(const subject *library, const char *name) {
     return NULL;
 }
 
-/* The process that watches the library must not hold them either: whoever waits for the end of a pipe of the host
- * program would wait for the end of the probe. */
+/* The supervising process must not hold the host program's files either: a reader that waits for the end of a pipe of
+ * the host program would wait for the end of the probe. */
 static void close_files_of_host(void) {
     long most = sysconf(_SC_OPEN_MAX);
     for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
@@ -80,13 +80,14 @@ static void close_files_of_host(void) {
     }
 }
 
-/* No core files, and nothing printed on the terminal of the host program. */
+/* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. */
 static int isolate(void) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
     setrlimit(RLIMIT_CORE, &none);
     if (setrlimit(RLIMIT_FSIZE, &some) != 0) {
-        signal(SIGXFSZ, SIG_IGN); /* a lower limit of the user's: what the library prints is lost, not the library */
+        signal(SIGXFSZ,
+               SIG_IGN); /* the user's limit is lower: the library's output is lost, but the library is not ended */
     }
     for (int i = 0; i < 5; i++) {
         signal(fatal[i], SIG_DFL); /* sanitizers handle them, and would hide how the library ended */
@@ -113,7 +114,7 @@ static void report_output(int output, const char *when) {
     }
 }
 
-/* A symbol that the handle reaches may live in another file that came with it: then that file does the work. */
+/* The symbol may be defined in another file that was loaded with the library; then that file does the work. */
 static void check_origin(const subject *library) {
     Dl_info where;
     struct stat asked, found;
@@ -126,14 +127,14 @@ static void check_origin(const subject *library) {
     }
 }
 
-static void report_sibling(const char *sibling) {
-    const char *slash = strrchr(sibling, '/');
+static void report_dependency(const char *dependency) {
+    const char *slash = strrchr(dependency, '/');
     char how[300];
-    snprintf(how, sizeof how, "needs %.200s from its own folder", slash ? slash + 1 : sibling);
+    snprintf(how, sizeof how, "needs %.200s from its own directory", slash ? slash + 1 : dependency);
     report("how", "%s", how);
 }
 
-/* Of a LAPACK alone: the BLAS that the loader has found for it. */
+/* Reports the BLAS that the loader has found for a LAPACK without its own. */
 static void report_blas(const subject *library) {
     Dl_info where;
     void *dgemm = fortran_routine(library, "dgemm");
@@ -144,13 +145,13 @@ static void report_blas(const subject *library) {
     }
 }
 
-/* What goes wrong is reported where nothing is known of the library yet. */
+/* Failures are reported only in the first child. */
 static bool open_library(subject *library, bool known) {
     char error[1024];
     int flags = RTLD_NOW | RTLD_LOCAL | (library->deepbind ? RTLD_DEEPBIND : 0);
     note_loaded();
     library->handle =
-        bp__open_with_local_dependencies(library->path, flags, known ? NULL : report_sibling, error, sizeof error);
+        bp__open_with_local_dependencies(library->path, flags, known ? NULL : report_dependency, error, sizeof error);
     if (!library->handle && !known) {
         report("error", "%s", error);
     }
@@ -161,22 +162,22 @@ static void report_due(const subject *library) {
     report("due", "%llx", (unsigned long long)checks_due(library));
 }
 
-/* All but the checks. */
+/* Runs everything but the checks. */
 static void examine(subject *library) {
     report_output(library->output, "when loaded");
     check_origin(library);
-    report("step", "when asked for its version");
+    report("step", "while reading its version");
     ask_version_and_kernels(library);
     if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         report("done", "1");
         return;
     }
-    report("step", "when its calling conventions were tried");
+    report("step", "while testing its calling conventions");
     ask_conventions(library);
     check_products(library);
     ask_forwarding(library);
     report_blas(library);
-    report("step", "when asked about threads");
+    report("step", "while testing its thread settings");
     ask_loaded_runtimes(library);
     ask_thread_scope(library);
     report_output(library->output, "when used");
@@ -184,15 +185,15 @@ static void examine(subject *library) {
     report("done", "1");
 }
 
-/* Ends the process where a LAPACK does so on a bad argument: then its integers have the width that is noted first. */
-static void learn_width(subject *library, progress *state) {
+/* A LAPACK may end the process on a bad argument. Its integers then have the width that is recorded before the call. */
+static void find_width(subject *library, progress *state) {
     state->int_bits = library->int_bits ? library->int_bits : 64;
     state->known = true;
     ask_width_of_lapack(library);
     state->int_bits = library->int_bits;
 }
 
-/* In each child: the first one learns everything, the others go on with the checks. */
+/* Runs in each child: the first one collects all facts, the others continue with the checks. */
 static void work(subject *library, progress *state) {
     report("step", "while it was loaded");
     if (!open_library(library, state->known)) {
@@ -200,7 +201,7 @@ static void work(subject *library, progress *state) {
     }
     if (!state->known) {
         examine(library);
-        learn_width(library, state);
+        find_width(library, state);
     }
     report_due(library);
     run_checks(library, state);
@@ -208,7 +209,7 @@ static void work(subject *library, progress *state) {
 
 int main(int count, char **words) {
     if (count != WORDS || fcntl(REPORT_FILE, F_GETFD) < 0) {
-        static const char text[] = "backplane-probe is started by the Backplane library, not by hand.\n";
+        static const char text[] = "backplane-probe is started by the Backplane library; do not start it directly.\n";
         return write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 2;
     }
     subject library = {

@@ -1,4 +1,4 @@
-/* numbers.h - numbers of the four element types of BLAS and LAPACK, read and written as double complex. */
+/* numbers.h - reads and writes numbers of the four element types of BLAS and LAPACK as double complex. */
 #ifndef BP_REGISTRY_PROBE_NUMBERS_H
 #define BP_REGISTRY_PROBE_NUMBERS_H
 
@@ -25,7 +25,7 @@ static inline number make_number(double re, double im) {
     return pair.whole;
 }
 
-/* The product without the search for NaN that C prescribes. */
+/* Multiplies without the handling of NaN that C prescribes. */
 static inline number times(number a, number b) {
     return make_number(creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b));
 }

@@ -1,6 +1,6 @@
-/* products.c - small matrix products in every data type and transposition, compared with the plain sum.
+/* products.c - checks small matrix products in every data type and transposition against the plain sum.
  *
- * C is NaN where beta is zero, because the BLAS promises not to read it then. Integers go as 64-bit values: see
+ * C is NaN if beta is zero, because the BLAS must not read it then. Integers are passed as 64-bit values: see
  * conventions.c; by value, a 32-bit routine takes the low half of the register or stack slot.
  */
 #include "registry/probe/numbers.h"
@@ -14,7 +14,7 @@ enum { MOST = 17, ROOM = 2 * MOST * MOST };
 
 const number_type number_types[4] = {{'s', false, false}, {'d', true, false}, {'c', false, true}, {'z', true, true}};
 
-/* Matrices hold any of the four types; an element is read and written as a double complex. */
+/* A matrix of any of the four types; an element is read and written as a double complex. */
 typedef union matrix {
     float f[ROOM];
     double d[ROOM];
@@ -27,7 +27,7 @@ typedef struct product {
     double complex alpha, beta;
 } product;
 
-/* Element (i, j) of op(X), X being column-major with a leading dimension. */
+/* Returns element (i, j) of op(X); X is column-major with a leading dimension. */
 static double complex element(const number_type *type, const matrix *of, char op, int64_t leading, int64_t i,
                               int64_t j) {
     double complex value = get(type, of, op == 'N' ? i + j * leading : j + i * leading);
@@ -114,7 +114,7 @@ static bool product_is_right(void *address, bool c_interface, const product *p) 
     return true;
 }
 
-/* All transpositions, sizes and factors of one routine; reports the first that is wrong. */
+/* Checks all transpositions, sizes and factors of one routine; reports the first wrong result. */
 static void check_routine(void *address, bool c_interface, const number_type *type, const char *name) {
     static const int64_t sizes[][3] = {{1, 1, 1}, {3, 4, 5}, {MOST, 9, 13}};
     static const char ops[] = "NTC";

@@ -1,4 +1,4 @@
-/* samples.c - the matrices that checks are made on, and the little algebra by which answers are judged. */
+/* samples.c - makes the sample matrices of the checks, and defines the algebra that checks use. */
 #include "registry/probe/checks.h"
 
 #include <math.h>
@@ -23,14 +23,14 @@ static void fill(const trial *t, number *x, int64_t count, uint32_t seed) {
     }
 }
 
-/* Rounded to the trial's type, so that the library gets what is judged. */
-static void settle(const trial *t, number *x, int64_t count) {
+/* Rounds to the trial's type, so that library and check use the same numbers. */
+static void round_to_type(const trial *t, number *x, int64_t count) {
     for (int64_t i = 0; i < count && !t->type->is_double; i++) {
         x[i] = make_number((double)(float)creal(x[i]), (double)(float)cimag(x[i]));
     }
 }
 
-/* Row and column i are smaller by this: down to a relative size near the precision's own for the last element. */
+/* Returns the factor by which row and column i are smaller: the last element has a relative size near the precision. */
 static double grade(const trial *t, int64_t i) {
     return ldexp(1, -(int)(t->type->is_double ? i : i / 2));
 }
@@ -47,7 +47,7 @@ static void make_positive(trial *t) {
     }
 }
 
-/* H D H with a reflector H, where D has three eigenvalues that are met again and again, or all but. */
+/* H D H with a reflector H; D has three groups of equal or nearly equal eigenvalues. */
 static void make_clustered(trial *t) {
     double d[ORDER], sum = 0, close = t->type->is_double ? 0x1p-48 : 0x1p-20;
     number v[ORDER];
@@ -100,9 +100,9 @@ void make_sample(trial *t, sample_kind kind) {
         t->positive[i] *= g;
     }
     make_hermitian(t->positive);
-    settle(t, t->general, ELEMENTS);
-    settle(t, t->positive, ELEMENTS);
-    settle(t, t->sides, ORDER * SIDES);
+    round_to_type(t, t->general, ELEMENTS);
+    round_to_type(t, t->positive, ELEMENTS);
+    round_to_type(t, t->sides, ORDER * SIDES);
 }
 
 /* ---- Numbers in and out ---- */
@@ -125,7 +125,7 @@ void fetch_reals(const trial *t, const void *from, int64_t count, double *to, do
     }
 }
 
-/* ---- Judging ---- */
+/* ---- Comparison ---- */
 
 double norm_of(const number *x, int64_t count) {
     double sum = 0;

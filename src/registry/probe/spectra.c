@@ -1,4 +1,4 @@
-/* spectra.c - checks of LAPACK's eigenvalues and singular values, with vectors and without. */
+/* spectra.c - checks LAPACK's eigenvalues and singular values, with and without vectors. */
 #include "registry/probe/checks.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 static const int64_t order = ORDER, work_size = WORK, one = 1;
 
-/* Whether A V = V diag(values). */
+/* Returns whether A V = V diag(values). */
 static bool are_eigenvectors(const trial *t, const number *a, const number *values, const number *v) {
     number left[ELEMENTS], right[ELEMENTS];
     multiply('N', 'N', ORDER, ORDER, ORDER, a, ORDER, v, ORDER, left);
@@ -64,7 +64,7 @@ static const char *check_triangle(trial *t, const char *uplo) {
     fetch_reals(t, &w, ORDER, alone, 1 / t->scale);
     for (int64_t i = 0; i < ORDER; i++) {
         if (!(fabs(alone[i] - values[i]) <= t->tolerance * size)) {
-            return "the eigenvalues differ when no vectors are asked for";
+            return "the eigenvalues differ without vectors";
         }
     }
     return NULL;
@@ -80,7 +80,7 @@ const char *check_eigh(trial *t) {
 
 /* ---- General matrices ---- */
 
-/* Of a real matrix, two columns of V stand for a conjugate pair. */
+/* For a real matrix, two columns of V represent a conjugate pair. */
 static void read_pairs(const trial *t, const array *real, const array *imaginary, const array *columns, number *w,
                        number *v) {
     double re[ORDER], im[ORDER], parts[ELEMENTS];
@@ -117,7 +117,7 @@ static int64_t call_geev(trial *t, const char *vectors, number *w, number *v) {
     return info;
 }
 
-/* Single eigenvalues may be hard to compute; their sum and that of their squares never are. */
+/* Single eigenvalues may be ill-conditioned; their sum and the sum of their squares are not. */
 static const char *check_sums(const trial *t, const number *w) {
     number trace = 0, squares = 0, sum = 0, sum_of_squares = 0;
     double size = norm_of(t->general, ELEMENTS);
@@ -149,7 +149,7 @@ const char *check_eig(trial *t) {
     }
     for (int64_t j = 0; j < ORDER; j++) {
         if (!(fabs(norm_of(v + j * ORDER, ORDER) - 1) <= t->tolerance)) {
-            return "an eigenvector has not the length 1";
+            return "an eigenvector does not have norm 1";
         }
     }
     if (!are_eigenvectors(t, t->general, w, v)) {
@@ -166,7 +166,7 @@ typedef struct decomposition {
     double s[NARROW];
 } decomposition;
 
-/* Of the tall matrix, or of as many elements of the sample as a wide one. */
+/* Decomposes the tall matrix, or as many elements of the sample as a wide one. */
 static int64_t call_gesdd(trial *t, const char *job, decomposition *x) {
     array a, s, u, vh;
     int64_t info = 0, least = x->m < x->n ? x->m : x->n, rows_of_vh = *job == 'A' ? x->n : least;
@@ -188,7 +188,8 @@ static int64_t call_gesdd(trial *t, const char *job, decomposition *x) {
     return info;
 }
 
-/* Whether the columns of U and the rows of Vh, `m` and `n` of them, are orthonormal and give the matrix again. */
+/* Checks that the columns of U and the rows of Vh, `m` and `n` of them, are orthonormal and that the product equals the
+ * matrix. */
 static const char *judge(const trial *t, const decomposition *x, int64_t columns, int64_t rows) {
     number right[ELEMENTS], product[ELEMENTS];
     int64_t least = x->m < x->n ? x->m : x->n;
@@ -197,7 +198,7 @@ static const char *judge(const trial *t, const decomposition *x, int64_t columns
             return "the singular values are not in descending order";
         }
     }
-    for (int64_t i = 0; i < rows * x->n; i++) { /* Vh turned, since rows are asked for */
+    for (int64_t i = 0; i < rows * x->n; i++) { /* conjugate transpose of Vh, because its rows are tested */
         right[i] = conj(x->vh[i / x->n + i % x->n * rows]);
     }
     if (!is_orthonormal(t, x->u, x->m, columns) || !is_orthonormal(t, right, x->n, rows)) {
@@ -209,7 +210,7 @@ static const char *judge(const trial *t, const decomposition *x, int64_t columns
     multiply('N', 'C', x->m, x->n, least, x->u, x->m, right, x->n, product);
     return is_near(t, product, t->general, x->m * x->n, norm_of(t->general, x->m * x->n))
                ? NULL
-               : "the product of the factors is another matrix";
+               : "the product of the factors differs from the matrix";
 }
 
 static const char *check_shape(trial *t, int64_t m, int64_t n) {
@@ -230,7 +231,7 @@ static const char *check_shape(trial *t, int64_t m, int64_t n) {
     }
     for (int64_t i = 0; i < least && !wrong; i++) {
         bool same = fabs(alone.s[i] - x.s[i]) <= t->tolerance * norm_of(t->general, m * n);
-        wrong = same ? NULL : "the singular values differ when no vectors are asked for";
+        wrong = same ? NULL : "the singular values differ without vectors";
     }
     return wrong;
 }

@@ -1,4 +1,4 @@
-/* squares.c - checks of LAPACK's four drivers of least squares. */
+/* squares.c - checks LAPACK's four drivers for least squares. */
 #include "registry/probe/checks.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void call_complex(trial *t, driver which, squares *q) {
     }
 }
 
-/* A solution of A X ~ B: what it leaves is orthogonal to the columns of A. */
+/* Checks a solution of A X ~ B: its residual is orthogonal to the columns of A. */
 static const char *judge(trial *t, squares *q) {
     number x[ORDER * SIDES], b[ORDER * SIDES], product[ORDER * SIDES], rest[ORDER * SIDES], zero[ORDER * SIDES] = {0};
     fetch(t, &q->b, q->ld * SIDES, b, t->scale);
@@ -66,16 +66,16 @@ static const char *judge(trial *t, squares *q) {
     multiply('C', 'N', q->n, SIDES, q->m, t->general, q->m, rest, q->m, product);
     double bound = size * (size * length + norm_of(t->sides, ORDER * SIDES));
     if (!is_near(t, product, zero, q->n * SIDES, bound)) {
-        return "what the solutions leave is not orthogonal to the columns";
+        return "the residuals are not orthogonal to the columns";
     }
-    bool full = t->kind != GRADED && t->kind != CLUSTERED; /* the rank of these is a matter of definition */
+    bool full = t->kind != GRADED && t->kind != CLUSTERED; /* the rank of the others depends on its definition */
     return full && q->rank != (q->m < q->n ? q->m : q->n) ? "the rank is wrong" : NULL;
 }
 
 static const char *check_driver(trial *t, driver which, int64_t m, int64_t n) {
     static squares q;
     memset(&q, 0, sizeof q);
-    memset(check_integers, 0, ORDER * sizeof *check_integers); /* no column is to stand first */
+    memset(check_integers, 0, ORDER * sizeof *check_integers); /* no column is forced to be first */
     q.m = m;
     q.n = n;
     q.ld = ORDER;

@@ -1,10 +1,10 @@
-/* supervise.c - the process between the host program and the one that opens the library.
+/* supervise.c - supervises the process that opens the library, and enforces its limits.
  *
- * backplane-probe forks. The child starts those that open the library (attempts.c); this process keeps the time limit,
- * ends the child and everything that it has started, and tells the host program at the end how the child ended. It is
- * the subreaper of what the library starts, so that a daemon becomes its child too. Only this process collects its
- * children, so that a number that it signals cannot have been given to another process. The host program could not do
- * that: it may collect all children at any moment, and being a subreaper would change the whole of it.
+ * backplane-probe forks. The child starts those that open the library (attempts.c). This process enforces the time
+ * limit, ends the child and everything that it has started, and reports to the host program how the child ended. It is
+ * the subreaper of all processes that the library starts, so that a daemon becomes its child too. Only this process
+ * collects its children, so a process number that it signals cannot belong to another process. The host program could
+ * not do that: it may collect all children at any moment, and being a subreaper would affect the whole program.
  */
 #include "registry/probe/probe.h"
 
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_TO_END = 1000,    /* milliseconds for ending what the library has started */
+    MOST_TO_END = 1000,    /* milliseconds to end what the library has started */
     MOST_FOR_HOST = 10000, /* milliseconds that the host program may take to read the end of the report */
     BETWEEN_LOOKS = 1,     /* milliseconds */
     NANOSECONDS_PER_MS = 1000000
@@ -45,11 +45,10 @@ bool may_report(void) {
     return getpid() == reporter;
 }
 
-/* ---- In the child, which its own children inherit ---- */
+/* ---- In the child; its own children inherit these settings ---- */
 
-/* RLIMIT_DATA counts what can be written and is not shared. RLIMIT_AS would also count addresses that are only
- * reserved, of which some libraries take far more than they use. If memory runs out all the same, the kernel ends this
- * process first. */
+/* RLIMIT_DATA counts private writable memory. RLIMIT_AS would also count reserved addresses, of which some libraries
+ * take far more than they use. If memory runs out nevertheless, the kernel ends this process first. */
 static void limit_memory(int64_t mebibytes) {
     static const char first_to_go[] = "1000";
     const rlim_t bytes = (rlim_t)mebibytes << 20;
@@ -62,19 +61,19 @@ static void limit_memory(int64_t mebibytes) {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file >= 0) {
         ssize_t wrote = write(file, first_to_go, sizeof first_to_go - 1);
-        (void)wrote; /* nothing depends on it */
+        (void)wrote; /* a failure has no consequence */
         close(file);
     }
 }
 
-/* A session of its own: no terminal, and a process group that can be ended as a whole. */
+/* Makes a new session: no terminal, and a process group that can be ended as a whole. */
 static void become_child(pid_t parent, const sigset_t *mask, int64_t mebibytes) {
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
-        _exit(0); /* it ended before it could be said that this one ends with it */
+        _exit(0); /* the parent ended before prctl took effect */
     }
     become_reporter();
     limit_memory(mebibytes);
@@ -86,7 +85,7 @@ static void on_signal(int number) {
     (void)number;
 }
 
-/* From now on SIGCHLD interrupts ppoll() and nothing else. */
+/* After this, SIGCHLD interrupts only ppoll(). */
 static void watch_children(sigset_t *before) {
     const struct sigaction action = {.sa_handler = on_signal};
     sigset_t child_ends;
@@ -96,8 +95,8 @@ static void watch_children(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &child_ends, before);
 }
 
-/* Waits until the child has ended, and leaves it to be collected; or until its time is up; or until the host program
- * has closed its end. That one sends nothing after its first byte. */
+/* Waits until the child has ended, without collecting it; or until its time is over; or until the host program has
+ * closed its end, which sends nothing after its first byte. */
 static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waiting) {
     for (;;) {
         siginfo_t end = {0};
@@ -116,8 +115,8 @@ static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waitin
     }
 }
 
-/* The parent of a process, by the kernel's line on it: "PID (NAME) STATE PARENT ...", where the name may hold anything.
- */
+/* Returns the parent of a process from its /proc/PID/stat: "PID (NAME) STATE PARENT ...", in which the name may contain
+ * any bytes. */
 static long parent_of(const char *pid) {
     char path[300], line[512];
     snprintf(path, sizeof path, "/proc/%s/stat", pid);
@@ -139,7 +138,7 @@ static void signal_children(void) {
     }
 }
 
-/* Ends every child. The children of those become ours, and are ended in the next round. */
+/* Ends every child. Their children become children of this process and are ended in the next round. */
 static void end_children(void) {
     int64_t deadline = bp__now_ns() + MOST_TO_END * (int64_t)NANOSECONDS_PER_MS;
     for (;;) {
@@ -154,7 +153,7 @@ static void end_children(void) {
     }
 }
 
-/* Ends the child and collects it. Its number and that of its group are its own until then. */
+/* Ends the child and collects it. Until then its process and group numbers cannot be reused. */
 static void end_child(pid_t child, int *status, struct rusage *usage) {
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
@@ -162,7 +161,7 @@ static void end_child(pid_t child, int *status, struct rusage *usage) {
     }
 }
 
-/* Ends the report. An empty line first, since the child may have been ended in the middle of one. */
+/* Ends the report. Writes an empty line first, because the child may have been ended in the middle of a line. */
 static void say_end(outcome how, int status, const struct rusage *usage, int64_t mebibytes) {
     char signalled[32] = "";
     const char *end = "ended early";
@@ -181,8 +180,8 @@ static void say_end(outcome how, int status, const struct rusage *usage, int64_t
     }
 }
 
-/* Keeps the number of this process until the host program has read everything: on a system without handles for
- * processes it collects this one by its number. Whoever still holds the socket, it is at its end for all. */
+/* Keeps this process alive until the host program has read everything, because without process handles the host
+ * collects this process by its number. The shutdown ends the socket for every process that still holds it. */
 static void wait_for_host(void) {
     struct pollfd host = {.fd = REPORT_FILE, .events = POLLIN};
     shutdown(REPORT_FILE, SHUT_WR);
@@ -198,7 +197,7 @@ void start_supervised(int64_t milliseconds, int64_t mebibytes) {
     while ((got = read(REPORT_FILE, &first, 1)) < 0 && errno == EINTR) {
     }
     if (got != 1) {
-        _exit(0); /* the host program is gone */
+        _exit(0); /* the host program has ended */
     }
     int64_t deadline = bp__now_ns() + milliseconds * NANOSECONDS_PER_MS;
     pid_t self = getpid();

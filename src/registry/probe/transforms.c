@@ -1,5 +1,5 @@
-/* transforms.c - checks of Fourier transforms on FFTW and on MKL's DFTI, in sizes that take different ways through
- * these libraries, compared with the sum that defines them. */
+/* transforms.c - checks Fourier transforms of FFTW and MKL's DFTI against the defining sum, in sizes that use different
+ * algorithms of these libraries. */
 #include "registry/probe/checks.h"
 
 #include "providers/fftw/api.h"
@@ -18,10 +18,10 @@ typedef struct transform {
     transform_kind kind;
     int n;
     bool inverse;
-    number in[MOST], expected[MOST]; /* of a half spectrum, all of it */
+    number in[MOST], expected[MOST]; /* for a half spectrum, the full one */
 } transform;
 
-/* How many numbers there are on each side. */
+/* Number of elements on each side. */
 static int count_in(const transform *x) {
     return x->kind == COMPLEX_TO_REAL ? x->n / 2 + 1 : x->n;
 }
@@ -30,7 +30,7 @@ static int count_out(const transform *x) {
     return x->kind == REAL_TO_COMPLEX ? x->n / 2 + 1 : x->n;
 }
 
-/* ---- What is expected ---- */
+/* ---- Expected results ---- */
 
 static void sum_up(transform *x) {
     number root[MOST];
@@ -47,7 +47,7 @@ static void sum_up(transform *x) {
     }
 }
 
-/* A signal of the sample's kind, with the symmetry that the kind of transform asks for. */
+/* Makes a signal of the sample's kind, with the symmetry that the transform requires. */
 static void make_signal(const trial *t, transform *x) {
     for (int i = 0; i < x->n; i++) {
         number value = t->general[i];
@@ -81,7 +81,7 @@ static bool is_expected(const trial *t, const transform *x, const array *from) {
     return is_near(t, out, x->expected, count_out(x), norm_of(x->expected, x->n));
 }
 
-/* One transform under way: `run` transforms `in` into `out`, which are the same for one in place. */
+/* One transform: `run` transforms `in` to `out`, which are equal for one in place. */
 typedef struct prepared {
     void *plan;
     array *in, *out;
@@ -108,7 +108,7 @@ static const char *try_samples(trial *t, transform *x, const prepared *with) {
     return NULL;
 }
 
-/* A function of a library's interface, and where its address goes. */
+/* A function of a library's interface, and where to store its address. */
 typedef struct entry {
     const char *name;
     size_t slot;
@@ -212,7 +212,7 @@ static const char *try_place(trial *t, transform *x, const bp__fftw_api *fftw, c
     prepared made = {.in = &in, .out = in_place ? &in : &out, .inverse = x->inverse, .kind = x->kind};
     bool planned = fftw ? plan_fftw(fftw, x, &made) : plan_mkl(t, mkl, x, &made);
     if (!planned) {
-        return "it makes no plan";
+        return "it returns no plan";
     }
     const char *wrong = try_samples(t, x, &made);
     made.end(&made);
