@@ -64,11 +64,11 @@ static void constraints_refuse(void **state) {
     assert_true(z[0] == 1 && z[3] == 4);
     assert_int_equal(warnings("dispatch.exclude"), 0);
     assert_int_equal(multiply("dispatch.exclude=\"unplannable, starving,cheep , openblas\""), BP_OK);
-    assert_int_equal(warnings("names 'cheep', and there is no such library here; did you mean 'cheap'"), 1);
+    assert_int_equal(warnings("names 'cheep', but there is no such library; did you mean 'cheap'"), 1);
     assert_int_equal(warnings("names 'openblas'"), 1);
     memset(z, 0, sizeof z);
     assert_int_equal(multiply("deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_E_NO_CANDIDATE);
-    assert_non_null(strstr(bp_last_error(), "cheap: makes no promise"));
+    assert_non_null(strstr(bp_last_error(), "cheap: does not guarantee"));
     assert_non_null(strstr(bp_last_error(), "native: named by dispatch.exclude"));
     assert_true(z[0] == 0);
 }
@@ -84,7 +84,7 @@ static void the_number_of_threads_does_not_choose(void **state) {
     snprintf(first, sizeof first, "%s", ran(&one));
     assert_int_equal(multiply(QUIET ", deterministic=threads, num_threads=1024"), BP_OK);
     assert_string_equal(ran(&many), first);
-    assert_non_null(strstr(many.reason, "whatever num_threads says"));
+    assert_non_null(strstr(many.reason, "independent of num_threads"));
 }
 
 static uint64_t runs_of_plan(void) {
