@@ -1,4 +1,4 @@
-/* names.c - strategies and objectives by name, and a search with its zeros filled in from the settings. */
+/* names.c - names of strategies and objectives, and the defaults of a search from the settings. */
 #include "einsum/internal.h"
 
 #include "settings/internal.h"
@@ -38,7 +38,7 @@ static bp_status unknown(const char *what, const char *name, const char *const *
     return status;
 }
 
-/* What follows "random-greedy-" or "combo-": a number, or nothing. */
+/* Parses a name with a prefix such as "random-greedy-" and an optional number. */
 static bool numbered(const char *name, const char *word, int64_t *number) {
     size_t length = strlen(word);
     *number = 0;
@@ -94,8 +94,8 @@ bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objec
     return unknown("objective", name, objectives, BP__COUNT(objectives));
 }
 
-/* Fills in the strategy that opt_einsum's settings name, and its trials where none were given. The search goes from
- * left to right if they switch it off. */
+/* Sets strategy and trials from opt_einsum's settings if the caller gave none. If the settings disable opt_einsum, the
+ * path goes from left to right. */
 static bp_status strategy_of_settings(bp_einsum_search *s) {
     int64_t trials = 0;
     if (bp__setting_int(BP_SET_opt_einsum_enabled) == 0) {

@@ -1,14 +1,15 @@
-/* parse.c - einsum's notation, as text or as lists of numbers, taken apart into tokens; and failures that point at the
- * character. What the tokens mean for the operands' shapes is worked out in terms.c. */
+/* parse.c - parses einsum's notation, as text or as lists of numbers, into tokens.
+ *
+ * Errors point at the character. terms.c matches the tokens with the operands' shapes. */
 #include "einsum/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define MOST_TOKENS (1 << 28)
-#define EXCERPT 30 /* characters shown on each side of the one that is wrong */
+#define EXCERPT 30 /* characters shown on each side of the error */
 
-/* The text around an offset and a line with a caret below it. */
+/* Adds the text around an offset, and a line with a caret below it. */
 static void add_excerpt(bp__text *out, const char *text, int at) {
     int length = (int)strlen(text);
     int from = at > EXCERPT ? at - EXCERPT : 0;
@@ -17,7 +18,7 @@ static void add_excerpt(bp__text *out, const char *text, int at) {
     bp__text_addf(out, "\n  %s", head);
     for (int i = from; i < to; i++) {
         bool plain = text[i] >= ' ' && text[i] <= '~';
-        bp__text_add_n(out, plain ? &text[i] : "?", 1); /* one column for each byte, so that the caret fits */
+        bp__text_add_n(out, plain ? &text[i] : "?", 1); /* one column per byte, so that the caret is aligned */
     }
     bp__text_addf(out, "%s\n  %*s^", to < length ? "..." : "", at - from + (int)strlen(head), "");
 }
@@ -60,7 +61,7 @@ static bp_status give_room(bp__source *source, int operands, size_t tokens) {
     source->memory = bp__alloc(size);
     if (!source->memory) {
         bp__fail_memory(size, "einsum's labels");
-        return BP_E_NO_MEMORY; /* spelled out, so that the analyzer knows that there is memory from here on */
+        return BP_E_NO_MEMORY; /* explicit, so that the static analyzer knows that memory is allocated from here on */
     }
     source->tokens = source->memory;
     source->first = (int32_t *)(source->tokens + tokens);
@@ -69,12 +70,12 @@ static bp_status give_room(bp__source *source, int operands, size_t tokens) {
 
 /* ---- Text ---- */
 
-/* Where the reading of a text stands. */
+/* State of the parser. */
 typedef struct reader {
     bp__source *source;
     const char *text;
     int at;
-    int part;     /* operand, or the number of operands for the output */
+    int part;     /* index of the operand; the number of operands for the output */
     int ellipsis; /* of this part: its offset, or -1 */
     bool in_output;
 } reader;
@@ -141,7 +142,7 @@ static bp_status read_comma(reader *r) {
     return BP_OK;
 }
 
-/* Letters are numbered as in the sublist form. */
+/* Returns the letter's number, as in the sublist form. */
 static int32_t letter_number(char letter) {
     if (letter >= 'A' && letter <= 'Z') {
         return letter - 'A';
@@ -239,7 +240,7 @@ static bp_status read_list(bp__source *source, const int32_t *labels, int count)
 
 static bp_status read_lists(bp__source *source, const bp_einsum_operand *operands, int output_count,
                             const int32_t *output) {
-    /* Lists that have not been read begin nowhere yet, so that a failure is looked for in those that have. */
+    /* Marks lists that are not read yet, so that an error is only located in those that were. */
     for (int i = 0; i <= source->count; i++) {
         source->first[i] = INT32_MAX;
     }
