@@ -32,8 +32,8 @@ static bp_status unknown(const char *what, const char *name, const char *const *
     for (int i = 0; i < count; i++) {
         bp__text_addf(&known, "%s%s", i ? ", " : "", list[i]);
     }
-    bp_status status = bp__fail(BP_E_BAD_VALUE, "einsum: no %s is called '%s'; there are %s", what, name ? name : "",
-                                bp__text_get(&known));
+    bp_status status = bp__fail(BP_E_BAD_VALUE, "einsum: %s '%s' is unknown; it must be one of %s", what,
+                                name ? name : "", bp__text_get(&known));
     bp__text_free(&known);
     return status;
 }
@@ -116,18 +116,19 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
     *s = *whole;
     if ((int)s->strategy < 0 || (int)s->strategy >= BP__COUNT(strategies) || (int)s->objective < 0 ||
         (int)s->objective >= BP__COUNT(objectives)) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: strategy %d or objective %d is not in the list", (int)s->strategy,
-                        (int)s->objective);
+        return bp__fail(BP_E_ARGUMENT, "einsum: strategy is %d and objective is %d; at least one of them is unknown",
+                        (int)s->strategy, (int)s->objective);
     }
     if (!(s->factor >= 0) || s->factor > 1e30 || !(s->seconds >= 0) || s->seconds > 1e9 || s->trials < 0 ||
         s->work < 0 || s->memory_limit < BP_PATH_LARGEST_OPERAND) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "einsum: factor, seconds, trials, work and memory_limit must not be negative, but %d as "
-                        "a memory limit is the largest operand",
-                        BP_PATH_LARGEST_OPERAND);
+        return bp__fail(
+            BP_E_ARGUMENT,
+            "einsum: factor, seconds, trials, work and memory_limit must not be negative, except memory_limit %d, "
+            "the size of the largest operand",
+            BP_PATH_LARGEST_OPERAND);
     }
     if (s->dtype != BP_DTYPE_NONE && bp_dtype_size(s->dtype) == 0) {
-        return bp__fail(BP_E_DTYPE, "einsum: %d is no element type", (int)s->dtype);
+        return bp__fail(BP_E_DTYPE, "einsum: dtype is %d; it must be a bp_dtype", (int)s->dtype);
     }
     s->dtype = s->dtype == BP_DTYPE_NONE ? BP_F64 : s->dtype;
     s->factor = s->factor == 0 ? USUAL_FACTOR : s->factor;

@@ -48,13 +48,13 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
     }
     char where[32];
     snprintf(where, sizeof where, operand < source->count ? "operand %d" : "the output", operand);
-    return bp__fail(status, "einsum: %s, at place %d of the list of %s", sentence,
+    return bp__fail(status, "einsum: %s, at index %d of the list of %s", sentence,
                     token < source->token_count ? source->tokens[token].at : 0, where);
 }
 
 static bp_status give_room(bp__source *source, int operands, size_t tokens) {
     if (tokens > MOST_TOKENS) {
-        bp__fail(BP_E_OVERFLOW, "einsum: %zu labels; at most %d are taken", tokens, MOST_TOKENS);
+        bp__fail(BP_E_OVERFLOW, "einsum: there are %zu labels; at most %d can be handled", tokens, MOST_TOKENS);
         return BP_E_OVERFLOW;
     }
     size_t size = tokens * sizeof(bp__token) + ((size_t)operands + 2) * sizeof(int32_t);
@@ -103,7 +103,7 @@ static bp_status read_dots(reader *r) {
     char name[32];
     part_name(r, name);
     if (strncmp(r->text + r->at, "...", 3) != 0) {
-        return wrong(r, "%s has a '.' that is no part of an ellipsis \"...\"", name);
+        return wrong(r, "%s has a '.' that is not part of an ellipsis \"...\"", name);
     }
     if (r->ellipsis >= 0) {
         return wrong(r, "%s has a second ellipsis", name);
@@ -172,10 +172,9 @@ static bp_status read_one(reader *r) {
         break;
     }
     if (c > ' ' && c <= '~') {
-        return wrong(r, "'%c' is no label; labels are A-Z and a-z, and the sublist form has more", c);
+        return wrong(r, "'%c' is not a label; labels are A-Z and a-z, and the sublist form has more", c);
     }
-    return wrong(r, "a byte %d, which is no label; labels are A-Z and a-z, and the sublist form has more",
-                 (unsigned char)c);
+    return wrong(r, "byte %d is not a label; labels are A-Z and a-z, and the sublist form has more", (unsigned char)c);
 }
 
 static bp_status read_text(bp__source *source, const char *text) {
@@ -196,7 +195,8 @@ static bp_status read_text(bp__source *source, const char *text) {
 
 static bp_status check_operands(int count, const bp_einsum_operand *operands) {
     if (count < 1 || !operands) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: %d operands; it takes one or more", operands ? count : 0);
+        return bp__fail(BP_E_ARGUMENT, "einsum: there are %d operands; there must be one or more",
+                        operands ? count : 0);
     }
     for (int i = 0; i < count; i++) {
         if (operands[i].ndim < 0 || (operands[i].ndim > 0 && !operands[i].shape)) {

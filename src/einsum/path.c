@@ -66,7 +66,8 @@ static bp_status add_up(bp_contraction_path *path, const bp__goal *goal) {
         cost = goal->objective != BP_MINIMIZE_SIZE ? bp__bigfloat_plus(cost, step) : largest;
         info->scaling = s->scaling > info->scaling ? s->scaling : info->scaling;
         if (i < path->steps.count - 1 && bp__bigfloat_double(s->size) > goal->limit) {
-            return bp__fail(BP_E_CONSTRAINT, "einsum: a result of the path has %.6g elements, the memory limit is %.6g",
+            return bp__fail(BP_E_CONSTRAINT,
+                            "einsum: an intermediate result of the path has %.6g elements; the memory limit is %.6g",
                             bp__bigfloat_double(s->size), goal->limit);
         }
     }

@@ -504,7 +504,7 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     switch (outcome) {
     case BP__GAVE_UP:
         return bp__fail(BP_E_TIMEOUT,
-                        "einsum: strategy %s does not come to an end for %d operands within its %s; "
+                        "einsum: strategy %s does not finish for %d operands within its %s; "
                         "auto, auto-hq and random-greedy always do",
                         name, s->net->terms, s->search->seconds > 0 ? "work and time" : "work");
     case BP__NONE:

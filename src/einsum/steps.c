@@ -320,8 +320,8 @@ bp_status bp__steps_of_tree(bp__steps *steps, const bp__network *net, const bp__
 static bp_status take_given(bp__operand_list *list, int step, int32_t position, int32_t *id) {
     int32_t length = bp__operand_list_length(list);
     if (position < 0 || position >= length) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names position %d, but %d operands are left", step,
-                        position, length);
+        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has position %d, but only %d operands are left",
+                        step, position, length);
     }
     *id = bp__operand_list_at(list, position);
     return BP_OK;
@@ -332,14 +332,13 @@ static bp_status take_given(bp__operand_list *list, int step, int32_t position, 
 static bp_status add_given(bp__steps *steps, bp__operand_list *list, int terms, int step, const int32_t *positions,
                            int32_t count, int32_t *ids) {
     if (count < 1 || !positions) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names no operand", step);
+        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has no operand", step);
     }
     for (int32_t i = 0; i < count; i++) {
         BP__TRY(take_given(list, step, positions[i], &ids[i]));
         for (int32_t j = 0; j < i; j++) {
             if (ids[j] == ids[i]) {
-                return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names position %d twice", step,
-                                positions[i]);
+                return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has position %d twice", step, positions[i]);
             }
         }
     }
@@ -360,19 +359,21 @@ static bp_status count_given(const bp_einsum_search *search, int terms, int *mos
     int64_t all = 0;
     *longest = 2;
     if (search->path_steps < 0 || (search->path_steps > 0 && !search->path)) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: a path of %d steps and %s positions", search->path_steps,
+        return bp__fail(BP_E_ARGUMENT, "einsum: path_steps is %d, but the path has %s positions", search->path_steps,
                         search->path ? "its" : "no");
     }
     for (int i = 0; i < search->path_steps; i++) {
         int count = search->path_counts ? search->path_counts[i] : terms == 1 ? 1 : 2;
         if (count > terms) {
-            return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names %d operands of %d", i, count, terms);
+            return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has %d operands, but there are only %d", i,
+                            count, terms);
         }
         *longest = count > *longest ? count : *longest;
         all += count > 2 ? count - 1 : 1;
     }
     if (all > 4 * (int64_t)terms + 64) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: a path of %d steps for %d operands", search->path_steps, terms);
+        return bp__fail(BP_E_ARGUMENT, "einsum: the path has %d steps, too many for %d operands", search->path_steps,
+                        terms);
     }
     *most = (int)all;
     return BP_OK;

@@ -120,7 +120,7 @@ static bp_status count_dimensions(const bp__source *source, const bp_einsum_oper
         if (dots ? named > ndim : named != ndim) {
             return bp__token_fail(source, source->first[i + 1] - (named > ndim && named > 0), BP_E_SHAPE,
                                   "operand %d has %d dimension%s, but %d label%s%s", i, ndim, ndim == 1 ? "" : "s",
-                                  named, named == 1 ? "" : "s", dots ? " beside its ellipsis" : "");
+                                  named, named == 1 ? "" : "s", dots ? " and an ellipsis" : "");
         }
         *ellipsis = dots && ndim - named > *ellipsis ? ndim - named : *ellipsis;
         *all += ndim;
