@@ -32,14 +32,22 @@ const char *bp__candidate_version(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->version : candidate->provider->version;
 }
 
+/* Returns whether the candidate's entry still describes the listed library. Equal entries have one address. If the
+ * entry changed, for example because the file was replaced, the old one only remains right for a library that is open.
+ */
+static bool is_current(const bp_library_info *own, const bp_library_info *listed) {
+    return own == listed ||
+           (bp__text_equal(own->path, listed->path) && bp__text_equal(own->id, listed->id) &&
+            bp__text_equal(own->build_id, listed->build_id) && own->state == listed->state && bp__library_is_open(own));
+}
+
+/* Returns the candidate of an earlier list; NULL if there is none. */
 static bp__candidate *find_existing(const bp_provider *provider, const bp_library_info *library) {
     for (bp__candidate *c = state.all; c; c = c->next) {
         if (c->provider != provider || !c->library != !library) {
             continue;
         }
-        if (!library ||
-            (bp__text_equal(c->library->path, library->path) && bp__text_equal(c->library->id, library->id) &&
-             bp__text_equal(c->library->build_id, library->build_id) && c->library->state == library->state)) {
+        if (!library || is_current(c->library, library)) {
             return c;
         }
     }

@@ -13,8 +13,7 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
-/* Refuses a verdict that lacks a guarantee the policy requires. This check covers all providers; an absent property
- * means "unknown". */
+/* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
 static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
     bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
@@ -140,14 +139,44 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
 }
 
+/* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
+typedef struct reasons {
+    bp_offers base;
+    uint32_t bits;
+} reasons;
+
+static void note_reason(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    (void)found, (void)size;
+    ((reasons *)self)->bits |= UINT32_C(1) << ((unsigned)verdict->reason & 31);
+}
+
+static uint32_t reasons_of(const bp__candidate *candidate, const bp_problem *problem) {
+    reasons r = {{note_reason}, 0};
+    if (!candidate->instance || !works_on(candidate->provider, problem->place)) {
+        return 0;
+    }
+    candidate->provider->accept(candidate->instance, problem, &r.base);
+    return r.bits ? r.bits : 1u << BP_REASON_OP;
+}
+
+bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
+    return (reasons_of(candidate, sample) & ~(1u << BP_REASON_OP | 1u << BP_REASON_SYMBOL)) != 0;
+}
+
+/* Refuses an excluded candidate. One that does not offer the operation is refused for that, like any other. */
+static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const char *text) {
+    const bool absent = reasons_of(candidate, &choice->asked) == 1u << BP_REASON_OP;
+    add_refusal(choice, candidate, absent ? BP_REASON_OP : BP_REASON_EXCLUDED, absent ? "" : text);
+}
+
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    const char *off = switched_off(candidate, problem->policy.disabled_backends);
-    if (*exclude && bp__name_listed(exclude, candidate, NULL)) {
-        add_refusal(choice, candidate, BP_REASON_EXCLUDED, "named by dispatch.exclude");
-    } else if (off) {
-        add_refusal(choice, candidate, BP_REASON_EXCLUDED, off);
+    const char *off = *exclude && bp__name_listed(exclude, candidate, NULL)
+                          ? "named by dispatch.exclude"
+                          : switched_off(candidate, problem->policy.disabled_backends);
+    if (off) {
+        add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
@@ -162,28 +191,8 @@ static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclud
     }
 }
 
-/* Records whether a provider implements the operation, even if it refuses for another reason. */
-typedef struct offering {
-    bp_offers base;
-    bool offers;
-} offering;
-
-static void note_offer(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    (void)found, (void)size;
-    ((offering *)self)->offers |= verdict->reason != BP_REASON_OP && verdict->reason != BP_REASON_SYMBOL;
-}
-
-bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
-    offering o = {{note_offer}, false};
-    if (candidate->instance && works_on(candidate->provider, sample->place)) {
-        candidate->provider->accept(candidate->instance, sample, &o.base);
-    }
-    return o.offers;
-}
-
 static int machine_threads(void) {
-    int count = bp__host()->machine->logical_cpus;
-    return count > 0 ? count : 1;
+    return bp__host()->machine->logical_cpus > 0 ? bp__host()->machine->logical_cpus : 1;
 }
 
 /* If results must not depend on the number of threads, the choice must not either. Candidates are then sorted by their
