@@ -1,5 +1,5 @@
-# Toolchain of `make aarch64`: Debian's cross compiler, and qemu's user-mode emulation to run what it builds. Libraries that
-# Debian has for no cross compiler (cmocka) lie in build-aarch64/sysroot, where tools/aarch64.sh puts them.
+# Toolchain of `make aarch64`: Debian's cross compiler, and qemu's user-mode emulation to run what it builds. Libraries without
+# a Debian cross package (cmocka) are in build-aarch64/sysroot, installed by tools/aarch64.sh.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

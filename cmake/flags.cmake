@@ -4,7 +4,7 @@ add_library(backplane_flags INTERFACE)
 target_compile_options(backplane_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
     -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing
     -Wno-psabi) # vectors are passed between static functions only
-# Defined empty, so that a file which defines it for itself, as most style guides ask, does not redefine it.
+# Defined as empty, so that a file with its own `#define _GNU_SOURCE` causes no redefinition warning.
 target_compile_definitions(backplane_flags INTERFACE _GNU_SOURCE=)
 if(BACKPLANE_WERROR)
     target_compile_options(backplane_flags INTERFACE -Werror)
@@ -13,7 +13,7 @@ if(BACKPLANE_SANITIZE)
     target_compile_options(backplane_flags INTERFACE -fsanitize=${BACKPLANE_SANITIZE} -fno-sanitize-recover=all
         -fno-omit-frame-pointer)
     target_link_options(backplane_flags INTERFACE -fsanitize=${BACKPLANE_SANITIZE})
-    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # it loses sight of value ranges in instrumented code; release builds check them
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # gcc loses value ranges in instrumented code; release builds check them
         target_compile_options(backplane_flags INTERFACE -Wno-format-truncation)
     endif()
 endif()
@@ -24,14 +24,14 @@ if(BACKPLANE_FUZZ)
     target_compile_options(backplane_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# A shared object must find every symbol at link time. Clang leaves its sanitizers to the executable: no check there.
+# A shared object must resolve every symbol at link time. Clang links its sanitizers to executables only: no check there.
 set(no_undefined -Wl,-z,defs)
 if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(no_undefined "")
 endif()
 
-# Files named *_avx2.c and *_avx512.c are compiled for that instruction set, on x86-64 only; elsewhere they are expected
-# to compile to nothing.
+# Files named *_avx2.c and *_avx512.c are compiled for that instruction set on x86-64. On other architectures they must
+# compile to nothing.
 function(add_instruction_set_flags)
     if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         return()
@@ -46,9 +46,9 @@ function(add_instruction_set_flags)
     endforeach()
 endfunction()
 
-# The kernels' templates unroll into thousands of instructions, and instrumented ones take a compiler minutes. For fuzz
-# targets, which are not about them, clang leaves them as they are; the asan preset runs them instrumented, with as much
-# of debug information as names the lines in a report: variables are a third of gcc's time.
+# The kernels' templates unroll into thousands of instructions, so that compiling instrumented kernels takes minutes. Fuzz
+# targets do not test kernels; clang does not instrument them there. The asan preset instruments them, with debug
+# information for line numbers only, because variables take a third of gcc's time.
 function(lighten_kernels)
     foreach(source ${ARGN})
         if(NOT source MATCHES "/(native|wide)/([a-z]+/)?(kernel|lanes)_[a-z0-9_]*\\.c$")

@@ -1,4 +1,4 @@
-# What `make install` puts where.
+# Defines the files and locations of `make install`.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS backplane EXPORT BackplaneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -14,14 +14,14 @@ if(TARGET backplane_cli)
     install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# Optional until they are written: a missing one is caught by the test of the installed tree.
-install(FILES docs/reference/backplane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+# Optional here: the test of the installed tree reports a missing file.
+install(FILES docs/backplane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 install(FILES completions/backplane.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     RENAME backplane OPTIONAL)
 install(FILES completions/_backplane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
 install(FILES completions/backplane.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 
-# Relative to its own place, so that the installed tree may be moved.
+# Relative to its own location, so that the installed tree can be moved.
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 configure_file(cmake/backplane.pc.in backplane.pc @ONLY)

@@ -1,4 +1,4 @@
-# Programs that use the public header alone: examples, benchmarks, and the generators of reference pages.
+# Programs that use only the public header: examples, benchmarks, and the generators of reference pages.
 
 # examples/*.c: one program each; tests/CMakeLists.txt runs them.
 set(example_programs "")

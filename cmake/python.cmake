@@ -1,9 +1,9 @@
-# The Python package: one extension for all CPython versions from 3.9 on (the limited interface), over the public header.
+# The Python package: one extension for all CPython versions from 3.9 on (the limited interface), on top of the public header.
 #
-# In the build folder the package is build/python/backplane, of links to the sources in python/backplane, so that tests run
-# with PYTHONPATH=build/python. Inside a wheel (SKBUILD, see pyproject.toml) the library, its modules, the probe and the
-# command lie in the package, in the same places relative to the library as in the build folder.
-option(BACKPLANE_PYTHON "Build the Python module, where Python's header is there" ON)
+# In the build folder the package build/python/backplane consists of links to python/backplane, so that tests run with
+# PYTHONPATH=build/python. In a wheel (SKBUILD, see pyproject.toml) the package contains the library, its modules, the
+# probe and the command, at the same paths relative to the library as in the build folder.
+option(BACKPLANE_PYTHON "Build the Python module, if Python's header is installed" ON)
 
 set(python_missing "")
 if(NOT BACKPLANE_PYTHON)
@@ -17,7 +17,7 @@ else()
     endif()
 endif()
 if(python_missing)
-    message(STATUS "The Python module is left out: ${python_missing}")
+    message(STATUS "The Python module is not built: ${python_missing}")
     return()
 endif()
 
@@ -46,7 +46,7 @@ file(MAKE_DIRECTORY ${python_package}/bin)
 file(CREATE_LINK ../../../backplane ${python_package}/bin/backplane SYMBOLIC)
 
 if(DEFINED SKBUILD)
-    # Wheels hold no links, so the library has one name only, the one that programs ask the loader for.
+    # Wheels cannot contain links, so the library has only its SONAME.
     set_target_properties(backplane PROPERTIES VERSION 0)
     set_target_properties(backplane_cli PROPERTIES INSTALL_RPATH "$ORIGIN/..")
     install(TARGETS backplane backplane_python LIBRARY DESTINATION backplane NAMELINK_SKIP COMPONENT python)

@@ -292,7 +292,7 @@ typedef struct bp_problem {
     uint32_t struct_size;
     uint32_t op;    /* a bp_op; selects the member of `of`: gemm, fft, contract, or linalg for all others */
     uint32_t dtype; /* a bp_dtype: type of operands and result; the members of `of` state exceptions */
-    int32_t device; /* the device that all operands are on: 0 is the host */
+    int32_t place;  /* the device that all operands are on: 0 is the host */
     bp_policy policy;
     union {
         bp_gemm_problem gemm;

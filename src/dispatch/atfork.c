@@ -1,14 +1,14 @@
-/* atfork.c - holds every mutex of the library while the process forks, so that the child finds none locked by a thread
- * that it does not have. Threads, pools and plans of before are another matter: see bp__plan_epoch() and the providers.
- */
+/* atfork.c - locks every mutex of the library during fork(), so that no mutex is locked in the child.
+ *
+ * A mutex held by another thread would stay locked for ever, because the child has only the forking thread. Other files
+ * handle threads, the thread pool and older plans: see bp__plan_epoch() and the providers. */
 #include "dispatch/internal.h"
 
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 
-/* From the room that locks first to the one that locks last: whoever holds one of these may wait for those below it
- * only. */
+/* In lock order: a thread that holds one of these waits only for those below it. */
 static pthread_mutex_t *const mutexes[] = {
     &bp__verbose_mutex, &bp__candidates_mutex, &bp__cache_mutex,  &bp__thread_cache_mutex,
     &bp__plans_mutex,   &bp__trace_mutex,      &bp__policy_mutex, &bp__host_mutex,
@@ -42,15 +42,15 @@ static void after(void) {
     }
 }
 
-/* Plans of before the fork are not found again: their libraries may not have survived it. */
+/* Invalidates all plans made before the fork, because their libraries may not work in the child. */
 static void after_in_child(void) {
     bp__settings_forked();
     after();
     bp__plan_epoch_next();
 }
 
-/* The pool's handlers are registered first, and so they lock last: whoever holds a mutex of this file may wait for the
- * pool's. */
+/* The thread pool's handlers are registered first, so that they lock last. A thread that holds a mutex of this file may
+ * wait for the pool's mutex. */
 static void watch(void) {
     bp__fork_count();
     pthread_atfork(before, after, after_in_child);
@@ -61,7 +61,7 @@ void bp__fork_watch(void) {
     pthread_once(&once, watch);
 }
 
-/* Before main(): a fork in the middle of the very first call must find its mutexes watched already. */
+/* Runs before main(), so that a fork during the very first call is covered. */
 __attribute__((constructor)) static void watch_from_the_start(void) {
     bp__fork_watch();
 }

@@ -1,8 +1,7 @@
-/* backends.c - the backends that torch.backends names, answered from the lists of libraries and providers.
+/* backends.c - reports the state of the backends of torch.backends from the lists of libraries and providers.
  *
- * The table says what each backend consists of; everything else is looked up. A backend whose provider does not exist
- * yet says so, whatever is installed: that a library lies there does not make operations run on it.
- */
+ * The table defines what each backend consists of; everything else is looked up. A backend without a provider reports
+ * that, even if its library is installed, because no operation can run on it. */
 #include "backplane/backends.h"
 
 #include "dispatch/internal.h"
@@ -16,11 +15,11 @@
 
 typedef struct backend {
     const char *name;
-    const char *provider; /* the one that drives it; NULL: none does in this version */
-    const char *family;   /* of its library; NULL: it needs none */
-    const char *what;     /* no provider, no library: what it is, for the reason */
+    const char *provider; /* the provider that drives it; NULL: this version has none */
+    const char *family;   /* of its library; NULL: no library is needed */
+    const char *what;     /* description, for the reason if provider or library is missing */
     const char *setting;
-    int scale; /* of version_number: each later part of the version counts this many times less; 0: none */
+    int scale; /* factor between the components of version_number; 0: no number */
 } backend;
 
 #define NO_PROVIDER NULL
@@ -38,7 +37,7 @@ static const backend backends[] = {
     {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0},
     {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0},
     {"openmp", "blas", "openmp", "a BLAS library on an OpenMP runtime", "openmp.enabled", 0},
-    {"opt_einsum", "native", NULL, "", "opt_einsum.enabled", 0}, /* the search for paths is ours */
+    {"opt_einsum", "native", NULL, "", "opt_einsum.enabled", 0}, /* the path search is Backplane's own */
     {"quantized", NO_PROVIDER, NULL, "quantised operations", "", 0},
     {"xnnpack", NO_PROVIDER, NULL, "XNNPACK", "xnnpack.enabled", 0},
     {"xpu", NO_PROVIDER, NULL, "Intel's GPUs", "", 0},
@@ -64,13 +63,13 @@ bool bp__on_openmp(const bp_library_info *library) {
            bp__text_equal(threads, "libiomp5");
 }
 
-/* "openmp" means a BLAS library whose threads are OpenMP's: that is what dispatch can run there. */
+/* Family "openmp" means a BLAS library on OpenMP threads: dispatch can use such a library. */
 static bool belongs(const bp_library_info *row, const char *family) {
     bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0;
     return bp__text_equal(family, "openmp") ? blas && bp__on_openmp(row) : bp__text_equal(row->family, family);
 }
 
-/* How good a row is as an answer: usable, there but untried, there but broken. */
+/* Rates an entry: 3 usable, 2 present but unprobed, 1 present but broken. */
 static int rank(const bp_library_info *row) {
     return row->state == BP_LIBRARY_OK ? 3 : row->state == BP_LIBRARY_UNPROBED ? 2 : 1;
 }
@@ -90,7 +89,7 @@ static bp_status find_library(const char *family, bp_library_info *best, bool *f
     return BP_OK;
 }
 
-/* "9.19.0" at a scale of 100: 91900. */
+/* Converts a version to a number: "9.19.0" with scale 100 becomes 91900. */
 static int64_t count_version(const char *version, int scale) {
     int64_t number = 0;
     const char *at = version;
@@ -103,7 +102,7 @@ static int64_t count_version(const char *version, int scale) {
     return *version ? number : 0;
 }
 
-/* ---- Answers ---- */
+/* ---- State of a backend ---- */
 
 static void say_unbuilt(bp__text *reason, const backend *b, const bp_library_info *row, bool found) {
     if (found && row->reason[0]) {
@@ -127,7 +126,8 @@ static void say_unavailable(bp__text *reason, const backend *b, const bp_library
         bp__held_error held;
         bp__error_hold(&held);
         bp__library_absent(b->family);
-        const char *said = bp_last_error(), *places = strstr(said, "; looked in "); /* the error itself tells those */
+        const char *said = bp_last_error(), *places = strstr(said, "; looked in "); /* the search locations are in the
+                                                                                     * error itself */
         bp__text_addf(reason, "%.*s", (int)(places ? places - said : (ptrdiff_t)strlen(said)), said);
         bp__error_return(&held);
     }
@@ -184,7 +184,7 @@ static const char *name_at(void *user, int index) {
 
 bp_status bp_backend_status(const char *name, bp_backend_info *info) {
     if (!name) {
-        return bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a backend");
+        return bp__fail(BP_E_ARGUMENT, "bp_backend_status: name is NULL; it must be the name of a backend");
     }
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     for (int i = 0; i < BP__COUNT(backends); i++) {
@@ -197,13 +197,13 @@ bp_status bp_backend_status(const char *name, bp_backend_info *info) {
     }
     char question[256];
     bp__suggest(name, name_at, NULL, question, sizeof question);
-    return bp__fail(BP_E_UNKNOWN_NAME, "no backend is called '%.64s'; %s", name,
-                    *question ? question : "`backplane list` shows them all");
+    return bp__fail(BP_E_UNKNOWN_NAME, "backend '%.64s' is unknown; %s", name,
+                    *question ? question : "`backplane list` shows all of them");
 }
 
 /* ---- Settings ---- */
 
-/* The backend that a setting is for: the first part of its name; NULL for those of the library itself. */
+/* Returns the backend of a setting, named by the first component; NULL for settings of Backplane itself. */
 static const backend *backend_of(const char *setting) {
     size_t length = strcspn(setting, ".");
     for (int i = 0; i < BP__COUNT(backends); i++) {
@@ -214,7 +214,8 @@ static const backend *backend_of(const char *setting) {
     return NULL;
 }
 
-/* "mkldnn.enabled" steers nothing where no provider drives oneDNN, although dispatch looks at it. */
+/* Returns whether the setting only enables a backend without a provider. "mkldnn.enabled" has no effect then, although
+ * dispatch reads it. */
 static bool is_switch(const char *setting) {
     const backend *b = backend_of(setting);
     return b && !b->provider && bp__text_equal(b->setting, setting);

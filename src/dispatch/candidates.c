@@ -1,9 +1,8 @@
-/* candidates.c - who may be asked: each provider that needs no library, and each provider with each library that it
- * drives.
+/* candidates.c - builds the list of (provider, library) pairs that dispatch evaluates.
  *
- * Our own providers come first in the list and need no search of the machine; libraries are looked for when a choice
- * first needs them. A candidate lives until bp_reset, since plans refer to it; when the library list is made anew, rows
- * of the same file keep their candidate. */
+ * A provider that needs no library is a candidate on its own. Built-in providers come first in the list and need no
+ * search of the machine. Libraries are searched for when a choice first needs them. A candidate lives until bp_reset,
+ * because plans refer to it. If the library list is rebuilt, entries of unchanged files keep their candidate. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"
@@ -15,14 +14,14 @@ pthread_mutex_t bp__candidates_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     bp__candidate *all;
-    bp__candidate **list; /* of the moment */
+    bp__candidate **list; /* the current list */
     int count;
     bool with_libraries;
-    const bp_library_info **rows; /* that the list was made from */
+    const bp_library_info **rows; /* the library list that it was made from */
     struct retired {
         struct retired *next;
         bp__candidate **list;
-    } * retired; /* choices of other threads may still read an older list */
+    } * retired; /* older lists, which choices in other threads may still read */
 } state;
 
 const char *bp__candidate_id(const bp__candidate *candidate) {
@@ -33,14 +32,22 @@ const char *bp__candidate_version(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->version : candidate->provider->version;
 }
 
+/* Returns whether the candidate's entry still describes the listed library. Equal entries have one address. If the
+ * entry changed, for example because the file was replaced, the old one only remains right for a library that is open.
+ */
+static bool is_current(const bp_library_info *own, const bp_library_info *listed) {
+    return own == listed ||
+           (bp__text_equal(own->path, listed->path) && bp__text_equal(own->id, listed->id) &&
+            bp__text_equal(own->build_id, listed->build_id) && own->state == listed->state && bp__library_is_open(own));
+}
+
+/* Returns the candidate of an earlier list; NULL if there is none. */
 static bp__candidate *find_existing(const bp_provider *provider, const bp_library_info *library) {
     for (bp__candidate *c = state.all; c; c = c->next) {
         if (c->provider != provider || !c->library != !library) {
             continue;
         }
-        if (!library ||
-            (bp__text_equal(c->library->path, library->path) && bp__text_equal(c->library->id, library->id) &&
-             bp__text_equal(c->library->build_id, library->build_id) && c->library->state == library->state)) {
+        if (!library || is_current(c->library, library)) {
             return c;
         }
     }
@@ -98,7 +105,7 @@ static bool drives_family(const bp_provider *provider, const char *family) {
     return false;
 }
 
-/* A facade is no candidate: the library that it forwards to is. */
+/* A facade is not a candidate; the library that it forwards to is one. */
 static bool drives(const bp_provider *provider, const bp_library_info *row) {
     return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE &&
            drives_family(provider, row->family);
@@ -194,7 +201,7 @@ static bp_status threads_of(const bp__candidate *c, int *count) {
         return bp__fail(c->status, "%s: %s", bp__candidate_id(c), c->refusal);
     }
     if (!c->library) {
-        *count = bp__pool_threads(); /* a provider without a library runs on our pool */
+        *count = bp__pool_threads(); /* a provider without a library runs on Backplane's thread pool */
         return BP_OK;
     }
     if (!c->provider->threads) {

@@ -1,6 +1,6 @@
-/* choose.c - asks every candidate and picks one: constraints first (they refuse), then the preference, then the cost.
+/* choose.c - evaluates every candidate and selects one: constraints first, then the preference, then the cost.
  *
- * This is the only place where a choice is made. Running takes its result, explain shows it. */
+ * No other code makes a choice. Running uses the result, and explain shows it. */
 #include "dispatch/internal.h"
 
 #include "registry/internal.h"
@@ -13,7 +13,7 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
-/* The promises that the policy asks for, checked here for all providers alike: an absent note means "unknown". */
+/* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
 static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
     bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
@@ -21,12 +21,13 @@ static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
     bool bf16 = (verdict->properties & BP_PROPERTY_ROUNDS_BELOW_TF32) != 0,
          tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
     if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
-        refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to less than fp32_precision allows");
+        refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to lower precision than fp32_precision allows");
     } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
-        refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits with any number of threads");
+        refuse(verdict, BP_REASON_DETERMINISM,
+               "does not guarantee bitwise identical results with any number of threads");
     } else if (policy->deterministic == 1 &&
                !(verdict->properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT))) {
-        refuse(verdict, BP_REASON_DETERMINISM, "makes no promise of the same bits in the next run");
+        refuse(verdict, BP_REASON_DETERMINISM, "does not guarantee bitwise identical results in the next run");
     } else if (verdict->threads > policy->threads) {
         refuse(verdict, BP_REASON_THREADS, "would use more threads than num_threads allows");
     }
@@ -37,7 +38,7 @@ static uint32_t simulation_property(const bp_problem *problem) {
     return !simulated ? 0 : problem->policy.simulate == 2 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : BP_PROPERTY_INPUTS_TF32;
 }
 
-/* The setting that switches off what a candidate is or runs on; NULL when none does. */
+/* Returns the setting that disables the candidate or its runtime; NULL if there is none. */
 static const char *switched_off(const bp__candidate *candidate, unsigned avoid) {
     const bp_library_info *library = candidate->library;
     if (!library || avoid == 0) {
@@ -76,15 +77,15 @@ static void add_refusal(bp__choice *choice, bp__candidate *candidate, bp_reason 
     }
 }
 
-/* Takes the offers of one candidate. */
+/* Receives the offers of one candidate. */
 typedef struct collector {
-    bp_offers base; /* first: what the provider sees */
+    bp_offers base; /* must be first: the provider's interface */
     bp__choice *choice;
     bp__candidate *candidate;
     const char *exclude;
 } collector;
 
-/* What a provider worked out lies at multiples of 16 bytes. */
+/* Keeps the provider's plan data, aligned to 16 bytes. */
 static void keep_found(bp__choice *choice, bp__offer *offer, const void *found, size_t size) {
     static const char zeros[16];
     size_t pad = (16 - choice->found.length % 16) % 16;
@@ -94,14 +95,14 @@ static void keep_found(bp__choice *choice, bp__offer *offer, const void *found, 
     bp__text_add_n(&choice->found, found, size);
 }
 
-/* What the first published contract had; later minors only append. */
+/* Size of the first published verdict; later minor versions only append. */
 #define SMALLEST_VERDICT (offsetof(bp_verdict, packs) + sizeof(((bp_verdict *)0)->packs))
 
-/* Takes over what both sides know of a verdict. Providers are others' work: what would mislead the choice, or is no
- * text, is made harmless here. */
+/* Copies the members of a verdict that both sides have. Providers may be third-party code: values that would mislead
+ * the choice are replaced, and the text is terminated. */
 static void take_verdict(bp_verdict *own, const bp_verdict *given) {
     if (given->struct_size < SMALLEST_VERDICT) {
-        refuse(own, BP_REASON_OTHER, "the provider breaks the contract: struct_size of its verdict is too small");
+        refuse(own, BP_REASON_OTHER, "the provider violates the interface: struct_size of its verdict is too small");
         return;
     }
     memcpy(own, given, given->struct_size < sizeof *own ? given->struct_size : sizeof *own);
@@ -109,7 +110,7 @@ static void take_verdict(bp_verdict *own, const bp_verdict *given) {
     own->algorithm = own->algorithm ? own->algorithm : "";
     own->text[sizeof own->text - 1] = '\0';
     if (own->reason == BP_REASON_ACCEPTED && !(own->cost_ns >= 0)) {
-        refuse(own, BP_REASON_OTHER, "the provider breaks the contract: cost_ns must be 0 or more");
+        refuse(own, BP_REASON_OTHER, "the provider violates the interface: cost_ns must be 0 or more");
     }
 }
 
@@ -134,21 +135,51 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     }
 }
 
-static bool works_on(const bp_provider *provider, int32_t device) {
-    return device == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
+static bool works_on(const bp_provider *provider, int32_t place) {
+    return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
 }
 
-/* Adds what a candidate says of the problem: at least one offer or refusal. */
+/* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
+typedef struct reasons {
+    bp_offers base;
+    uint32_t bits;
+} reasons;
+
+static void note_reason(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    (void)found, (void)size;
+    ((reasons *)self)->bits |= UINT32_C(1) << ((unsigned)verdict->reason & 31);
+}
+
+static uint32_t reasons_of(const bp__candidate *candidate, const bp_problem *problem) {
+    reasons r = {{note_reason}, 0};
+    if (!candidate->instance || !works_on(candidate->provider, problem->place)) {
+        return 0;
+    }
+    candidate->provider->accept(candidate->instance, problem, &r.base);
+    return r.bits ? r.bits : 1u << BP_REASON_OP;
+}
+
+bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
+    return (reasons_of(candidate, sample) & ~(1u << BP_REASON_OP | 1u << BP_REASON_SYMBOL)) != 0;
+}
+
+/* Refuses an excluded candidate. One that does not offer the operation is refused for that, like any other. */
+static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const char *text) {
+    const bool absent = reasons_of(candidate, &choice->asked) == 1u << BP_REASON_OP;
+    add_refusal(choice, candidate, absent ? BP_REASON_OP : BP_REASON_EXCLUDED, absent ? "" : text);
+}
+
+/* Adds the candidate's offers or refusals for the problem, at least one. */
 static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    const char *off = switched_off(candidate, problem->policy.disabled_backends);
-    if (*exclude && bp__name_listed(exclude, candidate, NULL)) {
-        add_refusal(choice, candidate, BP_REASON_EXCLUDED, "named by dispatch.exclude");
-    } else if (off) {
-        add_refusal(choice, candidate, BP_REASON_EXCLUDED, off);
+    const char *off = *exclude && bp__name_listed(exclude, candidate, NULL)
+                          ? "named by dispatch.exclude"
+                          : switched_off(candidate, problem->policy.disabled_backends);
+    if (off) {
+        add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
-    } else if (!works_on(candidate->provider, problem->device)) {
+    } else if (!works_on(candidate->provider, problem->place)) {
         add_refusal(choice, candidate, BP_REASON_DEVICE, "");
     } else {
         int before = choice->count;
@@ -160,32 +191,12 @@ static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclud
     }
 }
 
-/* Notes whether a provider refuses for another reason than that it lacks the operation. */
-typedef struct offering {
-    bp_offers base;
-    bool offers;
-} offering;
-
-static void note_offer(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    (void)found, (void)size;
-    ((offering *)self)->offers |= verdict->reason != BP_REASON_OP && verdict->reason != BP_REASON_SYMBOL;
-}
-
-bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
-    offering o = {{note_offer}, false};
-    if (candidate->instance && works_on(candidate->provider, sample->device)) {
-        candidate->provider->accept(candidate->instance, sample, &o.base);
-    }
-    return o.offers;
-}
-
 static int machine_threads(void) {
-    int count = bp__host()->machine->logical_cpus;
-    return count > 0 ? count : 1;
+    return bp__host()->machine->logical_cpus > 0 ? bp__host()->machine->logical_cpus : 1;
 }
 
-/* Where results must not depend on the number of threads, neither may the choice: then candidates are put in order by
- * the time that they take with as many threads as the machine has processors. */
+/* If results must not depend on the number of threads, the choice must not either. Candidates are then sorted by their
+ * time on as many threads as the machine has processors. */
 typedef struct pricer {
     bp_offers base;
     bp__offer *offers;
@@ -238,13 +249,13 @@ static bp_status ask_all(bp__choice *choice, bool need_libraries) {
 
 /* ---- Failures ---- */
 
-/* Algorithms of one candidate that may fail before the others are given up: a provider that offers new ones each time,
- * against the contract, would be tried for ever. */
+/* Limit of failed algorithms of one candidate; the candidate is given up after that. Without it, a provider that
+ * violates the interface and offers new algorithms each time would be tried for ever. */
 #define MOST_TRIES 16
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
                            bp_status status, const char *sentence) {
-    /* Where memory is short, or the library finds that it cannot do this after all, its other algorithms may do. */
+    /* if memory is short or the library cannot run this algorithm, another one may succeed */
     bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
     int tries = 0;
     for (int i = 0; i < failures->count; i++) {
@@ -253,7 +264,7 @@ bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidat
     whole = whole || tries >= MOST_TRIES;
     bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
     if (!grown) {
-        return bp__fail_memory(sizeof *grown, "what has failed");
+        return bp__fail_memory(sizeof *grown, "the list of failures");
     }
     failures->list = grown;
     failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
@@ -278,13 +289,13 @@ static void mark_failed(bp__choice *choice, const bp__failures *failures) {
     }
 }
 
-/* ---- Which one ---- */
+/* ---- Selection ---- */
 
 static bool open_to(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
 }
 
-/* The cheapest open offer among those that match `name` at least so well; -1 when there is none. */
+/* Returns the cheapest usable offer that matches `name` with at least quality `match`; -1 if there is none. */
 static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
@@ -297,14 +308,14 @@ static int cheapest(const bp__choice *choice, const char *name, int match) {
     return best;
 }
 
-/* How much a refusal says of this call, from 0 to 2: of several providers of a library, and of several libraries of a
- * family, the one that offers the operation and the type knows why the call cannot be run. */
+/* Returns how specific a refusal is, from 0 to 2. Several providers of a library, or libraries of a family, may refuse.
+ * The one that offers the operation and the type gives the useful reason. */
 static int weight(bp_reason reason) {
     return reason == BP_REASON_OP ? 0 : reason == BP_REASON_DTYPE ? 1 : 2;
 }
 
-/* The best match for a preference among all offers, open or not: first by the library, then by the algorithm; of equal
- * ones, the one whose reason has the most weight. -1 when no candidate is meant by it. */
+/* Returns the best match for a preference among all offers, usable or not; -1 if no candidate matches. The library
+ * counts first, then the algorithm, then the weight of the reason. */
 static int meant(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
@@ -335,7 +346,7 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     } else {
         bp__text_addf(&choice->decision, "lowest estimated time of %d candidates that accept", open);
         if (problem->policy.deterministic == 2) {
-            bp__text_addf(&choice->decision, " (on %d threads, whatever num_threads says)", machine_threads());
+            bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
         }
     }
 }
@@ -370,12 +381,12 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     return buffer;
 }
 
-/* "blas.preferred", or the setting that stands there for another family of operations. */
+/* Returns the name of the family's preference setting, such as "blas.preferred". */
 static const char *preference(const bp__choice *choice) {
     return bp_setting_at(bp__family_of(&choice->asked)->preference)->name;
 }
 
-/* The library takes the problem, but not by the algorithm that is named. */
+/* Writes the algorithms that the library accepts, because it does not offer the requested one. */
 static void say_algorithms(const bp__choice *choice, int wanted, char *buffer, size_t size) {
     const bp__candidate *candidate = choice->offers[wanted].candidate;
     size_t used = (size_t)snprintf(buffer, size, "it has no such algorithm here, but ");
@@ -389,8 +400,8 @@ static void say_algorithms(const bp__choice *choice, int wanted, char *buffer, s
     }
 }
 
-/* The relatives of a library that refuses the type of the elements are libraries of its family: FFTW, for one, has a
- * library for each precision, and a setting names one of them. NULL when it has none to ask. */
+/* Returns the family to search for a counterpart if the preferred library refuses the element type. FFTW has one
+ * library for each precision, but a setting names one of them. NULL if there is no family to search. */
 static const char *family_of(const bp__choice *choice, int wanted) {
     const bp__offer *o = wanted < 0 ? NULL : &choice->offers[wanted];
     const bp_library_info *library = o ? o->candidate->library : NULL;
@@ -398,7 +409,7 @@ static const char *family_of(const bp__choice *choice, int wanted) {
     return asks ? library->family : NULL;
 }
 
-/* Whose reason to give: that of the relative which takes the type, where there is one. */
+/* Returns the offer with the reason to report: the counterpart's that supports the type, if there is one. */
 static int refuser(const bp__choice *choice, int wanted) {
     const char *family = family_of(choice, wanted);
     for (int i = 0; family && i < choice->count; i++) {
@@ -410,7 +421,7 @@ static int refuser(const bp__choice *choice, int wanted) {
     return wanted;
 }
 
-/* Providers that drive the same library, or libraries of one family, as many as are meant by the name equally well. */
+/* Returns how many candidates the name matches equally well: providers of one library, or libraries of one family. */
 static int shared_by(const bp__choice *choice, const char *name, int wanted) {
     int quality = bp__name_matches(name, choice->offers[wanted].candidate, ""), count = 0;
     for (int i = 0; i < choice->count; i++) {
@@ -457,7 +468,7 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
     }
 }
 
-/* What dispatch.fallback makes of a preference that cannot be followed. */
+/* Applies dispatch.fallback to a preference that cannot be satisfied. */
 static void fall_back(bp__choice *choice, const bp_problem *problem, const char *preferred, int wanted) {
     if (problem->policy.fallback == 0) {
         refuse_to_fall_back(choice, preferred, wanted);
@@ -475,7 +486,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, const char 
     }
 }
 
-/* The cheapest open relative; -1 when there is none. */
+/* Returns the cheapest usable counterpart in the family; -1 if there is none. */
 static int relative(const bp__choice *choice, int wanted) {
     const char *family = family_of(choice, wanted);
     return family ? cheapest(choice, family, 1) : -1;
@@ -516,7 +527,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
     const char *preferred = bp__policy_text(asked->policy.preferred);
-    /* A preference for a provider that needs no library is settled without a search of the machine. */
+    /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
         BP__TRY(ask_all(choice, false));
@@ -537,7 +548,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     return BP_OK;
 }
 
-/* deterministic_algorithms with warn_only: a candidate without the promise is better than none. */
+/* Applies deterministic_algorithms.warn_only: a candidate without the guarantee is better than none. */
 static bp_status choose_without_promise(bp__choice *choice, const bp__failures *failures, bool all) {
     choice->asked.policy.deterministic = 0;
     bp__text_free(&choice->decision);
@@ -545,7 +556,7 @@ static bp_status choose_without_promise(bp__choice *choice, const bp__failures *
     BP__TRY(choose(choice, failures, all));
     if (choice->chosen >= 0) {
         bp__text_addf(&choice->warning,
-                      "%sno candidate for %s promises the same bits again, and '%s' runs all the same "
+                      "%sno candidate for %s guarantees reproducible results; '%s' runs anyway "
                       "(deterministic_algorithms.warn_only)",
                       choice->warning.length > 0 ? "; " : "", bp_op_name((bp_op)choice->asked.op),
                       bp__candidate_id(choice->offers[choice->chosen].candidate));

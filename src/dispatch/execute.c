@@ -1,16 +1,16 @@
-/* execute.c - runs plans: held ones, for the program, and those of which other plans are made. */
+/* execute.c - runs plans that the program holds, and the parts of composed plans. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"
 
 #include <string.h>
 
-#define ALIGNMENT 64 /* of workspaces */
+#define ALIGNMENT 64 /* bytes, of workspaces */
 
 const bp_scalar bp__plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
 static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_scalars};
 
-/* A composed plan may need more than is kept for a thread. */
+/* A composed plan may need more memory than the thread's scratch keeps. */
 bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
     bp_exec whole = *exec;
@@ -30,7 +30,7 @@ bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *ope
     return status;
 }
 
-/* ---- Held plans ---- */
+/* ---- Plans of the program ---- */
 
 static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
     const void *address = bp_operand_address(&exec->workspace);
@@ -46,7 +46,7 @@ static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
     return BP_OK;
 }
 
-/* The caller's exec, which may be of an earlier version and leave things out, made whole. */
+/* Completes the caller's exec, which may be of an earlier version or lack members. */
 static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *exec) {
     const bp_exec *given = exec ? bp__struct_read(whole, sizeof *whole, exec, "exec") : &plain;
     if (!given) {
@@ -60,7 +60,7 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
     if (!whole->scalars || !exec) {
         if (plan->needs_scalars) {
             return bp__fail(BP_E_ARGUMENT,
-                            "bp_execute: scalars are missing, but the plan was made for an alpha or beta of its own");
+                            "bp_execute: scalars are missing, but the plan has an alpha or beta other than 0 and 1");
         }
         whole->scalars = bp__plain_scalars;
     }

@@ -1,4 +1,4 @@
-/* explain.c - every candidate and its verdict, in words and as JSON, from the list that a call itself chooses from. */
+/* explain.c - writes every candidate's verdict as text and JSON, from the list that the choice itself uses. */
 #include "dispatch/internal.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ struct bp_explanation {
     char problem[256];
     char *text;
     char *json;
-    bp_explanation **parts; /* of a plan that is made of others */
+    bp_explanation **parts; /* of a composed plan */
     int part_count;
 };
 
@@ -101,14 +101,14 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
     if (c->threads > 0) {
         bp__text_addf(out, "%s, %d thread%s, about ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
     } else {
-        bp__text_addf(out, "%s, threads of its own, about ", c->algorithm);
+        bp__text_addf(out, "%s, library's own threads, about ", c->algorithm);
     }
     add_time(out, c->cost_ns);
     bp__text_addf(out, "; %s%s%s\n", bp_properties_text(c->properties, properties, sizeof properties),
                   *c->text ? "; " : "", c->text);
 }
 
-/* A setting that takes part in choosing, as it is in force. */
+/* A setting that affects the choice, with its current value. */
 typedef struct policy_row {
     const char *name, *value, *where, *node;
     bp_layer layer;
@@ -117,7 +117,8 @@ typedef struct policy_row {
 static bool read_policy_row(int index, policy_row *row) {
     const bp_setting_info *info = bp_setting_listed_at(index);
     row->name = info->name;
-    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* its targets are shown */
+    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* the settings behind an alias
+                                                                                          * are shown */
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
         bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;
@@ -144,7 +145,7 @@ static void add_policy_text(bp__text *out) {
 }
 
 static void make_text(const bp_explanation *e, bp__text *out) {
-    bool product = bp__family_of(&e->choice.asked)->products; /* whose words say what it is */
+    bool product = bp__family_of(&e->choice.asked)->products; /* the problem text of a product names the operation */
     bp__text_addf(out, "problem   %s%s%s\n", product ? "" : bp_op_name((bp_op)e->choice.asked.op), product ? "" : " ",
                   e->problem);
     if (e->choice.chosen >= 0) {
@@ -259,7 +260,7 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     return finish(explanation, e, &text, &json);
 }
 
-/* ---- Plans that are made of others ---- */
+/* ---- Composed plans ---- */
 
 static bp_status explain_parts(bp_explanation *e, const bp__whole *whole) {
     e->parts = bp__alloc_zero((size_t)whole->part_count, sizeof(bp_explanation *));

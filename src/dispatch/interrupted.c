@@ -1,10 +1,12 @@
-/* interrupted.c - asks a thread's interrupt check in the middle of an operation, so that what the check calls in its
- * turn changes nothing for the operation that waits. */
+/* interrupted.c - runs a thread's interrupt check in the middle of an operation.
+ *
+ * The check may call Backplane. This file saves and restores the thread's state, so that such calls change nothing for
+ * the operation that waits. */
 #include "dispatch/internal.h"
 
 #include "machine/pool.h"
 
-/* The scratch memory of the thread may be the workspace of the plan that runs. */
+/* Saves the thread's scratch memory, because it may be the workspace of the plan that runs. */
 int bp__operation_interrupted(bp_op op) {
     const uint64_t running = bp__thread.last_serial;
     bp__scratch_held held;

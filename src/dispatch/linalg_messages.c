@@ -1,6 +1,6 @@
-/* linalg_messages.c - the sentence for a failing item of a linear-algebra call, the same whatever provider found it.
+/* linalg_messages.c - makes the error message for a failed item of a linear-algebra call, for all providers.
  *
- * What LAPACK's info means depends on the operation; the words follow torch.linalg's. */
+ * The meaning of LAPACK's info depends on the operation. The text follows torch.linalg. */
 #include "dispatch/internal.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static bp_status meaning(const bp_problem *problem, int64_t info, char *text, si
         return BP_E_NON_FINITE;
     }
     if (info < 0) {
-        snprintf(text, size, "the library found argument %" PRId64 " illegal", -info);
+        snprintf(text, size, "the library reported an illegal value in argument %" PRId64, -info);
         return BP_E_INTERNAL;
     }
     switch ((bp_op)problem->op) {
@@ -31,7 +31,7 @@ static bp_status meaning(const bp_problem *problem, int64_t info, char *text, si
     case BP_OP_LU_FACTOR:
         snprintf(text, size,
                  "U[%" PRId64 ",%" PRId64 "] is zero, and using it in lu_solve would divide by zero; "
-                 "lu and lu_factor_ex take such a matrix",
+                 "lu and lu_factor_ex accept such a matrix",
                  info, info);
         return BP_E_SINGULAR;
     case BP_OP_CHOLESKY:

@@ -1,4 +1,4 @@
-/* match_library.c - the names by which settings mean libraries: one of them, or a list with commas. */
+/* match_library.c - matches library names in settings with candidates: single names, or lists with commas. */
 #include "dispatch/internal.h"
 
 #include "registry/internal.h"
@@ -44,12 +44,12 @@ static bool algorithm_matches(const char *name, const char *algorithm) {
                                          (algorithm[length] == '\0' || algorithm[length] == ' ')));
 }
 
-/* LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM, read from the end. */
+/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
     char rest[PATH_MAX];
     const char *colon = strrchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : 0;
-    int whole = library_matches(name, candidate); /* a file's path may have a colon */
+    int whole = library_matches(name, candidate); /* the path of a file may contain a colon */
     if (whole > 0 || !colon || length >= sizeof rest) {
         return whole;
     }
@@ -59,13 +59,13 @@ int bp__name_matches(const char *name, const bp__candidate *candidate, const cha
         return length > 0 ? library_matches(rest, candidate) : 1;
     }
     if (!algorithm_matches(colon + 1, algorithm) || bp__provider_exists(colon + 1)) {
-        return 0; /* a name that is a provider's is no algorithm's */
+        return 0; /* a provider's name is never an algorithm */
     }
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }
 
-/* The next name of a list without the blanks around it; names that do not fit are cut, and then mean nothing. Returns
- * what follows, NULL at the end of the list. */
+/* Copies the next name of a list, without the blanks around it. A name that does not fit is truncated and then matches
+ * nothing. Returns the rest of the list, NULL at its end. */
 static const char *next_name(const char *list, char *name, size_t size) {
     while (*list == ' ' || *list == ',') {
         list++;
@@ -84,7 +84,7 @@ static const char *next_name(const char *list, char *name, size_t size) {
     return rest;
 }
 
-/* The name without an algorithm; as it is where a colon ends it, and it means nothing. */
+/* Removes the algorithm from the name. A name that ends with a colon matches nothing and stays unchanged. */
 static void cut_algorithm(char *name) {
     char *colon = strrchr(name, ':');
     if (colon && colon[1] && name[0] != '/') {
@@ -117,7 +117,7 @@ void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
         }
         if (!known) {
             bp__suggest(name, candidate_at, choice, question, sizeof question);
-            bp__text_addf(&choice->warning, "%sdispatch.exclude names '%s', and there is no such library here%s%s",
+            bp__text_addf(&choice->warning, "%sdispatch.exclude names '%s', but there is no such library%s%s",
                           choice->warning.length > 0 ? "; " : "", name, *question ? "; " : "", question);
         }
     }
@@ -136,7 +136,7 @@ void bp__name_why_absent(const char *name, char *buffer, size_t size) {
     bp__name_absent(name);
     bp__copy_text(buffer, size, bp_last_error());
     bp__error_return(&held);
-    char *places = strstr(buffer, "; looked in "); /* where is for whoever is refused */
+    char *places = strstr(buffer, "; looked in "); /* the search locations belong to the caller's error message */
     if (places) {
         *places = '\0';
     }

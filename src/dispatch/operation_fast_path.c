@@ -1,7 +1,7 @@
-/* operation_fast_path.c - the warm path of one-shot calls of every operation but the products: a key of the operation's
- * parameters and its tensors, looked up in the thread's short list.
+/* operation_fast_path.c - fast path of one-shot calls, for all operations except products.
  *
- * Products have a path of their own (product_fast_path.c), since they may take less time than making a key. */
+ * The key of the operation's parameters and tensors is looked up in the thread cache. Products have their own fast path
+ * (product_fast_path.c), because a small product takes less time than making a key. */
 #include "dispatch/thread_cache.h"
 
 static bool make_key(bp__operation *o) {
@@ -20,7 +20,7 @@ static bool make_key(bp__operation *o) {
         if (o->tensors[i]) {
             w = bp__key_tensor(w, end, o->tensors[i]);
         } else if (end - w >= 1) {
-            *w++ = 0; /* no tensor begins like this, since its type has bits */
+            *w++ = 0; /* no tensor begins with 0, because its type word contains bits > 0 */
         } else {
             w = NULL;
         }
@@ -42,8 +42,8 @@ static inline bool apart(const bp__operation *o, const bp__slot *s, int i, int j
     return a + s->high[i] <= b + s->low[j] || b + s->high[j] <= a + s->low[i];
 }
 
-/* Whether the addresses of this call are as good as the checked ones: aligned, and each output apart from the inputs
- * and from the other outputs. */
+/* Returns whether the call's addresses are as valid as those that were checked. They must be aligned, and no output may
+ * overlap an input or another output. */
 static bool addresses_good(const bp__operation *o, const bp__slot *s) {
     for (int i = 0; i < o->count; i++) {
         if (o->tensors[i] && !bp__address_fits(o->tensors[i], s, i)) {

@@ -1,5 +1,6 @@
-/* operations.c - the table of operations, and the words for reasons and properties: what explanations, verbose lines
- * and the listing of the plan cache say. */
+/* operations.c - table of the operations, and the texts for reasons and properties.
+ *
+ * Explanations, verbose lines and the listing of the plan cache use these texts. */
 #include "dispatch/internal.h"
 
 #include <stdio.h>
@@ -20,10 +21,10 @@ static const struct {
 #undef X
 };
 
-/* A tag has a byte for the operation. */
+/* A tag has one byte for the operation. */
 _Static_assert(sizeof ops / sizeof *ops <= 256, "an operation's number does not fit a tag");
 
-/* Problems are hashed and compared by their bytes, so that none may be padding, which nothing keeps zero. */
+/* Problems are hashed and compared byte by byte, so the structs must not contain padding. */
 _Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
 _Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
 
@@ -92,9 +93,9 @@ static const struct {
 } property_texts[] = {
     {BP_PROPERTY_ACCUMULATES_F32, "accumulates in f32"},
     {BP_PROPERTY_ACCUMULATES_F64, "accumulates in f64"},
-    {BP_PROPERTY_THREAD_INVARIANT, "same bits with any number of threads"},
-    {BP_PROPERTY_REPRODUCIBLE, "same bits again with the same number of threads"},
-    {BP_PROPERTY_ROUNDS_BELOW_TF32, "rounds inputs to a shorter type"},
+    {BP_PROPERTY_THREAD_INVARIANT, "bitwise reproducible with any number of threads"},
+    {BP_PROPERTY_REPRODUCIBLE, "bitwise reproducible with the same number of threads"},
+    {BP_PROPERTY_ROUNDS_BELOW_TF32, "rounds inputs to a type shorter than TF32"},
     {BP_PROPERTY_INPUTS_TF32, "rounds inputs to TF32"},
     {BP_PROPERTY_PROPAGATES_NAN, "propagates NaN"},
     {BP_PROPERTY_PACKS_A, "copies A first"},
@@ -109,7 +110,7 @@ const char *bp_properties_text(uint32_t properties, char *buffer, size_t size) {
     }
     buffer[0] = '\0';
     if (properties & BP_PROPERTY_THREAD_INVARIANT) {
-        properties &= ~BP_PROPERTY_REPRODUCIBLE; /* said by the stronger promise */
+        properties &= ~BP_PROPERTY_REPRODUCIBLE; /* implied by the stronger guarantee */
     }
     for (int i = 0; i < BP__COUNT(property_texts); i++) {
         if (!(properties & property_texts[i].property)) {

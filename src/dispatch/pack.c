@@ -1,25 +1,25 @@
-/* pack.c - constant operands in the layout that a plan's library works on.
+/* pack.c - packs constant operands into the memory layout that a plan's library prefers.
  *
- * A provider that has such a layout makes the packed operand itself, and reads it when the plan runs. For all others
- * the operand is copied as it lies, and the copy is handed to the provider in the operand's place, so that programs
- * need not know which library was chosen. */
+ * A provider with such a layout makes the packed operand itself and reads it when the plan runs. For other providers
+ * the operand is copied unchanged, and the copy replaces the operand in the call. Programs therefore need not know
+ * which library was chosen. */
 #include "dispatch/internal.h"
 
 #include "tensor/internal.h"
 
 #include <string.h>
 
-static atomic_llong held; /* by the program */
+static atomic_llong held; /* number that the program owns */
 
 int64_t bp__packed_held(void) {
     return atomic_load(&held);
 }
 
-/* A plain copy. */
+/* A copy in the operand's own layout. */
 typedef struct copied {
-    bp_packed base; /* first: what the program holds */
+    bp_packed base; /* must be first: the program's handle */
     char *block;
-    bp_operand operand; /* in it */
+    bp_operand operand; /* the operand within `block` */
 } copied;
 
 static void destroy_copy(bp_packed *packed) {
@@ -37,7 +37,7 @@ static DLTensor tensor_of(bp__layout *layout, const bp_operand *operand) {
                       .strides = layout->strides};
 }
 
-/* One by one, since some are reached by several indices. */
+/* Copies element by element, because several indices may share an element. */
 static void copy_elements(const bp__layout *layout, int dim, char *to, const char *from) {
     const int64_t item = (int64_t)bp_dtype_size(layout->dtype);
     if (dim == layout->ndim) {
@@ -50,8 +50,8 @@ static void copy_elements(const bp__layout *layout, int dim, char *to, const cha
     }
 }
 
-/* The copy has the strides of the operand, since the plan was made for those; what lies between elements is not read,
- * since it is not the operand's. */
+/* Copies the operand with its own strides, because the plan was made for them. Memory between the elements is not read,
+ * because it does not belong to the operand. */
 static bp_status copy_plainly(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
     bp__layout layout;
     int64_t low, high;
@@ -96,7 +96,7 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
                         bp_op_name((bp_op)plan->problem.op));
     }
     if (!can_pack(plan, operand)) {
-        return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: operand %d of %s is no input (%s)", operand,
+        return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: operand %d of %s is not an input (%s)", operand,
                         bp_op_name((bp_op)plan->problem.op), bp_op_inputs((bp_op)plan->problem.op));
     }
     if (!source->base) {
@@ -112,7 +112,7 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
         }
         return status;
     }
-    bp__plan_retain((bp_plan *)plan); /* its count is no part of what a plan is */
+    bp__plan_retain((bp_plan *)plan); /* the reference count does not belong to the plan's value */
     bp__plan_handed_out();
     atomic_fetch_add(&held, 1);
     (*packed)->plan = plan;
@@ -136,7 +136,7 @@ bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed) 
     }
     for (int i = 0; i < BP__OPERANDS; i++) {
         if (packed[i] && (packed[i]->plan != plan || packed[i]->operand != i)) {
-            return bp__fail(BP_E_ARGUMENT, "bp_execute: what stands for operand %d was packed %s", i,
+            return bp__fail(BP_E_ARGUMENT, "bp_execute: packed[%d] was packed %s", i,
                             packed[i]->plan != plan ? "for another plan" : "as another operand of this plan");
         }
     }

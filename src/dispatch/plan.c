@@ -1,7 +1,7 @@
-/* plan.c - plans: made from a choice, run, described, counted.
+/* plan.c - makes plans from choices, describes them and counts their references.
  *
- * All living plans are in one list, so that "which plan ran last" can be answered without a reference count on the hot
- * path: a thread remembers address and serial number, and the list tells whether that plan still lives. */
+ * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
+ * serial number of its last plan; the list tells whether that plan still exists. */
 #include "dispatch/internal.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ void bp__plan_retain(bp_plan *plan) {
     atomic_fetch_add_explicit(&plan->references, 1, memory_order_relaxed);
 }
 
-/* For who found the plan in the list: false when its last reference has gone and it is about to leave the list. */
+/* Takes a reference to a listed plan. Returns false if the count is already 0, that is, the plan is being freed. */
 static bool retain_living(bp_plan *plan) {
     int references = atomic_load_explicit(&plan->references, memory_order_relaxed);
     while (references > 0) {
@@ -60,10 +60,10 @@ void bp__plan_release(bp_plan *plan) {
     bp__free(plan);
 }
 
-/* ---- Plans that the program holds ----
+/* ---- Plans that the program owns ----
  *
- * Caches hold plans too, and let go of them when they are asked to; bp_reset() must know of the others before it takes
- * anything apart. */
+ * Caches hold plans too, and release them when asked. bp_reset() must know the number of the program's plans before it
+ * frees anything. */
 
 static atomic_llong held;
 
@@ -82,7 +82,7 @@ void bp_plan_release(bp_plan *plan) {
     }
 }
 
-/* Failures of one candidate that another may not share. Everything else is the caller's business. */
+/* Returns whether another candidate may succeed where this one failed. All other errors go to the caller. */
 static bool worth_another(bp_status status) {
     switch (status) {
     case BP_E_UNSUPPORTED:
@@ -121,12 +121,12 @@ static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, 
     return status;
 }
 
-/* What is read on the warm path. */
+/* Sets the fields that the fast path reads. */
 static void finish(bp_plan *plan, bp_prepared *prepared) {
     plan->prepared = prepared;
     plan->plain = !plan->needs_scalars && prepared->workspace == 0;
     plan->verdict.workspace = prepared->workspace;
-    plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* an adapter takes plain operands */
+    plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* an adapter takes unpacked operands */
     link_plan(plan);
 }
 
@@ -183,8 +183,8 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     return BP_OK;
 }
 
-/* The chosen candidate failed: goes on with another one where dispatch.fallback permits that, and tells the user once.
- */
+/* Handles the failure of the chosen candidate. Sets *again if dispatch.fallback permits another one; warns if it is
+ * `warn`. */
 static bp_status go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, bp__failures *failures,
                        bool *again) {
     if (!worth_another(status) || problem->policy.fallback == 0) {
@@ -195,14 +195,15 @@ static bp_status go_on(const bp__choice *choice, const bp_problem *problem, bp_s
     bp__copy_text(sentence, sizeof sentence, bp_last_status() == status ? bp_last_error() : bp_status_text(status));
     BP__TRY(bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status, sentence));
     if (problem->policy.fallback == 1) {
-        bp__warn("'%s' was chosen but failed (%s); another library runs instead", bp__candidate_id(offer->candidate),
+        bp__warn("'%s' was chosen but failed (%s); another candidate runs instead", bp__candidate_id(offer->candidate),
                  sentence);
     }
     *again = true;
     return status;
 }
 
-/* One choice and one attempt. *again: the attempt failed, has been added to the failures, and another may follow. */
+/* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may
+ * follow. */
 static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {
     bp__choice choice;
     *again = false;
@@ -242,7 +243,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     }
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     const bp_library_info *library = plan->candidate->library;
-    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* aligned as its parts are */
+    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* complex numbers are aligned like
+                                                                                     * their components */
     bp_plan_info own = {
         .operation = bp_op_name((bp_op)plan->problem.op),
         .provider = plan->candidate->provider->name,
@@ -270,8 +272,7 @@ bp_status bp_last_plan(bp_plan_info *info) {
         return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
     }
     if (bp__thread.last_serial == BP__NO_PLAN_RAN) {
-        return bp__fail(BP_E_NOT_FOUND,
-                        "the last call of this thread has a result without elements, for which no plan runs");
+        return bp__fail(BP_E_NOT_FOUND, "the last call of this thread had an empty result, so that no plan ran");
     }
     pthread_mutex_lock(&bp__plans_mutex);
     bp_plan *plan = newest;

@@ -1,9 +1,8 @@
-/* plan_cache.c - the process-wide plan caches, one for Fourier transforms and one for everything else: hash tables with
- * a list by last use, bounded by plan_cache.max_size and fft.plan_cache.max_size.
+/* plan_cache.c - the process-wide plan caches, one for Fourier transforms and one for all other operations.
  *
- * It is asked when a thread's own short list (product_fast_path.c) does not know a call. Plans are made outside the
- * lock, because that may load a library; when two threads make the same plan at once, the second one's is thrown away.
- */
+ * Each is a hash table with a list in order of last use, limited by plan_cache.max_size or fft.plan_cache.max_size. A
+ * call that misses its thread cache looks here. Plans are made outside the lock, because that may load a library. If
+ * two threads make the same plan at the same time, the second plan is discarded. */
 #include "dispatch/internal.h"
 
 #include "backplane/fft.h"
@@ -14,8 +13,8 @@
 pthread_mutex_t bp__cache_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct entry {
-    struct entry *chain;          /* same bucket */
-    struct entry *before, *after; /* by last use: `before` was used more recently */
+    struct entry *chain;          /* next entry in the same bucket */
+    struct entry *before, *after; /* order of last use: `before` was used more recently */
     uint64_t hash;
     bp_plan *plan;
 } entry;
@@ -27,7 +26,7 @@ typedef struct plan_cache {
     entry *first, *last; /* most and least recently used */
     int64_t size;
     uint64_t hits, misses, evictions;
-    uint64_t generation; /* of the entries */
+    uint64_t generation; /* plan epoch of the entries */
 } plan_cache;
 
 static plan_cache caches[BP__CACHES] = {
@@ -78,8 +77,8 @@ static entry *find(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
     return NULL;
 }
 
-/* Takes the entry out and puts it on a list: destroying its plan may wait for a library's own lock, so that is for
- * after the cache's is given back. */
+/* Removes the entry and puts it on a list. Destroying its plan may wait for a lock of the library, so that happens
+ * after the cache's lock is released. */
 static void drop(plan_cache *cache, entry *e, entry **dropped) {
     entry **at = &cache->buckets[e->hash & (cache->bucket_count - 1)];
     while (*at != e) {
@@ -98,7 +97,7 @@ static void drop_all(plan_cache *cache, entry **dropped) {
     }
 }
 
-/* Not under the cache's lock. */
+/* Must run without the cache's lock. */
 static void destroy_dropped(entry *dropped) {
     while (dropped) {
         entry *next = dropped->chain;
@@ -108,7 +107,7 @@ static void destroy_dropped(entry *dropped) {
     }
 }
 
-/* Entries of an older generation were made for another list of libraries, or before a fork. */
+/* Drops entries of an older epoch. They were made for another library list, or before a fork. */
 static void forget_old_generation(plan_cache *cache, entry **dropped) {
     uint64_t now = bp__plan_epoch();
     if (cache->generation != now) {
@@ -121,7 +120,7 @@ static void grow(plan_cache *cache) {
     size_t count = cache->bucket_count ? cache->bucket_count * 2 : 64;
     entry **buckets = bp__alloc_zero(count, sizeof *buckets);
     if (!buckets) {
-        return; /* longer chains, no failure */
+        return; /* not an error: the chains just get longer */
     }
     for (entry *e = cache->first; e; e = e->after) {
         entry **at = &buckets[e->hash & (count - 1)];
@@ -133,7 +132,7 @@ static void grow(plan_cache *cache) {
     cache->bucket_count = count;
 }
 
-/* Takes one more reference to the plan; where memory is short the plan is simply not kept. */
+/* Adds the plan and takes its own reference. If memory is short, the plan is not cached. */
 static void insert(plan_cache *cache, bp_plan *plan, uint64_t hash) {
     if ((size_t)cache->size >= cache->bucket_count) {
         grow(cache);
@@ -170,7 +169,7 @@ static bp_plan *take(plan_cache *cache, const bp__plan_key *key, uint64_t hash) 
     return e->plan;
 }
 
-/* The plan in the cache, with a new reference, or NULL. */
+/* Returns the cached plan with a new reference, or NULL. */
 static bp_plan *look_up(plan_cache *cache, const bp__plan_key *key, uint64_t hash, int64_t most) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
@@ -183,13 +182,14 @@ static bp_plan *look_up(plan_cache *cache, const bp__plan_key *key, uint64_t has
     return plan;
 }
 
-/* Keeps a new plan that was begun in this generation. Where another thread was faster, *plan becomes that thread's. */
+/* Caches a new plan whose creation began in epoch `begun`. If another thread cached an equal plan first, *plan becomes
+ * that one. */
 static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uint64_t hash, int64_t most,
                  uint64_t begun) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation(cache, &dropped);
-    bool current = cache->generation == begun; /* else it may be for libraries that were listed before */
+    bool current = cache->generation == begun; /* else it may belong to an older library list */
     bp_plan *other = current ? take(cache, key, hash) : NULL;
     if (current && !other) {
         insert(cache, *plan, hash);
@@ -235,7 +235,7 @@ bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__pl
     return get(&caches[BP__CACHE_GENERAL], plan, key, make, context, fresh);
 }
 
-/* What is more than the bound, which may have changed since, is thrown away first. */
+/* Evicts plans above the limit first, because the limit may have changed. */
 static bp_status stats(plan_cache *cache, bp_plan_cache_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     entry *dropped = NULL;
@@ -252,8 +252,8 @@ static bp_status stats(plan_cache *cache, bp_plan_cache_info *info) {
     return BP_OK;
 }
 
-/* A new generation makes the threads' short lists forget their plans as well. The other cache's plans go over to it,
- * unless the generation changed for another reason at the same moment. */
+/* Starts a new epoch, so that thread caches drop their plans too. The other cache's plans stay valid in it, unless the
+ * epoch changed for another reason at the same time. */
 static bp_status clear(plan_cache *cache) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
@@ -286,7 +286,7 @@ static bp_status plan_at(const plan_cache *cache, const char *function, int inde
         *plan = e->plan;
     }
     pthread_mutex_unlock(&bp__cache_mutex);
-    return e ? BP_OK : bp__fail(BP_E_NOT_FOUND, "the plan cache holds no plan number %d", index);
+    return e ? BP_OK : bp__fail(BP_E_NOT_FOUND, "%s: index is %d; the cache has no such plan", function, index);
 }
 
 bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {

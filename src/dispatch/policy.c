@@ -1,9 +1,8 @@
-/* policy.c - resolves the settings that take part in choosing, once per change, for the calling thread.
+/* policy.c - resolves the settings that affect the choice, for the calling thread and once per change.
  *
- * Every call needs to know which policy is in force. Reading six settings would cost more than a small product, so a
- * thread keeps a small number that stands for the whole policy, and checks one epoch to know that the number still
- * holds. Equal policies get equal numbers, so that plans made under a scope are found again the next time that scope is
- * entered. */
+ * Every call needs the policy in force, but reading all its settings would cost more than a small product. A thread
+ * therefore keeps a number for the whole policy, and compares one epoch to know that the number is still valid. Equal
+ * policies have equal numbers, so that plans made under a scope are found again when that scope is entered again. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"
@@ -14,8 +13,8 @@ _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec
 
 pthread_mutex_t bp__policy_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* What one number stands for: the policy of each family of operations, how einsum looks for paths, and which plan
- * caches are off, since a thread's own cache is then not used either. */
+/* The content of a policy number: the policy of each family, the path settings of einsum, and the plan caches that are
+ * off. If a plan cache is off, the thread cache is not used either. */
 typedef struct numbered {
     bp_policy family[BP__FAMILIES];
     uint32_t einsum;
@@ -23,7 +22,7 @@ typedef struct numbered {
 } numbered;
 _Static_assert(sizeof(numbered) == BP__FAMILIES * sizeof(bp_policy) + 2 * sizeof(uint32_t), "compared by its bytes");
 
-/* Texts that policies name, and policies themselves; both only grow, and are few. */
+/* Texts in policies, and the policies themselves. Both tables only grow and stay small. */
 static struct {
     const char **texts;
     uint32_t text_count;
@@ -31,8 +30,8 @@ static struct {
     uint32_t policy_count;
 } known;
 
-/* A number for a text, 0 for "" and for "default", which takes back a preference of a lower layer (and where memory is
- * short: then the preference is left out of this policy). */
+/* Returns a handle for a text. Returns 0 for "" and for "default", which cancels a preference of a lower layer. Also
+ * returns 0 if memory is short; the policy then has no preference. */
 static uint32_t text_handle(const char *text) {
     if (!*text || bp__text_equal(text, "default")) {
         return 0;
@@ -61,9 +60,9 @@ const char *bp__policy_text(uint32_t handle) {
     return text;
 }
 
-/* What the family's node of the precision tree, resolved, allows. */
+/* Returns the precision that the family's precision setting allows, after inheritance. */
 static uint8_t precision_of(const bp__family *family) {
-    static const uint8_t levels[] = {0, 0, 1, 2}; /* none, ieee, tf32, bf16: the words of the table in their order */
+    static const uint8_t levels[] = {0, 0, 1, 2}; /* none, ieee, tf32, bf16: in the order of the settings table */
     return family->precision == BP__NO_SETTING ? 0 : levels[bp__setting_resolved((bp_setting_id)family->precision)];
 }
 
@@ -73,7 +72,7 @@ static uint8_t avoided(void) {
                      (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__DISABLED_ONEDNN));
 }
 
-/* Whether num_threads is the user's own word, and not a limit that other software was given. */
+/* Returns whether the user set num_threads, as opposed to a limit meant for other software. */
 static bool user_decides_threads(void) {
     bp_layer layer;
     const char *where;
@@ -87,7 +86,7 @@ bool bp__policy_in_region(void) {
     return region && region() && !user_decides_threads();
 }
 
-/* Limits of other software only lower the count; the user's own word counts as it is. */
+/* Limits meant for other software only lower the count; the user's own value is used as it is. */
 static int32_t allowed_threads(void) {
     int64_t threads = bp__setting_int(BP_SET_num_threads);
     int cpus = bp__available_cpus();
@@ -98,7 +97,7 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
-/* What is the same for all families. */
+/* Resolves the settings that all families share. */
 static void resolve_common(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
     policy->threads = allowed_threads();
@@ -116,7 +115,7 @@ static void resolve_common(bp_policy *policy) {
     pthread_mutex_unlock(&bp__policy_mutex);
 }
 
-/* What settings about the family say. */
+/* Resolves the family's own settings. */
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
@@ -124,7 +123,8 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1
                                                                : 0;
-    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0; /* words as a mask */
+    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0; /* a bit mask of the
+                                                                                               * enumeration */
     if (family->preference != BP__NO_SETTING) {
         const char *preferred = bp__setting_text((bp_setting_id)family->preference);
         pthread_mutex_lock(&bp__policy_mutex);
@@ -133,7 +133,7 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     }
 }
 
-/* Whatever comes this way makes a plan or looks one up, so it has time to look for OpenMP runtimes. */
+/* Calls on this path make or look up a plan, so that the search for OpenMP runtimes costs little by comparison. */
 void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
     if (bp__region_look()) {
         bp__settings_changed();
@@ -142,7 +142,7 @@ void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
     resolve_family(policy, family);
 }
 
-/* Numbers start at 1; 0 means that memory was short, and keeps the call out of the short list. */
+/* Returns the policy's number, from 1. Returns 0 if memory is short, which keeps the call out of the thread cache. */
 static uint32_t policy_number(const numbered *policy) {
     for (uint32_t i = 0; i < known.policy_count; i++) {
         if (memcmp(&known.policies[i], policy, sizeof *policy) == 0) {
@@ -167,7 +167,7 @@ void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
     bp_policy common;
     bp__thread_cache_check();
-    if (bp__thread.epoch == 0 && bp__region_look()) { /* the first call of this thread, which may be in a region */
+    if (bp__thread.epoch == 0 && bp__region_look()) { /* the thread's first call, which may be inside a region */
         bp__settings_changed();
         epoch = bp__settings_epoch();
     }
@@ -193,7 +193,7 @@ bool bp__thread_look(void) {
     if (!bp__region_look()) {
         return false;
     }
-    bp__settings_changed(); /* other threads learn of the runtime, too */
+    bp__settings_changed(); /* other threads must detect the runtime, too */
     bp__thread_refresh(bp__settings_epoch());
     return bp__thread.policy != before;
 }

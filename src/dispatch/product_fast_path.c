@@ -1,7 +1,7 @@
-/* product_fast_path.c - the warm path of a one-shot product: from the caller's tensors to a plan without a lock or an
+/* product_fast_path.c - fast path of one-shot products: from the caller's tensors to a plan, without a lock or an
  * allocation.
  *
- * Each thread keeps a short list of the calls that it made last (thread_cache.h). */
+ * It uses the thread's cache of recent calls (thread_cache.h). */
 #include "dispatch/thread_cache.h"
 
 static bool make_key(bp__call *call, uint64_t tag) {
@@ -20,9 +20,8 @@ static bool make_key(bp__call *call, uint64_t tag) {
     return true;
 }
 
-/* Compares the call with a key where it lies, without making one: most calls repeat the last one of their thread. The
- * first two words of a tensor hold its whole rank and say which arrays it has, so where they match, the arrays may be
- * read. */
+/* Compares the call with a stored key without making a key, because most calls repeat the last one of their thread. The
+ * first two words of a tensor hold its rank and which arrays it has. If they match, the arrays may be read. */
 static inline bool is_call(const bp__call_key *key, const bp__call *call, uint64_t tag) {
     const uint64_t *w = key->words;
     uint64_t differs = (w[0] ^ bp__tag_word(tag)) | (w[1] ^ bp__plan_epoch());
@@ -45,7 +44,8 @@ static inline bool is_call(const bp__call_key *key, const bp__call *call, uint64
     return differs == 0;
 }
 
-/* Whether the addresses of this call are as good as the checked ones: aligned, and the output apart from the inputs. */
+/* Returns whether the call's addresses are as valid as those that were checked: aligned, and no overlap of output and
+ * inputs. */
 static inline bool addresses_good(const bp__call *call, const bp__slot *s) {
     const DLTensor *out = call->tensors[BP__OPERANDS - 1];
     int64_t at = (int64_t)(uintptr_t)bp__tensor_data(out);
@@ -58,7 +58,7 @@ static inline bool addresses_good(const bp__call *call, const bp__slot *s) {
     return good;
 }
 
-/* A call that is not the last one again. Leaves its key in the call, for remember(). */
+/* Looks up a call that differs from the thread's last one. Leaves the key in the call, for remember(). */
 __attribute__((noinline)) static const bp_plan *find_in_slots(bp__call *call, uint64_t tag) {
     bp__thread_cache *hot = bp__thread.hot;
     if (!make_key(call, tag) || !hot || bp__thread.policy == 0) {
@@ -108,7 +108,7 @@ bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scala
     return status;
 }
 
-/* Keeps the plan in the thread's list, in place of what was in its slot. Takes over no reference. */
+/* Puts the plan into its slot of the thread cache, replacing the content. Takes its own reference. */
 static void remember(const bp__call *call, bp_plan *plan) {
     bp__slot *s = bp__thread_cache_remember(&call->key, plan);
     for (int i = 0; s && i < BP__OPERANDS; i++) {

@@ -1,4 +1,4 @@
-/* provider_host.c - the table of functions that a provider gets, filled from the rooms below. */
+/* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
 #include "dispatch/internal.h"
 
 #include "machine/internal.h"

@@ -1,4 +1,4 @@
-/* providers.c - the one list of built-in providers, and the public walk over all providers. */
+/* providers.c - the list of built-in providers, and the public enumeration of all providers. */
 #include "dispatch/internal.h"
 
 #include "registry/internal.h"
@@ -69,7 +69,7 @@ static bool find(int index, bp_provider_info *info) {
     *info = modules[index - builtin].info;
     if (modules[index - builtin].provider && bp__provider_is_builtin(info->name)) {
         info->status = BP_E_ABI;
-        info->reason = "a built-in provider has this name already";
+        info->reason = "a built-in provider already has this name";
     }
     return true;
 }

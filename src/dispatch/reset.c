@@ -1,4 +1,4 @@
-/* reset.c - bp_reset: gives everything back, folder by folder, from the top down. */
+/* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
 #include "dispatch/internal.h"
 
 #include "einsum/internal.h"
@@ -7,19 +7,19 @@
 #include "settings/internal.h"
 
 static bp_status busy(int64_t count, const char *what, const char *remedy) {
-    return bp__fail(BP_E_BUSY, "%lld %s%s still held: %s %s first", (long long)count, what,
+    return bp__fail(BP_E_BUSY, "bp_reset: %lld %s%s still held; %s %s first", (long long)count, what,
                     count == 1 ? " is" : "s are", remedy, count == 1 ? "it" : "them");
 }
 
-/* Asked before anything is freed, so that a refused reset changes nothing. */
+/* Runs before anything is freed, so that a refused reset changes nothing. */
 static bp_status check_nothing_held(void) {
     int64_t settings = bp__settings_held();
     if (settings > 0) {
-        return bp__fail(BP_E_BUSY, "%lld scopes and options are still held: leave and free them first",
+        return bp__fail(BP_E_BUSY, "bp_reset: %lld scopes and options are still held; leave and free them first",
                         (long long)settings);
     }
     int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
-    int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds its plan */
+    int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds a reference to its plan */
     return explanations > 0 ? busy(explanations, "explanation", "free")
            : paths > 0      ? busy(paths, "contraction path", "release")
            : packed > 0     ? busy(packed, "packed operand", "release")

@@ -1,9 +1,11 @@
-/* slow_path.c - a call that no short list knows: its plan from the cache, run, and another plan in its place where the
- * library failed. The same for products and for all other operations. */
+/* slow_path.c - runs a call that misses the thread cache.
+ *
+ * It gets or makes the plan, runs it, and tries the next candidate if the library fails. Products and all other
+ * operations use it. */
 #include "dispatch/thread_cache.h"
 
-/* A library that lacks scratch memory, or that a fork took away, is left for the next candidate; its output is
- * untouched then. */
+/* A library without scratch memory or unusable after fork is replaced by the next candidate. Its output is untouched
+ * then. */
 static bool another_may_run(bp_status status) {
     return status == BP_E_NO_MEMORY || status == BP_E_FORKED || status == BP_E_UNSUPPORTED;
 }
@@ -46,7 +48,8 @@ bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void
     *ran = NULL;
     BP__TRY(bp__cache_get(&plan, problem, &fresh));
     bp_status status = run_observed(run, call, plan, fresh);
-    bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the copies may be what failed */
+    bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the adapter's copies may have failed
+                                                                             */
     if (library_failed && problem->policy.fallback != 0) {
         status = run_another(problem, run, call, plan, status);
         bp__plan_release(plan);

@@ -1,5 +1,6 @@
-/* thread_cache.c - the life of the threads' short lists: made on first use, freed at the end of a thread or by
- * bp_reset. */
+/* thread_cache.c - makes and frees the thread caches.
+ *
+ * A cache is made on first use, and freed when its thread ends or by bp_reset. */
 #include "dispatch/thread_cache.h"
 
 #include "machine/internal.h"
@@ -8,7 +9,8 @@ pthread_mutex_t bp__thread_cache_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__thread_cache *all_lists;
 static pthread_key_t ending;
 static atomic_bool ending_ready;
-static atomic_uint_least32_t resets; /* each frees the lists of all threads, who find out by this number */
+static atomic_uint_least32_t resets; /* number of bp_reset() calls; a thread whose saved number differs has lost its
+                                      * cache */
 
 static void free_list(bp__thread_cache *hot) {
     for (int i = 0; i < BP__THREAD_CACHE_SLOTS; i++) {
@@ -25,11 +27,11 @@ void bp__thread_cache_check(void) {
     }
 }
 
-/* At the end of a thread. What the key holds only says that there was a list; a reset may have freed it. */
+/* Frees the cache when a thread ends. The argument only says that a cache existed; a reset may have freed it. */
 static void end_list(void *argument) {
     (void)argument;
     pthread_mutex_lock(&bp__thread_cache_mutex);
-    bp__thread_cache_check(); /* under the mutex: another thread may be about to reset */
+    bp__thread_cache_check(); /* under the mutex, because another thread may be about to reset */
     bp__thread_cache *hot = bp__thread.hot;
     if (hot) {
         *hot->link = hot->next;
@@ -105,20 +107,20 @@ static bool is_uncached(const bp_plan *plan) {
     return bp__thread.uncached >> bp__family_of(&plan->problem)->cache & 1;
 }
 
-/* While the host program's executor runs the tasks of a call, it may begin further calls in this thread, and so may the
- * thread's interrupt check. The outer call runs on the reference that its slot holds, so no slot is given another plan
- * until it has returned. */
+/* While the host program's executor runs the tasks of a call, it may start further calls in this thread. The thread's
+ * interrupt check may do so as well. The outer call uses the reference in its slot, so no slot gets another plan until
+ * that call returns. */
 static bool may_run_a_slot(void) {
     return bp__executor_awaited() || bp__interrupt_asks();
 }
 
-/* The slot for the key, or NULL where the thread may keep no plan under it. */
+/* Returns the slot for the key, or NULL if the thread must not cache the plan under it. */
 static bp__slot *slot_for(bp__thread_cache *hot, const bp__call_key *key, const bp_plan *plan) {
     if (!hot || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }
     if (bp__settings_epoch() != bp__thread.epoch) {
-        return NULL; /* changed since the key was made, by another thread: the plan may be of other settings than it */
+        return NULL; /* another thread changed settings since the key was made: plan and key may not match */
     }
     bp__slot *s = &hot->slots[bp__hash_key(key) & (BP__THREAD_CACHE_SLOTS - 1)];
     return s->plan && may_run_a_slot() ? NULL : s;
@@ -129,7 +131,7 @@ bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan) {
     bp__slot *s = slot_for(hot, key, plan);
     bp__plan_retain(plan);
     if (!s) {
-        bp__thread_cache_keep_stand_in(plan); /* the cache may let go of it at any time */
+        bp__thread_cache_keep_stand_in(plan); /* the plan cache may release it at any time */
         return NULL;
     }
     bp__plan_release(s->plan);

@@ -1,9 +1,9 @@
-/* thread_cache.h - the short list of calls that each thread keeps: what a slot holds, and how keys are made and
- * compared. Shared by product_fast_path.c (products) and operation_fast_path.c (everything else).
+/* thread_cache.h - per-thread cache of recent calls: slots, key construction, key comparison.
  *
- * A call is told from another by a key of words: operation, policy, generation, and each tensor's type, shape and
- * strides. Everything that the checks of the long way look at, but the addresses, is in the key, so equal keys need no
- * second check; addresses are compared against each other on every call. */
+ * product_fast_path.c (products) and operation_fast_path.c (all other operations) use it. A key holds the operation,
+ * the policy, the plan epoch, and each tensor's type, shape and strides. It contains everything that the checks of the
+ * slow path read, except the addresses. Calls with equal keys therefore need no second check; addresses are compared on
+ * every call. */
 #ifndef BP_DISPATCH_THREAD_CACHE_H
 #define BP_DISPATCH_THREAD_CACHE_H
 
@@ -17,36 +17,38 @@
 typedef struct bp__slot {
     uint64_t hash;
     bp_plan *plan;                                           /* one reference; NULL: empty */
-    int64_t low[BP__MOST_OPERANDS], high[BP__MOST_OPERANDS]; /* bytes spanned, relative to the first element */
+    int64_t low[BP__MOST_OPERANDS], high[BP__MOST_OPERANDS]; /* byte range, relative to the first element */
     bp__call_key key;
 } bp__slot;
 
 typedef struct bp__thread_cache {
     bp__slot *last;
-    bp_plan *described; /* what bp_last_plan gave out, kept alive for its strings */
-    bp_plan *stand_in;  /* what ran last and has no slot; the cache may not keep it either */
+    bp_plan *described; /* plan described by bp_last_plan, kept alive for its strings */
+    bp_plan *stand_in;  /* plan that ran last and has no slot; the plan cache may not hold it either */
     struct bp__thread_cache *next, **link;
     bp__slot slots[BP__THREAD_CACHE_SLOTS];
 } bp__thread_cache;
 
-/* The thread's list, made on first use; NULL when memory is short, and then every call takes the long way. */
+/* Returns the thread's cache, made on first use. Returns NULL if memory is short; every call then takes the slow path.
+ */
 bp__thread_cache *bp__thread_cache_list(void);
 
-/* The slot that the key belongs to, with the plan and the key put in place of what was there: the caller fills low and
- * high. Takes over no reference. NULL: the call cannot be remembered, or its cache is off; the plan is kept all the
- * same, since bp_last_plan must know what ran. */
+/* Puts the plan and the key into the key's slot, replacing its content. The caller fills low and high. Takes its own
+ * reference. Returns NULL if the call cannot be cached or its cache is off. The plan is kept alive anyway, for
+ * bp_last_plan. */
 bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan);
 
-/* Takes over the reference. For a plan that no cache keeps, since bp_last_plan must know what ran. */
+/* Takes ownership of the reference. For a plan that no cache keeps, because bp_last_plan must describe the last plan.
+ */
 void bp__thread_cache_keep_stand_in(bp_plan *plan);
 
-/* Type and rank, every bit of them. */
+/* Type and rank with all their bits. */
 static inline uint64_t bp__type_word(const DLTensor *t) {
     return (uint64_t)t->dtype.code | (uint64_t)t->dtype.bits << 8 | (uint64_t)t->dtype.lanes << 16 |
            (uint64_t)(uint32_t)t->ndim << 32;
 }
 
-/* The device, and whether shape and strides are there. */
+/* Device, and whether shape and strides are present. */
 static inline uint64_t bp__place_word(const DLTensor *t) {
     return (uint64_t)(uint32_t)t->device.device_type | (uint64_t)(t->shape != NULL) << 32 |
            (uint64_t)(t->strides != NULL) << 33 | (uint64_t)(uint32_t)t->device.device_id << 34;
@@ -72,7 +74,7 @@ static inline uint64_t *bp__key_tensor(uint64_t *w, const uint64_t *end, const D
     return w;
 }
 
-/* Where the tensor's bytes lie, seen from its first element. */
+/* Stores the byte range of the tensor, relative to its first element. */
 static inline void bp__slot_span(bp__slot *s, int i, const DLTensor *t) {
     if (t) {
         uintptr_t low, high, at = (uintptr_t)bp__tensor_data(t);
@@ -111,7 +113,7 @@ static inline bool bp__address_fits(const DLTensor *t, const bp__slot *s, int i)
 }
 
 static inline void bp__count_run(const bp_plan *plan) {
-    bp_plan *counted = (bp_plan *)plan; /* the counter is no part of what a plan is */
+    bp_plan *counted = (bp_plan *)plan; /* the counter does not belong to the plan's value */
     uint64_t runs = atomic_load_explicit(&counted->runs, memory_order_relaxed);
     atomic_store_explicit(&counted->runs, runs + 1, memory_order_relaxed);
     bp__thread.last_serial = plan->serial;

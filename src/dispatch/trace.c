@@ -1,7 +1,7 @@
-/* trace.c - what BACKPLANE_VERBOSE and BACKPLANE_TRACE show: a line per call, a trace event per call.
+/* trace.c - writes the lines of BACKPLANE_VERBOSE and the events of BACKPLANE_TRACE, one per call.
  *
- * The library is silent by law; these two settings are the user's explicit order to write, to standard error and to the
- * named file. Lines go out in one write each, so that threads do not mix theirs. */
+ * The library writes nothing else. These two settings are the user's explicit request, for standard error and for the
+ * named file. Each line is one write, so that lines of several threads do not mix. */
 #include "dispatch/internal.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 pthread_mutex_t bp__trace_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
-    bool tried; /* to open it */
-    int fd;     /* of the trace; -1: cannot be opened */
+    bool tried; /* the file was opened, or could not be */
+    int fd;     /* of the trace file; -1: it cannot be opened */
     pid_t owner;
     bool any;
-    dev_t device; /* of the file that this process has begun, kept through bp_reset */
+    dev_t device; /* of the file that this process began; kept through bp_reset */
     ino_t inode;
 } trace;
 
@@ -30,7 +30,8 @@ bool bp__trace_wanted(void) {
     return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace);
 }
 
-/* A closed stderr or a full disk must not disturb the computation: who called decides what to say. */
+/* A write error, such as a closed stderr or a full disk, never fails the computation. The caller decides whether to
+ * warn. */
 bool bp__write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t n = bp__file_write(fd, text, size);
@@ -45,7 +46,7 @@ bool bp__write_all(int fd, const char *text, size_t size) {
     return true;
 }
 
-/* Goes on with the file that this process has ended before, at its last bracket; begins anew with any other. */
+/* Continues at the closing bracket of a file that this process ended before. Truncates any other file. */
 static bool begin_or_go_on(int fd) {
     struct stat facts;
     if (fstat(fd, &facts) != 0) {
@@ -64,8 +65,8 @@ static bool begin_or_go_on(int fd) {
     return true;
 }
 
-/* Above the standard streams: a program that has closed those may open them anew. Follows no link that someone else may
- * have put in the file's place. */
+/* Opens the file above the standard streams, because a program that closed those may reopen them. Follows no link,
+ * because another user may have replaced the file by one. */
 static int open_trace(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd >= 0 && fd <= STDERR_FILENO) {
@@ -103,7 +104,7 @@ static void end_trace(void) {
     trace.tried = false;
 }
 
-/* Without its last bracket the file would still load in trace viewers, but in no JSON parser. */
+/* Without the closing bracket, trace viewers still load the file, but JSON parsers do not. */
 __attribute__((destructor)) static void end_trace_at_exit(void) {
     end_trace();
 }
@@ -133,7 +134,7 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     if (trace_file() >= 0 && !text.failed) {
         if (!bp__write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
             !bp__write_all(trace.fd, text.bytes, text.length)) {
-            bp__warn("trace file '%s' is not whole: %s", bp__setting_text(BP_SET_trace), strerror(errno));
+            bp__warn("trace file '%s' is incomplete: %s", bp__setting_text(BP_SET_trace), strerror(errno));
         }
         trace.any = true;
     }

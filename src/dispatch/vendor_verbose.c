@@ -1,8 +1,7 @@
-/* vendor_verbose.c - the verbose switches of MKL and oneDNN: scopes that nest, and lines for a handler.
+/* vendor_verbose.c - sets the verbose level of MKL and oneDNN in nested scopes, and passes their lines to a handler.
  *
- * Neither library has a callback, and both write with the C library's standard output. So that stream is turned to a
- * file in memory while a scope with a handler is open, and what the libraries did not write is passed on afterwards.
- */
+ * Neither library has a callback; both write to the C library's standard output. While a scope with a handler is open,
+ * that stream is redirected to a file in memory. Output of other code is written to the original stream afterwards. */
 #include "backplane/verbose.h"
 
 #include "base/base.h"
@@ -20,8 +19,8 @@
 
 typedef struct vendor {
     const char *backend, *family, *symbol;
-    const char *variables[3]; /* that set the level at start */
-    bool echoes;              /* the switch returns the level it took; the other kind returns 0 for success */
+    const char *variables[3]; /* that set the level at program start */
+    bool echoes;              /* the function returns the level; the other library's returns 0 for success */
     int most;
 } vendor;
 
@@ -30,7 +29,7 @@ static const vendor vendors[] = {
     {"mkldnn", "onednn", "dnnl_set_verbose", {"ONEDNN_VERBOSE", "DNNL_VERBOSE", NULL}, false, 2},
 };
 
-/* What begins a line of theirs. */
+/* Prefixes of the libraries' lines. */
 static const char *const marks[] = {"MKL_VERBOSE", "onednn_verbose", "dnnl_verbose"};
 
 typedef int (*switch_function)(int level);
@@ -51,15 +50,15 @@ static struct {
     bool captured;
 } now;
 
-/* ---- The switch ---- */
+/* ---- Verbose level ---- */
 
-/* The level outside of all scopes: no library tells what it is, so it is taken to be what the variable says. */
+/* Returns the level outside of all scopes. No library reports it, so the value of the variable is used. */
 static int level_in_environment(const vendor *v) {
     for (int i = 0; v->variables[i]; i++) {
         const char *value = bp__env(v->variables[i]);
         if (value && *value) {
             int64_t level;
-            bool number = bp__parse_int(value, &level); /* or one of oneDNN's words */
+            bool number = bp__parse_int(value, &level); /* or a keyword of oneDNN */
             return number ? level > 0 ? (level < v->most ? (int)level : v->most) : 0 : !bp__text_equal(value, "none");
         }
     }
@@ -78,13 +77,13 @@ static bp_status turn(const bp_verbose_scope *scope) {
     const vendor *v = scope->of;
     int level = scope->level < v->most ? scope->level : v->most;
     if (scope->set(level) != (v->echoes ? level : 0)) {
-        return bp__fail(BP_E_UNSUPPORTED, "%s refuses verbose level %d: it may be built without it", v->backend,
-                        scope->level);
+        return bp__fail(BP_E_UNSUPPORTED, "%s rejects verbose level %d; it may be built without verbose mode",
+                        v->backend, scope->level);
     }
     return BP_OK;
 }
 
-/* NULL where the library cannot be opened or has no such function; bp_last_error() says so. */
+/* Returns NULL if the library cannot be opened or has no such function; bp_last_error() has the reason. */
 static switch_function find_switch(const vendor *v) {
     bp_library_info row = {.struct_size = sizeof row};
     void *handle;
@@ -102,7 +101,7 @@ static switch_function find_switch(const vendor *v) {
 
 static bp_status begin_capture(void) {
     if (now.captured) {
-        return bp__fail(BP_E_BUSY, "another scope has a handler for verbose lines; leave it first");
+        return bp__fail(BP_E_BUSY, "bp_verbose_enter: another scope has a handler for verbose lines; leave it first");
     }
     fflush(stdout);
     now.memory = memfd_create("backplane-verbose", MFD_CLOEXEC);
@@ -111,7 +110,7 @@ static bp_status begin_capture(void) {
         int problem = errno;
         close(now.memory);
         close(now.saved);
-        return bp__fail(BP_E_IO, "standard output cannot be turned to memory: %s", strerror(problem));
+        return bp__fail(BP_E_IO, "standard output cannot be redirected to memory: %s", strerror(problem));
     }
     now.captured = true;
     return BP_OK;
@@ -126,7 +125,7 @@ static bool is_vendors(const char *line) {
     return false;
 }
 
-/* The program's own output may hold any bytes. One byte behind `end` is ours, too. */
+/* The program's own output may hold any bytes. The byte at `end` may be overwritten. */
 static void deliver(char *text, const char *end, const bp_verbose_scope *scope) {
     while (text < end) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -142,7 +141,8 @@ static void deliver(char *text, const char *end, const bp_verbose_scope *scope) 
     }
 }
 
-/* Standard output is as before; returns what was written meanwhile, NULL when memory is short: then that is lost. */
+/* Restores standard output. Returns what was written meanwhile. Returns NULL if memory is short; the output is then
+ * lost. */
 static char *end_capture(size_t *length) {
     fflush(stdout);
     off_t size = lseek(now.memory, 0, SEEK_END);
@@ -166,11 +166,11 @@ static const char *name_at(void *user, int index) {
     return index < BP__COUNT(vendors) ? vendors[index].backend : NULL;
 }
 
-/* NULL for what is no backend or no level; bp_last_error() says so. */
+/* Returns NULL for an unknown backend or level; bp_last_error() has the reason. */
 static const vendor *find_vendor(const char *backend, int level) {
     if (!backend || level < BP_VERBOSE_OFF || level > BP_VERBOSE_ON_CREATION) {
         bp__fail(BP_E_ARGUMENT,
-                 backend ? "level: %d is none; it is 0, 1 or 2" : "backend: NULL given; it takes \"mkl\" or \"mkldnn\"",
+                 backend ? "level is %d; it must be 0, 1 or 2" : "backend is NULL; it must be \"mkl\" or \"mkldnn\"",
                  level);
         return NULL;
     }
@@ -181,8 +181,8 @@ static const vendor *find_vendor(const char *backend, int level) {
     }
     char question[128];
     bp__suggest(backend, name_at, NULL, question, sizeof question);
-    bp__fail(BP_E_UNKNOWN_NAME, "'%.64s' has no verbose mode; mkl and mkldnn have%s%s", backend, *question ? "; " : "",
-             question);
+    bp__fail(BP_E_UNKNOWN_NAME, "backend '%.64s' has no verbose mode; it must be mkl or mkldnn%s%s", backend,
+             *question ? "; " : "", question);
     return NULL;
 }
 
@@ -199,7 +199,7 @@ static bp_status open_scope(bp_verbose_scope *scope) {
 bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int level, bp_verbose_handler handler,
                            void *user) {
     if (!scope) {
-        return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of a pointer");
+        return bp__fail(BP_E_ARGUMENT, "scope is NULL; it must be the address of a pointer");
     }
     *scope = NULL;
     const vendor *v = find_vendor(backend, level);
@@ -228,7 +228,7 @@ bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int le
     return BP_OK;
 }
 
-/* Takes a scope out of the list; false when it is not in it. */
+/* Removes a scope from the list. Returns false if it is not in the list. */
 static bool take_out(bp_verbose_scope *scope) {
     bp_verbose_scope **at = &now.top;
     while (*at && *at != scope) {
@@ -243,7 +243,7 @@ static bool take_out(bp_verbose_scope *scope) {
 
 bp_status bp_verbose_leave(bp_verbose_scope **scope) {
     if (!scope) {
-        return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of the pointer that was entered");
+        return bp__fail(BP_E_ARGUMENT, "scope is NULL; it must be the address of the pointer from bp_verbose_enter()");
     }
     if (!*scope) {
         return BP_OK;
@@ -261,7 +261,7 @@ bp_status bp_verbose_leave(bp_verbose_scope **scope) {
     }
     pthread_mutex_unlock(&bp__verbose_mutex);
     if (!known) {
-        return bp__fail(BP_E_SCOPE, "scope: is not open");
+        return bp__fail(BP_E_SCOPE, "bp_verbose_leave: scope is not open");
     }
     if (text) {
         deliver(text, text + length, *scope);

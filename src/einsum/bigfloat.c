@@ -1,4 +1,4 @@
-/* bigfloat.c - numbers without an upper end: the operations of a large network are more than a double can count. */
+/* bigfloat.c - numbers with an extended exponent, because operation counts of large networks overflow a double. */
 #include "einsum/internal.h"
 
 bp__bigfloat bp__bigfloat_of(double value) {

@@ -1,13 +1,17 @@
-/* branch.c - pairs that share a label, the best few at each step, depth first: branch-1, branch-2 and branch-all. Outer
- * products come only where nothing shares a label. */
+/* branch.c - depth-first search that tries the best few pairs with a shared label at each step: branch-1, branch-2 and
+ * branch-all.
+ *
+ * Outer products are tried only if no two terms share a label. */
 #include "einsum/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BITS 64
-#define WORK_PER_PAIR 4 /* units */
-#define CUTOFF 4 /* an order is dropped that costs this many times what the cheapest has cost at the same depth */
+#define WORK_PER_PAIR 4 /* work units */
+#define CUTOFF                                                                                                         \
+    4 /* factor; an order is dropped if its cost exceeds this multiple of the cheapest one at the same depth           \
+       */
 
 typedef struct option {
     double key; /* elements that the step adds */
@@ -19,20 +23,20 @@ typedef struct branching {
     const bp__goal *goal;
     bp__budget *budget;
     int width, words;
-    uint64_t *sets; /* of labels, of each node */
+    uint64_t *sets; /* label set of each node */
     double *size;   /* elements of each node */
     int32_t *uses;
-    int32_t *live;    /* for each depth, the nodes that are left */
+    int32_t *live;    /* the remaining nodes of each depth */
     double *progress; /* least cost so far at each depth */
-    option *options;  /* a stack, some for each depth */
+    option *options;  /* a stack with the options of each depth */
     size_t option_count, option_capacity;
     bp__pair *current, *best;
     double best_cost;
-    bp__outcome trouble; /* BP__FOUND while there is none */
+    bp__outcome trouble; /* BP__FOUND if there is none */
     void *memory;
 } branching;
 
-/* The live nodes at a depth stand behind those of all lesser depths. */
+/* Returns the live nodes of a depth; they follow those of all smaller depths. */
 static int32_t *live_at(const branching *s, int depth) {
     size_t terms = (size_t)s->net->terms, d = (size_t)depth;
     return s->live + d * terms - d * (d - (d > 0)) / 2;
@@ -42,7 +46,7 @@ static uint64_t *set_of(const branching *s, int32_t node) {
     return s->sets + (size_t)node * (size_t)s->words;
 }
 
-/* What a pair would give. */
+/* The result of contracting a pair. */
 typedef struct pair_facts {
     double product, result;
     bool shares, inner;
@@ -85,7 +89,8 @@ static int order_options(const void *x, const void *y) {
     return a->b != b->b ? (a->b > b->b) - (a->b < b->b) : (a->a > b->a) - (a->a < b->a);
 }
 
-/* Keeps the best `width` of this depth in order, or all of them as they come. False without memory. */
+/* Adds an option. Keeps only the best `width` of this depth, sorted; if width is 0, keeps all, unsorted. Returns false
+ * if memory is short. */
 static bool keep_option(branching *s, size_t from, option fresh) {
     size_t width = (size_t)s->width;
     if (s->width > 0 && s->option_count - from == width) {
@@ -111,7 +116,7 @@ static bool keep_option(branching *s, size_t from, option fresh) {
     return true;
 }
 
-/* The pairs of this depth, either those that share a label or all. */
+/* Collects the pairs of this depth: those that share a label, or all. */
 static bool find_options(branching *s, int depth, bool sharing) {
     const int32_t *live = live_at(s, depth);
     int count = s->net->terms - depth;
@@ -133,9 +138,10 @@ static bool find_options(branching *s, int depth, bool sharing) {
     return s->option_count > from;
 }
 
-/* ---- One step forth and back ---- */
+/* ---- One step forward and back ---- */
 
-/* What both have is had by one fewer; what is summed so is had by one, the result, alone: its set leaves it out. */
+/* Each shared label loses one holder. A label that only the result would hold is summed in this step and removed from
+ * the result. */
 static void step_forth(branching *s, int depth, option o, const pair_facts *f) {
     const int32_t *live = live_at(s, depth);
     int32_t *next = live_at(s, depth + 1), id = s->net->terms + depth;
@@ -204,7 +210,7 @@ static void go(branching *s, int depth, double cost) {
     s->option_count = from;
 }
 
-/* ---- The whole ---- */
+/* ---- The search ---- */
 
 static bool begin(branching *s) {
     const bp__network *net = s->net;

@@ -1,10 +1,12 @@
-/* budget.c - what limits a search: work, which is counted, so that it ends at the same place on every machine; a time,
- * where the caller has named one; and the calling thread's interrupt check. */
+/* budget.c - limits a search by work, time and interruption.
+ *
+ * Work is counted in units, so that a search ends at the same point on every machine. The caller may add a time limit.
+ * The calling thread's interrupt check can cancel the search. */
 #include "einsum/internal.h"
 
-#define WORK_PER_LOOK (1 << 16) /* units between looks at the clock and the check: a fraction of a millisecond */
+#define WORK_PER_LOOK (1 << 16) /* work units between checks of clock and interrupt: a fraction of a millisecond */
 
-/* False once the budget has ended. */
+/* Checks clock and interrupt. Returns false if the budget has ended. */
 static bool look(bp__budget *budget) {
     budget->unlooked = 0;
     if (bp__interrupted()) {

@@ -1,6 +1,8 @@
-/* cache.c - paths that were found, by everything they depend on: a hash table with a list by last use, bounded by
- * einsum.path_cache.max_size. Paths are searched for outside the lock; when two threads look for the same one at once,
- * both keep what they found, and the cache the first. */
+/* cache.c - caches paths by everything that they depend on.
+ *
+ * It is a hash table with a list in order of last use, limited by einsum.path_cache.max_size. Paths are searched
+ * outside the lock. If two threads search for the same path at the same time, each uses its own, and the cache keeps
+ * the first. */
 #include "einsum/internal.h"
 
 #include "settings/internal.h"
@@ -11,8 +13,8 @@
 #define BUCKETS 1024
 
 typedef struct entry {
-    struct entry *chain;          /* same bucket */
-    struct entry *before, *after; /* by last use: `before` was used more recently */
+    struct entry *chain;          /* next entry in the same bucket */
+    struct entry *before, *after; /* order of last use: `before` was used more recently */
     bp_contraction_path *path;
     uint64_t hash;
     size_t size;
@@ -81,7 +83,7 @@ bp_contraction_path *bp__path_cache_find(const void *key, size_t size) {
     return path;
 }
 
-/* Where memory is short the path is simply not kept. */
+/* If memory is short, the path is not cached. */
 void bp__path_cache_keep(const void *key, size_t size, bp_contraction_path *path) {
     int64_t most = bp__setting_int(BP_SET_einsum_path_cache_max_size);
     entry *e = most > 0 ? bp__alloc(sizeof *e + size) : NULL;

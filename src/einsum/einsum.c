@@ -1,12 +1,12 @@
-/* einsum.c - the public calls that make paths: from the cache, or anew. */
+/* einsum.c - the public functions that return paths, from the cache or by a search. */
 #include "einsum/internal.h"
 
 #include <string.h>
 
-#define MOST_KEPT 1000  /* operands: longer paths are searched for anew, so that the cache stays small */
-#define NEAR_BYTES 1024 /* keys on the stack */
+#define MOST_KEPT 1000  /* operands; longer paths are not cached, so that the cache stays small */
+#define NEAR_BYTES 1024 /* bytes; keys up to this size are on the stack */
 
-static atomic_int alive; /* references that callers hold */
+static atomic_int alive; /* number of references that callers hold */
 
 int bp__einsum_paths_alive(void) {
     return atomic_load(&alive);
@@ -27,9 +27,9 @@ typedef struct key {
     unsigned char near[NEAR_BYTES];
 } key;
 
-/* One question, in either form. */
+/* The arguments of a call, in either form. */
 typedef struct question {
-    const char *expression; /* NULL: sublists */
+    const char *expression; /* NULL: the sublist form */
     int count;
     const bp_einsum_operand *operands;
     int output_count;
@@ -75,7 +75,7 @@ static void put_question(key *k, const question *q) {
     }
 }
 
-/* What may be read of a question that nobody has checked yet. */
+/* Returns whether the arguments are valid enough to read them for a key. */
 static bool readable(const question *q) {
     bool fine = q->count >= 1 && q->count <= MOST_KEPT && q->operands && (q->output_count <= 0 || q->output);
     for (int i = 0; fine && i < q->count; i++) {
@@ -86,7 +86,7 @@ static bool readable(const question *q) {
     return fine;
 }
 
-/* Counts the bytes first, then writes them. No bytes: the path is not to be kept. */
+/* Counts the bytes, then writes them. bytes is NULL afterwards if the path must not be cached. */
 static void make_key(key *k, const bp_einsum_search *search, const question *q) {
     k->bytes = NULL;
     k->size = 0;
@@ -103,7 +103,7 @@ static void make_key(key *k, const bp_einsum_search *search, const question *q) 
     }
 }
 
-/* ---- The calls ---- */
+/* ---- Public functions ---- */
 
 static bp_status take_apart(bp__einsum *einsum, const question *q) {
     return q->expression ? bp__einsum_parse(einsum, q->expression, q->count, q->operands)

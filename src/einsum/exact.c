@@ -1,21 +1,21 @@
-/* exact.c - the least cost of all orders: for each set of operands, from pairs upwards, the cheapest way to contract
- * it.
+/* exact.c - finds the order of least cost by dynamic programming over sets of operands.
  *
- * A set is kept only while its cost, and the least that reading its result must still cost, stay within a bound. The
- * bound is the cost of a good order found by other means, so few sets are ever made. Sets of operands and of labels are
- * words of bits; the code is compiled once for networks that fit one word of each, and once for any.
+ * For each set, from pairs upwards, it keeps the cheapest way to contract it. A set is kept only if its cost plus the
+ * least cost of reading its result is within a bound. The bound is the cost of a good order found by other means, so
+ * that few sets are made. Sets of operands and labels are bit masks. The code is compiled once for networks that fit
+ * one word of each, and once for any size.
  *
- * Whether a label is summed by a step depends on the set alone, since that says what is left outside. A table kept by
- * the two results' labels would not know, and that makes searches elsewhere miss the best order where a label is on
- * three tensors. */
+ * Whether a step sums a label depends on the set alone, because the set determines which operands are outside. A table
+ * indexed by the labels of the two results cannot know that. Searches with such a table miss the best order if a label
+ * is on three tensors. */
 #include "einsum/internal.h"
 
 #include <string.h>
 
 #define BITS 64
-#define MOST_SETS (1 << 25) /* about 2 GiB */
+#define MOST_SETS (1 << 25) /* sets; about 2 GiB */
 #define JOINS_PER_LOOK 4096
-#define WORK_PER_JOIN 16 /* units for a pair that is priced, and perhaps kept */
+#define WORK_PER_JOIN 16 /* work units for a pair whose cost is computed and that may be kept */
 
 typedef struct table {
     const bp__network *net;
@@ -24,21 +24,21 @@ typedef struct table {
     bool outer;
     double bound;
     bp__budget *budget;
-    /* Of each set kept; those of one size stand together. */
+    /* Per kept set; sets of one size are adjacent. */
     uint64_t *sets, *labels;
     double *cost, *size;
     bp__pair *made_of;
     int count, capacity;
-    int32_t *layer; /* layer[s]: the first of size s */
-    int32_t *slot;  /* hash table: number of a set, or -1 */
+    int32_t *layer; /* layer[s]: index of the first set of size s */
+    int32_t *slot;  /* hash table: index of a set, or -1 */
     uint32_t slot_mask;
-    uint64_t *holders; /* of each label: the operands that have it */
-    uint64_t *kept;    /* labels that something outside has */
-    double *products;  /* of each four labels: the products of their sizes, for 16 subsets */
+    uint64_t *holders; /* per label: the operands that have it */
+    uint64_t *kept;    /* labels that the output, or something outside the network, has */
+    double *products;  /* per group of four labels: the products of their sizes, for all 16 subsets */
     void *fixed;
 } table;
 
-/* The pair in hand. */
+/* Buffers for the current pair. */
 typedef struct scratch {
     uint64_t *set, *result, *shared;
 } scratch;
@@ -118,7 +118,7 @@ static void table_free(table *t) {
     bp__free(t->fixed);
 }
 
-/* ---- Beginning ---- */
+/* ---- Initialization ---- */
 
 static bool give_fixed(table *t) {
     size_t labels = (size_t)t->net->labels, nibbles = (size_t)t->label_words * (BITS / 4) * 16;
@@ -151,7 +151,7 @@ static void fill_products(table *t) {
     }
 }
 
-/* The operands are the sets of size 1. */
+/* Adds the operands: they are the sets of size 1. */
 static void fill_operands(table *t) {
     const bp__network *net = t->net;
     memset(t->sets, 0, (size_t)net->terms * (size_t)t->set_words * sizeof *t->sets);
@@ -169,7 +169,7 @@ static void fill_operands(table *t) {
     t->count = net->terms;
 }
 
-/* A label is kept that is used more often than operands here have it. */
+/* Marks labels with more uses than the operands here account for. */
 static void fill_kept(table *t) {
     for (int label = 0; label < t->net->labels; label++) {
         int inside = 0;
@@ -209,7 +209,7 @@ ALWAYS_INLINE double product_of(const table *t, const uint64_t *labels, const in
     return product;
 }
 
-/* Whether all of the operands that have the label are in the set. */
+/* Returns whether the set contains all operands with the label. */
 ALWAYS_INLINE bool holds_all(const table *t, int label, const uint64_t *set, const int words) {
     uint64_t outside = 0;
     for (int w = 0; w < words; w++) {
@@ -218,7 +218,7 @@ ALWAYS_INLINE bool holds_all(const table *t, int label, const uint64_t *set, con
     return outside == 0;
 }
 
-/* The labels of the union that the step sums, taken out of `result`; true where there are any. */
+/* Removes the labels that the step sums from `result`. Returns whether there are any. */
 ALWAYS_INLINE bool take_summed(const table *t, const uint64_t *shared, const uint64_t *set, uint64_t *result,
                                const int set_words, const int label_words) {
     bool any = false;
@@ -242,7 +242,7 @@ ALWAYS_INLINE bool same_words(const uint64_t *a, const uint64_t *b, const int wo
     return differ == 0;
 }
 
-/* The number of a set, or of the slot for it in *slot. */
+/* Returns the index of a set. If there is none, returns -1 and the free slot in *slot. */
 ALWAYS_INLINE int find_set(const table *t, const uint64_t *set, uint64_t *slot, const int words) {
     uint64_t at = hash_set(set, words);
     for (; t->slot[at & t->slot_mask] >= 0; at++) {
@@ -255,7 +255,7 @@ ALWAYS_INLINE int find_set(const table *t, const uint64_t *set, uint64_t *slot, 
     return -1;
 }
 
-/* Whether it is an operand with labels that it alone has. */
+/* Returns whether the set is an operand with labels that no other operand has. */
 static bool has_alone(const table *t, int number) {
     return number < t->net->terms && t->net->alone[number] > 0;
 }
@@ -291,7 +291,7 @@ static bool add_set(table *t, const uint64_t *set, const uint64_t *labels, doubl
     return (uint32_t)t->count * 2 < t->slot_mask || grow_slots(t);
 }
 
-/* Takes the pair a, b up, when it is within the bound and better than what is known. False without memory. */
+/* Records the pair a, b if it is within the bound and cheaper than the known pair. Returns false if memory is short. */
 ALWAYS_INLINE bool join(table *t, const scratch *x, int a, int b, bool last, const int set_words,
                         const int label_words) {
     uint64_t *set = x->set, *result = x->result, *shared = x->shared;
@@ -309,8 +309,8 @@ ALWAYS_INLINE bool join(table *t, const scratch *x, int a, int b, bool last, con
     bool inner = take_summed(t, shared, set, result, set_words, label_words);
     double size = inner ? product_of(t, result, label_words) : product;
     double cost = cost_of_pair(t, a, b, product, size, inner);
-    /* A result that is no end is read by a step that takes at least so many operations, and gives as many elements or
-     * fewer. */
+    /* An intermediate result is read by a later step. That step takes at least as many operations as the result has
+     * elements; the elements of its own result may be fewer. */
     double later = last || t->goal->objective == BP_MINIMIZE_SIZE || t->goal->objective == BP_MINIMIZE_WRITE ? 0 : size;
     if (cost + later > t->bound || (!last && size > t->goal->limit)) {
         return true;
@@ -327,7 +327,8 @@ ALWAYS_INLINE bool join(table *t, const scratch *x, int a, int b, bool last, con
     return add_set(t, set, result, cost, size, (bp__pair){a, b}, slot);
 }
 
-/* Sets that can be joined: apart, and with a common label unless outer products are looked at too. */
+/* Returns whether two sets can be joined: they must be disjoint and share a label, or outer products must be allowed.
+ */
 ALWAYS_INLINE bool fit(const table *t, int a, int b, const int set_words, const int label_words) {
     uint64_t both = 0, shared = 0;
     for (int w = 0; w < set_words; w++) {
@@ -343,7 +344,7 @@ ALWAYS_INLINE bool fit(const table *t, int a, int b, const int set_words, const 
     return shared || t->outer;
 }
 
-/* All sets of `size`, from those of `part` operands and the rest. */
+/* Makes all sets of `size` from sets of `part` operands and sets of the rest. */
 ALWAYS_INLINE bp__outcome fill_from(table *t, const scratch *x, int size, int part, const int set_words,
                                     const int label_words) {
     int rest = size - part;
@@ -405,10 +406,10 @@ static bp__outcome fill_any(table *t) {
     return outcome;
 }
 
-/* ---- The order found: the set of all operands, taken apart from the end; each result's identity is its place. ---- */
+/* ---- Reading the order: the set of all operands is split from the end; the identity of a result is its index. ---- */
 static void take_apart(const table *t, bp__pair *pairs) {
     int terms = t->net->terms, made = terms - 1;
-    int32_t waiting_at = made - 1; /* pairs[waiting_at..] hold sets' numbers until their turn comes */
+    int32_t waiting_at = made - 1; /* pairs[waiting_at..] hold the indices of sets that are still to be split */
     pairs[waiting_at] = t->made_of[t->count - 1];
     for (int at = made - 1; at >= 0; at--) {
         int32_t *side[] = {&pairs[at].a, &pairs[at].b};
@@ -423,7 +424,7 @@ static void take_apart(const table *t, bp__pair *pairs) {
 
 bp__outcome bp__exact(const bp__network *net, const bp__goal *goal, bool outer, double bound, bp__budget *budget,
                       bp__pair *pairs, double *cost) {
-    /* Sums in another order round otherwise: the order that gave the bound must stay within it. */
+    /* Sums in another order round differently; the tolerance keeps the order that gave the bound within it. */
     table t = {.net = net, .goal = goal, .outer = outer, .budget = budget, .bound = bound * (1 + 1e-9)};
     bp__outcome outcome = BP__NO_MEMORY;
     if (begin(&t)) {

@@ -1,13 +1,14 @@
-/* explore.c - makes a good order better with all the work that is left: large parts of its tree, chosen by chance, are
- * ordered anew by greedy in some random ways, the best of which has its own small parts ordered anew exactly. What
- * costs less takes the place of the old part. A part costs a fraction of a whole order, and each gain stays, so that
- * the same work goes further than with more orders of the whole. */
+/* explore.c - improves an order with all remaining work.
+ *
+ * It selects large parts of the tree at random and reorders each with several randomized runs of greedy. Small parts of
+ * the best run are then reordered exactly. If the new part is cheaper, it replaces the old one. A part costs a fraction
+ * of a whole order, and every improvement is kept, so that the work is used better than for more whole orders. */
 #include "einsum/tree.h"
 
 #define LEAST_LEAVES 8
-#define TRIALS 6           /* runs of greedy for a part */
-#define REFINED_LEAVES 6   /* of the parts of a part */
-#define WORK_PER_PART 4000 /* to cut it out, beside the search */
+#define TRIALS 6           /* greedy runs per part */
+#define REFINED_LEAVES 6   /* operands of the small parts within a part */
+#define WORK_PER_PART 4000 /* work units to extract a part, in addition to the search */
 
 static void find_parents(bp__tree *t) {
     t->parent[t->nodes - 1] = -1;
@@ -23,8 +24,8 @@ static void adopt(bp__tree *t, const bp__part_tree *p) {
     }
 }
 
-/* The costliest of some results, or one above it: a step that costs much is made cheaper by what comes before it and
- * after it. */
+/* Selects a root: the costliest of some results, or an ancestor of it. A costly step becomes cheaper if the steps
+ * before and after it change. */
 static int32_t choose_root(const bp__tree *t, uint64_t *random) {
     uint64_t results = (uint64_t)(t->nodes - t->net->terms);
     int32_t root = -1;
@@ -39,11 +40,11 @@ static int32_t choose_root(const bp__tree *t, uint64_t *random) {
     return root;
 }
 
-/* An order of the part that costs less, in *pairs; BP__NONE where there was none. */
+/* Finds a cheaper order of the part, in *pairs. Returns BP__NONE if there is none. */
 static bp__outcome order_part(const bp__network *net, const bp__goal *goal, double bound, uint64_t *random,
                               bp__budget *budget, bp__pair *pairs) {
     double cost_log, cost;
-    int64_t first = (int64_t)(bp__next_random(random) >> 2) | 1024; /* trials with chance */
+    int64_t first = (int64_t)(bp__next_random(random) >> 2) | 1024; /* the number of a trial with noise */
     bp__outcome outcome = bp__random_greedy(net, goal, first, TRIALS, *random, budget, pairs, &cost_log);
     if (outcome != BP__FOUND) {
         return outcome;
@@ -56,7 +57,7 @@ static bp__outcome order_part(const bp__network *net, const bp__goal *goal, doub
     return outcome == BP__FOUND && !(cost < bound) ? BP__NONE : outcome;
 }
 
-/* Another order for one part, if one is found that costs less. */
+/* Reorders one part if a cheaper order is found. */
 static bp__outcome try_part(bp__tree *t, uint64_t *random) {
     bp__pair pairs[BP__PART_LEAVES];
     bp__part_tree p;

@@ -1,17 +1,19 @@
-/* expressions.c - labels as letters, and each step's expression. A path is followed once more for these, since most
- * paths are never shown. */
+/* expressions.c - writes labels as letters, and the expression of each step.
+ *
+ * The path is followed again for this, because most paths are never shown. */
 #include "einsum/internal.h"
 
 #include <string.h>
 
 #define LETTERS 52
-#define MOST_LEFT 20 /* operands up to which what is left is worth showing */
+#define MOST_LEFT 20 /* operands; the remaining expression is shown up to this number */
 
 static char letter_of(int32_t name) {
     return (char)(name < 26 ? 'A' + name : 'a' + name - 26);
 }
 
-/* Dimensions of the ellipsis take letters that the expression does not use, the last one first. */
+/* Returns a letter for a dimension of the ellipsis. The expression does not use it; letters are assigned from the last
+ * dimension on. */
 static int32_t free_letter(const bp__einsum *e, int32_t which) {
     uint64_t used = 0;
     for (int i = 0; i < e->labels; i++) {
@@ -43,17 +45,18 @@ void bp__label_add(bp__text *text, const bp__einsum *e, int32_t label) {
 typedef struct writer {
     const bp_contraction_path *path;
     bp__expressions *out;
-    int32_t *uses;  /* of each label: operands and results that have it, and the output */
-    int32_t *count; /* of each label: operands of the step in hand that have it */
-    int32_t *label; /* of results, in the order in which they appear */
+    int32_t *uses;  /* of each label: operands and results that have it, plus the output */
+    int32_t *count; /* of each label: operands of the current step that have it */
+    int32_t *label; /* labels of the results, in the order of the steps */
     size_t labels, capacity;
-    size_t *first; /* of each identity, one more at the end */
+    size_t *first; /* of each identity, with one more at the end */
     bp__operand_list *list;
     void *memory;
 } writer;
 
 static bool has(const bp__einsum *e, int32_t dimension) {
-    return e->dim[dimension] == e->size[e->label[dimension]]; /* what broadcasts has its label in name only */
+    return e->dim[dimension] == e->size[e->label[dimension]]; /* a dimension that broadcasts does not count as having
+                                                               * the label */
 }
 
 static bool is_first(const bp__einsum *e, int operand, int32_t dimension) {
@@ -107,7 +110,7 @@ static bool keep_label(writer *w, int32_t label) {
     return true;
 }
 
-/* The labels of an operand or a result, as written; there may be no memory where there are none. */
+/* Returns the labels of an operand or a result, as written. The pointer may be NULL if there are none. */
 static const int32_t *labels_of(const writer *w, int32_t id, size_t *count) {
     const bp__einsum *e = &w->path->einsum;
     if (id < e->count) {
@@ -144,7 +147,7 @@ static void count_labels(writer *w, int32_t id) {
     }
 }
 
-/* Takes what stays of an operand's labels into the result. */
+/* Adds an operand's remaining labels to the result. */
 static bool pass_labels(writer *w, int32_t id) {
     size_t count;
     labels_of(w, id, &count);
@@ -164,7 +167,7 @@ static bool pass_labels(writer *w, int32_t id) {
 static bool make_result(writer *w, int step, const int32_t *id, int count) {
     const bp__einsum *e = &w->path->einsum;
     w->first[step] = w->labels;
-    if (step == w->path->steps.count - 1) { /* the output's own order */
+    if (step == w->path->steps.count - 1) { /* the last step has the output's own order */
         for (int i = 0; i < e->output_ndim; i++) {
             if (!keep_label(w, e->output[i])) {
                 return false;
@@ -202,7 +205,7 @@ static void write_left(writer *w, int step) {
 
 static bool write_step(writer *w, int step) {
     const bp__step *s = &w->path->steps.step[step];
-    int32_t id[2] = {s->id.b < 0 ? s->id.a : s->id.b, s->id.a}; /* the later position first */
+    int32_t id[2] = {s->id.b < 0 ? s->id.a : s->id.b, s->id.a}; /* the larger position first */
     int count = s->id.b < 0 ? 1 : 2;
     w->out->at[step] = w->out->text.length;
     for (int k = 0; k < count; k++) {
@@ -251,7 +254,7 @@ void bp__expressions_free(bp__expressions *expressions) {
     }
 }
 
-/* The first thread that has them puts them in place; others throw theirs away. */
+/* The first thread that makes the expressions publishes them; other threads free their own. */
 const bp__expressions *bp__path_expressions(const bp_contraction_path *given) {
     bp_contraction_path *path = (bp_contraction_path *)(uintptr_t)given;
     bp__expressions *there = atomic_load_explicit(&path->expressions, memory_order_acquire);

@@ -1,17 +1,17 @@
-/* greedy.c - one run of greedy: of all pairs that share a label, the one that frees the most memory, again and again.
- * Its tastes differ in how the operands' sizes weigh against the result's, and in how much chance there is.
+/* greedy.c - one greedy run: repeatedly contracts the pair that frees the most memory, among pairs that share a label.
  *
- * Everything is kept per entry (a label in a term), so that a merge costs as much as the two terms have labels, however
- * many terms share one; half a million operands take a second or two. */
+ * Two parameters vary between runs: the weight of the operand sizes, and the amount of random noise. All data is stored
+ * per entry (a label in a term). The cost of a merge therefore depends only on the number of labels of the two terms.
+ * Half a million operands take a second or two. */
 #include "einsum/tree.h"
 
 #include <string.h>
 
-#define MOST_PARTNERS 24 /* looked at for each label of a new term: labels on many terms would make this quadratic */
+#define MOST_PARTNERS 24 /* per label of a new term; more would make labels on many terms quadratic */
 #define LARGEST_LOG 1000.0
-#define WORK_PER_POP 40       /* and for the merge that follows it */
-#define WORK_PER_CANDIDATE 30 /* which is priced and put on the heap */
-#define WHOLE_LOG 40.0        /* below it the error of a power is less than a half */
+#define WORK_PER_POP 40       /* work units for a pop and the merge that follows */
+#define WORK_PER_CANDIDATE 30 /* work units for a candidate that is rated and put on the heap */
+#define WHOLE_LOG 40.0        /* below this logarithm, the error of a power is less than 0.5 */
 
 typedef struct candidate {
     double key;
@@ -19,44 +19,44 @@ typedef struct candidate {
 } candidate;
 
 typedef struct node {
-    int32_t first, count; /* its entries */
-    double log;           /* of its elements */
+    int32_t first, count; /* range of its entries */
+    double log;           /* of its number of elements */
 } node;
 
 struct bp__greedy {
     const bp__network *net;
     const bp__goal *goal;
     double limit_log;
-    /* Entries: those of the operands, then of results as they come. */
-    int32_t *label, *place, *owner; /* place: in the label's list of holders */
+    /* Entries: those of the operands, then those of the results. */
+    int32_t *label, *place, *owner; /* place: index in the label's list of holders */
     int32_t entries, entry_capacity;
-    int32_t *holder_start, *holder; /* per label: entries, as many as `holders` says */
+    int32_t *holder_start, *holder; /* per label: list of entries; `holders` has the lengths */
     int32_t *holders;
     int32_t *uses;
     node *nodes;
     unsigned char *alive;
-    int32_t count; /* nodes */
+    int32_t count; /* number of nodes */
     candidate *heap;
-    int64_t heap_count, heap_capacity, appended; /* appended: candidates so far, those taken out among them */
-    /* Partners of the node in hand: what their shared labels take off the result. */
+    int64_t heap_count, heap_capacity, appended; /* appended: all candidates so far, including removed ones */
+    /* Partners of the current node, and the reduction of the result by their shared labels. */
     double *shared;
     int32_t *partner;
     int partners;
     const bp__taste *taste;
     uint64_t random;
-    double sum, largest; /* of costs; the largest logarithm */
+    double sum, largest; /* sum of the costs, and the largest logarithm */
     void *memory;
 };
 
-/* ---- Chance ---- */
+/* ---- Random noise ---- */
 
-/* Gumbel's distribution: adding it to keys and taking the best draws with Boltzmann's weights. */
+/* Draws from Gumbel's distribution. Adding it to the keys and selecting the best samples with Boltzmann weights. */
 static double gumbel(bp__greedy *g) {
     double uniform = ((double)(bp__next_random(&g->random) >> 11) + 0.5) * 0x1p-53;
     return -log(-log(uniform));
 }
 
-/* ---- The heap, least key first ---- */
+/* ---- The heap, smallest key first ---- */
 
 static bool before(const candidate *x, const candidate *y) {
     if (x->key != y->key) {
@@ -116,14 +116,15 @@ static candidate pop(bp__greedy *g) {
 
 /* ---- Candidates ---- */
 
-/* 2 to that power. Elements are whole numbers: what logarithms have rounded off is put back while they are small enough
- * for that, so that equal sizes are equal keys. */
+/* Returns 2 to that power. Numbers of elements are integers. Small powers are rounded to integers, so that equal sizes
+ * have equal keys. */
 static double power(double log) {
     double value = exp2(log < LARGEST_LOG ? log : LARGEST_LOG);
     return log < WHOLE_LOG ? (value + 0x1.8p52) - 0x1.8p52 : value;
 }
 
-/* What the result takes more than the operands give back; with chance, its logarithm and some noise. */
+/* Returns the growth of memory: the result minus the operands, weighted. With noise, returns its logarithm plus noise.
+ */
 static double key_of(bp__greedy *g, double result, double a, double b) {
     double weight = g->taste->weight;
     double value = power(result) / weight - weight * (power(a) + power(b));
@@ -133,8 +134,8 @@ static double key_of(bp__greedy *g, double result, double a, double b) {
     return copysign(log1p(fabs(value)), value) - g->taste->temperature * gumbel(g);
 }
 
-/* Finds the live nodes that share a label with `id`, and how much their common labels take off the product's size:
- * once what both have, and again what is summed. */
+/* Finds the live nodes that share a label with `id`. Sums up how much the shared labels reduce the product's size: once
+ * for shared labels, twice for summed ones. */
 static void find_partners(bp__greedy *g, int32_t id, bool later_only) {
     const node *n = &g->nodes[id];
     g->partners = 0;
@@ -143,7 +144,7 @@ static void find_partners(bp__greedy *g, int32_t id, bool later_only) {
         double off = g->net->log[label] * (g->uses[label] == 2 ? 2 : 1);
         const int32_t *list = g->holder + g->holder_start[label];
         int32_t many = g->holders[label] < MOST_PARTNERS ? g->holders[label] : MOST_PARTNERS;
-        /* A long list is looked at from its own place on, so that not all crowd around the same few. */
+        /* A long list is read from this entry's position on, so that not all terms select the same few partners. */
         int32_t from = many < g->holders[label] ? g->place[e] : 0;
         for (int32_t i = 0; i < many; i++, from++) {
             int32_t other = g->owner[list[from < g->holders[label] ? from : from - g->holders[label]]];
@@ -161,7 +162,7 @@ static void find_partners(bp__greedy *g, int32_t id, bool later_only) {
 
 static const candidate none = {HUGE_VAL, -1, -1};
 
-/* The node in hand and a partner; `none` where the result would be larger than the limit. */
+/* Makes the candidate of the current node and a partner. Returns `none` if the result would exceed the limit. */
 static candidate pair_with(bp__greedy *g, int32_t id, int32_t other) {
     double a = g->nodes[id].log, b = g->nodes[other].log, result = a + b - g->shared[other];
     if (result > g->limit_log) {
@@ -176,7 +177,7 @@ static void clear_partners(bp__greedy *g) {
     }
 }
 
-/* Behind the heap's last; false without memory. */
+/* Appends to the heap's array without sorting. Returns false if memory is short. */
 static bool append(bp__greedy *g, candidate c) {
     if (c.b < 0) {
         return true;
@@ -189,7 +190,7 @@ static bool append(bp__greedy *g, candidate c) {
     return true;
 }
 
-/* The operands that come later; as candidates they wait in no order yet. */
+/* Appends all pairs with later operands. push_operands() sorts them afterwards. */
 static bool append_all(bp__greedy *g, int32_t id) {
     bool room = true;
     find_partners(g, id, true);
@@ -200,7 +201,7 @@ static bool append_all(bp__greedy *g, int32_t id) {
     return room;
 }
 
-/* Of each of the operand's labels, the best partner that comes later. */
+/* Appends the best later partner for each label of the operand. */
 static bool append_best(bp__greedy *g, int32_t id) {
     const node *n = &g->nodes[id];
     bool room = true;
@@ -208,7 +209,7 @@ static bool append_best(bp__greedy *g, int32_t id) {
     for (int32_t e = n->first; room && e < n->first + n->count; e++) {
         int32_t label = g->label[e];
         const int32_t *list = g->holder + g->holder_start[label];
-        bool leads_on = g->uses[label] == g->holders[label]; /* what the output has brings nobody together */
+        bool leads_on = g->uses[label] == g->holders[label]; /* a label of the output does not define partners */
         candidate best = none;
         for (int32_t i = 0; leads_on && i < g->holders[label]; i++) {
             int32_t other = g->owner[list[i]];
@@ -223,7 +224,7 @@ static bool append_best(bp__greedy *g, int32_t id) {
     return room;
 }
 
-/* False without memory. */
+/* Returns false if memory is short. */
 static bool push_operands(bp__greedy *g) {
     for (int32_t t = 0; t < g->net->terms; t++) {
         if (!(g->taste->narrow ? append_best(g, t) : append_all(g, t))) {
@@ -236,7 +237,7 @@ static bool push_operands(bp__greedy *g) {
     return true;
 }
 
-/* A fresh result with all of its partners, or the best of them alone. False without memory. */
+/* Pushes the candidates of a new result: all partners, or only the best one. Returns false if memory is short. */
 static bool push_result(bp__greedy *g, int32_t id) {
     candidate best = none;
     bool room = true;
@@ -295,7 +296,8 @@ static void pass_entry(bp__greedy *g, int32_t e, int32_t owner) {
     g->holder[g->holder_start[label] + g->place[e]] = fresh;
 }
 
-/* Makes the node's label set from the two others'; *product is the logarithm of all sizes. True where it sums. */
+/* Merges the label sets of the two nodes. *product is the logarithm of the product of all sizes. Returns whether labels
+ * are summed. */
 static bool merge_entries(bp__greedy *g, int32_t a, int32_t b, int32_t id, double *product) {
     int32_t x = g->nodes[a].first, x_end = x + g->nodes[a].count;
     int32_t y = g->nodes[b].first, y_end = y + g->nodes[b].count;
@@ -311,7 +313,7 @@ static bool merge_entries(bp__greedy *g, int32_t a, int32_t b, int32_t id, doubl
             drop_entry(g, y);
             g->uses[label]--;
         }
-        if (both && g->uses[label] == 1) { /* the result would be the last to have it */
+        if (both && g->uses[label] == 1) { /* only the result would have the label, so it is summed */
             drop_entry(g, x);
             inner = true;
         } else {
@@ -363,7 +365,7 @@ static bool merge(bp__greedy *g, int32_t a, int32_t b, bp__pair *pairs) {
     return true;
 }
 
-/* ---- What shares no label: the smallest two, again and again ---- */
+/* ---- Terms without a shared label: joins the smallest two, repeatedly ---- */
 
 static bp__outcome join_rest(bp__greedy *g, double bound_log, bp__pair *pairs) {
     int32_t last = 2 * g->net->terms - 2;
@@ -475,7 +477,7 @@ static bool give_room(bp__greedy *g) {
     return give_entry_room(g, (int32_t)(entries < (1 << 28) ? entries * 4 + 16 : entries));
 }
 
-/* Where each label's list of holders begins: after those of the labels before it. */
+/* Sets the beginning of each label's list of holders, one list after the other. */
 static void place_lists(bp__greedy *g) {
     const bp__network *net = g->net;
     memset(g->holder_start, 0, ((size_t)net->labels + 1) * sizeof *g->holder_start);
@@ -495,7 +497,8 @@ bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__
     }
     g->net = net;
     g->goal = goal;
-    g->limit_log = log2(goal->limit) + 1e-9; /* infinite stays so; logarithms of whole numbers round */
+    g->limit_log = log2(goal->limit) + 1e-9; /* infinity is unchanged; the tolerance covers rounded logarithms of
+                                              * integers */
     if (!give_room(g)) {
         bp__greedy_free(g);
         *greedy = NULL;

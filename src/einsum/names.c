@@ -1,4 +1,4 @@
-/* names.c - strategies and objectives by name, and a search with its zeros filled in from the settings. */
+/* names.c - names of strategies and objectives, and the defaults of a search from the settings. */
 #include "einsum/internal.h"
 
 #include "settings/internal.h"
@@ -32,13 +32,13 @@ static bp_status unknown(const char *what, const char *name, const char *const *
     for (int i = 0; i < count; i++) {
         bp__text_addf(&known, "%s%s", i ? ", " : "", list[i]);
     }
-    bp_status status = bp__fail(BP_E_BAD_VALUE, "einsum: no %s is called '%s'; there are %s", what, name ? name : "",
-                                bp__text_get(&known));
+    bp_status status = bp__fail(BP_E_BAD_VALUE, "einsum: %s '%s' is unknown; it must be one of %s", what,
+                                name ? name : "", bp__text_get(&known));
     bp__text_free(&known);
     return status;
 }
 
-/* What follows "random-greedy-" or "combo-": a number, or nothing. */
+/* Parses a name with a prefix such as "random-greedy-" and an optional number. */
 static bool numbered(const char *name, const char *word, int64_t *number) {
     size_t length = strlen(word);
     *number = 0;
@@ -94,8 +94,8 @@ bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objec
     return unknown("objective", name, objectives, BP__COUNT(objectives));
 }
 
-/* Fills in the strategy that opt_einsum's settings name, and its trials where none were given. The search goes from
- * left to right if they switch it off. */
+/* Sets strategy and trials from opt_einsum's settings if the caller gave none. If the settings disable opt_einsum, the
+ * path goes from left to right. */
 static bp_status strategy_of_settings(bp_einsum_search *s) {
     int64_t trials = 0;
     if (bp__setting_int(BP_SET_opt_einsum_enabled) == 0) {
@@ -116,18 +116,19 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
     *s = *whole;
     if ((int)s->strategy < 0 || (int)s->strategy >= BP__COUNT(strategies) || (int)s->objective < 0 ||
         (int)s->objective >= BP__COUNT(objectives)) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: strategy %d or objective %d is not in the list", (int)s->strategy,
-                        (int)s->objective);
+        return bp__fail(BP_E_ARGUMENT, "einsum: strategy is %d and objective is %d; at least one of them is unknown",
+                        (int)s->strategy, (int)s->objective);
     }
     if (!(s->factor >= 0) || s->factor > 1e30 || !(s->seconds >= 0) || s->seconds > 1e9 || s->trials < 0 ||
         s->work < 0 || s->memory_limit < BP_PATH_LARGEST_OPERAND) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "einsum: factor, seconds, trials, work and memory_limit must not be negative, but %d as "
-                        "a memory limit is the largest operand",
-                        BP_PATH_LARGEST_OPERAND);
+        return bp__fail(
+            BP_E_ARGUMENT,
+            "einsum: factor, seconds, trials, work and memory_limit must not be negative, except memory_limit %d, "
+            "the size of the largest operand",
+            BP_PATH_LARGEST_OPERAND);
     }
     if (s->dtype != BP_DTYPE_NONE && bp_dtype_size(s->dtype) == 0) {
-        return bp__fail(BP_E_DTYPE, "einsum: %d is no element type", (int)s->dtype);
+        return bp__fail(BP_E_DTYPE, "einsum: dtype is %d; it must be a bp_dtype", (int)s->dtype);
     }
     s->dtype = s->dtype == BP_DTYPE_NONE ? BP_F64 : s->dtype;
     s->factor = s->factor == 0 ? USUAL_FACTOR : s->factor;

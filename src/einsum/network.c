@@ -1,5 +1,6 @@
-/* network.c - the network of an expression: terms as sets of labels. Searches see a reduced one, in which each label
- * that only one term has is summed away already. */
+/* network.c - makes the network of an expression: terms as sets of labels.
+ *
+ * Searches use a reduced network, in which each label that only one term has is already summed. */
 #include "einsum/internal.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ void bp__network_finish(bp__network *net) {
     }
 }
 
-/* Few labels at a time, mostly in order already. */
+/* Insertion sort: there are few labels, and they are mostly sorted. */
 static void sort_labels(int32_t *label, int count) {
     for (int i = 1; i < count; i++) {
         int32_t moved = label[i];
@@ -64,13 +65,13 @@ bp_status bp__network_make(bp__network *net, const bp__einsum *e) {
     int32_t at = 0;
     for (int t = 0; t < e->count; t++) {
         for (int d = e->start[t]; d < e->start[t + 1]; d++) {
-            if (e->dim[d] == e->size[e->label[d]]) { /* else it has size 1 and broadcasts */
+            if (e->dim[d] == e->size[e->label[d]]) { /* otherwise the size is 1 and the dimension broadcasts */
                 net->label[at++] = e->label[d];
             }
         }
         sort_labels(net->label + net->start[t], at - net->start[t]);
         int32_t kept = net->start[t];
-        for (int32_t i = net->start[t]; i < at; i++) { /* a diagonal has its label once */
+        for (int32_t i = net->start[t]; i < at; i++) { /* removes the repeated label of a diagonal */
             if (i == net->start[t] || net->label[i] != net->label[kept - 1]) {
                 net->label[kept++] = net->label[i];
             }
@@ -124,7 +125,8 @@ bp_status bp__network_part(bp__network *part, const bp__network *net, const int3
             if (number[label] < 0) {
                 number[label] = labels;
                 part->size[labels] = net->size[label];
-                part->uses[labels++] = net->uses[label]; /* all of whose terms are in this part, or the output is */
+                part->uses[labels++] = net->uses[label]; /* all terms with the label are in this part, or it is in the
+                                                          * output */
             }
             part->label[at++] = number[label];
         }
@@ -152,7 +154,7 @@ static int32_t root_of(int32_t *above, int32_t i) {
 }
 
 int bp__network_parts(const bp__network *net, int32_t *part) {
-    int32_t *holder = bp__alloc((size_t)net->labels * sizeof *holder); /* a term that has the label */
+    int32_t *holder = bp__alloc((size_t)net->labels * sizeof *holder); /* per label: a term that has it */
     if (!holder) {
         return -1;
     }
@@ -176,7 +178,8 @@ int bp__network_parts(const bp__network *net, int32_t *part) {
     for (int t = 0; t < net->terms; t++) {
         part[t] = root_of(part, t);
     }
-    for (int t = 0; t < net->terms; t++) { /* a root comes before the rest of its part, and has its number already */
+    for (int t = 0; t < net->terms; t++) { /* a root comes before the other terms of its part, so its number is already
+                                            * set */
         part[t] = part[t] == t ? -1 - parts++ : part[part[t]];
     }
     for (int t = 0; t < net->terms; t++) {
@@ -185,9 +188,9 @@ int bp__network_parts(const bp__network *net, int32_t *part) {
     return parts;
 }
 
-/* ---- Pairs with labels that one side has alone ---- */
+/* ---- Pairs with labels that only one side has ---- */
 
-/* Whether a side may be summed first: it must have something to sum, and room for the result. */
+/* Returns whether a side may be summed first: it has labels to sum, and its elements are within the limit. */
 static bool may_sum(const bp__goal *goal, bp__side side) {
     return side.alone > 0 && side.elements <= goal->limit;
 }

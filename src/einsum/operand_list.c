@@ -1,13 +1,15 @@
-/* operand_list.c - the list of what is left while a path is followed: operands and results by position, where what is
- * contracted leaves and a result comes last. A Fenwick tree over identities, so that long paths take n log n. */
+/* operand_list.c - the list of remaining operands while a path is followed.
+ *
+ * Contracted operands are removed, and results are appended. A Fenwick tree over identities converts positions, so that
+ * long paths take n log n. */
 #include "einsum/internal.h"
 
 struct bp__operand_list {
-    int32_t ids;  /* that are or were in the list */
-    int32_t most; /* that there can be */
+    int32_t ids;  /* number of operands that are or were in the list */
+    int32_t most; /* capacity */
     int32_t length;
     int32_t top;    /* the largest power of two that is at most `most` */
-    int32_t tree[]; /* from 1 on */
+    int32_t tree[]; /* indexed from 1 */
 };
 
 static void add(bp__operand_list *list, int32_t id, int32_t change) {
@@ -29,7 +31,7 @@ bp__operand_list *bp__operand_list_new(int terms, int steps) {
     while (list->top <= list->most / 2) {
         list->top *= 2;
     }
-    for (int32_t i = 1; i <= list->most; i++) { /* all operands at once: each node counts those of its range */
+    for (int32_t i = 1; i <= list->most; i++) { /* adds all operands at once: each node counts its range */
         int32_t from = i - (i & -i), to = i < terms ? i : terms;
         list->tree[i] = to > from ? to - from : 0;
     }

@@ -1,14 +1,15 @@
-/* parse.c - einsum's notation, as text or as lists of numbers, taken apart into tokens; and failures that point at the
- * character. What the tokens mean for the operands' shapes is worked out in terms.c. */
+/* parse.c - parses einsum's notation, as text or as lists of numbers, into tokens.
+ *
+ * Errors point at the character. terms.c matches the tokens with the operands' shapes. */
 #include "einsum/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define MOST_TOKENS (1 << 28)
-#define EXCERPT 30 /* characters shown on each side of the one that is wrong */
+#define EXCERPT 30 /* characters shown on each side of the error */
 
-/* The text around an offset and a line with a caret below it. */
+/* Adds the text around an offset, and a line with a caret below it. */
 static void add_excerpt(bp__text *out, const char *text, int at) {
     int length = (int)strlen(text);
     int from = at > EXCERPT ? at - EXCERPT : 0;
@@ -17,7 +18,7 @@ static void add_excerpt(bp__text *out, const char *text, int at) {
     bp__text_addf(out, "\n  %s", head);
     for (int i = from; i < to; i++) {
         bool plain = text[i] >= ' ' && text[i] <= '~';
-        bp__text_add_n(out, plain ? &text[i] : "?", 1); /* one column for each byte, so that the caret fits */
+        bp__text_add_n(out, plain ? &text[i] : "?", 1); /* one column per byte, so that the caret is aligned */
     }
     bp__text_addf(out, "%s\n  %*s^", to < length ? "..." : "", at - from + (int)strlen(head), "");
 }
@@ -47,20 +48,20 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
     }
     char where[32];
     snprintf(where, sizeof where, operand < source->count ? "operand %d" : "the output", operand);
-    return bp__fail(status, "einsum: %s, at place %d of the list of %s", sentence,
+    return bp__fail(status, "einsum: %s, at index %d of the list of %s", sentence,
                     token < source->token_count ? source->tokens[token].at : 0, where);
 }
 
 static bp_status give_room(bp__source *source, int operands, size_t tokens) {
     if (tokens > MOST_TOKENS) {
-        bp__fail(BP_E_OVERFLOW, "einsum: %zu labels; at most %d are taken", tokens, MOST_TOKENS);
+        bp__fail(BP_E_OVERFLOW, "einsum: there are %zu labels; at most %d can be handled", tokens, MOST_TOKENS);
         return BP_E_OVERFLOW;
     }
     size_t size = tokens * sizeof(bp__token) + ((size_t)operands + 2) * sizeof(int32_t);
     source->memory = bp__alloc(size);
     if (!source->memory) {
         bp__fail_memory(size, "einsum's labels");
-        return BP_E_NO_MEMORY; /* spelled out, so that the analyzer knows that there is memory from here on */
+        return BP_E_NO_MEMORY; /* explicit, so that the static analyzer knows that memory is allocated from here on */
     }
     source->tokens = source->memory;
     source->first = (int32_t *)(source->tokens + tokens);
@@ -69,12 +70,12 @@ static bp_status give_room(bp__source *source, int operands, size_t tokens) {
 
 /* ---- Text ---- */
 
-/* Where the reading of a text stands. */
+/* State of the parser. */
 typedef struct reader {
     bp__source *source;
     const char *text;
     int at;
-    int part;     /* operand, or the number of operands for the output */
+    int part;     /* index of the operand; the number of operands for the output */
     int ellipsis; /* of this part: its offset, or -1 */
     bool in_output;
 } reader;
@@ -102,7 +103,7 @@ static bp_status read_dots(reader *r) {
     char name[32];
     part_name(r, name);
     if (strncmp(r->text + r->at, "...", 3) != 0) {
-        return wrong(r, "%s has a '.' that is no part of an ellipsis \"...\"", name);
+        return wrong(r, "%s has a '.' that is not part of an ellipsis \"...\"", name);
     }
     if (r->ellipsis >= 0) {
         return wrong(r, "%s has a second ellipsis", name);
@@ -141,7 +142,7 @@ static bp_status read_comma(reader *r) {
     return BP_OK;
 }
 
-/* Letters are numbered as in the sublist form. */
+/* Returns the letter's number, as in the sublist form. */
 static int32_t letter_number(char letter) {
     if (letter >= 'A' && letter <= 'Z') {
         return letter - 'A';
@@ -171,10 +172,9 @@ static bp_status read_one(reader *r) {
         break;
     }
     if (c > ' ' && c <= '~') {
-        return wrong(r, "'%c' is no label; labels are A-Z and a-z, and the sublist form has more", c);
+        return wrong(r, "'%c' is not a label; labels are A-Z and a-z, and the sublist form has more", c);
     }
-    return wrong(r, "a byte %d, which is no label; labels are A-Z and a-z, and the sublist form has more",
-                 (unsigned char)c);
+    return wrong(r, "byte %d is not a label; labels are A-Z and a-z, and the sublist form has more", (unsigned char)c);
 }
 
 static bp_status read_text(bp__source *source, const char *text) {
@@ -195,7 +195,8 @@ static bp_status read_text(bp__source *source, const char *text) {
 
 static bp_status check_operands(int count, const bp_einsum_operand *operands) {
     if (count < 1 || !operands) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: %d operands; it takes one or more", operands ? count : 0);
+        return bp__fail(BP_E_ARGUMENT, "einsum: there are %d operands; there must be one or more",
+                        operands ? count : 0);
     }
     for (int i = 0; i < count; i++) {
         if (operands[i].ndim < 0 || (operands[i].ndim > 0 && !operands[i].shape)) {
@@ -239,7 +240,7 @@ static bp_status read_list(bp__source *source, const int32_t *labels, int count)
 
 static bp_status read_lists(bp__source *source, const bp_einsum_operand *operands, int output_count,
                             const int32_t *output) {
-    /* Lists that have not been read begin nowhere yet, so that a failure is looked for in those that have. */
+    /* Marks lists that are not read yet, so that an error is only located in those that were. */
     for (int i = 0; i <= source->count; i++) {
         source->first[i] = INT32_MAX;
     }

@@ -1,4 +1,4 @@
-/* path.c - the path object: made from an expression and a search, with all its costs; and the answers about it. */
+/* path.c - makes path objects from an expression and a search, computes their costs, and describes them. */
 #include "einsum/internal.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ double bp__step_flops(const bp__step *step) {
     return bp__bigfloat_double(step->product) * (step->inner ? 2 : 1);
 }
 
-/* All at once, without results in between: multiplications for all but one operand, and a sum. */
+/* Returns the operations without intermediate results: multiplications for all operands but one, and a sum. */
 static bp__bigfloat naive_flops(const bp__network *net, const bp__einsum *e) {
     bp__bigfloat product = bp__bigfloat_of(1);
     for (int i = 0; i < net->labels; i++) {
@@ -53,7 +53,7 @@ static bp__bigfloat step_cost(const bp__goal *goal, const bp__step *step) {
     return flops;
 }
 
-/* Adds the steps up; a result that is no end and larger than the limit is an error, whoever chose the path. */
+/* Adds up the steps. An intermediate result above the memory limit is an error, even in the caller's own path. */
 static bp_status add_up(bp_contraction_path *path, const bp__goal *goal) {
     bp_contraction_path_info *info = &path->info;
     bp__bigfloat flops = {0, 0}, cost = flops, largest = flops, written = flops;
@@ -66,7 +66,8 @@ static bp_status add_up(bp_contraction_path *path, const bp__goal *goal) {
         cost = goal->objective != BP_MINIMIZE_SIZE ? bp__bigfloat_plus(cost, step) : largest;
         info->scaling = s->scaling > info->scaling ? s->scaling : info->scaling;
         if (i < path->steps.count - 1 && bp__bigfloat_double(s->size) > goal->limit) {
-            return bp__fail(BP_E_CONSTRAINT, "einsum: a result of the path has %.6g elements, the memory limit is %.6g",
+            return bp__fail(BP_E_CONSTRAINT,
+                            "einsum: an intermediate result of the path has %.6g elements; the memory limit is %.6g",
                             bp__bigfloat_double(s->size), goal->limit);
         }
     }
@@ -99,7 +100,7 @@ static bp_status output_shape(bp_contraction_path *path) {
     return BP_OK;
 }
 
-/* Searches, and follows what was found. */
+/* Searches for an order and makes its steps. */
 static bp_status find_steps(bp_contraction_path *path, const bp__network *net, const bp_einsum_search *search,
                             const bp__goal *goal) {
     bp__network reduced;

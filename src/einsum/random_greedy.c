@@ -1,15 +1,16 @@
-/* random_greedy.c - greedy in many ways. The first trial is the plain one, so that no number of trials is worse than
- * that; the next ones weigh sizes otherwise, without chance, and all others with it. What a trial does depends on its
- * number and the seed alone.
+/* random_greedy.c - runs greedy with many parameters and keeps the best order.
  *
- * The plain trial is two runs, whose better one counts: a fresh result waits with all of its partners, or with its best
- * one alone. Neither is the better one on most networks, and where all sizes are equal, as in circuits, they differ by
- * orders of magnitude either way. */
+ * The first trial is plain greedy, so that no number of trials is worse than that. The next ones weight the sizes
+ * differently without noise, and all others with noise. A trial depends on its number and the seed alone.
+ *
+ * The plain trial has two runs, and the better one counts: a new result becomes a candidate with all its partners, or
+ * with the best one alone. Neither is better on most networks. If all sizes are equal, as in circuits, they may differ
+ * by orders of magnitude in both directions. */
 #include "einsum/internal.h"
 
 #include <string.h>
 
-/* A number in [0, 1) of a trial. */
+/* Returns a number in [0, 1) for a trial. */
 static double chance(uint64_t seed, int64_t trial, uint64_t which) {
     uint64_t words[] = {seed, (uint64_t)trial, which};
     return (double)(bp__hash(words, sizeof words) >> 11) * 0x1p-53;

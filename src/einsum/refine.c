@@ -1,13 +1,14 @@
-/* refine.c - makes a good order better: parts of the tree with a few operands are ordered anew, exactly, while that
- * helps. A part with a result that is larger than the memory limit is ordered so that it keeps the limit, at the least
- * cost that allows, or comes closer to it. */
+/* refine.c - improves an order: reorders small parts of the tree exactly, as long as that helps.
+ *
+ * A part with a result above the memory limit is reordered to meet the limit at the least possible cost, or at least to
+ * come closer to it. */
 #include "einsum/tree.h"
 
 #define MOST_LEAVES 12
-#define WORK_PER_PART 1000 /* to cut it out, beside the search */
+#define WORK_PER_PART 1000 /* work units to extract a part, in addition to the search */
 
-/* The order of the part at the least cost within the limit; where it is to come within it first, at any cost, or else
- * with a smaller largest result. */
+/* Finds the cheapest order of the part within the limit. A part above the limit may become more expensive. If no order
+ * is within the limit, finds one with a smaller largest result. */
 static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__network *net, bp__pair *pairs) {
     const double less = 1 - 1e-6;
     double cost;
@@ -23,7 +24,7 @@ static bp__outcome order_part(bp__tree *t, const bp__part_tree *p, const bp__net
     return outcome;
 }
 
-/* True when it got better. */
+/* Returns whether the part was improved. */
 static bool improve_part(bp__tree *t, int32_t root, int most) {
     bp__pair pairs[MOST_LEAVES];
     bp__part_tree p;

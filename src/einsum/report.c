@@ -1,11 +1,12 @@
-/* report.c - a path in words: the whole expression, a report with the lines that opt_einsum prints, and JSON. Each is
- * made when it is first asked for. */
+/* report.c - describes a path: the whole expression, a report with the lines of opt_einsum, and JSON.
+ *
+ * Each text is made on first use. */
 #include "einsum/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Texts that are made once ---- */
+/* ---- Texts that are made on first use ---- */
 
 static const char *once(_Atomic(char *) *place, void (*write)(bp__text *text, const bp_contraction_path *path),
                         const bp_contraction_path *path) {
@@ -42,7 +43,7 @@ static void write_expression(bp__text *text, const bp_contraction_path *path) {
 
 /* ---- The report ---- */
 
-/* "1.234e+5", from the logarithm where the number is beyond double, with a full stop whatever the locale. */
+/* Adds "1.234e+5". Uses the logarithm if the number is beyond a double, and a decimal point in any locale. */
 static void add_number(bp__text *text, const char *head, double value, double log, const char *tail) {
     bool direct = isfinite(value) && value > 0;
     double exponent = direct ? floor(log10(value)) : floor(log);
@@ -50,7 +51,7 @@ static void add_number(bp__text *text, const char *head, double value, double lo
         bp__text_addf(text, "%s0%s\n", head, tail);
         return;
     }
-    /* Powers of ten up to 22 are exact, so that numbers in that range are rounded once. */
+    /* Powers of ten up to 22 are exact, so that numbers in that range are rounded only once. */
     double digits = direct && exponent <= 22 ? value / pow(10, exponent) * 1000
                                              : 1000 * pow(10, direct ? log10(value) - exponent : log - exponent);
     long long rounded = llround(digits);
@@ -166,10 +167,10 @@ static void write_json(bp__text *text, const bp_contraction_path *path) {
     bp__json_close(&json, '}');
 }
 
-/* ---- Public ---- */
+/* ---- Public functions ---- */
 
 static bp_contraction_path *own(const bp_contraction_path *path) {
-    return (bp_contraction_path *)(uintptr_t)path; /* to write down what is made late */
+    return (bp_contraction_path *)(uintptr_t)path; /* to store texts that are made later */
 }
 
 const char *bp_contraction_path_expression(const bp_contraction_path *path) {

@@ -1,25 +1,25 @@
-/* search.c - what each strategy does: which searches it asks, on which parts of the network, with how much work. */
+/* search.c - implements the strategies: which searches run on which parts of the network, with how much work. */
 #include "einsum/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAVES 8 /* of parts that are ordered anew */
+#define LEAVES 8 /* operands of the parts that are reordered */
 #define SWEEPS 8
-#define ROUND 16         /* trials before an order is made anew */
-#define REPAIR_LEAVES 10 /* of parts that are brought within a memory limit */
+#define ROUND 16         /* trials before the parts of an order are reordered */
+#define REPAIR_LEAVES 10 /* operands of the parts that are brought within a memory limit */
 #define REPAIR_SWEEPS 16
-#define RESCUES 4 /* rounds of orders with small results, where a memory limit leaves greedy nothing */
-/* Units of work. */
-#define WORK_USUAL 500000000 /* of a strategy that has no end of its own, and of auto-hq: some seconds */
-#define WORK_AUTO 1000000    /* of an exact search that the automatic strategies try: about a millisecond */
+#define RESCUES 4 /* rounds with small results, if greedy finds nothing within a memory limit */
+/* Work units. */
+#define WORK_USUAL 500000000 /* for a strategy without an end of its own, and for auto-hq: some seconds */
+#define WORK_AUTO 1000000    /* for an exact search within the automatic strategies: about a millisecond */
 #define WORK_RESCUE 100000000
 #define WORK_REFINE 200000000
-#define TRIED_DP 512   /* operands up to which automatic strategies try exact search at all */
-#define TRIED_LONG 100 /* and up to which auto-hq does so with much work */
+#define TRIED_DP 512   /* operands; automatic strategies try exact search up to this number */
+#define TRIED_LONG 100 /* operands; auto-hq tries exact search with much work up to this number */
 #define MOST_EXACT_WORDS ((size_t)1 << 22)
 #define MOST_BRANCH 2000
-#define ALL_ORDERS 6 /* operands up to which automatic strategies look at outer products too */
+#define ALL_ORDERS 6 /* operands; automatic strategies include outer products up to this number */
 
 typedef struct seeker {
     const bp__network *net;
@@ -33,9 +33,9 @@ static bool ended_early(bp__outcome outcome) {
     return outcome == BP__CANCELLED || outcome == BP__NO_MEMORY;
 }
 
-/* ---- Orders by greedy ---- */
+/* ---- Orders from greedy ---- */
 
-/* How often greedy may run for the price that a strategy should have. */
+/* Returns how many greedy trials match the price of the strategy. */
 static int64_t trials_for(const seeker *s, const bp__network *net, int64_t most) {
     if (s->search->trials > 0) {
         return s->search->trials;
@@ -44,8 +44,7 @@ static int64_t trials_for(const seeker *s, const bp__network *net, int64_t most)
     return afforded < 1 ? 1 : afforded < most ? afforded : most;
 }
 
-/* Where the goal is size, what comes second is the least of operations among orders whose largest result is no larger.
- */
+/* Returns the second goal after size: least operations among orders whose largest result is not larger. */
 static bp__goal second_of(const bp__goal *goal, double largest) {
     if (goal->objective != BP_MINIMIZE_SIZE) {
         return *goal;
@@ -53,7 +52,7 @@ static bp__goal second_of(const bp__goal *goal, double largest) {
     return (bp__goal){.objective = BP_MINIMIZE_FLOPS, .limit = fmin(goal->limit, largest * (1 + 1e-9))};
 }
 
-/* Orders small parts of an order anew; where it breaks the goal's limit, so that it keeps it if that can be done. */
+/* Reorders small parts of an order exactly. If the order exceeds the goal's limit, tries to meet it. */
 static bp__outcome refine(seeker *s, const bp__network *net, const bp__goal *goal, int leaves, int sweeps,
                           bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, WORK_REFINE);
@@ -62,7 +61,7 @@ static bp__outcome refine(seeker *s, const bp__network *net, const bp__goal *goa
     return ended_early(outcome) ? outcome : BP__FOUND;
 }
 
-/* Some trials, the best of which has parts of its order made anew. */
+/* Runs some trials and refines the best one. */
 static bp__outcome refined_trials(seeker *s, const bp__network *net, const bp__goal *goal, int64_t first,
                                   int64_t trials, bp__pair *pairs) {
     double cost_log;
@@ -74,7 +73,8 @@ static bp__outcome refined_trials(seeker *s, const bp__network *net, const bp__g
     return refine(s, net, &refined, LEAVES, SWEEPS, pairs);
 }
 
-/* BP__FOUND where the order keeps the goal's limit, if need be after parts of it were ordered anew; else BP__NONE. */
+/* Returns BP__FOUND if the order is within the goal's limit, after reordering parts if necessary. Returns BP__NONE
+ * otherwise. */
 static bp__outcome repair(seeker *s, const bp__network *net, const bp__goal *goal, bp__pair *pairs) {
     bp__goal within = second_of(goal, goal->limit);
     bp__outcome outcome = refine(s, net, &within, REPAIR_LEAVES, REPAIR_SWEEPS, pairs);
@@ -84,7 +84,7 @@ static bp__outcome repair(seeker *s, const bp__network *net, const bp__goal *goa
     return bp__tree_fits(net, goal->limit, pairs, false) ? BP__FOUND : BP__NONE;
 }
 
-/* Puts `tried` into `pairs` where that is the cheaper one, or the only one, of two orders that keep the limit. */
+/* Compares two orders within the limit. Copies `tried` to `pairs` if it is cheaper, or the only one. */
 static bp__outcome keep_better(const bp__network *net, const bp__goal *goal, bp__outcome known, bp__pair *pairs,
                                bp__outcome outcome, const bp__pair *tried) {
     double cost, least = HUGE_VAL;
@@ -99,8 +99,8 @@ static bp__outcome keep_better(const bp__network *net, const bp__goal *goal, bp_
     return BP__FOUND;
 }
 
-/* Trials that keep a limit, and the same ones without it, brought within it: those that skip what is too large may end
- * far from what a few changes would do. */
+/* Runs trials within the limit, and the same trials without it, which are then repaired. Trials that skip large results
+ * may end far from an order that a few changes would bring within the limit. */
 static bp__outcome round_of(seeker *s, const bp__network *net, const bp__goal *goal, int64_t first, int64_t trials,
                             bp__pair *pairs) {
     bp__outcome best = refined_trials(s, net, goal, first, trials, pairs);
@@ -117,7 +117,8 @@ static bp__outcome round_of(seeker *s, const bp__network *net, const bp__goal *g
     return best;
 }
 
-/* Greedy in many ways, in rounds: orders that begin worse may end better once parts of them are made anew. */
+/* Runs greedy with many parameters, in rounds. An order that is worse at first may be better after its parts are
+ * reordered. */
 static bp__outcome heuristic(seeker *s, const bp__network *net, const bp__goal *goal, int64_t trials, bp__pair *pairs) {
     int64_t each = trials > ROUND ? ROUND : trials;
     bp__outcome best = round_of(s, net, goal, 0, each, pairs);
@@ -144,17 +145,17 @@ static bool too_large(const bp__network *net) {
     return (size_t)net->terms * words > MOST_EXACT_WORDS || (size_t)net->labels * words > 8 * MOST_EXACT_WORDS;
 }
 
-/* The best order for a goal, `pairs` being a good one to start from (`known`), or nothing. */
+/* Finds the best order for a goal. If `known`, `pairs` has a good order as the starting point. */
 static bp__outcome best_of(const bp__network *net, const bp__goal *goal, bool outer, bool known, bp__budget *budget,
                            bp__pair *pairs) {
     double bound = HUGE_VAL, cost;
     bp__outcome outcome = known ? bp__tree_cost(net, goal, pairs, &bound) : BP__FOUND;
     outcome = outcome == BP__FOUND ? bp__exact(net, goal, outer, bound, budget, pairs, &cost) : outcome;
-    /* Nothing as cheap as the bound: the order that gave it is better than all that were looked at. */
+    /* BP__NONE with a known order means that no order is cheaper, so the known one is the best. */
     return outcome == BP__NONE && known ? BP__FOUND : outcome;
 }
 
-/* An order to start from. */
+/* Finds an order to start from. */
 static bp__outcome first_order(seeker *s, const bp__network *net, bp__pair *pairs) {
     int64_t trials = net->terms < 7 ? 1 : net->terms < 9 ? 2 : 4;
     double cost_log;
@@ -164,7 +165,7 @@ static bp__outcome first_order(seeker *s, const bp__network *net, bp__pair *pair
     return bp__random_greedy(net, &s->goal, 0, trials, s->search->seed, &s->budget, pairs, &cost_log);
 }
 
-/* An order that is proven to be the best. When it gives up, pairs may hold a good one all the same: *good. */
+/* Finds an order that is proven to be the best. If it gives up, pairs may still have a good order: *good. */
 static bp__outcome exact(seeker *s, const bp__network *net, bool outer, bp__budget *budget, bp__pair *pairs,
                          bool *good) {
     bp__outcome outcome = first_order(s, net, pairs);
@@ -182,7 +183,7 @@ static bp__outcome exact(seeker *s, const bp__network *net, bool outer, bp__budg
     return outcome;
 }
 
-/* The same with a part of the work that is left, as the automatic strategies try it. */
+/* Tries the exact search with a share of the remaining work, for the automatic strategies. */
 static bp__outcome exact_try(seeker *s, const bp__network *net, uint64_t work, bp__pair *pairs) {
     bool good;
     bp__budget share = bp__budget_share(&s->budget, work);
@@ -193,7 +194,7 @@ static bp__outcome exact_try(seeker *s, const bp__network *net, uint64_t work, b
 
 /* ---- Connected parts ---- */
 
-/* Large parts of an order that keeps the goal's limit ordered anew, and small ones at the end. */
+/* Reorders large parts of an order within the goal's limit, then small ones. */
 static bp__outcome explore(seeker *s, const bp__network *net, const bp__goal *goal, bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, s->budget.work - s->budget.work / 10);
     bp__outcome outcome = bp__explore(net, goal, s->search->seed, &share, pairs);
@@ -201,7 +202,7 @@ static bp__outcome explore(seeker *s, const bp__network *net, const bp__goal *go
     return ended_early(outcome) ? outcome : refine(s, net, goal, REPAIR_LEAVES, SWEEPS, pairs);
 }
 
-/* Some trials, and large parts of what they gave ordered anew with the rest of the work. */
+/* Runs some trials, then reorders large parts of the best one with the remaining work. */
 static bp__outcome high_quality(seeker *s, const bp__network *net, bp__pair *pairs) {
     const bp__budget whole = s->budget;
     double largest = 0;
@@ -218,7 +219,7 @@ static bp__outcome high_quality(seeker *s, const bp__network *net, bp__pair *pai
     return outcome == BP__FOUND ? explore(s, net, &goal, pairs) : outcome;
 }
 
-/* The automatic strategies on one part: exact while that is affordable. */
+/* Runs the automatic strategies on one part: exact search if it is affordable. */
 static bp__outcome automatic(seeker *s, const bp__network *net, bp__pair *pairs, bool *proven) {
     bool hq = s->search->strategy == BP_PATH_AUTO_HQ;
     if (net->terms <= TRIED_DP) {
@@ -237,20 +238,20 @@ static bp__outcome search_part(seeker *s, const bp__network *net, bp__pair *pair
                                              : automatic(s, net, pairs, proven);
 }
 
-/* The network's parts, and what each became. */
+/* A connected part of the network, with its result. */
 typedef struct piece {
-    double size; /* elements of its result */
+    double size; /* elements of the part's result */
     int32_t id;
 } piece;
 
 typedef struct parts {
     int count;
-    int32_t *of;     /* of each term */
-    int32_t *start;  /* count + 1, into list */
+    int32_t *of;     /* part of each term */
+    int32_t *start;  /* count + 1 entries, indices into list */
     int32_t *list;   /* terms, part by part */
     int32_t *number; /* scratch for labels, -1 everywhere */
     piece *pieces;
-    bp__pair *pairs; /* of one part */
+    bp__pair *pairs; /* order of one part */
     void *memory;
 } parts;
 
@@ -279,14 +280,14 @@ static void list_parts(parts *p, const bp__network *net) {
     }
     for (int i = 0; i < p->count; i++) {
         p->start[i + 1] += p->start[i];
-        p->pieces[i] = (piece){1, p->start[i]}; /* the id is the place to fill, for a moment */
+        p->pieces[i] = (piece){1, p->start[i]}; /* the id temporarily holds the index to fill */
     }
     for (int t = 0; t < net->terms; t++) {
         p->list[p->pieces[p->of[t]].id++] = t;
     }
 }
 
-/* A part's result has the labels that the output has: those used more often than terms have them. */
+/* Computes the size of each part's result. Its labels are those of the output: labels with more uses than terms. */
 static void size_parts(parts *p, const bp__network *net) {
     int32_t *left = p->number;
     memcpy(left, net->uses, (size_t)net->labels * sizeof *left);
@@ -303,7 +304,7 @@ static void size_parts(parts *p, const bp__network *net) {
     memset(p->number, 0xff, (size_t)net->labels * sizeof *p->number);
 }
 
-/* One part; the pairs found are added to those of the whole, in its identities. */
+/* Solves one part. Adds its pairs to those of the whole network, converted to its identities. */
 static bp__outcome solve_part(seeker *s, parts *p, int part, int32_t *made, bool *proven) {
     int32_t count = p->start[part + 1] - p->start[part], terms = s->net->terms;
     const int32_t *list = p->list + p->start[part];
@@ -333,8 +334,8 @@ static int order_pieces(const void *x, const void *y) {
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* The parts' results, the smallest two at a time: a result is no smaller than those before it, so results queue up in
- * order behind the sorted pieces. */
+/* Joins the parts' results, always the smallest two. Every result is at least as large as those before it, so that
+ * results form a sorted queue after the sorted parts. */
 static void join_pieces(parts *p, int32_t terms, int32_t *made, bp__pair *pairs) {
     qsort(p->pieces, (size_t)p->count, sizeof *p->pieces, order_pieces);
     piece *results = p->pieces + p->count;
@@ -362,7 +363,7 @@ static bp__outcome by_parts(seeker *s, bool *proven) {
     if (p.count == 1) {
         outcome = search_part(s, s->net, s->found->pairs, proven);
     } else {
-        *proven &= s->search->strategy == BP_PATH_DP; /* with outer products it might be better */
+        *proven &= s->search->strategy == BP_PATH_DP; /* outer products might give a better order */
         list_parts(&p, s->net);
         size_parts(&p, s->net);
         for (int i = 0; i < p.count && outcome == BP__FOUND; i++) {
@@ -384,7 +385,7 @@ static void left_to_right(const bp__network *net, bp__pair *pairs) {
     }
 }
 
-/* The best that was found when the work ends; greedy's order where there is none yet. */
+/* Runs the branch search. If the work ends, uses the best order so far, or greedy's if there is none. */
 static bp__outcome branching(seeker *s, int width) {
     double cost;
     bp__outcome outcome = BP__GAVE_UP;
@@ -423,7 +424,7 @@ static bp__outcome ask(seeker *s, bool *proven) {
         return heuristic(s, s->net, &s->goal, s->search->trials > 0 ? s->search->trials : 32, s->found->pairs);
     case BP_PATH_LEFT_TO_RIGHT:
     case BP_PATH_SETTINGS:
-    case BP_PATH_GIVEN: /* which no search is asked for */
+    case BP_PATH_GIVEN: /* no search runs for this one */
         break;
     }
     left_to_right(s->net, s->found->pairs);
@@ -432,8 +433,8 @@ static bp__outcome ask(seeker *s, bool *proven) {
 
 /* ---- Memory limits ---- */
 
-/* Where a memory limit left the strategy nothing: many trials; orders with small results, brought within the limit;
- * then every order there is, as long as the work lasts. */
+/* Searches if the strategy found nothing within the memory limit: first many trials, then orders with small results
+ * that are repaired, then all orders as long as there is work left. */
 static bp__outcome rescue(seeker *s, bool *proven) {
     double cost_log;
     bp__pair *pairs = s->found->pairs;
@@ -452,7 +453,7 @@ static bp__outcome rescue(seeker *s, bool *proven) {
     return outcome == BP__GAVE_UP ? BP__NONE : outcome;
 }
 
-/* The strategy within the limit, and its order without one (`known`, or none) brought within it. */
+/* Runs the strategy within the limit. Also repairs its order without the limit (`known`, or none). */
 static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
     size_t size = (size_t)s->net->terms * sizeof *s->found->pairs;
     bp__pair *repaired = bp__alloc(size);
@@ -462,7 +463,7 @@ static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
     memcpy(repaired, s->found->pairs, size);
     bp__outcome outcome = ask(s, proven);
     if (outcome == BP__FOUND && !bp__tree_fits(s->net, s->goal.limit, s->found->pairs, true)) {
-        outcome = BP__NONE; /* parts that share nothing were joined in another order than the limit allows */
+        outcome = BP__NONE; /* joining the separate parts exceeded the limit */
     }
     if ((outcome == BP__FOUND && !*proven) || outcome == BP__NONE) {
         known = known == BP__FOUND ? repair(s, s->net, &s->goal, repaired) : known;
@@ -473,8 +474,8 @@ static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
     return outcome;
 }
 
-/* With a limit the strategy's order without one comes first: where that keeps the limit, it stands. So a limit costs
- * nothing that it need not cost. */
+/* Searches without the limit first. If that order is within the limit, it is the result. A limit therefore costs
+ * nothing if it is met anyway. */
 static bp__outcome ask_within(seeker *s, bool *proven) {
     const double limit = s->goal.limit;
     const bp__budget whole = s->budget;
@@ -503,7 +504,7 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     switch (outcome) {
     case BP__GAVE_UP:
         return bp__fail(BP_E_TIMEOUT,
-                        "einsum: strategy %s does not come to an end for %d operands within its %s; "
+                        "einsum: strategy %s does not finish for %d operands within its %s; "
                         "auto, auto-hq and random-greedy always do",
                         name, s->net->terms, s->search->seconds > 0 ? "work and time" : "work");
     case BP__NONE:
@@ -518,7 +519,7 @@ static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
     return bp__fail(BP_E_NO_MEMORY, "einsum: not enough memory for strategy %s with %d operands", name, s->net->terms);
 }
 
-/* The goal that sums of single operands are for. */
+/* Returns the goal for sums of single operands. */
 static bp__goal goal_of_sums(const seeker *s) {
     double largest;
     bool second = s->goal.objective == BP_MINIMIZE_SIZE && s->net->terms > 1 &&
@@ -526,8 +527,8 @@ static bp__goal goal_of_sums(const seeker *s) {
     return second ? second_of(&s->goal, largest) : s->goal;
 }
 
-/* All that a search may do: what its strategy needs where that has an end, the usual work else. A time of the caller's
- * takes the place of that. */
+/* Returns the budget: what the strategy needs if it has an end, the usual work otherwise. A time limit of the caller
+ * replaces the usual work. */
 static bp__budget budget_of(const bp_einsum_search *search) {
     bp__budget budget = {.work = UINT64_MAX};
     bool bounded = search->strategy >= BP_PATH_AUTO_HQ && search->strategy <= BP_PATH_BRANCH_1;

@@ -1,17 +1,18 @@
-/* steps.c - from a tree, or a path of the caller's, to steps with what each one is and takes: labels, kind, sizes; and
- * the order of a tree's steps that holds little memory. */
+/* steps.c - converts a tree, or the caller's path, to steps.
+ *
+ * Computes the labels, kind and sizes of each step. Sorts the steps of a tree so that they need little memory. */
 #include "einsum/internal.h"
 
 #include <string.h>
 
-/* ---- Following a path with label sets ---- */
+/* ---- Label sets along a path ---- */
 
 typedef struct follower {
     const bp__network *net;
     int32_t *uses;
-    int32_t *label; /* of results, one after the other */
+    int32_t *label; /* labels of the results, one after the other */
     int32_t entries, capacity;
-    int32_t *first; /* of each identity; operands' are in the net */
+    int32_t *first; /* of each identity; the operands' labels are in the network */
     int32_t *length;
     void *memory;
 } follower;
@@ -61,7 +62,7 @@ static bool give_room(follower *f, int64_t more) {
     return true;
 }
 
-/* How many labels of a step are of each kind. */
+/* The number of labels of each kind in a step. */
 typedef struct classes {
     int both, left, right, summed, alone;
 } classes;
@@ -87,17 +88,17 @@ static const char *kind_of(const classes *c, bool single) {
 
 static void multiply(bp__bigfloat *product, double *run, double size) {
     *run *= size;
-    if (*run > 1e150) { /* few labels of a step get this far */
+    if (*run > 1e150) { /* few steps have enough labels for this */
         *product = bp__bigfloat_times(*product, *run);
         *run = 1;
     }
 }
 
-/* One step: fills all of *s but identities and positions. False without memory. */
+/* Fills *s except for identities and positions. Returns false if memory is short. */
 static bool follow(follower *f, bp__step *s, int32_t id) {
     int32_t a_count, b_count = 0;
     const int32_t *a = labels_of(f, s->id.a, &a_count), *b = s->id.b < 0 ? a : labels_of(f, s->id.b, &b_count);
-    /* The lists may move when room is made: places are kept by offset. */
+    /* give_room() may move the lists, so they are kept as offsets. */
     bool a_moves = s->id.a >= f->net->terms, b_moves = s->id.b >= f->net->terms;
     if (!give_room(f, (int64_t)a_count + b_count)) {
         return false;
@@ -180,12 +181,13 @@ static bp_status find_positions(bp__steps *steps, int terms) {
 /* ---- A tree ---- */
 
 static double elements_of(const bp__steps *steps, int terms, int32_t id) {
-    /* Operands and the output are the caller's. */
+    /* operands and the output belong to the caller */
     bool result = id >= terms && id < terms + steps->count - 1;
     return result ? bp__bigfloat_double(steps->step[id - terms].size) : 0;
 }
 
-/* For each step the most that is alive below it, when of two operands the one comes first that lets more go again. */
+/* Computes the peak memory below each step. Of two operands, the one that frees more memory after its peak is computed
+ * first. */
 static void find_peaks(const bp__steps *steps, int terms, double *peak) {
     for (int i = 0; i < steps->count; i++) {
         bp__pair p = steps->step[i].id;
@@ -207,8 +209,8 @@ static bool second_first(const bp__steps *steps, int terms, const double *peak, 
     return peak[p.b - terms] - elements_of(steps, terms, p.b) > peak[p.a - terms] - elements_of(steps, terms, p.a);
 }
 
-/* The new identity of each step: walks from the root, giving out the last places first, so that what is walked last is
- * done first. `stack` and `fresh` have room for all steps. */
+/* Computes the new identity of each step. Walks from the root and assigns the last identities first, so that nodes
+ * visited last are executed first. `stack` and `fresh` have an entry per step. */
 static void number_anew(const bp__steps *steps, int terms, const double *peak, int32_t *stack, int32_t *fresh) {
     int32_t depth = 0, place = steps->count;
     stack[depth++] = steps->count - 1;
@@ -255,7 +257,7 @@ static bp__side side_of(const bp__network *reduced, const bp__steps *pairs, int3
                       operand ? reduced->alone[id] : 0};
 }
 
-/* Puts sums of single operands before the steps that use them, where that costs less. */
+/* Inserts sums of single operands before the steps that use them, if that is cheaper. */
 static bp_status insert_sums(bp__steps *steps, const bp__network *reduced, const bp__goal *goal) {
     bp__steps pairs = *steps;
     int terms = reduced->terms;
@@ -318,25 +320,25 @@ bp_status bp__steps_of_tree(bp__steps *steps, const bp__network *net, const bp__
 static bp_status take_given(bp__operand_list *list, int step, int32_t position, int32_t *id) {
     int32_t length = bp__operand_list_length(list);
     if (position < 0 || position >= length) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names position %d, but %d operands are left", step,
-                        position, length);
+        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has position %d, but only %d operands are left",
+                        step, position, length);
     }
     *id = bp__operand_list_at(list, position);
     return BP_OK;
 }
 
-/* One step of the path: its positions all count before any is taken. Three and more are done in pairs. */
+/* Adds one step of the path. All its positions refer to the list before the step. Three or more operands are contracted
+ * in pairs. */
 static bp_status add_given(bp__steps *steps, bp__operand_list *list, int terms, int step, const int32_t *positions,
                            int32_t count, int32_t *ids) {
     if (count < 1 || !positions) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names no operand", step);
+        return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has no operand", step);
     }
     for (int32_t i = 0; i < count; i++) {
         BP__TRY(take_given(list, step, positions[i], &ids[i]));
         for (int32_t j = 0; j < i; j++) {
             if (ids[j] == ids[i]) {
-                return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names position %d twice", step,
-                                positions[i]);
+                return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has position %d twice", step, positions[i]);
             }
         }
     }
@@ -357,19 +359,21 @@ static bp_status count_given(const bp_einsum_search *search, int terms, int *mos
     int64_t all = 0;
     *longest = 2;
     if (search->path_steps < 0 || (search->path_steps > 0 && !search->path)) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: a path of %d steps and %s positions", search->path_steps,
+        return bp__fail(BP_E_ARGUMENT, "einsum: path_steps is %d, but the path has %s positions", search->path_steps,
                         search->path ? "its" : "no");
     }
     for (int i = 0; i < search->path_steps; i++) {
         int count = search->path_counts ? search->path_counts[i] : terms == 1 ? 1 : 2;
         if (count > terms) {
-            return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path names %d operands of %d", i, count, terms);
+            return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has %d operands, but there are only %d", i,
+                            count, terms);
         }
         *longest = count > *longest ? count : *longest;
         all += count > 2 ? count - 1 : 1;
     }
     if (all > 4 * (int64_t)terms + 64) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: a path of %d steps for %d operands", search->path_steps, terms);
+        return bp__fail(BP_E_ARGUMENT, "einsum: the path has %d steps, too many for %d operands", search->path_steps,
+                        terms);
     }
     *most = (int)all;
     return BP_OK;

@@ -1,5 +1,6 @@
-/* terms.c - what the labels of an expression mean for the operands' shapes: numbers for labels, sizes that broadcast,
- * the output. Labels are numbered in the order of the implicit output: the ellipsis' dimensions, then ascending. */
+/* terms.c - matches the labels of an expression with the operands' shapes: label numbers, broadcast sizes, the output.
+ *
+ * Labels are numbered in the order of the implicit output: the dimensions of the ellipsis, then ascending. */
 #include "einsum/internal.h"
 
 #include <stdlib.h>
@@ -7,12 +8,12 @@
 
 #define NEAR_NAMES 64 /* letters fit a table on the stack */
 
-/* Numbers for labels: a table by name, or where names are far apart, the sorted list of them. */
+/* Numbers of labels: a table by name, or a sorted list of names if they are far apart. */
 typedef struct numbering {
     int32_t *table, *sorted;
     int names;
     int32_t largest;
-    int ellipsis; /* dimensions */
+    int ellipsis; /* number of dimensions of the ellipsis */
     int32_t near[NEAR_NAMES];
 } numbering;
 
@@ -25,7 +26,7 @@ static int input_tokens(const bp__source *source) {
     return source->first[source->count];
 }
 
-/* The number of a label that an operand has; -1 for one that none has. */
+/* Returns the number of an operand's label; -1 if no operand has it. */
 static int32_t number_of(const numbering *n, int32_t name) {
     if (name > n->largest) {
         return -1;
@@ -97,7 +98,7 @@ static void numbering_free(numbering *n) {
     bp__free(n->sorted);
 }
 
-/* Which token of an operand is its ellipsis; -1: it has none. */
+/* Returns the index of an operand's ellipsis token; -1 if there is none. */
 static int ellipsis_of(const bp__source *source, int operand) {
     for (int t = source->first[operand]; t < source->first[operand + 1]; t++) {
         if (source->tokens[t].label == BP_EINSUM_ELLIPSIS) {
@@ -107,7 +108,8 @@ static int ellipsis_of(const bp__source *source, int operand) {
     return -1;
 }
 
-/* Compares the labels of each operand with its dimensions; counts the dimensions of the longest ellipsis, and all. */
+/* Compares the number of labels of each operand with its dimensions. Counts the dimensions of the longest ellipsis, and
+ * all. */
 static bp_status count_dimensions(const bp__source *source, const bp_einsum_operand *operands, int *ellipsis,
                                   int64_t *all) {
     *ellipsis = 0;
@@ -118,7 +120,7 @@ static bp_status count_dimensions(const bp__source *source, const bp_einsum_oper
         if (dots ? named > ndim : named != ndim) {
             return bp__token_fail(source, source->first[i + 1] - (named > ndim && named > 0), BP_E_SHAPE,
                                   "operand %d has %d dimension%s, but %d label%s%s", i, ndim, ndim == 1 ? "" : "s",
-                                  named, named == 1 ? "" : "s", dots ? " beside its ellipsis" : "");
+                                  named, named == 1 ? "" : "s", dots ? " and an ellipsis" : "");
         }
         *ellipsis = dots && ndim - named > *ellipsis ? ndim - named : *ellipsis;
         *all += ndim;
@@ -157,7 +159,7 @@ static void name_labels(bp__einsum *e, const numbering *n) {
     }
 }
 
-/* Writes a label for failures. */
+/* Writes a label for error messages. */
 static const char *label_text(const bp__einsum *e, int32_t label, char buffer[32]) {
     bp__text text = {0};
     if (e->name[label] < 0) {
@@ -170,8 +172,8 @@ static const char *label_text(const bp__einsum *e, int32_t label, char buffer[32
     return buffer;
 }
 
-/* One dimension: its size must be that of the label's earlier ones, or one of them 1. `last` is where each label was
- * seen last. */
+/* Adds one dimension. Its size must equal the label's earlier size, or one of them must be 1. `last` has the last
+ * dimension of each label. */
 static bp_status take_dimension(bp__einsum *e, const bp__source *source, int token, int operand, int32_t label,
                                 int64_t size, int at, int32_t *last) {
     char text[32];
@@ -216,9 +218,9 @@ static bp_status take_operand(bp__einsum *e, const bp__source *source, const num
     return BP_OK;
 }
 
-/* Without "->": what occurs once, behind the ellipsis. */
+/* Makes the output without "->": the ellipsis, then the labels that occur once. */
 static void implicit_output(bp__einsum *e, int ellipsis) {
-    /* Counts stand in the output's own room until they are read: label i is read before place i is written. */
+    /* The counters reuse the output array: entry i is read before output label i is written. */
     memset(e->output, 0, (size_t)e->labels * sizeof *e->output);
     for (int i = 0; i < e->start[e->count]; i++) {
         e->output[e->label[i]]++;
@@ -275,7 +277,7 @@ static bp_status make_output(bp__einsum *e, const bp__source *source, const numb
 
 static bp_status fill(bp__einsum *e, const bp__source *source, const numbering *n, const bp_einsum_operand *operands) {
     name_labels(e, n);
-    int32_t *last = e->output; /* which is not there yet */
+    int32_t *last = e->output; /* not yet used for the output */
     for (int i = 0; i < e->labels; i++) {
         e->size[i] = -1;
         last[i] = -1;

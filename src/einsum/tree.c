@@ -1,11 +1,12 @@
-/* tree.c - an order of contractions as a tree whose nodes know their labels, sizes and costs, and its parts: a node
- * with the results below it down to some leaves, as a small network of its own that can be ordered anew. */
+/* tree.c - represents an order of contractions as a tree with labels, sizes and costs, and extracts parts of it.
+ *
+ * A part is a node with some results below it. It becomes a small network that can be reordered. */
 #include "einsum/tree.h"
 
 #include <string.h>
 
 #define BITS 64
-#define MOST_WORDS ((size_t)1 << 24) /* of label sets of all nodes together: 128 MiB */
+#define MOST_WORDS ((size_t)1 << 24) /* words of the label sets of all nodes: 128 MiB */
 
 static uint64_t *set_of(const bp__tree *t, int32_t node) {
     return t->sets + (size_t)node * (size_t)t->words;
@@ -25,7 +26,7 @@ static bp__side side_of(const bp__tree *t, int32_t node) {
     return (bp__side){t->size[node], node < t->net->terms ? t->net->alone[node] : 0};
 }
 
-/* The node's set is known: what it costs to make it of its children. */
+/* Computes the cost of the node from its children. The node's label set is known. */
 static void price(bp__tree *t, int32_t node) {
     bp__pair c = t->child[node];
     const uint64_t *a = set_of(t, c.a), *b = set_of(t, c.b), *result = set_of(t, node);
@@ -39,7 +40,7 @@ static void price(bp__tree *t, int32_t node) {
         bp__goal_pair(t->goal, product_of(t, a, b), t->size[node], inner, side_of(t, c.a), side_of(t, c.b), &first);
 }
 
-/* Sets of all results, counting down how many still have each label. */
+/* Fills the label sets of all results. Counts down how many nodes still have each label. */
 static void fill_sets(bp__tree *t, const bp__pair *pairs, int32_t *uses) {
     const bp__network *net = t->net;
     memset(t->sets, 0, (size_t)t->nodes * (size_t)t->words * sizeof *t->sets);
@@ -104,7 +105,7 @@ uint64_t bp__next_random(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* Which of the part's leaves is taken apart next: the largest result, or at times another one; -1: all are operands. */
+/* Returns the leaf to expand next: the largest result, or at random another one; -1 if all leaves are operands. */
 static int next_apart(const bp__tree *t, const bp__part_tree *p, uint64_t *random) {
     int chosen = -1, results = 0;
     bool any = random && bp__next_random(random) % 2 == 0;
@@ -204,12 +205,12 @@ void bp__tree_rebuild(bp__tree *t, const bp__part_tree *p, const bp__pair *pairs
         int32_t node = id[p->leaves + i];
         t->child[node] = (bp__pair){id[pairs[i].a], id[pairs[i].b]};
         for (int w = 0; i < made - 1 && w < t->words; w++) {
-            /* What the result keeps: labels that the root has, or another operand of the part that is not in it yet. */
+            /* The result keeps labels that the root has, or another operand of the part that is not contracted yet. */
             set_of(t, node)[w] = set_of(t, t->child[node].a)[w] | set_of(t, t->child[node].b)[w];
         }
     }
     for (int i = 0; i < made - 1; i++) {
-        uint64_t in = 0; /* which operands the result holds */
+        uint64_t in = 0; /* the operands in the result */
         int32_t stack[2 * BP__PART_LEAVES], depth = 0;
         stack[depth++] = p->leaves + i;
         while (depth > 0) {
@@ -234,7 +235,7 @@ void bp__tree_rebuild(bp__tree *t, const bp__part_tree *p, const bp__pair *pairs
     }
 }
 
-/* ---- The whole ---- */
+/* ---- The whole tree ---- */
 
 int32_t bp__tree_order(bp__tree *t) {
     int32_t count = 0;
@@ -251,7 +252,7 @@ int32_t bp__tree_order(bp__tree *t) {
     return count;
 }
 
-/* Identities must grow along the tree: those that `order` says, backwards. */
+/* Identities must grow along the tree, so they follow `order` backwards. */
 void bp__tree_pairs(bp__tree *t, bp__pair *pairs) {
     int32_t count = bp__tree_order(t), terms = t->net->terms;
     for (int32_t i = 0; i < count; i++) {

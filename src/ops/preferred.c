@@ -1,6 +1,7 @@
-/* preferred.c - checks the name of a preferred library: is there such a library here, and does it offer the operations
- * that the setting is about? For blas.preferred, linalg.preferred and fft.preferred alike. Settings themselves are
- * stored unchecked, because files and variables may be shared by machines with different libraries. */
+/* preferred.c - checks the library name of blas.preferred, linalg.preferred or fft.preferred.
+ *
+ * The library must exist on this machine and offer the operations of the setting. Settings themselves are stored
+ * unchecked, because files and variables may be shared by machines with different libraries. */
 #include "backplane/backends.h"
 
 #include "ops/fft/fft.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- What a preference must be good for, whatever else the library can do ---- */
+/* ---- A sample problem of each family, which a preferred library must support ---- */
 
 static bp_status sample_product(bp_problem *problem) {
     static const int64_t shape[2] = {4, 4};
@@ -29,7 +30,7 @@ static bp_status sample_transform(bp_problem *problem) {
     return bp__problem_make(problem, &bp__family_fft, &request);
 }
 
-/* The inverse of a small matrix. */
+/* Makes the inverse of a small matrix. */
 static bp_status sample_inverse(bp_problem *problem) {
     static const int64_t shape[2] = {4, 4};
     bp_view a, inverse;
@@ -42,8 +43,8 @@ static bp_status sample_inverse(bp_problem *problem) {
 
 static const struct family {
     bp_setting_id setting;
-    const char *what;    /* the operations */
-    const char *lacking; /* what a library without them does not offer */
+    const char *what;    /* the operations, for messages */
+    const char *lacking; /* what a library without them does not offer, for messages */
     unsigned kinds;      /* BP_LIB_ mask of the libraries that have them */
     bp_status (*sample)(bp_problem *problem);
 } families[] = {
@@ -52,15 +53,16 @@ static const struct family {
     {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},
 };
 
-/* ---- The answer ---- */
+/* ---- The check ---- */
 
 typedef struct found {
     bp__candidate **list;
     int count;
-    const bp__candidate *able, *named; /* one meant by the name that offers the operations, and any one */
+    const bp__candidate *able, *named; /* a candidate that matches the name and offers the operations; any candidate
+                                        * that matches */
 } found;
 
-/* As the choice will read the name: an exact match keeps mere relatives out. */
+/* Matches like the choice does: if one library matches the name exactly, other members of its family are ignored. */
 static void look(found *f, const char *name, const bp_problem *sample) {
     int best = 1;
     f->able = f->named = NULL;
@@ -76,7 +78,7 @@ static void look(found *f, const char *name, const bp_problem *sample) {
     }
 }
 
-/* "native, openblas": each once, though several providers may drive a library. */
+/* Adds "native, openblas": each library once, even if several providers drive it. */
 static void add_choices(bp__text *text, const found *f, const bp_problem *sample) {
     int said = 0;
     for (int i = 0; i < f->count; i++) {
@@ -90,11 +92,11 @@ static void add_choices(bp__text *text, const found *f, const bp_problem *sample
         }
     }
     if (said == 0) {
-        bp__text_add(text, "nothing here");
+        bp__text_add(text, "nothing on this machine");
     }
 }
 
-/* Those that offer the operations, for the nearest names. */
+/* The candidates that offer the operations, as suggestions for a misspelled name. */
 typedef struct offering {
     const found *found;
     const bp_problem *sample;
@@ -116,10 +118,11 @@ static bp_status refuse(const struct family *family, const found *f, const char 
                        : f->named || row               ? BP_E_UNSUPPORTED
                                                        : BP_E_NOT_FOUND;
     bp__text text = {0};
-    if (status == BP_E_UNSUPPORTED && row && row->kinds & family->kinds && f->named) { /* the name is a provider's */
+    if (status == BP_E_UNSUPPORTED && row && row->kinds & family->kinds && f->named) { /* the name is that of a provider
+                                                                                        */
         bp__text_addf(&text, "provider '%s' offers no %s", f->named->provider->name, family->lacking);
     } else if (status == BP_E_UNSUPPORTED) {
-        bp__text_addf(&text, "library '%s' is here, but offers no %s", row ? row->id : name, family->lacking);
+        bp__text_addf(&text, "library '%s' exists, but offers no %s", row ? row->id : name, family->lacking);
     } else if (status == BP_E_NOT_FOUND) {
         bp__text_addf(&text, "no library '%.200s' was found", name);
     } else {
@@ -133,7 +136,7 @@ static bp_status refuse(const struct family *family, const found *f, const char 
         bp__suggest(name, id_at, &(offering){f, sample}, nearest, sizeof nearest);
         bp__text_addf(&text, "%s%s", *nearest ? "; " : "", nearest);
     }
-    status = text.failed ? bp__fail_memory(text.length, "a sentence")
+    status = text.failed ? bp__fail_memory(text.length, "a message")
                          : bp__fail(status, "%s: %s", bp_setting_at((int)family->setting)->name, bp__text_get(&text));
     bp__text_free(&text);
     return status;
@@ -150,13 +153,13 @@ static const struct family *family_of(const char *setting) {
 
 bp_status bp_preferred_check(const char *setting, const char *library) {
     if (!setting || !library) {
-        return bp__fail(BP_E_ARGUMENT, "%s: NULL given; it takes %s", setting ? "library" : "setting",
+        return bp__fail(BP_E_ARGUMENT, "%s is NULL; it must be %s", setting ? "library" : "setting",
                         setting ? "the name of a library" : "blas.preferred, linalg.preferred or fft.preferred");
     }
     const struct family *family = family_of(setting);
     if (!family) {
         return bp__fail(BP_E_UNKNOWN_NAME,
-                        "setting: '%.64s' names no library; it takes blas.preferred, linalg.preferred or "
+                        "setting is '%.64s'; it must be blas.preferred, linalg.preferred or "
                         "fft.preferred",
                         setting);
     }

@@ -1,4 +1,4 @@
-/* shape.c - shapes in words, for the messages of all operations. */
+/* shape.c - writes shapes as text, for the error messages of all operations. */
 #include "ops/shape.h"
 
 #include <inttypes.h>
@@ -13,4 +13,10 @@ const char *bp__shape_text(int ndim, const int64_t *shape, char *buffer, size_t 
         snprintf(buffer + used, size - used, ")");
     }
     return buffer;
+}
+
+bp_status bp__fail_self_overlap(const char *name, const DLTensor *tensor) {
+    char strides[256];
+    return bp__fail(BP_E_OVERLAP, "%s: strides %s give two indices the same address; an output must not overlap itself",
+                    name, bp__shape_text(tensor->ndim, tensor->strides, strides, sizeof strides));
 }

@@ -138,7 +138,7 @@ def test_mistakes_are_pointed_at(contract):
     done, got = contract("ij,j?->i", [np.ones((2, 3)), np.ones((3, 4))])
     assert done.code == 3 and done.out == "" and got is None
     first, expression, caret = done.err.splitlines()
-    assert first.startswith("backplane: eval: einsum: '?' is no label") and "offset 4" in first
+    assert first.startswith("backplane: eval: einsum: '?' is not a label") and "offset 4" in first
     assert expression[caret.index("^")] == "?"
 
 

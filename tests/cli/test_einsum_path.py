@@ -64,7 +64,7 @@ def test_mistakes_are_pointed_at(backplane):
     done = backplane("einsum-path", "ij,j?->i", "--sizes", "i=1,j=2")
     assert done.code in (2, 3) and done.out == ""
     first, expression, caret = done.err.splitlines()
-    assert first.startswith("backplane: einsum-path: einsum: '?' is no label") and "offset 4" in first
+    assert first.startswith("backplane: einsum-path: einsum: '?' is not a label") and "offset 4" in first
     assert expression[caret.index("^")] == "?"
     shapes = backplane("einsum-path", "ij,jk->ik", "--shapes", "2x3,4x5")
     assert shapes.code == 3 and "label j has size 4" in shapes.err
@@ -102,5 +102,5 @@ def test_wrong_usage(backplane, words):
 def test_work_is_a_limit(backplane):
     vectors = ["einsum-path", ",".join("abcdefghijklmnopqrstuvwxyz") + "->", "--shapes", ",".join(["2"] * 26)]
     ended = backplane(*vectors, "--strategy", "optimal", "--work", "1000000")
-    assert ended.code != 0 and "optimal does not come to an end for 26 operands within its work" in ended.err
+    assert ended.code != 0 and "optimal does not finish for 26 operands within its work" in ended.err
     assert backplane(*vectors, "--strategy", "branch-2", "--work", "1").code == 0

@@ -1,4 +1,4 @@
-# The providers that the tests of this area choose between; see fake_provider.c.
+# The providers for the tests of the choice; see fake_provider.c.
 function(add_fake name folder)
     add_library(fake_${name} MODULE ${CMAKE_CURRENT_LIST_DIR}/fake_provider.c)
     target_include_directories(fake_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
@@ -18,12 +18,12 @@ add_fake(gated dispatch-fakes FAKE_COST=5e8 FAKE_GATED=1)
 add_fake(failing dispatch-fakes FAKE_COST=1e9 FAKE_RUN=BP_E_SINGULAR)
 add_fake(tensor-core dispatch-fakes FAKE_COST=0.5 FAKE_DTYPE=BP_F32 FAKE_PROPERTIES=BP_PROPERTY_INPUTS_TF32)
 add_fake(half-width dispatch-fakes FAKE_COST=0.25 FAKE_ANY_OP=1 FAKE_DTYPE=BP_F32 FAKE_PROPERTIES=BP_PROPERTY_ROUNDS_BELOW_TF32)
-# One that drives libraries beside the blas provider, and is wrong; tests/cli compares them.
+# A provider with wrong results that drives the same libraries as the blas provider; tests/cli compares them.
 add_fake(second dispatch-second FAKE_COST=0.001 FAKE_KINDS=BP_LIB_BLAS)
 
-# Two libraries of one family, and a provider that drives them beside the blas provider; see test_reasons.c.
+# Two libraries of one family, and a second provider that drives them; see test_reasons.c.
 set(twins_folder ${CMAKE_CURRENT_BINARY_DIR}/dispatch-twins)
-foreach(name one two) # with other contents, since copies of one file are one library
+foreach(name one two) # the files must differ, because copies of one file are one library
     set(fakes ${CMAKE_CURRENT_LIST_DIR}/../registry/fakes)
     add_library(dispatch_twin_${name} SHARED ${fakes}/blas.c ${fakes}/blis.c)
     target_compile_definitions(dispatch_twin_${name} PRIVATE FAKE_INTEGER=int32_t FAKE_SUFFIX=_ FAKE_FORTRAN
@@ -40,7 +40,7 @@ if(TARGET test_dispatch_reasons)
     add_dependencies(test_dispatch_reasons dispatch_twin_one dispatch_twin_two dispatch_twin_provider)
 endif()
 
-# Many providers in one module, in a folder of their own.
+# Many providers in one loadable module, in a separate folder.
 add_library(several_providers MODULE ${CMAKE_CURRENT_LIST_DIR}/several_provider.c)
 target_include_directories(several_providers PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(several_providers PRIVATE backplane_flags)

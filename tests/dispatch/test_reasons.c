@@ -8,8 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "dispatch/internal.h"
+#include "registry/internal.h"
 
 static void expect_refusal(bp_status status, const char *sentence) {
     assert_int_equal(status, BP_E_FALLBACK);
@@ -125,6 +129,38 @@ static void fallback_asks_the_libraries_too(void **state) {
     bp_options_release(options);
 }
 
+static int entries_with(const char *link, bool current) {
+    bp__candidate **list;
+    int count, found = 0;
+    assert_int_equal(bp__candidates(true, &list, &count), BP_OK);
+    for (int i = 0; i < count; i++) {
+        const bp_library_info *library = list[i]->library;
+        if (library && strcmp(library->id, "blis") == 0) {
+            assert_true(current == (library == bp__library_lookup(library->path)));
+            found += strstr(library->aliases, link) != NULL;
+        }
+    }
+    return found;
+}
+
+/* A refresh updates the entries of candidates, unless the library is open: then the entry describes the open file. */
+static void candidates_have_the_current_entries(void **state) {
+    (void)state;
+    static const char file[] = BP_TEST_BUILD_DIR "/tests/dispatch-twins/one/libblis.so";
+    static const char link[] = BP_TEST_BUILD_DIR "/tests/dispatch-twins/one/libblis-link.so";
+    char ran[64];
+    unlink(link);
+    assert_int_equal(entries_with(link, true), 0);
+    assert_int_equal(symlink(file, link), 0);
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_int_equal(entries_with(link, true), 2); /* one for each provider */
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(bp_libraries_refresh(0), BP_OK);
+    assert_int_equal(entries_with(link, false), 2);
+    assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
+}
+
 static int reset(void **state) {
     (void)state;
     return bp_reset() == BP_OK ? 0 : -1;
@@ -136,6 +172,7 @@ int main(void) {
         cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
         cmocka_unit_test_setup(a_provider_of_a_library, reset),
         cmocka_unit_test_setup(fallback_asks_the_libraries_too, reset),
+        cmocka_unit_test_setup(candidates_have_the_current_entries, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH",

@@ -71,8 +71,8 @@ static void wrong(const char *expression, const char *shapes, bp_status status, 
 
 static void mistakes(void **state) {
     (void)state;
-    wrong("ij,j?->i", "2x3,3x4", BP_E_ARGUMENT, 4, "'?' is no label");
-    wrong("i1", "2x3", BP_E_ARGUMENT, 1, "'1' is no label");
+    wrong("ij,j?->i", "2x3,3x4", BP_E_ARGUMENT, 4, "'?' is not a label");
+    wrong("i1", "2x3", BP_E_ARGUMENT, 1, "'1' is not a label");
     wrong("i\xc3\xa4", "2x3", BP_E_ARGUMENT, 1, "a byte 195");
     wrong("i\tj", "2x3", BP_E_ARGUMENT, 1, "a byte 9");
     wrong("i.j", "2x3", BP_E_ARGUMENT, 1, "operand 0 has a '.'");
@@ -82,7 +82,7 @@ static void mistakes(void **state) {
     wrong("i->......", "2", BP_E_ARGUMENT, 6, "the output has a second ellipsis");
     wrong("ij-k", "2x3", BP_E_ARGUMENT, 2, "'-' without");
     wrong("ij-", "2x3", BP_E_ARGUMENT, 2, "'-' without");
-    wrong("ij>k", "2x3", BP_E_ARGUMENT, 2, "'>' is no label");
+    wrong("ij>k", "2x3", BP_E_ARGUMENT, 2, "'>' is not a label");
     wrong("i->i->", "2", BP_E_ARGUMENT, 4, "second \"->\"");
     wrong("ij->i,j", "2x3", BP_E_ARGUMENT, 5, "the output has a ','");
     wrong("i,j,k", "2,3", BP_E_ARGUMENT, 3, "more operands than the 2");
@@ -94,7 +94,7 @@ static void mistakes(void **state) {
     wrong("ijk", "2x3", BP_E_SHAPE, 2, "2 dimensions, but 3 labels");
     wrong("i", "2x3", BP_E_SHAPE, 1, "2 dimensions, but 1 label");
     wrong("i,j", "2x3,3", BP_E_SHAPE, 2, "operand 0 has 2 dimensions, but 1 label");
-    wrong("ab...c", "2x3", BP_E_SHAPE, 5, "3 labels beside its ellipsis");
+    wrong("ab...c", "2x3", BP_E_SHAPE, 5, "3 labels and an ellipsis");
     wrong("ii", "2x3", BP_E_SHAPE, 1, "twice in operand 0, for sizes 2 and 3");
     wrong("ii", "1x3", BP_E_SHAPE, 1, "a diagonal needs equal ones");
     wrong("ij,jk", "2x3,4x5", BP_E_SHAPE, 3, "label j has size 4 in operand 1 and 3 before");
@@ -137,10 +137,10 @@ static void sublists(void **state) {
     assert_int_equal(lists(2, out, a, 2, b, 2), BP_OK);
     assert_int_equal(lists(BP_EINSUM_IMPLICIT, NULL, a, 2, b, 2), BP_OK);
     assert_int_equal(lists(2, twice, a, 2, b, 2), BP_E_ARGUMENT);
-    assert_string_equal(bp_last_error(), "einsum: the output has label z twice, at place 1 of the list of the output");
+    assert_string_equal(bp_last_error(), "einsum: the output has label z twice, at index 1 of the list of the output");
     assert_int_equal(lists(2, out, a, 2, negative, 2), BP_E_ARGUMENT);
     assert_string_equal(bp_last_error(),
-                        "einsum: a label -2; labels are 0 or more, at place 0 of the list of operand 1");
+                        "einsum: a label -2; labels are 0 or more, at index 0 of the list of operand 1");
     assert_int_equal(lists(1, strange, a, 2, b, 2), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "label H, which no operand has"));
     assert_int_equal(lists(2, out, a, 1, b, 2), BP_E_SHAPE);

@@ -255,8 +255,8 @@ static void given_paths(void **state) {
         const char *words;
     } bad[] = {
         {{0, 1}, {2}, 1, "leaves 2 operands"},         {{0, 3, 0, 1}, {2, 2}, 2, "position 3, but 3 operands"},
-        {{1, 1, 0, 1}, {2, 2}, 2, "position 1 twice"}, {{0, 1, 0, 2}, {2, 2}, 2, "position 2, but 2 operands"},
-        {{-1, 1, 0, 1}, {2, 2}, 2, "position -1"},     {{0}, {0}, 1, "names no operand"},
+        {{1, 1, 0, 1}, {2, 2}, 2, "position 1 twice"}, {{0, 1, 0, 2}, {2, 2}, 2, "position 2, but only 2 operands"},
+        {{-1, 1, 0, 1}, {2, 2}, 2, "position -1"},     {{0}, {0}, 1, "has no operand"},
         {{0, 1, 2, 3}, {4}, 1, "4 operands of 3"},     {{0}, {1}, 0, "leaves 3 operands"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

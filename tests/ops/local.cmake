@@ -1,4 +1,4 @@
-# A provider of transforms for the tests of what stands around one; see plain_dft.c.
+# A provider of plain transforms, for the tests of the FFT adapter; see plain_dft.c.
 add_library(plain_dft MODULE ${CMAKE_CURRENT_LIST_DIR}/plain_dft.c)
 target_include_directories(plain_dft PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(plain_dft PRIVATE backplane_flags m)
@@ -9,7 +9,7 @@ foreach(short fft fft_errors fft_plans allocation)
     endif()
 endforeach()
 
-# The provider that remembers problems; see recorder_provider.c.
+# The provider that records problems; see recorder_provider.c.
 add_library(recorder_provider MODULE ${CMAKE_CURRENT_LIST_DIR}/recorder_provider.c)
 target_include_directories(recorder_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(recorder_provider PRIVATE backplane_flags)

@@ -57,7 +57,7 @@ static void types(void **state) {
 static void shapes(void **state) {
     (void)state;
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(8, 3));
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "out has shape (8, 3); fft gives (3, 8) here");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "out has shape (8, 3); the result of fft has shape (3, 8)");
     views(BP_C128, 2, I64(3, 8), BP_C128, 1, I64(24));
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "out has shape (24)");
     views(BP_F64, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
@@ -73,16 +73,16 @@ static void dimensions(void **state) {
     refused(run(BP_FFT, 1, DIMS(-3), NULL), BP_E_ARGUMENT, "dimension -3 is outside");
     refused(run(BP_FFT, 1, DIMS(256), NULL), BP_E_ARGUMENT, "dimension 256 is outside");
     refused(run(BP_FFT, 2, DIMS(0, 0), NULL), BP_E_ARGUMENT, "dims must be unique");
-    refused(run(BP_FFT, 2, DIMS(1, -1), NULL), BP_E_ARGUMENT, "dimension 1 is named twice");
+    refused(run(BP_FFT, 2, DIMS(1, -1), NULL), BP_E_ARGUMENT, "dimension 1 is given twice");
     refused(run(BP_FFT, 3, DIMS(1, 0, 1), NULL), BP_E_ARGUMENT, "dims must be unique");
-    refused(run(BP_FFT, 3, NULL, NULL), BP_E_ARGUMENT, "3 dimensions are to be transformed, but the input has rank 2");
+    refused(run(BP_FFT, 3, NULL, NULL), BP_E_ARGUMENT, "3 dimensions are given, but the input has rank 2");
     refused(run(BP_FFT, -2, NULL, NULL), BP_E_ARGUMENT, "ndim is -2");
     refused(run(BP_FFT, BP_FFT_ALL, DIMS(0), NULL), BP_E_ARGUMENT, "dims is given, but ndim is BP_FFT_ALL");
     refused(bp_fft2(&in.tensor, NULL, DIMS(0, 2), BP_FFT_BACKWARD, &out.tensor), BP_E_ARGUMENT, "dimension 2");
     views(BP_F64, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     refused(run(BP_RFFT, 0, NULL, NULL), BP_E_ARGUMENT, "rfftn must transform at least one dimension");
     views(BP_C128, 0, NULL, BP_C128, 0, NULL);
-    refused(run(BP_FFT, 1, DIMS(-1), NULL), BP_E_ARGUMENT, "dimension -1 is named, but the input has none");
+    refused(run(BP_FFT, 1, DIMS(-1), NULL), BP_E_ARGUMENT, "dimension -1 is given, but the input has none");
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_ARGUMENT, "the input has rank 0");
 }
 
@@ -136,23 +136,23 @@ static void memory_that_is_shared(void **state) {
     }
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     out.tensor.data = memory + 2;
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "out shares memory with the input");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "out overlaps the input");
     out.tensor.data = memory;
     out.strides[0] = 1;
     out.strides[1] = 3;
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "the input's address, shape and strides");
     views(BP_F64, 1, I64(8), BP_C128, 1, I64(5));
     out.tensor.data = memory;
-    refused(run(BP_RFFT, 1, NULL, NULL), BP_E_OVERLAP, "out shares memory");
+    refused(run(BP_RFFT, 1, NULL, NULL), BP_E_OVERLAP, "out overlaps");
     views(BP_C128, 1, I64(5), BP_C128, 1, I64(8)); /* longer, at the same place */
     out.tensor.data = memory;
-    refused(run(BP_FFT, 1, NULL, I64(8)), BP_E_OVERLAP, "out shares memory");
+    refused(run(BP_FFT, 1, NULL, I64(8)), BP_E_OVERLAP, "out overlaps");
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     out.strides[0] = 0;
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "two different indices");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "give two indices the same address");
     in.strides[0] = 0;
     in.tensor.data = out.tensor.data = memory; /* in place, where it may not be */
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "two different indices");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "give two indices the same address");
     assert_memory_equal(memory, before, sizeof memory);
 }
 

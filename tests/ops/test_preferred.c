@@ -99,7 +99,7 @@ static void wrong_arguments(void **unused) {
     }
     assert_int_equal(bp_preferred_check(NULL, "native"), BP_E_ARGUMENT);
     assert_int_equal(bp_preferred_set("blas.preferred", NULL), BP_E_ARGUMENT);
-    assert_said("library: NULL given");
+    assert_said("library is NULL");
     char long_name[5000];
     memset(long_name, 'x', sizeof long_name);
     long_name[4096] = 0;

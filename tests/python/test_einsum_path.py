@@ -98,10 +98,10 @@ def test_options():
 @pytest.mark.parametrize(
     ("operands", "names", "kind", "words"),
     [
-        (("ij,j?->i", (2, 3), (3,)), {}, ValueError, "'\\?' is no label.*offset 4"),
+        (("ij,j?->i", (2, 3), (3,)), {}, ValueError, "'\\?' is not a label.*offset 4"),
         (("ij,jk->ik", (2, 3), (4, 5)), {}, ValueError, "label j has size 4"),
         (("ij", (2, 3), (4, 5)), {}, ValueError, "1 operand, but 2"),
-        (("ij", (2, 3)), {"optimize": "best"}, ValueError, "no strategy is called 'best'"),
+        (("ij", (2, 3)), {"optimize": "best"}, ValueError, "strategy 'best' is unknown"),
         (("ij", (2, 3)), {"minimize": "time"}, ValueError, "no objective"),
         (("ij", (2, 3)), {"memory_limit": 0}, ValueError, "memory_limit"),
         (("ij", (2, 3)), {"memory_limit": 1.5}, TypeError, "memory_limit"),

@@ -243,7 +243,7 @@ def test_out():
     assert found.LU is big and found.pivots is pivots and pivots.min() >= 1
     with pytest.raises(ValueError, match="out has 1 arrays; there are 2 results"):
         linalg.lu_factor(a, out=(big,))
-    with pytest.raises(ValueError, match="shares memory with A"):
+    with pytest.raises(ValueError, match="overlaps A"):
         linalg.inv(a, out=a)
     with pytest.raises(TypeError, match="inverse is f32"):
         linalg.inv(a, out=np.empty((3, 4, 4), "f4"))
@@ -287,7 +287,7 @@ def test_refusals():
         linalg.inv(np.ma.masked_array(np.eye(2)))
     with pytest.raises(TypeError, match="neither the buffer protocol"):
         linalg.inv([[1.0]])
-    with pytest.raises(ValueError, match="order 3 is not supported"):
+    with pytest.raises(ValueError, match="order is 3; it must be 1"):
         linalg.matrix_norm(np.eye(2), 3)
     with pytest.raises(TypeError):
         linalg.cond(np.eye(2), True)

@@ -1,5 +1,6 @@
-/* build.c - from a path and the layouts of the operands to a program: follows the steps of the path, with what
- * is left of the operands as terms. */
+/* build.c - converts a path and the operands' layouts to a program.
+ *
+ * It follows the steps of the path; the remaining operands are terms. */
 #include "ops/einsum/einsum.h"
 
 #include "tensor/internal.h"
@@ -13,7 +14,7 @@ bp_status bp__term_reserve(bp__term *term, int count) {
     return term->stride ? BP_OK : bp__fail_memory(size, "a contraction");
 }
 
-/* Adds a dimension; a label that is there already is a diagonal, and its strides add up. */
+/* Adds a dimension. A repeated label is a diagonal; its strides are added. */
 static void add_label(bp__term *term, int32_t label, int64_t stride) {
     for (int i = 0; i < term->count; i++) {
         if (term->label[i] == label) {
@@ -25,7 +26,7 @@ static void add_label(bp__term *term, int32_t label, int64_t stride) {
     term->stride[term->count++] = stride;
 }
 
-/* Dimensions of size 1 have one index, whether they broadcast or not. */
+/* Makes the term of an operand. Dimensions of size 1 are dropped, even if they broadcast. */
 static bp_status operand_term(bp__term *term, const bp__einsum *e, int operand, const DLTensor *tensor) {
     int64_t strides[BP_MAX_NDIM];
     int first = e->start[operand], ndim = e->start[operand + 1] - first;
@@ -40,7 +41,8 @@ static bp_status operand_term(bp__term *term, const bp__einsum *e, int operand, 
     return BP_OK;
 }
 
-/* Compact where no layout is given, which counts only if there is nothing to compute. */
+/* Returns the strides of the output. Without a given layout they are compact; that only matters if there is nothing to
+ * compute. */
 static void output_strides(const bp__einsum *e, const DLTensor *out, int64_t strides[BP_MAX_NDIM]) {
     if (out) {
         bp__tensor_strides(out, strides);
@@ -103,7 +105,7 @@ static void end(bp__builder *b, int terms) {
     bp__arena_free(&b->room);
 }
 
-/* Where some size is 0: the output is empty, or all zero. */
+/* Builds the program for operands with a dimension of size 0: the output is empty or all zero. */
 static bp_status build_zeros(bp__builder *b) {
     const bp__term *out = &b->out;
     bp__axis *axes = bp__alloc_zero((size_t)out->count + 1, sizeof *axes);
@@ -141,7 +143,8 @@ static bp_status build_steps(bp__builder *b, const bp__steps *steps) {
     return BP_OK;
 }
 
-/* As they were given, or as the last step has laid the output out; 1 where there is one index at most. */
+/* Stores the output's strides: the given ones, or those that the last step chose. A dimension with at most one index
+ * has stride 1. */
 static void tell_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
     const bp__einsum *e = b->einsum;
     output_strides(e, out, program->strides);

@@ -1,4 +1,4 @@
-/* einsum.c - the calls of einsum.h that compute: checked, given a path and a plan, run or explained. */
+/* einsum.c - runs and explains einsum calls: checks, path, plan, run. */
 #include "ops/einsum/einsum.h"
 
 #include "ops/shape.h"
@@ -8,35 +8,36 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR_OPERANDS 32        /* lists on the stack */
-#define MOST_KEPT_OPERANDS 1000 /* plans of larger expressions are not kept */
+#define NEAR_OPERANDS 32        /* lists up to this length are on the stack */
+#define MOST_KEPT_OPERANDS 1000 /* plans of larger expressions are not cached */
 
-/* A call on its way. */
+/* The state of a call. */
 typedef struct request {
     const bp_einsum_call *call;
     const DLTensor *out;
     bool data_optional;
     bool free;                 /* `out` may be NULL */
-    bp_problem *refused;       /* of a part that no candidate takes, for explain; may be NULL */
-    bp_contraction_path *path; /* one of the path room's references */
+    bp_problem *refused;       /* for explain: the problem of a part that no candidate accepts; may be NULL */
+    bp_contraction_path *path; /* one reference, counted by src/einsum */
 } request;
 
 /* ---- Checks ---- */
 
-/* The call as this version knows it; NULL with a failure. */
+/* Returns the call as this version's struct; NULL with an error. */
 static const bp_einsum_call *whole(bp_einsum_call *own, const bp_einsum_call *call) {
     return bp__struct_read(own, sizeof *own, call, "einsum: call");
 }
 
 static bp_status check_call(const bp_einsum_call *call) {
     if (!call) {
-        return BP_E_ARGUMENT; /* whole() has said why */
+        return BP_E_ARGUMENT; /* whole() has reported the error */
     }
     if (call->count < 1 || !call->operands) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: there must be an operand, and the list of them must not be NULL");
+        return bp__fail(BP_E_ARGUMENT, "einsum: count must be 1 or more, and operands must not be NULL");
     }
     if (!call->expression && (!call->labels || !call->label_counts)) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: there is neither an expression nor lists of labels");
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: expression is NULL; without it, labels and label_counts must not be NULL");
     }
     return BP_OK;
 }
@@ -52,7 +53,7 @@ static bp_status check_operand(const bp_einsum_call *call, int i, bool data_opti
                         bp_dtype_name(dtype));
     }
     if (dtype != first) {
-        return bp__fail(BP_E_DTYPE, "operand 0 is %s and %s is %s; they must have the same type", bp_dtype_name(first),
+        return bp__fail(BP_E_DTYPE, "operand 0 is %s, but %s is %s; they must have the same type", bp_dtype_name(first),
                         name, bp_dtype_name(dtype));
     }
     return BP_OK;
@@ -77,7 +78,7 @@ static bp_status check_output(const request *r) {
     size_t size = (size_t)info->output_ndim * sizeof(int64_t);
     if (out->ndim != info->output_ndim || (size > 0 && memcmp(out->shape, info->output_shape, size) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; the expression gives %s here",
+        return bp__fail(BP_E_SHAPE, "out has shape %s; the result of the expression has shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(info->output_ndim, info->output_shape, want, sizeof want));
     }
@@ -89,11 +90,11 @@ static bp_status check_memory(const request *r) {
         return BP_OK;
     }
     if (bp__tensor_self_overlaps(r->out)) {
-        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+        return bp__fail_self_overlap("out", r->out);
     }
     for (int i = 0; r->out->data && bp__tensor_elements(r->out) > 0 && i < r->call->count; i++) {
         if (r->call->operands[i]->data && bp__tensor_overlap(r->out, r->call->operands[i])) {
-            return bp__fail(BP_E_OVERLAP, "out shares memory with operand %d; give it memory of its own", i);
+            return bp__fail(BP_E_OVERLAP, "out overlaps operand %d; it must have its own memory", i);
         }
     }
     return BP_OK;
@@ -117,7 +118,7 @@ static bp_status search_path(request *r, const bp_einsum_search *search, bp_eins
                : bp_einsum_path_sublists(&r->path, search, call->count, operands, call->output_count, call->output);
 }
 
-/* The path for the call's operands, which are checked on the way. */
+/* Returns the path for the call's operands. Checks the operands, too. */
 static bp_status find_path(request *r) {
     bp_einsum_operand near[NEAR_OPERANDS];
     BP__TRY(check_call(r->call));
@@ -134,7 +135,7 @@ static bp_status find_path(request *r) {
     if (!operands) {
         return bp__fail_memory(size, "einsum's operands");
     }
-    bool known = r->call->operands[0] != NULL; /* else check_operand() will say so */
+    bool known = r->call->operands[0] != NULL; /* else check_operand() reports the error */
     search.dtype = known ? bp_dtype_from_dlpack(r->call->operands[0]->dtype) : BP_DTYPE_NONE;
     bp_status status = search_path(r, &search, operands);
     if (operands != near) {
@@ -145,7 +146,8 @@ static bp_status find_path(request *r) {
 
 /* ---- Plans ---- */
 
-/* The bytes that a plan is found by: all that it depends on, and what its words name. Counted when bytes is NULL. */
+/* Writes the key of a plan: everything that the plan and its description depend on. Only counts the bytes if `bytes` is
+ * NULL. */
 typedef struct key_writer {
     unsigned char *bytes;
     size_t size;
@@ -208,11 +210,11 @@ static void add_words(bp__text *text, const request *r) {
     }
 }
 
-/* What is said of the whole: the longest part, and the promises that all parts make. */
+/* Summarizes the parts: the slowest part, and the guarantees that hold for all parts. */
 static void sum_up(bp__composition *c, const bp__program *program) {
     const uint32_t packs = BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C;
     const uint32_t lossy =
-        BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32; /* what one part does, the whole does */
+        BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32; /* if one part rounds, the whole plan does */
     uint32_t loses = 0;
     double longest = -1;
     c->properties = ~packs;
@@ -242,8 +244,8 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
     bp__text words = {0}, reason = {0};
     sum_up(&c, program);
     add_words(&words, r);
-    bp__text_addf(&reason, "path found by %s, in %d part%s, of which this one takes longest: %s",
-                  r->path->info.strategy, program->count, program->count == 1 ? "" : "s", c.longest->reason);
+    bp__text_addf(&reason, "path found by %s, in %d part%s; the slowest part: %s", r->path->info.strategy,
+                  program->count, program->count == 1 ? "" : "s", c.longest->reason);
     c.text = bp__text_get(&words);
     c.reason = bp__text_get(&reason);
     bp_status status = bp__plan_compose(plan, &program->base, &c);
@@ -295,7 +297,7 @@ static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     return status;
 }
 
-/* Everything from the checks to the plan. */
+/* Does everything from the checks to the plan. */
 static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
     *plan = NULL;
     BP__TRY(find_path(r));
@@ -309,7 +311,8 @@ static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
 
 /* ---- Calls ---- */
 
-/* Whether the thread's short list can know the call; fills what it looks for. The expression is part of that. */
+/* Fills the operation for the thread cache, including the expression. Returns false if the cache cannot hold the call.
+ */
 static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTensor *out) {
     const size_t most = sizeof o->parameters;
     if (!call->expression || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands) {
@@ -392,7 +395,8 @@ bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, D
     return status;
 }
 
-/* Without an output callers ask before every computation, so that the short list knows these plans too. */
+/* Uses the thread cache, because callers that need the output's shape first call this function before every
+ * computation. */
 static bp_status plan_without_output(bp_plan **plan, request *r) {
     bp__operation operation;
     bool fresh, listed = describe(&operation, r->call, NULL);
@@ -475,7 +479,7 @@ bp_status bp_einsum_plan_output(const bp_plan *plan, bp_dtype *dtype, int *ndim,
     const bp__program *program = bp__program_of(plan);
     if (!program || !dtype || !ndim || !shape || !strides) {
         return bp__fail(BP_E_ARGUMENT,
-                        "einsum: dtype, ndim, shape and strides must not be NULL, and the plan one of einsum");
+                        "einsum: dtype, ndim, shape and strides must not be NULL, and plan must be a plan of einsum");
     }
     size_t size = (size_t)program->path->info.output_ndim * sizeof *shape;
     *dtype = (bp_dtype)plan->problem.dtype;

@@ -1,8 +1,8 @@
-/* einsum.h - between the files of einsum: how a path becomes a program of matrix products and contractions.
+/* einsum.h - converts a path to a program of matrix products and contractions: declarations shared by the files of
+ * einsum.
  *
- * einsum.c takes calls and finds their plans, build.c follows the path, step.c decides how a step is
- * done, problems.c makes problems of it, workspace.c says where results lie, and program.c runs it all.
- */
+ * einsum.c checks calls and finds their plans. build.c follows the path. step.c selects how to compute a step,
+ * problems.c makes its problems, workspace.c assigns offsets to results, and program.c runs the program. */
 #ifndef BP_OPS_EINSUM_H
 #define BP_OPS_EINSUM_H
 
@@ -10,25 +10,25 @@
 #include "dispatch/internal.h"
 #include "einsum/internal.h"
 
-/* ---- Where tensors lie ---- */
+/* ---- Locations of tensors ---- */
 
 typedef enum bp__home { BP__NOWHERE, BP__AT_OPERAND, BP__AT_WORK, BP__AT_OUT } bp__home;
 
 typedef struct bp__place {
     bp__home home;
     int32_t operand;
-    int64_t offset;  /* bytes into the workspace */
-    int64_t advance; /* bytes from one run of the part to the next */
+    int64_t offset;  /* bytes, into the workspace */
+    int64_t advance; /* bytes, added with each run of the part */
 } bp__place;
 
-/* Offsets of blocks in the workspace, given out and taken back while the program is made, so that a run allocates once:
- * blocks that are never needed at the same time share memory. (workspace.c) */
+/* Offsets of blocks in the workspace. They are assigned and released while the program is made, so that a run allocates
+ * once. Blocks that are never needed at the same time share memory. (workspace.c) */
 typedef struct bp__block {
     int64_t offset, size;
 } bp__block;
 
 typedef struct bp__arena {
-    bp__block *taken; /* by offset */
+    bp__block *taken; /* sorted by offset */
     int count, capacity;
     int64_t peak;
 } bp__arena;
@@ -39,18 +39,18 @@ void bp__arena_free(bp__arena *room);
 
 /* ---- Programs (program.c) ---- */
 
-/* One plan of a program. The first part of a loop says how many parts belong to it; they are run `runs` times. */
+/* One plan of a program. The first part of a loop contains the number of its parts; they run `runs` times. */
 typedef struct bp__part {
     bp_plan *plan;
     const char *action;
     int32_t step;
-    int32_t loop; /* parts from here on, 0: no loop begins here */
+    int32_t loop; /* number of parts in the loop that begins here; 0: none */
     int64_t runs;
     bp__place place[BP__OPERANDS]; /* A, B, C */
 } bp__part;
 
 typedef struct bp__program {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both have one address */
     bp_contraction_path *path;
     int operands, count;
     int64_t workspace;
@@ -58,14 +58,15 @@ typedef struct bp__program {
     bp__part parts[];
 } bp__program;
 
-/* Takes over the plans of the parts and a reference to the path, also when it fails. The strides are left to fill. */
+/* Makes a program. Takes ownership of the parts' plans and of a path reference, even on failure. The caller fills
+ * `strides`. */
 bp_status bp__program_make(bp__program **program, bp_contraction_path *path, const bp__part *parts, int count,
                            int64_t workspace);
 const bp__program *bp__program_of(const bp_plan *plan); /* NULL for plans of other operations */
 
 /* ---- Building (build.c) ---- */
 
-/* A tensor on its way: the strides, in elements, of the labels that it steps along. */
+/* A tensor during the construction: its labels with their strides in elements. */
 typedef struct bp__term {
     int count;
     int32_t *label;
@@ -73,8 +74,8 @@ typedef struct bp__term {
     bp__place place;
 } bp__term;
 
-/* The settings in force, as they are for the two kinds of parts. Resolved once, so that a plan has the settings that it
- * is found by. */
+/* The settings in force for the two kinds of parts. They are resolved once, so that the plan matches the settings in
+ * its key. */
 typedef struct bp__part_policies {
     bp_policy products, contractions;
 } bp__part_policies;
@@ -84,31 +85,31 @@ typedef struct bp__builder {
     bp_dtype dtype;
     size_t element;
     const bp__part_policies *policies;
-    int32_t *uses;   /* of each label: terms that are left and have it, and the output */
+    int32_t *uses;   /* of each label: the number of remaining terms with it, plus the output */
     bp__term *terms; /* operands, then the results of steps */
     bp__term out;
-    bool free; /* the layout of the output */
+    bool free; /* the layout of the output may be chosen */
     bp__part *parts;
     int part_count, part_capacity;
     bp__arena room;
-    int step;            /* the one that is being built */
-    bp_problem *refused; /* NULL, or where to put what no candidate takes */
+    int step;            /* the step in progress */
+    bp_problem *refused; /* NULL, or receives the problem that no candidate accepts */
 } bp__builder;
 
-/* The program for tensors of these layouts; without `out` the output has the layout that costs least. `path` is taken
- * over, also when it fails; where no candidate takes a part (BP_E_NO_CANDIDATE), its problem goes to `refused`, which
- * may be NULL. */
+/* Builds the program for tensors of these layouts. If `out` is NULL, the output gets the cheapest layout. Takes
+ * ownership of `path`, even on failure. If no candidate accepts a part (BP_E_NO_CANDIDATE), its problem is stored in
+ * `refused`, which may be NULL. */
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
                             const DLTensor *out, const bp__part_policies *policies, bp_problem *refused);
 
-/* Room for the labels of a term. */
+/* Allocates memory for `count` labels of a term. */
 bp_status bp__term_reserve(bp__term *term, int count);
 
 /* ---- One step (step.c, problems.c) ---- */
 
 enum { BP__A, BP__B, BP__C };
 
-/* One label of a step. A stride is 0 where the tensor lacks the label; `in` tells which inputs have it. */
+/* One label of a step. Its stride is 0 in a tensor without the label; `in` marks the inputs that have it. */
 typedef struct bp__axis {
     int32_t label;
     bool in[2], kept;
@@ -116,13 +117,13 @@ typedef struct bp__axis {
     int64_t stride[BP__OPERANDS];
 } bp__axis;
 
-/* The step of `a` and `b` (NULL: `a` alone) to `result`, which is the output if `last`. */
+/* Builds the step of `a` and `b` (NULL: `a` alone) to `result`, which is the output if `last`. */
 bp_status bp__step_build(bp__builder *builder, bp__term *a, bp__term *b, bp__term *result, bool last);
 
-/* A plan for the axes, all of them or those of `count` places in a list, with the classes that a product has. */
+/* A list of axes, as indices into the array of a step. The functions below make plans from such groups. */
 typedef struct bp__group {
     int count;
-    int *at; /* axes, the outermost first */
+    int *at; /* indices of axes, outermost first */
 } bp__group;
 
 typedef struct bp__product {
@@ -134,10 +135,10 @@ bp_status bp__contraction_plan(bp_plan **plan, const bp__builder *builder, const
 bp_status bp__product_plan(bp_plan **plan, const bp__builder *builder, const bp__axis *axes,
                            const bp__product *product);
 
-/* Whether the axes, in this order, are one dimension of that operand; its stride then. */
+/* Returns whether the axes, in this order, form one dimension of the operand. Sets its stride. */
 bool bp__group_merges(const bp__axis *axes, const bp__group *group, int operand, int64_t *stride);
 
-/* Takes the plan over, also when it fails. */
+/* Adds a part. Takes ownership of the plan, even on failure. */
 bp_status bp__part_add(bp__builder *builder, bp_plan *plan, const char *action, bp__place a, bp__place b, bp__place c);
 
 /* ---- Explaining (explain.c) ---- */

@@ -1,4 +1,4 @@
-/* explain.c - what a plan of einsum does, in words and as JSON: the path, its parts, and the choice for each. */
+/* explain.c - explains a plan of einsum as text and JSON: the path, its parts, and the choice for each part. */
 #include "ops/einsum/einsum.h"
 
 #include <inttypes.h>

@@ -1,13 +1,13 @@
-/* family.c - what dispatch must know of einsum, and of the contractions that it is made of beside products. */
+/* family.c - describes einsum and its contractions to dispatch. */
 #include "ops/einsum/einsum.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Hashed and compared by its bytes. */
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_contract_problem) == (2 + 4 * BP_MAX_CONTRACT_NDIM) * 8, "bytes between the fields");
 
-/* "f32 64x32x16, two operands -> 64x16": the sizes of all dimensions, and of those that are left. */
+/* Writes "f32 64x32x16, two operands -> 64x16": the sizes of all dimensions, and of those in the output. */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_contract_problem *c = &problem->of.contract;
     char all[160] = "", kept[96] = "";
@@ -35,7 +35,7 @@ static void describe_whole(const bp_problem *problem, char *buffer, size_t size)
     snprintf(buffer, size, "%s contraction", bp_dtype_name((bp_dtype)problem->dtype));
 }
 
-/* Its plans are composed: they have keys and words of their own. */
+/* Plans of einsum are composed: they have their own keys and texts. */
 const bp__family bp__family_einsum = {
     .preference = BP_SET_blas_preferred,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,

@@ -1,4 +1,4 @@
-/* problems.c - problems from the axes of a step: contractions, which take any strides, and matrix products. */
+/* problems.c - makes problems from the axes of a step: contractions, which accept any strides, and matrix products. */
 #include "ops/einsum/einsum.h"
 
 #include "ops/gemm/gemm.h"
@@ -50,7 +50,8 @@ static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
-/* Whether x stands before y: kept ones first, by C; then by A, or by B where A lacks them. */
+/* Returns whether x comes before y. Kept dimensions come first, by their stride in C; the others by A, or by B if A
+ * does not have them. */
 static bool before(const dim *x, const dim *y) {
     if (x->kept != y->kept) {
         return x->kept;
@@ -70,7 +71,7 @@ static bool joins(const dim *outer, const dim *inner) {
     return even;
 }
 
-/* In order, merged; returns how many remain. */
+/* Sorts and merges the dimensions. Returns how many remain. */
 static int arrange(dim *dims, const bp__axis *axes, int count) {
     int used = 0, merged = 0;
     for (int i = 0; i < count; i++) {
@@ -158,7 +159,7 @@ static int64_t stride_of(const bp__axis *axes, const bp__group *group, int opera
     return group->count > 0 ? axes[group->at[group->count - 1]].stride[operand] : 0;
 }
 
-/* A matrix without its batch; `row` and `column` are the groups of its rows and columns. */
+/* Returns a matrix without batch; `row` and `column` are the groups of its rows and columns. */
 static bp__matrix matrix_of(const bp__axis *axes, int operand, const bp__group *row, const bp__group *column) {
     return (bp__matrix){.rows = size_of(axes, row),
                         .columns = size_of(axes, column),
@@ -166,7 +167,8 @@ static bp__matrix matrix_of(const bp__axis *axes, int operand, const bp__group *
                         .column = stride_of(axes, column, operand)};
 }
 
-/* The batch, neighbours merged where that can be done in all operands, since a matrix has room for so many only. */
+/* Adds the batch. Merges neighbours whose strides match in all operands, because a matrix has a limited number of batch
+ * dimensions. */
 static bp_status add_batch(bp__matrix m[BP__OPERANDS], const bp__axis *axes, const bp__group *batch) {
     int count = 0;
     for (int i = 0; i < batch->count; i++) {

@@ -1,23 +1,24 @@
-/* product.c - a step as a matrix product. Its rows, columns and inner dimension are groups of labels, and a
- * group is one dimension where its labels follow each other evenly in memory. Where a layout does not allow that in any
- * order, the operand is copied into an order that does, or the outermost labels become a batch: of each kind the
- * recipe that moves the fewest bytes is tried. A large copy goes slice by slice, together with the product that it is
- * for, so that slices are still in the cache when they are multiplied. */
+/* product.c - computes a step as a matrix product.
+ *
+ * Rows, columns and the inner dimension are groups of labels. A group is one dimension if its labels have matching
+ * strides in memory. If no order of a group has them, the operand is copied, or the outermost labels become a batch.
+ * For each kind, the variant that copies the fewest bytes is tried. A large copy is made slice by slice together with
+ * its product, so that slices are still in the cache when they are multiplied. */
 #include "ops/einsum/step.h"
 
 #include <string.h>
 
 #define LEAST_ROWS 4     /* of a product whose outermost labels become a batch */
-#define SLICED_BYTES 5e5 /* copies from this size on are made slice by slice */
+#define SLICED_BYTES 5e5 /* bytes; copies of at least this size are made slice by slice */
 #define LEAST_SLICE 2e5  /* bytes */
 #define LEAST_SLICE_ROWS 64
 
-/* One way to do the step. The groups are in the order that the product will have. */
+/* One way to compute the step. The groups are in the order of the product. */
 typedef struct recipe {
     bp__product groups;
     bool copied[BP__OPERANDS];
-    bool demotes; /* labels of rows or columns to the batch */
-    double bytes; /* moved */
+    bool demotes; /* some labels of rows or columns become a batch */
+    double bytes; /* copied, plus repeated reads */
     int *memory;
 } recipe;
 
@@ -28,7 +29,7 @@ static void copy_group(bp__group *to, const bp__group *from, int *at) {
     memcpy(at, from->at, (size_t)from->count * sizeof *at);
 }
 
-/* Room for all axes in the batch, since others may join it. */
+/* Starts a variant. The batch has room for all axes, because others may join it. */
 static void begin_recipe(recipe *r, const bp__pairing *p) {
     int *at = r->memory;
     copy_group(&r->groups.batch, &p->batch, at);
@@ -50,8 +51,8 @@ static double elements_of(const bp__pairing *p, int operand) {
     return elements;
 }
 
-/* The part of a group that is one dimension in the operand and, if the result's layout is given, in C: how many of the
- * outermost labels must be left out. */
+/* Returns how many outermost labels must be removed from a group, so that the rest is one dimension. This applies to
+ * the operand and, if the result's layout is given, to C. */
 static int outer_of(const bp__pairing *p, const bp__group *group, int operand) {
     for (int out = 0; out < group->count; out++) {
         bp__group inner = {group->count - out, group->at + out};
@@ -64,7 +65,7 @@ static int outer_of(const bp__pairing *p, const bp__group *group, int operand) {
     return 0;
 }
 
-/* Makes a batch of the outermost labels of a side, if what remains is still worth a product. */
+/* Makes a batch of the outermost labels of a side, if the rest is large enough for a product. */
 static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand) {
     int out = outer_of(p, side, operand);
     bp__group inner = {side->count - out, side->at + out}, outer = {out, side->at};
@@ -77,10 +78,11 @@ static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand
     }
     *side = inner;
     r->demotes = true;
-    r->bytes += 0.25 * times * other * (double)p->builder->element; /* read again for each, mostly from a cache */
+    r->bytes += 0.25 * times * other * (double)p->builder->element; /* the other operand is read again for each item,
+                                                                     * mostly from a cache */
 }
 
-/* Whether a library finds neighbours side by side in one of two directions. */
+/* Returns whether the elements are adjacent in one of the two directions, as libraries require. */
 static bool has_unit(const bp__pairing *p, const bp__group *rows, const bp__group *columns, int operand) {
     int64_t row, column;
     bool merge = bp__group_merges(p->axes, rows, operand, &row) && bp__group_merges(p->axes, columns, operand, &column);
@@ -134,7 +136,7 @@ static bp_status recipe_begin(recipe *r, const bp__pairing *p) {
     return r->memory ? BP_OK : bp__fail_memory(size, "a contraction");
 }
 
-/* The way that moves least; the first of equal ones. */
+/* Finds the variant that copies the fewest bytes; among equal ones the first. */
 static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) {
     recipe next;
     BP__TRY(recipe_begin(best, p));
@@ -146,7 +148,7 @@ static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) 
     consider(best, p, 0, demoting);
     for (int orders = 1; orders < ORDERS && best->bytes > 0; orders++) {
         if (!p->fixed && (orders & (LEFT_AS_C | RIGHT_AS_C))) {
-            continue; /* there is no C yet */
+            continue; /* C has no layout yet */
         }
         consider(&next, p, orders, demoting);
         if (next.bytes < best->bytes) {
@@ -159,16 +161,16 @@ static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) 
     return BP_OK;
 }
 
-/* ---- From a recipe to parts ---- */
+/* ---- From a variant to parts ---- */
 
-/* What is being made: the axes as the product will see them, and where its operands lie. */
+/* A product under construction: the axes in the product's layout, and the locations of its operands. */
 typedef struct making {
     bp__pairing *p;
     recipe *r;
     bp__axis *axes;
-    bp__axis *copied; /* room for those of one copy */
+    bp__axis *copied; /* memory for the axes of one copy */
     bp__place place[BP__OPERANDS];
-    int slice; /* the axis that a loop runs over, -1: none */
+    int slice; /* the axis of the loop; -1: no loop */
 } making;
 
 static bool has(const bp__axis *x, int operand) {
@@ -185,7 +187,7 @@ static int64_t closest(const bp__axis *axes, const bp__group *group, int operand
     return least;
 }
 
-/* The strides of a copy: compact, and the group with the closest elements in the original stays innermost. */
+/* Sets the strides of a copy. It is compact; the group with the smallest stride in the original stays innermost. */
 static double lay_out(making *m, int operand) {
     const bp__product *g = &m->r->groups;
     const bp__group *rows = operand == BP__B ? &g->summed : &g->left,
@@ -199,7 +201,8 @@ static double bytes_of(const making *m, int operand) {
     return m->r->copied[operand] ? elements_of(m->p, operand) * (double)m->p->builder->element : 0;
 }
 
-/* Whether a loop over the group's outermost axis leaves copies of a good size, of `bytes` in all. */
+/* Returns whether a loop over the group's outermost axis gives slices of a suitable size. `bytes` is the size of all
+ * copies. */
 static bool slices_well(const making *m, const bp__group *group, double bytes) {
     double size = group->count > 0 ? (double)m->p->axes[group->at[0]].size : 1;
     return size > 1 && bytes >= SLICED_BYTES && bytes / size >= LEAST_SLICE;
@@ -210,7 +213,7 @@ static void take_off_first(bp__group *group) {
     group->count--;
 }
 
-/* Takes the axis to loop over out of its group. */
+/* Removes the axis of the loop from its group. */
 static void choose_slice(making *m) {
     bp__product *g = &m->r->groups;
     bp__group *sides[] = {&g->left, &g->right};
@@ -229,7 +232,7 @@ static void choose_slice(making *m) {
     }
 }
 
-/* From one run to the next, of a tensor that the loop walks through. */
+/* Returns the offset between two runs, in bytes; 0 for a tensor without the loop's axis. */
 static int64_t advance_of(const making *m, const bp__axis *axes, int operand) {
     bool walks = m->slice >= 0 && has(&axes[m->slice], operand);
     return walks ? axes[m->slice].stride[operand] * (int64_t)m->p->builder->element : 0;
@@ -245,7 +248,7 @@ static bp_status place_result(making *m) {
     return bp__result_is(p, m->axes, place);
 }
 
-/* Where the product finds each operand: in a copy, or where it lies. */
+/* Sets the location of an operand: its copy, or its own memory. */
 static bp_status place_operand(making *m, int operand) {
     if (m->r->copied[operand]) {
         return bp__place_take(m->p->builder, lay_out(m, operand), &m->place[operand]);
@@ -255,7 +258,7 @@ static bp_status place_operand(making *m, int operand) {
     return BP_OK;
 }
 
-/* A copy from or to the place that the product uses. */
+/* Adds a copy from or to the location that the product uses. */
 static bp_status add_copy(making *m, int operand, bp__place whole, const char *action) {
     int count = 0;
     int from = operand == BP__C ? BP__C : BP__A, to = operand == BP__C ? BP__A : BP__C;
@@ -275,7 +278,7 @@ static bp_status add_copy(making *m, int operand, bp__place whole, const char *a
                         operand == BP__C ? whole : copy);
 }
 
-/* The copies of inputs that a loop walks through, or of those that it does not. */
+/* Adds the copies of the inputs that the loop steps through, or of the others. */
 static bp_status add_copies(making *m, bool walked) {
     static const char *const actions[] = {"copy of the first operand", "copy of the second operand"};
     for (int k = 0; k < 2; k++) {

@@ -1,21 +1,21 @@
-/* program.c - a contraction ready to run: plans one after the other, and where the operands of each lie. */
+/* program.c - a contraction ready to run: its plans in order, and the location of each operand. */
 #include "ops/einsum/einsum.h"
 
 #include <string.h>
 
-/* One run. */
+/* The state of one run. */
 typedef struct run {
-    const bp_operand *operands; /* the caller's, the output last */
+    const bp_operand *operands; /* the caller's; the output is last */
     int count;
     char *work;       /* intermediate results and copies */
-    char *part_space; /* behind them: the workspace of the part that runs */
-    double since;     /* estimated nanoseconds since the interrupt check was asked */
+    char *part_space; /* after `work`: the workspace of the current part */
+    double since;     /* estimated nanoseconds since the last interrupt check */
 } run;
 
 #define ASKED_EACH 1e5 /* nanoseconds */
-#define LEAST_PART 100 /* nanoseconds, whatever the estimate says */
+#define LEAST_PART 100 /* nanoseconds; the smallest time that counts for a part */
 
-/* Where an operand of a part lies. Tensors without elements may have no address. */
+/* Returns the location of a part's operand. Tensors without elements may have no address. */
 static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn) {
     bp_operand at = {NULL, (uint64_t)(turn * place->advance)};
     switch (place->home) {
@@ -36,7 +36,8 @@ static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn)
     return at;
 }
 
-/* Whether the thread's interrupt check stops the run before this part. By estimates, so that short runs ask nobody. */
+/* Returns whether the thread's interrupt check stops the run before this part. Uses time estimates, so that short runs
+ * need no check. */
 static bool stops(run *r, const bp__part *part) {
     if (BP__UNLIKELY(r->since > ASKED_EACH)) {
         r->since = 0;

@@ -1,7 +1,9 @@
-/* step.c - how one step is done. Its labels fall into classes, as those of a matrix product do: in both operands
- * and kept, in one and kept, in both and summed. Those that one operand alone has, and that are summed, are summed
- * before. Where something is summed and something is kept of one operand, the step is a product (product.c) or a
- * contraction, whichever takes less time by the estimates of who would run it; all other steps are contractions. */
+/* step.c - selects how to compute a step, and computes it.
+ *
+ * The labels form the classes of a matrix product: in both operands and kept, in one and kept, in both and summed.
+ * Summed labels of one operand alone are summed first. If a label is summed and one operand has a kept label of its
+ * own, the step is a product (product.c) or a contraction, whichever has the lower estimate. All other steps are
+ * contractions. */
 #include "ops/einsum/step.h"
 
 #include <string.h>
@@ -16,7 +18,7 @@ double bp__group_size(const bp__axis *axes, const bp__group *group) {
 
 double bp__axes_lay_out(bp__axis *axes, int operand, const bp__group *const *groups, int count) {
     double elements = 1;
-    int64_t step = 1; /* may wrap where there are too many elements, which whoever takes room for them refuses */
+    int64_t step = 1; /* may wrap if there are too many elements; bp__arena_take() refuses those */
     for (int g = count - 1; g >= 0; g--) {
         for (int i = groups[g]->count - 1; i >= 0; i--) {
             bp__axis *x = &axes[groups[g]->at[i]];
@@ -142,8 +144,8 @@ static void swap_operands(bp__pairing *p) {
     }
 }
 
-/* An intermediate result of the same labels is overwritten, since nothing needs it any more: it is the first operand
- * then. */
+/* Returns whether the step can overwrite its first operand. An intermediate result with the same labels is not needed
+ * afterwards; the operands are swapped so that it is the first one. */
 static bool in_place(bp__pairing *p) {
     if (!p->in[1] || p->last || p->summed.count > 0) {
         return false;
@@ -169,8 +171,8 @@ void bp__group_sort(const bp__axis *axes, bp__group *group, int operand) {
     }
 }
 
-/* The layout of a result that nobody has asked for: as the operand that has all of it, else the labels of both, then
- * those of one, in the order that they have there. */
+/* Chooses the layout of an intermediate result. If one operand has all its labels, that operand's order is used. Else
+ * the labels of both come first, then those of each operand, in the operands' orders. */
 static double lay_out_result(bp__pairing *p) {
     const bp__group *groups[] = {&p->batch, &p->left, &p->right};
     bp__group_sort(p->axes, &p->batch, BP__A);
@@ -179,7 +181,7 @@ static double lay_out_result(bp__pairing *p) {
     if (p->right.count > 0 && p->left.count > 0) {
         return bp__axes_lay_out(p->axes, BP__C, groups, BP__COUNT(groups));
     }
-    /* All kept axes in one list: the left ones are all of A's, or there are none and the right ones are all of B's. */
+    /* All kept axes in one list: operand A has all of them, or, if there are no left ones, B. */
     int operand = p->right.count > 0 ? BP__B : BP__A;
     p->all.count = 0;
     for (int g = 0; g < BP__COUNT(groups); g++) {
@@ -224,10 +226,10 @@ static bp_status contract(bp__pairing *p) {
                         p->result->place);
 }
 
-/* ---- The choice ---- */
+/* ---- Product or contraction ---- */
 
-/* By the estimate that libraries are chosen by, so that under deterministic=threads the same parts are made whatever
- * num_threads says: other parts have other bits. */
+/* Adds up the estimates that the choice of libraries uses. Under deterministic=threads they do not depend on
+ * num_threads, so that the parts do not either: other parts would give different bits. */
 static double cost_since(const bp__builder *b, int first) {
     double cost = 0;
     for (int i = first; i < b->part_count; i++) {
@@ -236,13 +238,13 @@ static double cost_since(const bp__builder *b, int first) {
     return cost;
 }
 
-/* A state of the builder to come back to. */
+/* A state of the builder to return to. */
 typedef struct mark {
     int parts;
     int64_t peak;
 } mark;
 
-/* Forgets what was added since; the result is the only block that was not given back. */
+/* Removes the parts added since the mark. The result is the only block that is still in use. */
 static void go_back(bp__pairing *p, mark to) {
     bp__builder *b = p->builder;
     while (b->part_count > to.parts) {
@@ -255,7 +257,8 @@ static void go_back(bp__pairing *p, mark to) {
     b->room.peak = to.peak;
 }
 
-/* Whether a contraction may take less time than a product; where a library is preferred for products, it gets them. */
+/* Returns whether a contraction may be faster than a product. If a library is preferred for products, the step is a
+ * product. */
 static bool worth_comparing(const bp__pairing *p) {
     double m = bp__group_size(p->axes, &p->left), n = bp__group_size(p->axes, &p->right),
            k = bp__group_size(p->axes, &p->summed), batch = bp__group_size(p->axes, &p->batch);
@@ -264,7 +267,7 @@ static bool worth_comparing(const bp__pairing *p) {
     return thin && products->preferred == 0 && products->simulate == 0;
 }
 
-/* The product with copies, or the one with a larger batch in their place. */
+/* Builds the cheaper of two variants: a product with copies, or one with a larger batch instead. */
 static bp_status multiply(bp__pairing *p) {
     mark start = {p->builder->part_count, p->builder->room.peak};
     bool done;
@@ -299,7 +302,7 @@ static bp_status multiply_or_contract(bp__pairing *p) {
     bp_status status = bp__contraction_plan(&other, p->builder, p->axes, p->count, true, false);
     bp__error_return(&held);
     if (status != BP_OK) {
-        return BP_OK; /* the product stands */
+        return BP_OK; /* keep the product */
     }
     bool better = other->order_ns < cost_since(p->builder, start.parts);
     bp__plan_release(other);
@@ -314,7 +317,7 @@ static bool is_product(const bp__pairing *p) {
     return p->in[1] && p->summed.count > 0 && (p->left.count > 0 || p->right.count > 0);
 }
 
-/* Nothing is summed: another name for the same elements, if the result may lie anywhere. */
+/* Returns whether the step only relabels dimensions, so that the result can be a view of its operand. */
 static bool is_view(const bp__pairing *p) {
     return !p->in[1] && !p->last && p->alone.count == 0;
 }
@@ -357,7 +360,7 @@ static bp_status build_step(bp__builder *b, bp__term *first, bp__term *second, b
     return status;
 }
 
-/* Sums what this operand alone has, into a term of its own. */
+/* Sums the labels that only this operand has, into a term of its own. */
 static bp_status sum_alone(bp__builder *b, bp__term **term, bp__term *own) {
     bool any = false;
     for (int i = 0; i < (*term)->count; i++) {

@@ -1,10 +1,12 @@
-/* workspace.c - where in the workspace the blocks of a program lie. The smallest gap that is large enough is used, so
- * that the workspace is hardly larger than what is needed at a time. */
+/* workspace.c - assigns offsets in the workspace to the blocks of a program.
+ *
+ * A block goes to the smallest gap that is large enough, so that the workspace hardly exceeds the peak of simultaneous
+ * use. */
 #include "ops/einsum/einsum.h"
 
 #include <string.h>
 
-#define LINE 64 /* blocks begin at cache lines */
+#define LINE 64 /* bytes; blocks begin at cache lines */
 
 static bool grow(bp__arena *room) {
     if (room->count < room->capacity) {
@@ -19,7 +21,7 @@ static bool grow(bp__arena *room) {
     return grown != NULL;
 }
 
-/* Where the block goes in the list; *offset is where it lies. */
+/* Finds the position of a new block in the list; sets its offset. */
 static int find(const bp__arena *room, int64_t size, int64_t *offset) {
     int64_t end = 0, best = INT64_MAX;
     int at = room->count;
@@ -41,7 +43,7 @@ static int find(const bp__arena *room, int64_t size, int64_t *offset) {
 bp_status bp__arena_take(bp__arena *room, double bytes, int64_t *offset) {
     const double most = (double)(INT64_C(1) << 60);
     if (!(bytes < most)) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: a result of the path takes %.3g bytes", bytes);
+        return bp__fail(BP_E_OVERFLOW, "einsum: an intermediate result of the path needs %.3g bytes", bytes);
     }
     int64_t size = ((int64_t)bytes + LINE - 1) / LINE * LINE;
     size = size > 0 ? size : LINE;
@@ -50,7 +52,7 @@ bp_status bp__arena_take(bp__arena *room, double bytes, int64_t *offset) {
     }
     int at = find(room, size, offset);
     if (*offset > (INT64_C(1) << 61) - size) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: the results of the path take %.3g bytes at a time",
+        return bp__fail(BP_E_OVERFLOW, "einsum: the intermediate results of the path need %.3g bytes at the same time",
                         (double)*offset + bytes);
     }
     memmove(&room->taken[at + 1], &room->taken[at], (size_t)(room->count - at) * sizeof *room->taken);

@@ -1,9 +1,8 @@
-/* adapt.c - what is done around a provider's plain transform: zero padding, conjugation, whole spectra of real
- * input, and nothing at all for an empty batch.
+/* adapt.c - wraps a provider's plain transform: zero padding, conjugation, full spectra of real input, empty batches.
  *
- * Candidates are asked about the plain transform of what they will get, so that the choice, the plan and the
- * explanation are about what really runs. Input that is not as the transform needs it is copied to the workspace. What
- * follows the transform works in the output's own memory. */
+ * Candidates evaluate the plain transform that they would run, so that the choice, the plan and the explanation
+ * describe what really runs. Input in an unsuitable form is copied to the workspace. Work after the transform is done
+ * in the output's memory. */
 #include "ops/fft/fft.h"
 
 #include "tensor/internal.h"
@@ -15,35 +14,35 @@
 /* One dimension of the input's copy. */
 typedef struct copied {
     int64_t size;  /* of the copy */
-    int64_t given; /* elements of the input; zeros follow */
+    int64_t given; /* elements of the input; the rest is filled with zeros */
     int64_t from;  /* strides in elements */
     int64_t to;
 } copied;
 
 typedef struct adapted {
-    bp_prepared base; /* first: what the dispatcher sees */
+    bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
-    bp_fft_problem fft; /* as the caller asked */
+    bp_fft_problem fft; /* the caller's problem */
     bp_dtype complex, input;
-    size_t bytes; /* of the copy, whole cache lines; 0: the input goes to the provider as it is */
+    size_t bytes; /* of the copy, in whole cache lines; 0: the provider reads the input directly */
     int count;
-    copied dims[MOST_DIMS]; /* of the copy: at least two, the last two as a matrix */
+    copied dims[MOST_DIMS]; /* of the copy: at least two, the last two form a matrix */
 } adapted;
 
-/* ---- What is to be done ---- */
+/* ---- Description ---- */
 
 static bool copies(const bp_fft_problem *f) {
     return f->zero_padded || (f->kind == BP_FFT_C2R && f->conjugate);
 }
 
-/* Elements of the input that the transform reads in a dimension. */
+/* Returns how many elements of the input the transform reads in a dimension. */
 static int64_t needed(const bp_fft_problem *f, int i) {
     return f->kind == BP_FFT_C2R && i == f->ndim - 1 ? f->n[i] / 2 + 1 : f->n[i];
 }
 
 static const char *applies(const bp_problem *problem) {
     static const char *const texts[2][2][2] = {
-        /* fill, conjugate: of an output */
+        /* indices: padding, fill, conjugation of an output */
         {{NULL, "the result is conjugated"},
          {"the rest of the spectrum is filled in by symmetry",
           "the rest of the spectrum is filled in by symmetry, and the result is conjugated"}},
@@ -54,7 +53,7 @@ static const char *applies(const bp_problem *problem) {
     };
     const bp_fft_problem *f = &problem->of.fft;
     if (f->batch == 0) {
-        return "nothing is done, since the batch is empty";
+        return "nothing is computed, because the batch is empty";
     }
     if (f->kind == BP_FFT_C2R && f->conjugate) {
         return f->zero_padded ? "the input is conjugated and padded with zeros first" : "the input is conjugated first";
@@ -62,8 +61,8 @@ static const char *applies(const bp_problem *problem) {
     return texts[f->zero_padded][f->full_spectrum][f->conjugate];
 }
 
-/* The copy: what is broadcast over the batch is copied once, and the last dimension is contiguous. Returns how many
- * elements it has; `f` becomes the transform of it. */
+/* Lays out the copy: an input that is broadcast over the batch is copied once, and the last dimension is contiguous.
+ * Returns the number of elements; `f` becomes the transform of the copy. */
 static int64_t take_copy(bp_fft_problem *f, copied *dims, int *count) {
     int64_t step = 1;
     *count = 1 + f->batch_ndim + f->ndim;
@@ -84,7 +83,7 @@ static int64_t take_copy(bp_fft_problem *f, copied *dims, int *count) {
     return step;
 }
 
-/* Dimensions of one element stayed only to say that the input has none there. */
+/* Drops dimensions of one element. They were kept only to record that the input is empty there. */
 static void drop_single(bp_fft_problem *f) {
     int kept = 0;
     for (int i = 0; i < f->ndim; i++) {
@@ -121,12 +120,12 @@ static void zeros(const adapted *a, const copied *d, char *to) {
     memset(to + (size_t)d->given * item, 0, (size_t)(d->size - d->given) * item);
 }
 
-/* Whether the program stops the call after so many more elements. */
+/* Returns whether the program stops the call after `elements` more elements. */
 static bool stops(bp__pace *pace, int64_t elements) {
     return bp__pace_due(pace, elements) && bp__operation_interrupted(BP_OP_FFT);
 }
 
-/* The last two dimensions, some rows at a time. False: stopped. */
+/* Copies the last two dimensions, some rows at a time. Returns false if stopped. */
 static bool copy_rows(const adapted *a, const copied *d, char *to, const char *from, bp__pace *pace) {
     enum { AT_ONCE = 1 << 18 };
     const int64_t item = (int64_t)bp_dtype_size(a->input);
@@ -166,9 +165,9 @@ static bool copy_input(const adapted *a, int dim, char *to, const char *from, bp
     return true;
 }
 
-/* ---- After it: the output of real input ---- */
+/* ---- After the transform: the output of real input ---- */
 
-/* to[i] = the conjugate of from[-i], for i in [1, count]; strides in complex elements. */
+/* Sets to[i] to the conjugate of from[-i], for i in [1, count]; strides in complex elements. */
 #define MIRROR(name, real)                                                                                             \
     static void name(real *to, const real *from, int64_t stride, int64_t count) {                                      \
         for (int64_t i = 1; i <= count; i++) {                                                                         \
@@ -188,12 +187,12 @@ MIRROR(mirror_f64, double)
 CONJUGATE(conjugate_f32, float)
 CONJUGATE(conjugate_f64, double)
 
-/* The elements beyond the half, of the row at `row`, from the row at the mirrored place in all other dimensions. */
+/* Fills the second half of the row at `row` from the row with mirrored indices in all other dimensions. */
 static void fill_row(const adapted *a, char *row, const char *mirrored) {
     const bp_fft_problem *f = &a->fft;
     int last = f->ndim - 1;
     int64_t item = (int64_t)bp_dtype_size(a->complex), n = f->n[last], stride = f->out[last];
-    int64_t middle = n / 2; /* the first one to fill is behind it, and mirrors n - middle - 1 */
+    int64_t middle = n / 2; /* the first element to fill follows it, and mirrors n - middle - 1 */
     char *to = row + middle * stride * item;
     const char *from = mirrored + (n - middle) * stride * item;
     if (a->complex == BP_C64) {
@@ -213,7 +212,7 @@ static void conjugate_row(const adapted *a, char *row) {
     }
 }
 
-/* Visits each row of an item with the row at the mirrored place. False: stopped. */
+/* Visits each row of an item together with its mirrored row. Returns false if stopped. */
 static bool each_row(const adapted *a, int dim, char *row, char *mirrored, bool fill, bp__pace *pace) {
     const bp_fft_problem *f = &a->fft;
     if (dim == f->ndim - 1) {
@@ -250,7 +249,7 @@ static bool finish(const adapted *a, int dim, char *out, bp__pace *pace) {
 
 /* ---- The wrapped plan ---- */
 
-/* The workspace begins with the copy; the provider's follows. */
+/* The copy is at the beginning of the workspace; the provider's workspace follows. */
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const adapted *a = (const adapted *)self;
     bp_operand ready[2] = {operands[0], operands[1]};

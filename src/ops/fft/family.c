@@ -1,14 +1,14 @@
-/* family.c - what dispatch must know of Fourier transforms. */
+/* family.c - describes Fourier transforms to dispatch. */
 #include "ops/fft/fft.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Hashed and compared by its bytes. */
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_fft_problem) == (4 + 4 * BP_MAX_FFT_NDIM + 3 * BP_MAX_BATCH_NDIM) * 8,
                "bytes between the fields");
 
-/* "c64 2 x 512x64 forward", "c64 100 inverse complex to real, padded". */
+/* Writes "c64 2 x 512x64 forward" or "c64 100 inverse complex to real, padded". */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     static const char *const kinds[] = {"", " real to complex", " complex to real"};
     const bp_fft_problem *f = &problem->of.fft;

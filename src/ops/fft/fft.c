@@ -1,4 +1,4 @@
-/* fft.c - the transforms of fft.h: one call, planned, explained, or run. */
+/* fft.c - runs, plans and explains the transforms of fft.h. */
 #include "ops/fft/fft.h"
 
 #include "ops/shape.h"
@@ -17,14 +17,14 @@ static bp_status check_output(const bp__fft *fft, const bp__fft_request *r) {
     bp__fft_output_shape(fft, r->in, shape);
     if (r->out->ndim != ndim || (ndim > 0 && memcmp(r->out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; %s gives %s here",
+        return bp__fail(BP_E_SHAPE, "out has shape %s; the result of %s has shape %s",
                         bp__shape_text(r->out->ndim, r->out->shape, got, sizeof got), fft->name,
                         bp__shape_text(ndim, shape, want, sizeof want));
     }
     return BP_OK;
 }
 
-/* Of tensors whose shapes are the same: whether each index reaches the same memory in both. */
+/* Returns whether each index has the same address in both tensors, if they start at the same one. */
 static bool same_places(const DLTensor *in, const DLTensor *out) {
     int64_t in_strides[BP_MAX_NDIM], out_strides[BP_MAX_NDIM];
     bp__tensor_strides(in, in_strides);
@@ -44,12 +44,13 @@ static bool same_address(const DLTensor *in, const DLTensor *out) {
 static bp_status check_memory(const bp__fft *fft, const bp__fft_request *r, bool *in_place) {
     *in_place = fft->kind == BP_FFT_C2C && same_address(r->in, r->out) && same_places(r->in, r->out);
     if (bp__tensor_self_overlaps(r->out)) {
-        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+        return bp__fail_self_overlap("out", r->out);
     }
     if (!*in_place && r->in->data && r->out->data && bp__tensor_overlap(r->in, r->out)) {
-        return bp__fail(BP_E_OVERLAP,
-                        "out shares memory with the input; give it memory of its own, or, from complex to "
-                        "complex, the input's address, shape and strides");
+        return bp__fail(
+            BP_E_OVERLAP,
+            "out overlaps the input; it must have its own memory. A complex-to-complex transform may also run "
+            "in place, with the input's address, shape and strides.");
     }
     return BP_OK;
 }
@@ -77,8 +78,8 @@ bp_status bp__fft_make(bp_problem *problem, const void *asked) {
 
 /* ---- The call's key ---- */
 
-/* A number in so many bits; what is outside becomes the largest one, so that a call that will be refused is never taken
- * for one that was checked. */
+/* Packs a number into `bits` bits. A number out of range becomes the largest one, so that an invalid call never matches
+ * a checked one. */
 static uint64_t field(unsigned value, unsigned bits, unsigned shift) {
     unsigned most = (1u << bits) - 1;
     return (uint64_t)(value < most ? value : most) << shift;
@@ -150,7 +151,7 @@ bp_status bp_fft_explain(bp_explanation **explanation, const bp_options *options
     return bp__explain_for(explanation, options, &bp__family_fft, &r);
 }
 
-/* ---- By name ---- */
+/* ---- Functions by name ---- */
 
 static bp_status run_named(bp_fft_transform transform, bp_fft_norm norm, int ndim, const int *dims, const int64_t *s,
                            const DLTensor *in, DLTensor *out) {

@@ -1,46 +1,46 @@
-/* fft.h - how a transform that was asked for becomes the one FFT problem that providers know. Shared by the fft files.
- */
+/* fft.h - converts a transform call to the FFT problem that providers accept. The files of this folder share it. */
 #ifndef BP_OPS_FFT_H
 #define BP_OPS_FFT_H
 
 #include "backplane/fft.h"
 #include "dispatch/internal.h"
 
-/* A call, resolved against its input: which dimensions, how long, and what kind of transform serves it. */
+/* A call, resolved for its input: dimensions, lengths, and the kind of the provider's transform. */
 typedef struct bp__fft {
-    const char *name; /* "fft", or "fftn" where it is not one dimension */
+    const char *name; /* "fft", or "fftn" if it is not one dimension */
     bp_fft_kind kind; /* of the provider's transform */
-    bool inverse;     /* the caller's direction: + in the exponent */
-    bool whole;       /* R2C whose output has all elements */
+    bool inverse;     /* the caller's direction: the exponent is positive */
+    bool whole;       /* R2C with full output */
     bp_fft_norm norm;
-    bp_dtype complex;   /* the complex one of its types */
+    bp_dtype complex;   /* the complex type of input and output */
     bp_dtype out_dtype; /* the output's */
     int ndim;
-    int dims[BP_MAX_NDIM]; /* from the front; the last one is the one with n/2+1 elements */
+    int dims[BP_MAX_NDIM]; /* counted from the front; the last one may have n/2+1 elements */
     int64_t n[BP_MAX_NDIM];
 } bp__fft;
 
-/* Checks the call and what it says of the input; the input has been checked as a tensor. */
+/* Checks the call against the input. The input is already checked as a tensor. */
 bp_status bp__fft_resolve(bp__fft *fft, const bp_fft_call *call, const DLTensor *in);
 
 void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape);
 
-/* "dimension %d is outside ...", or the dimension from the front. */
+/* Converts a dimension to one counted from the front, or fails with "dimension %d is outside ...". */
 bp_status bp__fft_dimension(int dim, int rank, int *from_front);
 
-/* A transform as it was asked for. */
+/* The arguments of a transform call. */
 typedef struct bp__fft_request {
     const bp_fft_call *call;
     const DLTensor *in, *out;
     bool data_optional;
 } bp__fft_request;
 
-/* From a bp__fft_request to a problem: see bp__family. */
+/* Makes a problem from a bp__fft_request: see bp__family. */
 bp_status bp__fft_make(bp_problem *problem, const void *request);
 
-extern const bp__adapter bp__fft_adapter; /* adapt.c: padding, conjugation, whole spectra of real input */
+extern const bp__adapter bp__fft_adapter; /* adapt.c: padding, conjugation, full spectra of real input */
 
-/* Fills the member fft of a zeroed problem; output shape and type have been checked. BP_E_LAYOUT. */
+/* Fills the member fft of a zeroed problem. The caller has checked the output's shape and type. Fails with BP_E_LAYOUT.
+ */
 bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTensor *in, const DLTensor *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* lower.c - from a resolved transform and its tensors to the FFT problem.
+/* lower.c - converts a resolved transform and its tensors to the FFT problem.
  *
- * Equal transforms should become equal problems however they were asked for, because problems are what plans are kept
- * under: dimensions that say nothing are left out, the others are put in the order of the output's memory where their
- * order is free, and batch dimensions that step evenly become one. */
+ * Equal transforms become equal problems for any spelling of the call, because plans are cached by problem. Dimensions
+ * without effect are dropped. The others are sorted by the output's strides if their order does not matter. Batch
+ * dimensions with matching strides are merged. */
 #include "ops/fft/fft.h"
 
 #include "tensor/internal.h"
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 
 typedef struct axis {
-    int64_t n;     /* of the transform, or the size of a batch dimension */
+    int64_t n;     /* length of the transform, or size of a batch dimension */
     int64_t given; /* elements of the input, at most as many as the transform needs */
     int64_t needs;
     int64_t in, out;
 } axis;
 
-/* A stable insertion: ranks are small, and tensors mostly come sorted. */
+/* Inserts in stable order. Insertion sort suffices, because ranks are small and tensors mostly sorted. */
 static void insert_by_stride(axis *axes, int *count, axis one) {
     int at = (*count)++;
     while (at > 0 && llabs(axes[at - 1].out) < llabs(one.out)) {
@@ -41,8 +41,8 @@ static axis axis_of(const bp__fft *fft, int i, const DLTensor *in, const int64_t
     return one;
 }
 
-/* The last dimension of a transform with a half spectrum has its place; all others may be in any order. One of a single
- * element is the identity. */
+/* Collects the transformed dimensions. The last dimension of a transform with a half spectrum stays last; the others
+ * may be in any order. A transform of one element is the identity and is dropped. */
 static int collect_axes(const bp__fft *fft, const DLTensor *in, const int64_t *in_strides, const int64_t *out_strides,
                         axis *axes) {
     int count = 0;
@@ -55,7 +55,7 @@ static int collect_axes(const bp__fft *fft, const DLTensor *in, const int64_t *i
     }
     if (half) {
         axes[count++] = axis_of(fft, fft->ndim - 1, in, in_strides, out_strides);
-    } else if (fft->whole && count == 0) { /* no transform, but from real to complex */
+    } else if (fft->whole && count == 0) { /* no transform is left, but real input becomes complex */
         axes[count++] = (axis){.n = 1, .given = 1, .needs = 1};
     }
     return count;
@@ -107,11 +107,11 @@ static void store_axes(bp_fft_problem *problem, const axis *axes, int count) {
     }
 }
 
-/* A batch of nothing has no dimensions, and is 0 items. */
+/* Stores the batch. An empty batch has no dimensions and 0 items. */
 static void store_batch(bp_fft_problem *problem, const axis *axes, int count) {
     problem->batch = 1;
     for (int i = 0; i < count; i++) {
-        problem->batch *= axes[i].n; /* the output has as many elements, so that this fits */
+        problem->batch *= axes[i].n; /* no overflow: the output has at least as many elements */
     }
     problem->batch_ndim = problem->batch > 0 ? count : 0;
     for (int i = 0; i < problem->batch_ndim; i++) {
@@ -142,6 +142,7 @@ bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTen
     problem->scale = scale_of(fft);
     store_axes(problem, axes, count);
     store_batch(problem, batch, batch_count);
-    problem->full_spectrum = fft->whole && problem->n[count - 1] > 2; /* up to 2, the half is all */
+    problem->full_spectrum = fft->whole && problem->n[count - 1] > 2; /* for up to 2 elements, the half is the full
+                                                                       * spectrum */
     return BP_OK;
 }

@@ -1,4 +1,4 @@
-/* resolve.c - what a transform's call means for its input: PyTorch's rules of dims, sizes, types and norms. */
+/* resolve.c - resolves a transform call for its input by PyTorch's rules for dims, sizes, types and norms. */
 #include "ops/fft/fft.h"
 
 #include "tensor/internal.h"
@@ -19,20 +19,20 @@ bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm) {
         return bp__fail(BP_E_ARGUMENT, "bp_fft_norm_from_name: norm must not be NULL");
     }
     for (int i = 0; i < BP__COUNT(norm_names); i++) {
-        if (!name || strcmp(name, norm_names[i]) == 0) { /* the first one is the default */
+        if (!name || strcmp(name, norm_names[i]) == 0) { /* index 0 is the default */
             *norm = (bp_fft_norm)i;
             return BP_OK;
         }
     }
-    return bp__fail(BP_E_BAD_VALUE, "the norm is '%s'; it must be backward, ortho or forward", name);
+    return bp__fail(BP_E_BAD_VALUE, "norm is '%s'; it must be backward, ortho or forward", name);
 }
 
 static bp_status check_call(const bp_fft_call *call) {
     if ((unsigned)call->transform >= (unsigned)BP__COUNT(names)) {
-        return bp__fail(BP_E_ARGUMENT, "transform %d is not a bp_fft_transform", (int)call->transform);
+        return bp__fail(BP_E_ARGUMENT, "transform is %d; it must be a bp_fft_transform", (int)call->transform);
     }
     if ((unsigned)call->norm >= (unsigned)BP__COUNT(norm_names)) {
-        return bp__fail(BP_E_ARGUMENT, "norm %d is not a bp_fft_norm", (int)call->norm);
+        return bp__fail(BP_E_ARGUMENT, "norm is %d; it must be a bp_fft_norm", (int)call->norm);
     }
     if (call->ndim < BP_FFT_ALL) {
         return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be a number of dimensions, or BP_FFT_ALL", call->ndim);
@@ -43,7 +43,7 @@ static bp_status check_call(const bp_fft_call *call) {
     return BP_OK;
 }
 
-/* The types that a transform takes and gives. */
+/* Sets the input and output types of a transform. */
 static bp_status resolve_types(bp__fft *fft, bp_fft_transform transform, bp_dtype in) {
     bool real = in == BP_F32 || in == BP_F64, complex = in == BP_C64 || in == BP_C128;
     bool from_real = transform == BP_RFFT || transform == BP_IHFFT;
@@ -63,7 +63,7 @@ static bp_status resolve_types(bp__fft *fft, bp_fft_transform transform, bp_dtyp
 
 bp_status bp__fft_dimension(int dim, int rank, int *from_front) {
     if (dim < -rank || dim >= rank) {
-        return rank == 0 ? bp__fail(BP_E_ARGUMENT, "dimension %d is named, but the input has none", dim)
+        return rank == 0 ? bp__fail(BP_E_ARGUMENT, "dimension %d is given, but the input has none", dim)
                          : bp__fail(BP_E_ARGUMENT, "dimension %d is outside of %d to %d, which an input of rank %d has",
                                     dim, -rank, rank - 1, rank);
     }
@@ -75,16 +75,16 @@ static bp_status resolve_dims(bp__fft *fft, const bp_fft_call *call, int rank) {
     uint64_t seen = 0;
     int ndim = call->ndim == BP_FFT_ALL ? rank : call->ndim;
     if (!call->dims && ndim > rank) {
-        return bp__fail(BP_E_ARGUMENT, "%d dimensions are to be transformed, but the input has rank %d", ndim, rank);
+        return bp__fail(BP_E_ARGUMENT, "%d dimensions are given, but the input has rank %d", ndim, rank);
     }
     if (ndim == 0 && (fft->kind == BP_FFT_C2R || (fft->kind == BP_FFT_R2C && !fft->whole))) {
         return bp__fail(BP_E_ARGUMENT, "%s must transform at least one dimension", fft->name);
     }
-    for (int i = 0; i < ndim; i++) { /* never more than rank of them, since they are unique */
+    for (int i = 0; i < ndim; i++) { /* at most rank iterations succeed, because dims must be unique */
         int dim;
         BP__TRY(bp__fft_dimension(call->dims ? call->dims[i] : rank - ndim + i, rank, &dim));
         if (seen >> dim & 1) {
-            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is named twice", dim);
+            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is given twice", dim);
         }
         seen |= UINT64_C(1) << dim;
         fft->dims[i] = dim;

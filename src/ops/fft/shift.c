@@ -1,4 +1,4 @@
-/* shift.c - what stands around transforms: the frequencies of their output, and moving the zero frequency. */
+/* shift.c - computes the frequencies of a transform's output, and moves the zero frequency. */
 #include "ops/fft/fft.h"
 
 #include "ops/shape.h"
@@ -23,13 +23,13 @@ static bp_status check_frequencies(double d, const DLTensor *out) {
         return bp__fail(BP_E_ARGUMENT, "the sample distance is %g; it must be finite and not 0", d);
     }
     if (bp__tensor_self_overlaps(out)) {
-        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+        return bp__fail_self_overlap("out", out);
     }
     return BP_OK;
 }
 
-/* out[i] = k / (n d) for k = i, counted from -n/2 on behind the last positive one. The quotient has more digits than
- * either type, so that it is rounded once. */
+/* Sets out[i] = k / (n d). k is i, or i - n after the last positive frequency. The quotient is computed in a wider
+ * type, so that it is rounded once. */
 static void write_frequencies(const DLTensor *out, int64_t n, double d, int64_t positive) {
     int64_t stride;
     char *data = bp__tensor_data(out);
@@ -70,7 +70,7 @@ bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out) {
 
 typedef struct shift {
     int count;
-    int dims[BP_MAX_NDIM]; /* those that are moved at all */
+    int dims[BP_MAX_NDIM]; /* the dimensions to shift that are longer than 1 */
 } shift;
 
 static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTensor *in) {
@@ -85,7 +85,7 @@ static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTens
             BP__TRY(bp__fft_dimension(dims[i], in->ndim, &dim));
         }
         if (seen >> dim & 1) {
-            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is named twice", dim);
+            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is given twice", dim);
         }
         seen |= UINT64_C(1) << dim;
         if (in->shape[dim] > 1) {
@@ -106,20 +106,20 @@ static bp_status check_shift(const DLTensor *in, const DLTensor *out) {
     if (in->ndim != out->ndim ||
         (in->ndim > 0 && memcmp(in->shape, out->shape, (size_t)in->ndim * sizeof in->shape[0]) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; it must be that of the input, %s",
+        return bp__fail(BP_E_SHAPE, "out has shape %s; it must have the input's shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(in->ndim, in->shape, want, sizeof want));
     }
     if (bp__tensor_self_overlaps(out)) {
-        return bp__fail(BP_E_OVERLAP, "out reaches the same memory by two different indices");
+        return bp__fail_self_overlap("out", out);
     }
     if (bp__tensor_overlap(in, out)) {
-        return bp__fail(BP_E_OVERLAP, "out shares memory with the input; give it memory of its own");
+        return bp__fail(BP_E_OVERLAP, "out overlaps the input; it must have its own memory");
     }
     return BP_OK;
 }
 
-/* A part of a tensor: a view of it that is narrowed dimension by dimension. */
+/* Narrows a view of a tensor to a range of one dimension. */
 static void narrow(bp_view *view, int dim, int64_t start, int64_t size) {
     int64_t item = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(view->tensor.dtype));
     view->tensor.data = (char *)view->tensor.data + start * view->strides[dim] * item;
@@ -133,8 +133,8 @@ static bp_status view_of(bp_view *view, const DLTensor *tensor) {
                         strides);
 }
 
-/* Every moved dimension consists of two blocks that change places, so that 2^count blocks are copied: never more than
- * there are elements. Bit i of `block` says whether it is the first or the second one of the i-th moved dimension. */
+/* Copies one block. Every shifted dimension has two blocks that swap, so 2^count blocks are copied, at most one per
+ * element. Bit i of `block` selects the first or the second block of the i-th dimension. */
 static bp_status copy_block(const shift *s, uint64_t block, bool inverse, const DLTensor *in, const DLTensor *out) {
     bp_view from, to;
     BP__TRY(view_of(&from, in));
@@ -142,7 +142,7 @@ static bp_status copy_block(const shift *s, uint64_t block, bool inverse, const 
     for (int i = 0; i < s->count; i++) {
         int dim = s->dims[i];
         int64_t n = in->shape[dim];
-        int64_t first = inverse ? n / 2 : n - n / 2; /* elements of the block that goes to the end */
+        int64_t first = inverse ? n / 2 : n - n / 2; /* elements of the block that moves to the end */
         if (block >> i & 1) {
             narrow(&from, dim, first, n - first);
             narrow(&to, dim, 0, n - first);

@@ -1,13 +1,13 @@
-/* family.c - what dispatch must know of matrix products. */
+/* family.c - describes matrix products to dispatch. */
 #include "ops/gemm/gemm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Hashed and compared by its bytes. */
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_gemm_problem) == (9 + 2 + 1 + 4 * BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
 
-/* "T" for a column-major operand, "" for row-major or a single row or column, "?" for anything else. */
+/* Returns "T" for a column-major operand, "" for row-major or a single row or column, "?" for other layouts. */
 static const char *order(int64_t rows, int64_t columns, int64_t row, int64_t column) {
     if (rows <= 1 || columns <= 1 || column == 1) {
         return "";
@@ -50,7 +50,7 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     layout->shape[n + 1] = a ? g->k : g->n;
     layout->strides[n] = a ? g->a_row : g->b_row;
     layout->strides[n + 1] = a ? g->a_column : g->b_column;
-    for (int i = 0; i < n + 2; i++) { /* of what is broadcast there is one */
+    for (int i = 0; i < n + 2; i++) { /* an operand that is broadcast has one item */
         layout->shape[i] = layout->strides[i] == 0 && layout->shape[i] > 1 ? 1 : layout->shape[i];
     }
     return true;

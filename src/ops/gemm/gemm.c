@@ -9,13 +9,13 @@ static bool is_complex(const DLTensor *t) {
     return t->dtype.code == kDLComplex;
 }
 
-/* A factor that real matrices cannot take. */
+/* Returns whether the factor has an imaginary part although the matrices are real. */
 static bool is_misplaced(const bp_scalar *factor, bool complex) {
     return factor && !complex && factor->im != 0.0;
 }
 
-/* The factor's class, for the key of a call. A factor that will be refused has a class of its own, so that its call is
- * never taken for one that was checked. */
+/* Returns the factor's class, for the key of a call. A factor that will be refused has its own class, so that its call
+ * never matches a checked one. */
 static uint64_t factor_word(const bp_scalar *factor, double when_null, bool complex) {
     return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
 }
@@ -101,11 +101,11 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     call.tensors[1] = b;
     call.tensors[2] = c;
     bool complex = a && is_complex(a);
-    /* A number that is no transform gets a tag of its own, so that it is never taken for a call that was checked. */
+    /* An invalid transform gets its own tag, so that the call never matches a checked one. */
     uint64_t first = (unsigned)transform_a <= BP_CONJUGATE ? (uint64_t)transform_a : 15;
     uint64_t second = (unsigned)transform_b <= BP_CONJUGATE ? (uint64_t)transform_b : 15;
     uint64_t bits = 1 | first << 1 | second << 5 | factor_word(alpha, 1.0, complex) << 9 |
-                    factor_word(beta, 0.0, complex) << 13; /* bp_matmul has none of them */
+                    factor_word(beta, 0.0, complex) << 13; /* all bits zero is the tag of bp_matmul */
     const bp_plan *plan = bp__call_find(&call, bp__tag(BP_OP_GEMM, bits));
     if (BP__LIKELY(plan != NULL)) {
         return bp__call_run(&call, plan, scalars);

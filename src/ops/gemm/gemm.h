@@ -1,56 +1,56 @@
-/* gemm.h - how matmul.c and gemm.c turn tensors into the one GEMM problem that providers know. */
+/* gemm.h - converts the tensors of matmul.c and gemm.c to the GEMM problem that providers accept. */
 #ifndef BP_OPS_GEMM_H
 #define BP_OPS_GEMM_H
 
 #include "backplane/matmul.h"
 #include "dispatch/internal.h"
 
-/* A matrix operand with its batch, strides in elements. */
+/* A matrix operand with its batch; strides in elements. */
 typedef struct bp__matrix {
     int64_t rows, columns;
-    int64_t row, column; /* strides */
+    int64_t row, column; /* strides in elements */
     int batch_ndim;
     int64_t batch_shape[BP_MAX_NDIM];
     int64_t batch_stride[BP_MAX_NDIM];
 } bp__matrix;
 
-/* The last two dimensions are the matrix, those before are the batch. */
+/* Reads the matrix from the last two dimensions and the batch from the others. */
 void bp__matrix_from(bp__matrix *matrix, const DLTensor *tensor);
 void bp__matrix_transpose(bp__matrix *matrix);
 
-/* Fills sizes, strides and batch of a zeroed problem. Inner sizes must fit already; the batch of a and b broadcasts to
- * that of c, which is the caller's claim and is checked here (BP_E_SHAPE). Batch dimensions are merged with each other,
- * and into m or n where strides allow: a product of a stack with one matrix is one larger product. BP_E_LAYOUT where
- * more than BP_MAX_BATCH_NDIM remain. Sizes that multiply beyond int64 are BP_E_OVERFLOW. */
+/* Fills sizes, strides and batch of a zeroed problem. The caller has checked the inner sizes. The batches of a and b
+ * must broadcast to that of c; this is checked here (BP_E_SHAPE). Batch dimensions are merged with each other if
+ * strides allow it, and into m or n: a stack of matrices times one matrix is one larger product. Fails with BP_E_LAYOUT
+ * if more than BP_MAX_BATCH_NDIM remain. Fails with BP_E_OVERFLOW if sizes multiply beyond int64. */
 bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c);
 
-/* What both operations check before anything else: three valid tensors of one accepted dtype. */
+/* Checks first, for both operations: three valid tensors of one supported type. */
 bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
                          bool data_optional);
 
-/* And once the shapes are known to fit: an output apart from itself and, as far as there are addresses, from the
- * inputs. */
+/* Checks after the shapes: the output overlaps neither itself nor, if there are addresses, the inputs. */
 bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name);
 
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 
-/* A product as it was asked for. */
+/* The arguments of a product call. */
 typedef struct bp__product_request {
     const DLTensor *tensors[BP__OPERANDS]; /* a, b, and the output */
     bool data_optional;
-    bool gemm; /* bp_gemm; else bp_matmul, which takes no part of what follows */
+    bool gemm; /* bp_gemm; else bp_matmul, which uses none of the following members */
     bp_transform transform_a, transform_b;
     const bp_scalar *alpha, *beta;
 } bp__product_request;
 
-/* From a bp__product_request to a problem: see bp__family. */
+/* Makes a problem from a bp__product_request: see bp__family. */
 bp_status bp__gemm_make(bp_problem *problem, const void *request);
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request); /* the two kinds, checked */
+bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request); /* check the arguments of bp_matmul
+                                                                                     * and bp_gemm */
 bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request);
 
-/* A call that the thread's cache does not know. */
+/* Runs a product that is not in the thread cache. */
 bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
 
-extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: f32 inputs rounded to less */
+extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: rounds f32 inputs to lower precision */
 
 #endif

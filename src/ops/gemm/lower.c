@@ -1,10 +1,10 @@
-/* lower.c - from tensors to the GEMM problem: batch broadcasting, merging of dimensions, canonical strides.
+/* lower.c - converts tensors to the GEMM problem: batch broadcasting, merging of dimensions, canonical strides.
  *
- * Equal products should become equal problems however their tensors were written down, because problems are what plans
- * are kept under; and a stack of small products should become one large one where memory allows, because libraries are
- * fast there. */
+ * Equal products become equal problems for any spelling of their tensors, because plans are cached by problem. A stack
+ * of small products becomes one large product if memory allows, because libraries are faster on it. */
 #include "ops/gemm/gemm.h"
 
+#include "ops/shape.h"
 #include "tensor/internal.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex) {
     double re = scalar ? scalar->re : when_null;
     double im = scalar && complex ? scalar->im : 0.0;
     if (im != 0.0) {
-        return BP_FACTOR_ANY; /* NaN lands here or below, and is never taken for 0 or 1 */
+        return BP_FACTOR_ANY; /* also for NaN: it never equals 0 or 1 */
     }
     return re == 0.0 && im == 0.0 ? BP_FACTOR_ZERO : (re == 1.0 && im == 0.0 ? BP_FACTOR_ONE : BP_FACTOR_ANY);
 }
@@ -65,15 +65,14 @@ bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c
 
 bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name) {
     if (bp__tensor_self_overlaps(c)) {
-        return bp__fail(BP_E_OVERLAP, "%s reaches the same memory by two different indices", c_name);
+        return bp__fail_self_overlap(c_name, c);
     }
     if (!c->data || bp__tensor_elements(c) == 0) {
         return BP_OK;
     }
     bool with_a = a->data && bp__tensor_overlap(c, a);
     if (with_a || (b->data && bp__tensor_overlap(c, b))) {
-        return bp__fail(BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own", c_name,
-                        with_a ? "a" : "b");
+        return bp__fail(BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory", c_name, with_a ? "a" : "b");
     }
     return BP_OK;
 }
@@ -106,8 +105,8 @@ static bp_status check_broadcast(const bp__matrix *x, const bp__matrix *c, const
     return BP_OK;
 }
 
-/* Batch dimensions, outermost first; those of size 1 say nothing. Neighbours that step evenly in all three become one.
- */
+/* Batch dimensions, outermost first. Drops dimensions of size 1. Merges neighbours whose strides match in all three
+ * operands. */
 static int merge_batch(dim *dims, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
     int count = 0;
     for (int from_end = c->batch_ndim; from_end >= 1; from_end--) {
@@ -126,7 +125,8 @@ static int merge_batch(dim *dims, const bp__matrix *a, const bp__matrix *b, cons
     return count;
 }
 
-/* A stack of A with one B is one taller A; one A with a stack of B is one wider B. */
+/* Merges the batch into rows or columns. A stack of A with one B is one taller A; one A with a stack of B is one wider
+ * B. */
 static int fold_batch(dim *dims, int count, bp_gemm_problem *g) {
     while (count > 0) {
         dim d = dims[count - 1];

@@ -1,4 +1,4 @@
-/* matmul.c - bp_matmul: numpy.matmul's shapes over the GEMM problem. */
+/* matmul.c - bp_matmul: a matrix product with the shapes of numpy.matmul. */
 #include "ops/gemm/gemm.h"
 
 #include "ops/shape.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A vector is a matrix with one row (a) or one column (b). */
+/* Converts a vector to a matrix with one row (a) or one column (b). */
 static void matrix_of(bp__matrix *matrix, const DLTensor *tensor, bool vector_is_row) {
     if (tensor->ndim >= 2) {
         bp__matrix_from(matrix, tensor);
@@ -22,7 +22,7 @@ static void matrix_of(bp__matrix *matrix, const DLTensor *tensor, bool vector_is
     matrix->batch_ndim = 0;
 }
 
-/* The output's matrix: dimensions that a vector operand takes away come back with size 1. */
+/* Converts the output to a matrix: adds the dimensions of size 1 that vector operands remove. */
 static void output_matrix(bp__matrix *matrix, const DLTensor *out, bool a_vector, bool b_vector) {
     int64_t strides[BP_MAX_NDIM];
     int at = out->ndim;
@@ -34,7 +34,7 @@ static void output_matrix(bp__matrix *matrix, const DLTensor *out, bool a_vector
     matrix->row = a_vector ? 0 : strides[at - 1];
     at -= !a_vector;
     matrix->batch_ndim = at;
-    for (int i = 0; i < at; i++) { /* a scalar may come without a shape */
+    for (int i = 0; i < at; i++) { /* the shape of a scalar may be NULL */
         matrix->batch_shape[i] = out->shape[i];
         matrix->batch_stride[i] = strides[i];
     }
@@ -57,7 +57,7 @@ static bp_status batch_shape(const bp__matrix *a, const bp__matrix *b, int *ndim
     return BP_OK;
 }
 
-/* numpy.matmul's rule for the result's shape, from two checked tensors. */
+/* Computes the shape of the result by numpy.matmul's rule, from two checked tensors. */
 static bp_status result_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
     if (a->ndim < 1 || b->ndim < 1) {
         return bp__fail(BP_E_SHAPE, "%s is a scalar; matmul needs at least one dimension", a->ndim < 1 ? "a" : "b");
@@ -97,7 +97,7 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     BP__TRY(result_shape(a, b, &ndim, shape));
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; this product has shape %s",
+        return bp__fail(BP_E_SHAPE, "out has shape %s; it must have shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(ndim, shape, want, sizeof want));
     }

@@ -1,4 +1,4 @@
-/* product_slow_path.c - from a product that was asked for to its problem. Shared by bp_matmul and bp_gemm. */
+/* product_slow_path.c - makes the problem of a product and runs it, for bp_matmul and bp_gemm. */
 #include "ops/gemm/gemm.h"
 
 #include "tensor/internal.h"

@@ -1,8 +1,8 @@
-/* round_inputs.c - what tensor cores would do to f32 inputs, on any library: simulate.tf32 and simulate.bf16.
+/* round_inputs.c - rounds f32 inputs as tensor cores do, for any library: simulate.tf32 and simulate.bf16.
  *
- * A and B are copied with every element rounded, and the library multiplies the copies. Candidates are asked about the
- * copies' layout, which is plain rows, so that the choice, the plan and the explanation are about what really runs.
- */
+ * A and B are copied with every element rounded, and the library multiplies the copies. Candidates evaluate the layout
+ * of the copies, which is row-major. The choice, the plan and the explanation therefore describe the product that
+ * really runs. */
 #include "ops/gemm/gemm.h"
 
 #include "tensor/internal.h"
@@ -11,7 +11,7 @@
 
 enum { SIMULATE_TF32 = 1, SIMULATE_BF16 = 2 };
 
-/* One operand: its elements, as they lie with the caller. A complex element is two parts. */
+/* One operand in the caller's layout. A complex element counts as two components. */
 typedef struct source {
     int ndim; /* batch dimensions, then rows and columns */
     int parts;
@@ -21,10 +21,10 @@ typedef struct source {
 } source;
 
 typedef struct rounded {
-    bp_prepared base; /* first: what the dispatcher sees */
+    bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
     uint32_t (*round)(uint32_t bits);
-    size_t bytes; /* of the copies, whole cache lines */
+    size_t bytes; /* of the copies, in whole cache lines */
     source a, b;
 } rounded;
 
@@ -42,13 +42,14 @@ static uint32_t keep_special(uint32_t bits, uint32_t dropped) {
     return nan ? (bits | QUIET) & ~dropped : bits;
 }
 
-/* PTX's cvt.rna.tf32.f32: 10 bits of fraction, nearest, ties away from zero; denormals kept, overflow to infinity. */
+/* Rounds like PTX's cvt.rna.tf32.f32: 10 bits of fraction, nearest, ties away from zero. Denormals are kept; overflow
+ * gives infinity. */
 static uint32_t round_tf32(uint32_t bits) {
     const uint32_t dropped = 0x1FFF;
     return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x1000) & ~dropped;
 }
 
-/* PTX's cvt.rn.bf16.f32: 7 bits of fraction, nearest, ties to even. */
+/* Rounds like PTX's cvt.rn.bf16.f32: 7 bits of fraction, nearest, ties to even. */
 static uint32_t round_bf16(uint32_t bits) {
     const uint32_t dropped = 0xFFFF;
     return is_special(bits) ? keep_special(bits, dropped) : (bits + 0x7FFF + (bits >> 16 & 1)) & ~dropped;
@@ -58,7 +59,7 @@ static size_t bytes_of(const source *from) {
     return (size_t)from->parts * sizeof(uint32_t);
 }
 
-/* False: the program stops the call. */
+/* Returns false if the program stops the call. */
 static bool copy_rounded(const rounded *s, const source *from, int dim, const uint32_t *in, uint32_t **out,
                          bp__pace *pace) {
     for (int64_t i = 0; i < from->shape[dim]; i++, in += from->strides[dim] * from->parts) {
@@ -75,7 +76,7 @@ static bool copy_rounded(const rounded *s, const source *from, int dim, const ui
     return dim + 1 < from->ndim || !bp__pace_due(pace, from->shape[dim]) || !bp__operation_interrupted(BP_OP_GEMM);
 }
 
-/* The workspace begins with the copies; the provider's follows. */
+/* The copies are at the beginning of the workspace; the provider's workspace follows. */
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const rounded *s = (const rounded *)self;
     bp_operand ready[] = {exec->workspace, exec->workspace, operands[2]};
@@ -100,7 +101,7 @@ static void destroy(bp_prepared *self) {
 
 /* ---- Layout ---- */
 
-/* Rows behind each other; what is broadcast over the batch is copied once. */
+/* Sets the layout of a copy: row-major, compact. An operand that is broadcast over the batch is copied once. */
 static void take(source *from, const bp_problem *problem, int64_t rows, int64_t columns, int64_t *row, int64_t *column,
                  int64_t *batch) {
     const bp_gemm_problem *gemm = &problem->of.gemm;
@@ -137,7 +138,7 @@ static const char *simulated(const bp_problem *problem) {
                                                        : "inputs are rounded to bfloat16 (simulate.bf16) first";
 }
 
-/* What was packed before is rounded like the rest, so that the library gets copies all the same. */
+/* Inputs that were already packed are rounded as well, so that the library always receives copies. */
 static void simulate_layout(bp_problem *problem) {
     source a, b;
     problem->policy.packed = 0;

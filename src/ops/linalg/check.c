@@ -1,5 +1,4 @@
-/* check.c - the tensors of a call of linear algebra: types, shapes, batches, memory. All is driven by the rules
- * of table.c. */
+/* check.c - checks the tensors of a linear-algebra call: types, shapes, batches, memory. The rules are in table.c. */
 #include "ops/linalg/linalg.h"
 
 #include "ops/shape.h"
@@ -10,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The input that is A: it says what m and n are. */
+/* Returns the index of A, the input that defines m and n. */
 static int main_input(const bp__linalg_row *row) {
     return row->op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
 }
 
-/* The input whose columns are right sides; -1 when there is none. */
+/* Returns the index of the input with right-hand sides; -1 if there is none. */
 static int right_sides(const bp__linalg_row *row) {
     for (int i = 0; i < row->inputs; i++) {
         if (strchr(row->operand[i].dims, 'r')) {
@@ -51,15 +50,15 @@ static bp_status check_types(bp__linalg_facts *facts, bool data_optional) {
         bp_dtype want = row->operand[i].type == 'i' ? BP_I32 : facts->dtype;
         bp_dtype got = bp_dtype_from_dlpack(tensors[i]->dtype);
         if (got != want) {
-            return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; beside %s, which is %s, it must be %s",
-                                   name_of(facts, i, name), bp_dtype_name(got), name_of(facts, main, main_name),
-                                   bp_dtype_name(facts->dtype), bp_dtype_name(want));
+            return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; it must be %s, because %s is %s",
+                                   name_of(facts, i, name), bp_dtype_name(got), bp_dtype_name(want),
+                                   name_of(facts, main, main_name), bp_dtype_name(facts->dtype));
         }
     }
     return BP_OK;
 }
 
-/* torch.linalg.solve's rule: B of rank 1, or of A's shape without the last dimension. */
+/* Applies torch.linalg.solve's rule: B is a vector if it has rank 1, or A's shape without the last dimension. */
 static bool is_vector(const DLTensor *a, const DLTensor *b) {
     return b->ndim == 1 ||
            (b->ndim == a->ndim - 1 && memcmp(b->shape, a->shape, (size_t)b->ndim * sizeof b->shape[0]) == 0);
@@ -76,7 +75,7 @@ static bp_status check_ranks(bp__linalg_facts *facts) {
     }
     facts->vector = b >= 0 && (row->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
     if (facts->vector && facts->call->right) {
-        return bp__linalg_fail(row, BP_E_SHAPE, "B is a vector, which cannot stand on the left of A");
+        return bp__linalg_fail(row, BP_E_SHAPE, "B is a vector; it cannot be on the left of A");
     }
     for (int i = 0; i < row->inputs; i++) {
         int least = rank_of(facts, i);
@@ -88,7 +87,8 @@ static bp_status check_ranks(bp__linalg_facts *facts) {
     return BP_OK;
 }
 
-/* Products of norms, and eigenvalues, are of square matrices, although the table's rule for A is the general one. */
+/* Returns whether A must be square although its table entry allows any matrix. Condition numbers other than order 2
+ * need the inverse; hermitian needs a square matrix. */
 static bool needs_square(const bp__linalg_facts *facts, int main) {
     bool inverted = facts->row->op == BP_OP_COND && !(facts->mode == BP_NORM_P && fabs(facts->order) == 2.0);
     return facts->row->operand[main].dims[0] == 'n' || facts->call->hermitian || inverted;
@@ -117,7 +117,7 @@ static bp_status read_sizes(bp__linalg_facts *facts) {
     return BP_OK;
 }
 
-/* "(*, 3, k)": what an input has to be beside A; right sides may be any number. */
+/* Writes "(*, 3, k)", the shape that an input must have to fit A. k stands for any number of right-hand sides. */
 static const char *wanted_text(const bp__linalg_facts *facts, const char *letters, char *buffer, size_t size) {
     size_t used = (size_t)snprintf(buffer, size, "(*");
     for (; *letters; letters++) {
@@ -140,17 +140,16 @@ static bp_status check_sizes(const bp__linalg_facts *facts) {
         for (int d = 0; letters[d]; d++) {
             if (item[d] != bp__linalg_size(facts, letters[d])) {
                 return bp__linalg_fail(facts->row, BP_E_SHAPE,
-                                       "%s has shape %s; beside a matrix of %" PRId64 " by %" PRId64
-                                       " it must have shape %s",
+                                       "%s has shape %s; it must have shape %s for a matrix of %" PRId64 " by %" PRId64,
                                        name_of(facts, i, name), bp__shape_text(t->ndim, t->shape, got, sizeof got),
-                                       facts->m, facts->n, wanted_text(facts, letters, want, sizeof want));
+                                       wanted_text(facts, letters, want, sizeof want), facts->m, facts->n);
             }
         }
     }
     return BP_OK;
 }
 
-/* Broadcasts the batch of one more input into the facts. */
+/* Broadcasts the batch of one more input with the batch so far. */
 static bp_status add_batch(bp__linalg_facts *facts, int index) {
     const DLTensor *t = facts->call->operand[index];
     int ndim = t->ndim - rank_of(facts, index), before = facts->batch_ndim;
@@ -171,7 +170,7 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
     return BP_OK;
 }
 
-/* A largest or smallest of nothing does not exist. */
+/* The largest or smallest of no values does not exist. */
 static bool norm_of_nothing(const bp__linalg_facts *facts) {
     double size = fabs(facts->order);
     int64_t compared = size == 1.0 ? facts->n : size == 2.0 ? facts->k : facts->m;
@@ -185,8 +184,7 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
     BP__TRY(check_sizes(facts));
     if (norm_of_nothing(facts)) {
         return bp__linalg_fail(facts->row, BP_E_SHAPE,
-                               "the norm of order %g has no value for a matrix of %" PRId64 " by %" PRId64
-                               ", since there is nothing to compare",
+                               "the norm of order %g is undefined for a matrix of %" PRId64 " by %" PRId64,
                                facts->order, facts->m, facts->n);
     }
     for (int i = 0; i < facts->row->inputs; i++) {
@@ -202,8 +200,8 @@ bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
     const bp__linalg_row *row = facts->row;
     char name[16];
     if (index < row->inputs || index >= row->count) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is no output; outputs are %d to %d", index, row->inputs,
-                               row->count - 1);
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is not an output; outputs are %d to %d", index,
+                               row->inputs, row->count - 1);
     }
     bool rank = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
     bool values = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
@@ -239,19 +237,21 @@ static bp_status check_output(const bp__linalg_facts *facts, int index, bool dat
                                bp__shape_text(ndim, shape, want_text, sizeof want_text));
     }
     if (bp__tensor_self_overlaps(out)) {
-        return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s reaches the same memory by two different indices", name);
+        return bp__linalg_fail(facts->row, BP_E_OVERLAP,
+                               "%s: strides %s give two indices the same address; an output must not overlap itself",
+                               name, bp__shape_text(out->ndim, out->strides, got_text, sizeof got_text));
     }
     return BP_OK;
 }
 
-/* An output apart from the inputs and from the outputs before it. */
+/* Checks that an output overlaps no input and no output before it. */
 static bp_status check_apart(const bp__linalg_facts *facts, int index) {
     const DLTensor *out = facts->call->operand[index];
     for (int i = 0; i < index && out->data; i++) {
         const DLTensor *other = facts->call->operand[i];
         if (other && other->data && bp__tensor_overlap(out, other)) {
             char name[16], other_name[16];
-            return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s shares memory with %s; give it memory of its own",
+            return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory",
                                    name_of(facts, index, name), name_of(facts, i, other_name));
         }
     }
@@ -267,7 +267,7 @@ bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional) 
         }
     }
     if (row->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "U and Vh are given both or neither");
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "U and Vh must both be given, or both be NULL");
     }
     for (int i = row->inputs; i < row->count; i++) {
         if (tensors[i]) {

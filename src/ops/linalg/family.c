@@ -1,10 +1,10 @@
-/* family.c - what dispatch must know of linear algebra. */
+/* family.c - describes linear algebra to dispatch. */
 #include "ops/linalg/linalg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Hashed and compared by its bytes. */
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_linalg_operand) == (5 + BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
 _Static_assert(sizeof(bp_linalg_problem) ==
                    (9 + BP_MAX_BATCH_NDIM) * 8 + BP_LINALG_OPERANDS * sizeof(bp_linalg_operand),
@@ -27,7 +27,7 @@ static const char *mode_text(const bp_linalg_problem *l) {
     return l->mode < BP__COUNT(texts) ? texts[l->mode] : "";
 }
 
-/* "f64 100 x 32x32", "f64 64x64, 3 right sides". */
+/* Writes "f64 100 x 32x32" or "f64 64x64, 3 right sides". */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_linalg_problem *l = &problem->of.linalg;
     char batch[32] = "", sides[48] = "", order[40] = "";

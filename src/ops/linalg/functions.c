@@ -1,4 +1,4 @@
-/* functions.c - the functions that have torch.linalg's names: each fills in the general call. */
+/* functions.c - the functions named after torch.linalg; each fills in a bp_linalg_call. */
 #include "ops/linalg/linalg.h"
 
 #define CALL(operation, ...)                                                                                           \
@@ -63,7 +63,7 @@ bp_status bp_qr(const DLTensor *a, bp_linalg_mode mode, DLTensor *q, DLTensor *r
     return bp__linalg_run(CALL(BP_OP_QR, {a, q, r}, .mode = mode), false);
 }
 
-/* The function of all eigenvalues and vectors has no output that may be left out. */
+/* Requires the output of eigenvectors, which the function with both outputs must have. */
 static bp_status with_vectors(const bp_linalg_call *call, const char *name, const DLTensor *vectors) {
     if (!vectors) {
         return bp__fail(BP_E_ARGUMENT, "tensor '%s' is NULL", name);

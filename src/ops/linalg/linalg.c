@@ -1,24 +1,23 @@
-/* linalg.c - one call of linear algebra in its general form: the warm path, the long way, plans, explanations, shapes.
- */
+/* linalg.c - runs, plans and explains linear-algebra calls in their general form. */
 #include "ops/linalg/linalg.h"
 
 #include "tensor/internal.h"
 
 #include <string.h>
 
-/* A call with how it is to be understood, for those who make a problem of it. */
+/* A call and how to run it, for the functions that make its problem. */
 typedef struct request {
     const bp_linalg_call *call;
     bool forgiving, data_optional;
 } request;
 
-/* Whether a failing item fails the call: where the caller said so, or where nothing else would tell. */
+/* Returns whether a failed item fails the call: if the caller requested it, or if no info output would report it. */
 static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool forgiving) {
     bool told = (row->takes & BP__TAKES_CHECK) && call->operand[row->count - 1];
     return call->fail_on_item_error || (!told && !forgiving);
 }
 
-/* The call as this version knows it; NULL with a failure. */
+/* Returns the call as this version's struct; NULL with an error. */
 static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *call) {
     return bp__struct_read(own, sizeof *own, call, "call");
 }
@@ -47,7 +46,7 @@ static uint64_t bits_of(const double *value) {
     return bits;
 }
 
-/* Everything about the call that the checks look at, but its tensors, in the bits that a tag has. */
+/* Packs everything that the checks read, except tensors, into the bits of a tag. */
 static uint64_t tag_of(const bp_linalg_call *call, bool check) {
     uint64_t flags = (uint64_t)(call->upper != 0) | (uint64_t)(call->right != 0) << 1 |
                      (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
@@ -56,7 +55,7 @@ static uint64_t tag_of(const bp_linalg_call *call, bool check) {
     return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
 }
 
-/* False for a call so wrong that it has no key; the long way will say why. */
+/* Returns false for an invalid call that has no key; the slow path reports the error. */
 static bool fill(bp__operation *o, const bp_linalg_call *call, bool forgiving) {
     const bp__linalg_row *row = bp__linalg_row_of(call->op);
     o->key.count = 0;

@@ -1,12 +1,12 @@
-/* linalg.h - between the files of linear algebra: the table of operations, what a call was found to be, and the way to
- * a problem. */
+/* linalg.h - declarations shared by the files of linear algebra: the table of operations, the facts about a call, and
+ * the conversion to a problem. */
 #ifndef BP_OPS_LINALG_H
 #define BP_OPS_LINALG_H
 
 #include "backplane/linalg.h"
 #include "dispatch/internal.h"
 
-/* What a call of an operation may set, and what its operands may be. */
+/* Flags: what a call of an operation may set, and which kinds of operands it accepts. */
 enum {
     BP__TAKES_UPPER = 1,
     BP__TAKES_RIGHT = 2,
@@ -16,10 +16,10 @@ enum {
     BP__TAKES_RTOL = 32,
     BP__TAKES_ATOL = 64,
     BP__TAKES_VECTOR = 128, /* B may be a vector */
-    BP__TAKES_CHECK = 256   /* there is an info */
+    BP__TAKES_CHECK = 256   /* there is an info output */
 };
 
-/* Operands of LSTSQ that say something of A alone. */
+/* Outputs of LSTSQ that depend on A alone. */
 enum { BP__LSTSQ_RANK = 4, BP__LSTSQ_VALUES = 5 };
 
 /* One operand: a letter for each dimension, the element type, and whether it may be absent.
@@ -35,60 +35,61 @@ typedef struct bp__linalg_rule {
 
 typedef struct bp__linalg_row {
     bp_op op;
-    int inputs, count; /* operands */
+    int inputs, count; /* number of inputs, and of all operands */
     unsigned takes;
-    bp_linalg_mode first, last, standard; /* modes: from, to, and what the default stands for */
+    bp_linalg_mode first, last, standard; /* modes: first, last, and the default's meaning */
     bp__linalg_rule operand[BP_LINALG_OPERANDS];
 } bp__linalg_row;
 
-/* NULL for a number that is no operation of linear algebra. */
+/* Returns the table entry; NULL if the number is not an operation of linear algebra. */
 const bp__linalg_row *bp__linalg_row_of(bp_op op);
 
-/* What was found out about a call from its parameters and inputs. */
+/* Facts about a call, from its parameters and inputs. */
 typedef struct bp__linalg_facts {
     const bp__linalg_row *row;
     const bp_linalg_call *call;
     bp_dtype dtype; /* of A */
     bp_linalg_mode mode;
     double order;
-    bool vector; /* B is one */
+    bool vector; /* B is a vector */
     int64_t m, n, k, r, p, q;
     int batch_ndim;
     int64_t batch[BP_MAX_NDIM];
 } bp__linalg_facts;
 
-/* A failure whose sentence starts with the operation's name. */
+/* Fails with a message that starts with the operation's name. */
 bp_status bp__linalg_fail(const bp__linalg_row *row, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
 const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *buffer, size_t size);
 
-/* The letters of an operand's dimensions in this call: turned where B is on the right, shorter where it is a vector. */
+/* Returns the letters of an operand's dimensions in this call. They are swapped if B is on the left of A (X A = B), and
+ * shorter if B is a vector. */
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]);
 int64_t bp__linalg_size(const bp__linalg_facts *facts, char letter);
 
-/* Checks parameters (parameters.c) and inputs (check.c), and fills the facts. */
+/* Check parameters (parameters.c) and inputs (check.c), and fill the facts. */
 bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call);
 bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional);
 
-/* The default or the given tolerances: max(atol, rtol * largest) counts as zero. */
+/* Returns the default or given tolerances. Values up to max(atol, rtol * largest) count as zero. */
 void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *atol);
 
-/* Type and shape of an output, as the facts say it. */
+/* Returns type and shape of an output. */
 void bp__linalg_output(const bp__linalg_facts *facts, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
-/* BP_OK where this call has such an output at all. */
+/* Returns BP_OK if this call has the output. */
 bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index);
 bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional);
 
 /* Fills sizes, strides and the batch of a zeroed problem. */
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
-/* From a call to a problem: see bp__family. */
+/* Makes a problem from a call: see bp__family. */
 bp_status bp__linalg_make(bp_problem *problem, const void *request);
 
-/* The problem that a call is; its tensors may have no data. */
+/* Makes the problem of a call; its tensors may have no data. */
 bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
 
-/* One call, once all is said. `forgiving`: a failing item fails nothing, though there is no info to tell of it. */
+/* Runs one call. `forgiving`: returns BP_OK even if an item fails and the call has no info output. */
 bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving);
 
 #endif

@@ -1,6 +1,6 @@
-/* lower.c - from checked tensors to the problem of linear algebra: sizes, canonical strides, merged batches.
- * Equal calls should become equal problems however their tensors were written down, since plans are kept under
- * problems. */
+/* lower.c - converts checked tensors to the problem of linear algebra: sizes, canonical strides, merged batches.
+ *
+ * Equal calls become equal problems for any spelling of their tensors, because plans are cached by problem. */
 #include "ops/linalg/linalg.h"
 
 #include "tensor/internal.h"
@@ -49,8 +49,8 @@ static bool continues(const dim *outer, const dim *inner) {
     return true;
 }
 
-/* Outermost first; dimensions of size 1 say nothing, and neighbours that step evenly in all operands become one. The
- * order stays, since items are counted through the batch. */
+/* Batch dimensions, outermost first. Drops dimensions of size 1. Merges neighbours whose strides match in all operands.
+ * The order is kept, because items are numbered along the batch. */
 static int merge_batch(dim *dims, const bp__linalg_facts *facts) {
     int count = 0;
     for (int from_end = facts->batch_ndim; from_end >= 1; from_end--) {
@@ -71,7 +71,7 @@ static int merge_batch(dim *dims, const bp__linalg_facts *facts) {
     return count;
 }
 
-/* The number of items; false where it has no room in 64 bits. */
+/* Counts the items. Returns false if the number exceeds 64 bits. */
 static bool count_items(int64_t *items, const dim *dims, int count) {
     *items = 1;
     for (int i = 0; i < count; i++) {
@@ -109,8 +109,8 @@ static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts
     return BP_OK;
 }
 
-/* Whether there is nothing to compute. The rank and the singular values that LSTSQ gives are those of A, however many
- * right sides there are. */
+/* Returns whether there is nothing to compute. The rank and singular values from LSTSQ depend on A alone, so they are
+ * computed even without right-hand sides. */
 static bool is_empty(const bp_linalg_problem *l, const bp__linalg_facts *facts, bool sides) {
     const DLTensor *const *operand = facts->call->operand;
     bool of_a_alone = facts->row->op == BP_OP_LSTSQ && (operand[BP__LSTSQ_RANK] || operand[BP__LSTSQ_VALUES]);

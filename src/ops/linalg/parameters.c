@@ -1,5 +1,6 @@
-/* parameters.c - what a call of linear algebra asks for besides its operands: flags, mode, order, tolerances. A
- * field that an operation does not take is refused, so that no wish is lost in silence. */
+/* parameters.c - checks the parameters of a linear-algebra call: flags, mode, order, tolerances.
+ *
+ * A field that the operation does not use must be zero, so that a request is never ignored. */
 #include "ops/linalg/linalg.h"
 
 #include <float.h>
@@ -32,11 +33,12 @@ static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *ca
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
         if (flags[i].set && !(row->takes & flags[i].bit)) {
-            return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is not taken by this operation", flags[i].name);
+            return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is set; this operation does not use it", flags[i].name);
         }
     }
     if (call->upper && (row->takes & BP__TAKES_HERMITIAN) && !call->hermitian) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "upper says which triangle is read, and needs hermitian");
+        return bp__linalg_fail(row, BP_E_ARGUMENT,
+                               "upper is set; it requires hermitian, because it selects the triangle to read");
     }
     return BP_OK;
 }
@@ -64,16 +66,20 @@ static bp_status read_mode(bp__linalg_facts *facts) {
     bp_linalg_mode mode = facts->call->mode;
     bool normal = mode == BP_MODE_DEFAULT;
     if (!normal && (mode < row->first || mode > row->last)) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "mode %d is none of this operation", (int)mode);
+        return row->first == BP_MODE_DEFAULT
+                   ? bp__linalg_fail(row, BP_E_ARGUMENT, "mode is %d; this operation has none, so it must be 0",
+                                     (int)mode)
+                   : bp__linalg_fail(row, BP_E_ARGUMENT, "mode is %d; it must be 0 or from %d to %d", (int)mode,
+                                     (int)row->first, (int)row->last);
     }
     facts->mode = normal ? row->standard : mode;
     facts->order = normal && facts->mode == BP_NORM_P ? 2.0 : facts->call->order;
     if (facts->call->order != 0.0 && mode != BP_NORM_P) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; only BP_NORM_P takes one", facts->call->order);
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; it must be 0 unless mode is BP_NORM_P",
+                               facts->call->order);
     }
     if (facts->mode == BP_NORM_P && !is_norm_order(facts->order)) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "order %g is not supported; it may be 1, -1, 2, -2, inf or -inf",
-                               facts->order);
+        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; it must be 1, -1, 2, -2, inf or -inf", facts->order);
     }
     return BP_OK;
 }
@@ -81,7 +87,7 @@ static bp_status read_mode(bp__linalg_facts *facts) {
 bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call) {
     const bp__linalg_row *row = bp__linalg_row_of(call->op);
     if (!row) {
-        return bp__fail(BP_E_ARGUMENT, "operation %d ('%s') is none of linear algebra", (int)call->op,
+        return bp__fail(BP_E_ARGUMENT, "operation %d ('%s') is not one of linear algebra", (int)call->op,
                         bp_op_name(call->op));
     }
     facts->row = row;
@@ -91,7 +97,8 @@ bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *c
     BP__TRY(check_tolerance(row, "atol", call->atol));
     for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
-            return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is given; there are only %d", i, row->count);
+            return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is set; this operation has %d operands", i,
+                                   row->count);
         }
     }
     return read_mode(facts);
@@ -105,7 +112,7 @@ void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *
     *atol = call->atol ? *call->atol : 0.0;
     double usual = *atol > 0.0 ? 0.0 : epsilon * (double)(facts->m > facts->n ? facts->m : facts->n);
     *rtol = !takes ? 0.0 : call->rtol ? *call->rtol : usual;
-    if (*rtol < 0.0) { /* rcond alone may be: LAPACK's machine precision, which is that of a rounding */
+    if (*rtol < 0.0) { /* only rcond may be negative: LAPACK then uses its machine precision, the unit roundoff */
         *rtol = epsilon / 2;
     }
 }

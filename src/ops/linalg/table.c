@@ -1,5 +1,6 @@
-/* table.c - the one table of linear algebra: operands and their shapes, flags and modes, a row per operation.
- * What linalg.h promises of shapes and types stands here and nowhere else in the code. */
+/* table.c - the table of linear algebra: operands, shapes, flags and modes of each operation.
+ *
+ * linalg.h documents the shapes and types; no other code defines them. */
 #include "ops/linalg/linalg.h"
 
 #include <stdio.h>
@@ -50,7 +51,7 @@ static const bp__linalg_row rows[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof rows / sizeof rows[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1, "a row for each operation, in order");
+_Static_assert(sizeof rows / sizeof rows[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1, "one entry per operation, in order");
 
 const bp__linalg_row *bp__linalg_row_of(bp_op op) {
     unsigned at = (unsigned)op - BP_OP_INV;
