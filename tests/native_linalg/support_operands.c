@@ -11,7 +11,7 @@
 #include <string.h>
 
 extern const bp_provider bp_provider_native;
-extern const bp__interleaved_kernels bp__interleaved_wide[BP__LANES_DTYPES];
+extern const bp__interleaved_kernels bp__interleaved_wide[BP__INTERLEAVED_DTYPES];
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
 
 const bp_dtype dtypes[DTYPES] = {BP_F32, BP_F64, BP_C64, BP_C128};

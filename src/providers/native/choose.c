@@ -15,7 +15,7 @@
 #define NARROW_BYTES (128 << 10)
 
 static const bp__native_set *const sets[] =
-    BP__NATIVE_LEVELS(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
+    BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
 
 static const char *algorithm_text(bp__native_path path, int set) {
     static const char *const packed[] = {"packed default", "packed avx2", "packed avx512"};

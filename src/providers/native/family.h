@@ -1,6 +1,6 @@
 /* family.h - how provider.c reaches the families of operations. */
-#ifndef BP_NATIVE_PART_H
-#define BP_NATIVE_PART_H
+#ifndef BP_NATIVE_FAMILY_H
+#define BP_NATIVE_FAMILY_H
 
 #include "backplane/provider.h"
 

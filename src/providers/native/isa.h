@@ -1,17 +1,17 @@
 /* isa.h - which kernel set of the native provider runs a problem: one answer for products, transforms and linear
  * algebra. A level is the place of a set in each family's table: 0 default, 1 AVX2, 2 AVX-512.
  */
-#ifndef BP_NATIVE_LEVEL_H
-#define BP_NATIVE_LEVEL_H
+#ifndef BP_NATIVE_ISA_H
+#define BP_NATIVE_ISA_H
 
 #include "backplane/provider.h"
 
 #if defined(__x86_64__)
-#define BP__NATIVE_LEVELS(lowest, avx2, avx512)                                                                        \
+#define BP__NATIVE_PER_ISA(lowest, avx2, avx512)                                                                       \
     { lowest, avx2, avx512 }
 #else
 /* The sets of x86 are not there to be named. */
-#define BP__NATIVE_LEVELS(lowest, avx2, avx512)                                                                        \
+#define BP__NATIVE_PER_ISA(lowest, avx2, avx512)                                                                       \
     { lowest }
 #endif
 

@@ -89,13 +89,13 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
 /* Element l goes to lane l mod (2 * VL), whatever the strides. */
 static void NAME(dot)(const bp__native_view *w, void *scratch) {
     (void)scratch;
-    enum { PIECE = 8 * VL };
-    REAL x[2][PIECE], y[2][PIECE];
+    enum { STEP = 8 * VL };
+    REAL x[2][STEP], y[2][STEP];
     VECTOR re[2] = {PARTS(splat)(0), PARTS(splat)(0)}, im[2] = {PARTS(splat)(0), PARTS(splat)(0)};
     const REAL *v = w->v, *s = w->s;
-    for (int64_t first = 0; first < w->k; first += PIECE) {
-        const int count = w->k - first < PIECE ? (int)(w->k - first) : PIECE;
-        if (count < PIECE) {
+    for (int64_t first = 0; first < w->k; first += STEP) {
+        const int count = w->k - first < STEP ? (int)(w->k - first) : STEP;
+        if (count < STEP) {
             memset(x, 0, sizeof x);
             memset(y, 0, sizeof y);
         }
@@ -105,7 +105,7 @@ static void NAME(dot)(const bp__native_view *w, void *scratch) {
             y[0][l] = s[2 * (first + l) * w->s_k];
             y[1][l] = s[2 * (first + l) * w->s_k + 1] * (w->s_conjugate ? -1 : 1);
         }
-        for (int l = 0; l < PIECE; l += VL) {
+        for (int l = 0; l < STEP; l += VL) {
             const int i = l / VL & 1;
             const VECTOR v_re = NAME(load)(x[0] + l), v_im = NAME(load)(x[1] + l);
             const VECTOR s_re = NAME(load)(y[0] + l), s_im = NAME(load)(y[1] + l);

@@ -96,27 +96,27 @@ static void NAME(outer)(const bp__native_view *w, void *scratch) {
 
 /* Element l goes to lane l mod (4 * VL), whatever the strides: a strided operand is gathered first. */
 static REAL NAME(dot_sum)(const REAL *x, int64_t x_k, const REAL *y, int64_t y_k, int64_t k) {
-    enum { PIECE = 16 * VL };
+    enum { STEP = 16 * VL };
     VECTOR sum[4] = {NAME(splat)(0), NAME(splat)(0), NAME(splat)(0), NAME(splat)(0)};
-    REAL gathered[2][PIECE];
-    for (int64_t first = 0; first < k; first += PIECE) {
-        const int count = k - first < PIECE ? (int)(k - first) : PIECE;
+    REAL gathered[2][STEP];
+    for (int64_t first = 0; first < k; first += STEP) {
+        const int count = k - first < STEP ? (int)(k - first) : STEP;
         const REAL *a = x + first * x_k, *b = y + first * y_k;
-        if (x_k != 1 || count < PIECE) {
+        if (x_k != 1 || count < STEP) {
             memset(gathered[0], 0, sizeof gathered[0]);
             for (int l = 0; l < count; l++) {
                 gathered[0][l] = a[l * x_k];
             }
             a = gathered[0];
         }
-        if (y_k != 1 || count < PIECE) {
+        if (y_k != 1 || count < STEP) {
             memset(gathered[1], 0, sizeof gathered[1]);
             for (int l = 0; l < count; l++) {
                 gathered[1][l] = b[l * y_k];
             }
             b = gathered[1];
         }
-        for (int l = 0; l < PIECE && l < count; l += 4 * VL) {
+        for (int l = 0; l < STEP && l < count; l += 4 * VL) {
             UNROLL
             for (int i = 0; i < 4; i++) {
                 sum[i] = NAME(madd)(NAME(load)(a + l + i * VL), NAME(load)(b + l + i * VL), sum[i]);

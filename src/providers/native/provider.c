@@ -24,26 +24,26 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text) {
 
 /* The families, in the spelling of BP_OP_MAP. einsum is made of products and contractions and never gets here. */
 #define bp__native_einsum bp__native_contract
-static const bp__native_family *part_of(uint32_t op) {
-    static const bp__native_family *const parts[] = {
+static const bp__native_family *family_of(uint32_t op) {
+    static const bp__native_family *const families[] = {
 #define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = &bp__native_##family,
         BP_OP_MAP(X)
 #undef X
     };
-    return op < sizeof parts / sizeof *parts ? parts[op] : NULL;
+    return op < sizeof families / sizeof *families ? families[op] : NULL;
 }
 
 static void accept(void *instance, const bp_problem *problem, bp_offers *offers) {
-    const bp__native_family *part = part_of(problem->op);
-    if (part) {
-        part->accept(instance, problem, offers);
+    const bp__native_family *family = family_of(problem->op);
+    if (family) {
+        family->accept(instance, problem, offers);
     }
 }
 
 static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared) {
     (void)verdict;
-    return part_of(problem->op)->plan(instance, problem, found, prepared);
+    return family_of(problem->op)->plan(instance, problem, found, prepared);
 }
 
 BP_PROVIDER_DEFINE(native) = {

@@ -19,8 +19,8 @@ typedef struct prepared {
     uint8_t alpha, beta;
     int threads, p_parts, q_parts, batch_ndim;
     int64_t batch;
-    int64_t handful; /* units that are drawn at a time: the counter is shared */
-    size_t scratch;  /* bytes of each thread */
+    int64_t chunk;  /* units that are drawn at a time: the counter is shared */
+    size_t scratch; /* bytes of each thread */
     int64_t shape[BP_MAX_BATCH_NDIM], step_v[BP_MAX_BATCH_NDIM], step_s[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
 } prepared;
 
@@ -103,11 +103,11 @@ static void draw_units(void *context, int task) {
     char *scratch = work->scratch ? work->scratch + (size_t)task * plan->scratch : NULL;
     const int parts = plan->p_parts * plan->q_parts;
     for (;;) {
-        int64_t unit = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        int64_t unit = atomic_fetch_add_explicit(&work->next, plan->chunk, memory_order_relaxed);
         if (unit >= work->units || bp__stops(&work->stop)) {
             return;
         }
-        int64_t end = unit + plan->handful < work->units ? unit + plan->handful : work->units;
+        int64_t end = unit + plan->chunk < work->units ? unit + plan->chunk : work->units;
         for (; unit < end; unit++) {
             bp__native_view view;
             select_item(work, unit / parts, &view);
@@ -269,11 +269,11 @@ static size_t scratch_for(const bp__native_choice *choice) {
 }
 
 /* Enough units for a question whether to go on, and few enough that all threads end together. */
-static int64_t handful_for(const bp__native_choice *choice, int64_t batch) {
+static int64_t chunk_for(const bp__native_choice *choice, int64_t batch) {
     const bp__native_view *view = &choice->view;
     const int64_t parts = (int64_t)choice->p_parts * choice->q_parts;
     const double work = (double)view->p * (double)view->q * (double)(view->k + 1) / (double)parts;
-    return bp__stop_handful(work, batch * parts / (16 * (int64_t)choice->threads) + 1);
+    return bp__stop_chunk(work, batch * parts / (16 * (int64_t)choice->threads) + 1);
 }
 
 bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,
@@ -300,7 +300,7 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
     plan->q_parts = choice->q_parts;
     plan->batch_ndim = problem->batch_ndim;
     plan->batch = problem->batch;
-    plan->handful = handful_for(choice, problem->batch);
+    plan->chunk = chunk_for(choice, problem->batch);
     plan->scratch = scratch_for(choice);
     for (int i = 0; i < problem->batch_ndim; i++) {
         plan->shape[i] = problem->batch_shape[i];

@@ -40,7 +40,7 @@ static inline bp_status bp__stop_status(const bp__stop *stop) {
 
 /* How many units of so much work (additions, multiplications, elements moved) make one question worth its time, of at
  * most `most`. */
-static inline int64_t bp__stop_handful(double work, int64_t most) {
+static inline int64_t bp__stop_chunk(double work, int64_t most) {
     const double enough = 1e5;
     const int64_t units = work < enough ? (int64_t)(enough / (work + 1)) + 1 : 1;
     return units < most ? units : most;

@@ -30,13 +30,13 @@ typedef struct bp__contract_kernels {
     /* sums[x] += the sum over y of a[ay[y] + x] * b[by[y] + x], for n neighbours x. b is constant along x on request;
      * without b, elements of a are added. */
     void (*rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
-                 const int64_t *by, bool constant);
+                 const int64_t *by, bool broadcast);
     /* sums[x] += the sum over y of a[ax[x] + y] * b[bx[x] + y], for `count` neighbours y. */
     void (*dots)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ax, const char *b,
                  const int64_t *bx);
     /* c[cz[z] + x] = a[az[z] + x] * b[bz[z] + x]; b is constant along x on request. c may be a. */
     void (*products)(int64_t rows, int64_t n, char *c, const int64_t *cz, const char *a, const int64_t *az,
-                     const char *b, const int64_t *bz, bool constant);
+                     const char *b, const int64_t *bz, bool broadcast);
     void (*flush)(int64_t n, double *totals, void *sums); /* totals += sums, which become zero */
     void (*store)(int64_t n, void *to, const void *sums);
     void (*store_totals)(int64_t n, void *to, const double *totals);
@@ -53,12 +53,12 @@ extern const bp__contract_kernels bp__contract_avx512[BP__CONTRACT_DTYPES];
 /* ---- Moves (pack.c) ---- */
 
 typedef enum bp__contract_pack_kind {
-    BP__MOVE_ROWS,   /* neighbours in a row are neighbours on both sides */
-    BP__MOVE_FILL,   /* a row is one element many times */
-    BP__MOVE_TURN,   /* neighbours in a row of `to` and in a column of `from` */
-    BP__MOVE_UNTURN, /* neighbours in a column of `to` and in a row of `from` */
-    BP__MOVE_GATHER, /* neighbours in a row of `to`, anywhere in `from` */
-    BP__MOVE_SCATTER /* by the tables alone */
+    BP__PACK_ROWS,        /* neighbours in a row are neighbours on both sides */
+    BP__PACK_FILL,        /* a row is one element many times */
+    BP__PACK_TRANSPOSE,   /* neighbours in a row of `to` and in a column of `from` */
+    BP__PACK_UNTRANSPOSE, /* neighbours in a column of `to` and in a row of `from` */
+    BP__PACK_GATHER,      /* neighbours in a row of `to`, anywhere in `from` */
+    BP__PACK_SCATTER      /* by the tables alone */
 } bp__contract_pack_kind;
 
 /* Element (row, column) is at `at` + row[...] + column[...]; the tables of what is known to be contiguous are not read.
@@ -85,7 +85,7 @@ typedef enum bp__contract_mode {
 } bp__contract_mode;
 
 /* How an operand lies along an axis. */
-typedef enum bp__contract_kind { BP__DENSE, BP__CONSTANT, BP__SCATTERED } bp__contract_kind;
+typedef enum bp__contract_kind { BP__DENSE, BP__BROADCAST, BP__SCATTERED } bp__contract_kind;
 
 typedef struct bp__contract_dim {
     int64_t size;
@@ -93,13 +93,13 @@ typedef struct bp__contract_dim {
 } bp__contract_dim;
 
 typedef struct bp__contract_axis {
-    int parts;
-    int8_t part[BP_MAX_CONTRACT_NDIM]; /* dimensions, fastest first */
-    bool split;                        /* the last one is there in part */
-    int64_t take;                      /* of the last one */
-    int64_t count;                     /* elements */
-    int64_t rest;                      /* elements in the last block */
-    int walked;                        /* which dimension of the walk counts the blocks, or -1 */
+    int ndim;
+    int8_t dim[BP_MAX_CONTRACT_NDIM]; /* dimensions, fastest first */
+    bool partial;                     /* the last one is there in part */
+    int64_t take;                     /* of the last one */
+    int64_t count;                    /* elements */
+    int64_t rest;                     /* elements in the last block */
+    int walked;                       /* which dimension of the walk counts the blocks, or -1 */
     bp__contract_kind kind[BP__OPERANDS];
 } bp__contract_axis;
 
@@ -112,39 +112,39 @@ typedef struct bp__contract_walk {
 
 typedef struct bp__contract_tiling {
     bp__contract_mode mode;
-    int64_t unit;       /* bytes of an element; of several in a copy of runs */
-    bool second, pairs; /* of operands; of numbers in an element */
-    int ndim, kept;
+    int64_t unit;      /* bytes of an element; of several in a copy of runs */
+    bool has_b, pairs; /* of operands; of numbers in an element */
+    int ndim, output_ndim;
     bp__contract_dim dim[BP_MAX_CONTRACT_NDIM];
     int64_t used[BP_MAX_CONTRACT_NDIM]; /* how much of each is in an axis */
     int64_t first[BP__OPERANDS];        /* from the operand's address to the first element in our order */
     bp__contract_axis x, y, z;
     bp__contract_walk outer, terms; /* over tiles, and over what is added up */
     bool packed[BP__OPERANDS];      /* moved through scratch */
-    bp__contract_pack_kind move[BP__OPERANDS];
-    int64_t base;              /* elements of C in a row of sums: less than x has where x folds */
-    bool folds;                /* x goes on into what is summed over, so that its parts are added up in the end */
-    int lead;                  /* the operand that vectors are always loaded from */
-    bool constant;             /* the other one has one value along x */
-    int64_t longest;           /* terms that are added before a flush */
-    int64_t pieces, piece;     /* of the walk over terms: how many, and steps of each; 1 where it is not cut */
-    double elements, products; /* of C, and to add up */
-    double cost_ns;            /* on one thread */
+    bp__contract_pack_kind pack_kind[BP__OPERANDS];
+    int64_t base;                /* elements of C in a row of sums: less than x has where x folds */
+    bool folds;                  /* x goes on into what is summed over, so that its parts are added up in the end */
+    int vector_operand;          /* the operand that vectors are always loaded from */
+    bool broadcast;              /* the other one has one value along x */
+    int64_t longest;             /* terms that are added before a flush */
+    int64_t splits, split_steps; /* of the walk over terms: how many, and steps of each; 1 where it is not cut */
+    double elements, products;   /* of C, and to add up */
+    double cost_ns;              /* on one thread */
 } bp__contract_tiling;
 
-void bp__contract_choose_tiling(const bp_host *host, const bp_problem *problem, int level, bp__contract_tiling *form);
+void bp__contract_choose_tiling(const bp_host *host, const bp_problem *problem, int isa, bp__contract_tiling *tiling);
 
 /* ---- Cost (cost.c) ---- */
 
 /* Nanoseconds for each product, in the caches, if columns of tiles follow dimension x and terms y; -1: there is no such
  * dimension. A row has `row` elements. */
-double bp__contract_price(const bp__contract_tiling *form, bp__contract_mode mode, int x, int y, double row);
+double bp__contract_price(const bp__contract_tiling *tiling, bp__contract_mode mode, int x, int y, double row);
 /* Of the whole form on one thread. */
-double bp__contract_cost(const bp_host *host, const bp_problem *problem, int level, const bp__contract_tiling *form);
+double bp__contract_cost(const bp_host *host, const bp_problem *problem, int isa, const bp__contract_tiling *tiling);
 
 /* ---- Plans (run.c) ---- */
 
 bp_status bp__contract_prepare(const bp_host *host, const bp__contract_kernels *kernels,
-                               const bp__contract_tiling *form, int threads, bp_prepared **prepared);
+                               const bp__contract_tiling *tiling, int threads, bp_prepared **prepared);
 
 #endif

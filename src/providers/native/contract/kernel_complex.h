@@ -39,20 +39,20 @@ INLINE NAME(factor) NAME(factor_at)(const char *b) {
 }
 
 /* The next lanes of all rows; x counts bytes. */
-INLINE VECTOR NAME(terms)(bool constant, int rows, const char *const *a, const char *const *b,
+INLINE VECTOR NAME(terms)(bool broadcast, int rows, const char *const *a, const char *const *b,
                           const NAME(factor) * factors, int64_t x, int64_t lanes) {
     VECTOR straight = {0}, crossed = {0};
     UNROLL
     for (int r = 0; r < rows; r++) {
         const VECTOR left = NAME(load)(a[r] + x, lanes), other = NAME(exchange)(left);
-        const NAME(factor) f = constant ? factors[r] : NAME(factor_of)(NAME(load)(b[r] + x, lanes));
+        const NAME(factor) f = broadcast ? factors[r] : NAME(factor_of)(NAME(load)(b[r] + x, lanes));
         straight = r ? OF_SUM(madd)(left, f.re, straight) : left * f.re;
         crossed = r ? OF_SUM(madd)(other, f.im, crossed) : other * f.im;
     }
     return NAME(together)(straight, crossed);
 }
 
-INLINE void NAME(add_rows)(bool constant, int rows, int64_t n, char *sums, const char *a, const int64_t *ay,
+INLINE void NAME(add_rows)(bool broadcast, int rows, int64_t n, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     const char *left[4], *right[4];
     NAME(factor) factors[4];
@@ -60,35 +60,35 @@ INLINE void NAME(add_rows)(bool constant, int rows, int64_t n, char *sums, const
     for (int r = 0; r < rows; r++) {
         left[r] = a + ay[r];
         right[r] = b + by[r];
-        factors[r] = constant ? NAME(factor_at)(right[r]) : (NAME(factor)){{0}, {0}};
+        factors[r] = broadcast ? NAME(factor_at)(right[r]) : (NAME(factor)){{0}, {0}};
     }
     int64_t x = 0;
     for (; x + LANES <= 2 * n; x += LANES) {
         char *to = sums + x * BYTES;
-        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(constant, rows, left, right, factors, x * BYTES, LANES));
+        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(broadcast, rows, left, right, factors, x * BYTES, LANES));
     }
     if (x < 2 * n) {
         char *to = sums + x * BYTES;
-        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(constant, rows, left, right, factors, x * BYTES, 2 * n - x));
+        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(broadcast, rows, left, right, factors, x * BYTES, 2 * n - x));
     }
 }
 
-INLINE void NAME(all_rows)(bool constant, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
+INLINE void NAME(all_rows)(bool broadcast, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     int64_t y = 0;
     for (; y + 4 <= count; y += 4) {
-        NAME(add_rows)(constant, 4, n, sums, a, ay + y, b, by + y);
+        NAME(add_rows)(broadcast, 4, n, sums, a, ay + y, b, by + y);
     }
     for (; y < count; y++) {
-        NAME(add_rows)(constant, 1, n, sums, a, ay + y, b, by + y);
+        NAME(add_rows)(broadcast, 1, n, sums, a, ay + y, b, by + y);
     }
 }
 
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
-                       const int64_t *by, bool constant) {
+                       const int64_t *by, bool broadcast) {
     if (!b) {
-        OF_SUM(rows)(2 * n, count, sums, a, ay, b, by, constant);
-    } else if (constant) {
+        OF_SUM(rows)(2 * n, count, sums, a, ay, b, by, broadcast);
+    } else if (broadcast) {
         NAME(all_rows)(true, n, count, sums, a, ay, b, by);
     } else {
         NAME(all_rows)(false, n, count, sums, a, ay, b, by);
@@ -160,22 +160,22 @@ static void NAME(dots)(int64_t n, int64_t count, void *sums, const char *a, cons
 
 /* ---- Products ---- */
 
-INLINE void NAME(product)(bool constant, int64_t n, char *c, const char *a, const char *b) {
-    const NAME(factor) factor = constant ? NAME(factor_at)(b) : (NAME(factor)){{0}, {0}};
+INLINE void NAME(product)(bool broadcast, int64_t n, char *c, const char *a, const char *b) {
+    const NAME(factor) factor = broadcast ? NAME(factor_at)(b) : (NAME(factor)){{0}, {0}};
     int64_t x = 0;
     for (; x + LANES <= 2 * n; x += LANES) {
-        OF_SUM(store)(c + x * BYTES, NAME(terms)(constant, 1, &a, &b, &factor, x * BYTES, LANES));
+        OF_SUM(store)(c + x * BYTES, NAME(terms)(broadcast, 1, &a, &b, &factor, x * BYTES, LANES));
     }
     if (x < 2 * n) {
-        const VECTOR rest = NAME(terms)(constant, 1, &a, &b, &factor, x * BYTES, 2 * n - x);
+        const VECTOR rest = NAME(terms)(broadcast, 1, &a, &b, &factor, x * BYTES, 2 * n - x);
         OF_SUM(store_some)(c + x * BYTES, rest, 2 * n - x);
     }
 }
 
 static void NAME(products)(int64_t rows, int64_t n, char *c, const int64_t *cz, const char *a, const int64_t *az,
-                           const char *b, const int64_t *bz, bool constant) {
+                           const char *b, const int64_t *bz, bool broadcast) {
     for (int64_t z = 0; z < rows; z++) {
-        if (constant) {
+        if (broadcast) {
             NAME(product)(true, n, c + cz[z], a + az[z], b + bz[z]);
         } else {
             NAME(product)(false, n, c + cz[z], a + az[z], b + bz[z]);

@@ -4,7 +4,7 @@
 #define VECTOR OF_SUM(vector)
 
 /* What a kernel does with b. Constants at every call, so that the compiler makes a loop for each. */
-enum NAME(with) { NAME(ALONE), NAME(BESIDE), NAME(TIMES) };
+enum NAME(with) { NAME(NO_B), NAME(VECTOR_B), NAME(BROADCAST_B) };
 
 /* The next `lanes` terms of each row, added up in the order of the rows. */
 INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *const *b, const VECTOR *factor,
@@ -14,9 +14,9 @@ INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *
     for (int r = 0; r < rows; r++) {
         const char *at = a[r] + x * BYTES;
         const VECTOR left = lanes == LANES ? NAME(load)(at) : NAME(load_some)(at, lanes);
-        if (with == NAME(ALONE)) {
+        if (with == NAME(NO_B)) {
             sum = r ? sum + left : left;
-        } else if (with == NAME(TIMES)) {
+        } else if (with == NAME(BROADCAST_B)) {
             sum = r ? OF_SUM(madd)(left, factor[r], sum) : left * factor[r];
         } else {
             at = b[r] + x * BYTES;
@@ -34,8 +34,8 @@ INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char
     UNROLL
     for (int r = 0; r < rows; r++) {
         left[r] = a + ay[r];
-        right[r] = with == NAME(ALONE) ? NULL : b + by[r];
-        factor[r] = OF_SUM(splat)(with == NAME(TIMES) ? NAME(one_of)(right[r]) : 0);
+        right[r] = with == NAME(NO_B) ? NULL : b + by[r];
+        factor[r] = OF_SUM(splat)(with == NAME(BROADCAST_B) ? NAME(one_of)(right[r]) : 0);
     }
     int64_t x = 0;
     for (; x + LANES <= n; x += LANES) {
@@ -51,7 +51,7 @@ INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char
 INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     int64_t y = 0;
-    for (; with == NAME(ALONE) && y + 8 <= count; y += 8) {
+    for (; with == NAME(NO_B) && y + 8 <= count; y += 8) {
         NAME(add_rows)(with, 8, n, sums, a, ay + y, b, by + y);
     }
     for (; y + 4 <= count; y += 4) {
@@ -63,13 +63,13 @@ INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const
 }
 
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
-                       const int64_t *by, bool constant) {
+                       const int64_t *by, bool broadcast) {
     if (!b) {
-        NAME(all_rows)(NAME(ALONE), n, count, sums, a, ay, b, ay);
-    } else if (constant) {
-        NAME(all_rows)(NAME(TIMES), n, count, sums, a, ay, b, by);
+        NAME(all_rows)(NAME(NO_B), n, count, sums, a, ay, b, ay);
+    } else if (broadcast) {
+        NAME(all_rows)(NAME(BROADCAST_B), n, count, sums, a, ay, b, by);
     } else {
-        NAME(all_rows)(NAME(BESIDE), n, count, sums, a, ay, b, by);
+        NAME(all_rows)(NAME(VECTOR_B), n, count, sums, a, ay, b, by);
     }
 }
 
@@ -100,7 +100,7 @@ INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     if (y < count) {
         sum[1] = NAME(chain)(alone, sum[1], a + y * BYTES, alone ? NULL : b + y * BYTES, count - y);
     }
-    return OF_SUM(lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    return OF_SUM(sum_lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 /* So few terms that vectors would be mostly empty; `count` is constant at every call. */
@@ -154,7 +154,7 @@ static void NAME(dots)(int64_t n, int64_t count, void *sums, const char *a, cons
 /* ---- Products ---- */
 
 INLINE void NAME(product)(int with, int64_t n, char *c, const char *a, const char *b) {
-    const VECTOR factor = OF_SUM(splat)(with == NAME(TIMES) ? NAME(one_of)(b) : 0);
+    const VECTOR factor = OF_SUM(splat)(with == NAME(BROADCAST_B) ? NAME(one_of)(b) : 0);
     int64_t x = 0;
     for (; x + LANES <= n; x += LANES) {
         NAME(store)(c + x * BYTES, NAME(terms)(with, 1, &a, &b, &factor, x, LANES));
@@ -165,12 +165,12 @@ INLINE void NAME(product)(int with, int64_t n, char *c, const char *a, const cha
 }
 
 static void NAME(products)(int64_t rows, int64_t n, char *c, const int64_t *cz, const char *a, const int64_t *az,
-                           const char *b, const int64_t *bz, bool constant) {
+                           const char *b, const int64_t *bz, bool broadcast) {
     for (int64_t z = 0; z < rows; z++) {
-        if (constant) {
-            NAME(product)(NAME(TIMES), n, c + cz[z], a + az[z], b + bz[z]);
+        if (broadcast) {
+            NAME(product)(NAME(BROADCAST_B), n, c + cz[z], a + az[z], b + bz[z]);
         } else {
-            NAME(product)(NAME(BESIDE), n, c + cz[z], a + az[z], b + bz[z]);
+            NAME(product)(NAME(VECTOR_B), n, c + cz[z], a + az[z], b + bz[z]);
         }
     }
 }

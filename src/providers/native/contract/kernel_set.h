@@ -114,7 +114,7 @@ STORE_SOME(f32, vector_f32, 4)
 STORE_SOME(f64, vector_f64, 8)
 
 /* Neighbouring lanes are added first, so that the pairs of complex numbers need no order of their own. */
-INLINE float lanes_f32(vector_f32 x) {
+INLINE float sum_lanes_f32(vector_f32 x) {
     float part[VECTOR_BYTES / 4];
     memcpy(part, &x, sizeof part);
     for (int half = VECTOR_BYTES / 8; half > 0; half /= 2) {
@@ -124,7 +124,7 @@ INLINE float lanes_f32(vector_f32 x) {
     }
     return part[0];
 }
-INLINE double lanes_f64(vector_f64 x) {
+INLINE double sum_lanes_f64(vector_f64 x) {
     double part[VECTOR_BYTES / 8];
     memcpy(part, &x, sizeof part);
     for (int half = VECTOR_BYTES / 16; half > 0; half /= 2) {

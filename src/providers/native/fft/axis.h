@@ -30,37 +30,37 @@ typedef struct bp__fft_axis {
     double scale;
     bp__fft_grid lines;
     bp__fft_line *line;
-    int64_t handful; /* lines, or groups of them, between two questions whether to go on */
-    void *weave;     /* real lines of even n: twiddles, scale and all */
+    int64_t chunk;          /* lines, or groups of them, between two questions whether to go on */
+    void *combine_twiddles; /* real lines of even n: twiddles, scale and all */
 } bp__fft_axis;
 
 /* Whether the complex transform has half the length. */
-static inline bool bp__fft_halves(const bp__fft_axis *stage) {
-    return stage->kind != BP_FFT_C2C && stage->n % 2 == 0;
+static inline bool bp__fft_halves(const bp__fft_axis *axis) {
+    return axis->kind != BP_FFT_C2C && axis->n % 2 == 0;
 }
 
 /* Whether lines are contiguous pairs on both sides. */
-static inline bool bp__fft_plain(const bp__fft_axis *stage) {
-    return stage->kind == BP_FFT_C2C && stage->in_step == 2 && stage->out_step == 2;
+static inline bool bp__fft_plain(const bp__fft_axis *axis) {
+    return axis->kind == BP_FFT_C2C && axis->in_step == 2 && axis->out_step == 2;
 }
 
 /* Elements of a complex line in memory on either side. */
-static inline int64_t bp__fft_spectrum(const bp__fft_axis *stage) {
-    return stage->kind == BP_FFT_C2C ? stage->n : stage->n / 2 + 1;
+static inline int64_t bp__fft_spectrum(const bp__fft_axis *axis) {
+    return axis->kind == BP_FFT_C2C ? axis->n : axis->n / 2 + 1;
 }
 
 /* Of one line, at least. */
-static inline double bp__fft_line_work(const bp__fft_axis *stage) {
-    return 10 * (double)stage->length;
+static inline double bp__fft_line_work(const bp__fft_axis *axis) {
+    return 10 * (double)axis->length;
 }
 
 /* Makes line and tables of a stage whose other fields are filled. */
-bp_status bp__fft_axis_make(const bp_host *host, const bp__fft_kernels *const *kernels, bool f64, bp__fft_axis *stage);
-void bp__fft_axis_free(const bp_host *host, bp__fft_axis *stage);
+bp_status bp__fft_axis_make(const bp_host *host, const bp__fft_kernels *const *kernels, bool f64, bp__fft_axis *axis);
+void bp__fft_axis_free(const bp_host *host, bp__fft_axis *axis);
 
 /* Runs part `part` of `parts` of the lines (0 of 1: all), each line on `threads` threads, unless it is stopped. */
-void bp__fft_axis_run(const bp__fft_axis *stage, const void *in, void *out, int part, int parts, int threads,
+void bp__fft_axis_run(const bp__fft_axis *axis, const void *in, void *out, int part, int parts, int threads,
                       char *scratch, bp__stop *stop);
-size_t bp__fft_axis_scratch(const bp__fft_axis *stage, int threads);
+size_t bp__fft_axis_scratch(const bp__fft_axis *axis, int threads);
 
 #endif

@@ -9,12 +9,12 @@ typedef struct bp__fft_choice {
     int set;                               /* 0 default, 1 AVX2, 2 AVX-512 */
     bool f64;
     bool empty; /* nothing to write */
-    int stages;
-    bp__fft_axis stage[BP_MAX_FFT_NDIM + 1]; /* in order, without their tables */
-    bp__fft_grid items;                      /* all stages are run for each of these in turn */
-    int64_t between;                         /* elements of memory that stages share, 0 for none */
-    bool split_items;                        /* threads take items, or parts of each stage */
-    bool split_lines;                        /* of stages: threads take lines, or parts of each line */
+    int axes;
+    bp__fft_axis axis[BP_MAX_FFT_NDIM + 1]; /* in order, without their tables */
+    bp__fft_grid items;                     /* all stages are run for each of these in turn */
+    int64_t between;                        /* elements of memory that stages share, 0 for none */
+    bool split_items;                       /* threads take items, or parts of each stage */
+    bool split_lines;                       /* of stages: threads take lines, or parts of each line */
     int threads;
     double cost_ns;
     const char *algorithm;

@@ -57,7 +57,7 @@ INLINE COMPLEX NAME(swap)(COMPLEX a) {
 }
 
 /* One complex number in all lanes. */
-INLINE COMPLEX NAME(spread_one)(const REAL *pair) {
+INLINE COMPLEX NAME(splat_complex)(const REAL *pair) {
     return (COMPLEX){NAME(splat)(pair[0]), NAME(splat)(pair[1])};
 }
 
@@ -117,13 +117,13 @@ INLINE void NAME(store_plain)(REAL *to, VECTOR v) {
 
 /* Exchanges blocks of d lanes between two rows: what a transposition is made of. */
 #define KEEP_AT(l, d) ((l) & (d) ? (l) - (d) + LANES : (l))
-#define MOVE_AT(l, d) ((l) & (d) ? (l) + LANES : (l) + (d))
+#define TAKE_AT(l, d) ((l) & (d) ? (l) + LANES : (l) + (d))
 #define EXCHANGE(x, d)                                                                                                 \
     UNROLL for (int i = 0; i < LANES; i++) {                                                                           \
         if (!(i & (d))) {                                                                                              \
             const VECTOR a = x[i], b = x[i + (d)];                                                                     \
             x[i] = SHUFFLE(a, b, KEEP_AT, d);                                                                          \
-            x[i + (d)] = SHUFFLE(a, b, MOVE_AT, d);                                                                    \
+            x[i + (d)] = SHUFFLE(a, b, TAKE_AT, d);                                                                    \
         }                                                                                                              \
     }
 
@@ -137,9 +137,9 @@ INLINE void NAME(transpose)(VECTOR *x) {
         const VECTOR a = SHUFFLE(x[i], x[i + 1], UNPACK_LOW, 0), b = SHUFFLE(x[i], x[i + 1], UNPACK_HIGH, 0);
         const VECTOR c = SHUFFLE(x[i + 2], x[i + 3], UNPACK_LOW, 0), d = SHUFFLE(x[i + 2], x[i + 3], UNPACK_HIGH, 0);
         x[i] = SHUFFLE(a, c, KEEP_AT, 2);
-        x[i + 1] = SHUFFLE(a, c, MOVE_AT, 2);
+        x[i + 1] = SHUFFLE(a, c, TAKE_AT, 2);
         x[i + 2] = SHUFFLE(b, d, KEEP_AT, 2);
-        x[i + 3] = SHUFFLE(b, d, MOVE_AT, 2);
+        x[i + 3] = SHUFFLE(b, d, TAKE_AT, 2);
     }
 #undef UNPACK_LOW
 #undef UNPACK_HIGH

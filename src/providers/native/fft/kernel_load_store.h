@@ -90,7 +90,8 @@ static void NAME(scatter)(const void *work, const bp__fft_lines *lines, bool swa
     NAME(scatter_any)(work, lines, swapped, done, n);
 }
 
-INLINE void NAME(head_at)(const REAL *from, bool swapped, const REAL *twiddle, int64_t p, int64_t m, REAL *work) {
+INLINE void NAME(first_line_pass_at)(const REAL *from, bool swapped, const REAL *twiddle, int64_t p, int64_t m,
+                                     REAL *work) {
     COMPLEX x[LANES];
     UNROLL for (int k = 0; k < LANES; k++) {
         const COMPLEX a = NAME(load_pairs)(from + 2 * (p + m * k));
@@ -107,19 +108,19 @@ INLINE void NAME(head_at)(const REAL *from, bool swapped, const REAL *twiddle, i
 }
 
 /* The last block may overlap the one before, and computes the same again. */
-static void NAME(head)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work) {
+static void NAME(first_line_pass)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work) {
     const REAL *w = twiddle;
     for (int64_t p = 0; p < m; p += LANES, w += 2 * LANES * (LANES - 1)) {
         const int64_t at = p + LANES <= m ? p : m - LANES;
         if (swapped) {
-            NAME(head_at)(in, true, w, at, m, work);
+            NAME(first_line_pass_at)(in, true, w, at, m, work);
         } else {
-            NAME(head_at)(in, false, w, at, m, work);
+            NAME(first_line_pass_at)(in, false, w, at, m, work);
         }
     }
 }
 
-static void NAME(spread)(void *to, const void *twiddle, int64_t m) {
+static void NAME(interleave_twiddles)(void *to, const void *twiddle, int64_t m) {
     REAL *w = to;
     for (int64_t p = 0; p < m; p += LANES) {
         const int64_t at = p + LANES <= m ? p : m - LANES;
@@ -133,7 +134,7 @@ static void NAME(spread)(void *to, const void *twiddle, int64_t m) {
     }
 }
 
-static void NAME(turn)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count) {
+static void NAME(twiddle_transpose)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count) {
     for (int64_t k = 0; k < count; k += LANES) {
         COMPLEX x[LANES];
         UNROLL for (int i = 0; i < LANES; i++) {

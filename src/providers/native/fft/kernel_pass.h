@@ -67,7 +67,7 @@ INLINE void NAME(dft16)(COMPLEX *x) {
         COMPLEX column[4] = {x[p], x[p + 4], x[p + 8], x[p + 12]};
         NAME(dft4)(column);
         UNROLL for (int k = 0; k < 4; k++) {
-            y[k][p] = p > 0 && k > 0 ? NAME(multiply)(column[k], NAME(spread_one)(w[p][k])) : column[k];
+            y[k][p] = p > 0 && k > 0 ? NAME(multiply)(column[k], NAME(splat_complex)(w[p][k])) : column[k];
         }
     }
     UNROLL for (int k = 0; k < 4; k++) {
@@ -92,7 +92,7 @@ INLINE void NAME(dft_odd)(COMPLEX *x, int radix, const REAL *roots) {
     UNROLL for (int k = 1; k <= radix / 2; k++) {
         COMPLEX even = first, odd = {NAME(splat)(0), NAME(splat)(0)};
         UNROLL for (int j = 1; j <= radix / 2; j++) {
-            const COMPLEX root = NAME(spread_one)(roots + 2 * (j * k % radix));
+            const COMPLEX root = NAME(splat_complex)(roots + 2 * (j * k % radix));
             even = (COMPLEX){NAME(madd)(sum[j].re, root.re, even.re), NAME(madd)(sum[j].im, root.re, even.im)};
             odd = j == 1 ? NAME(scaled)(difference[j], root.im)
                          : (COMPLEX){NAME(madd)(difference[j].re, root.im, odd.re),
@@ -118,7 +118,7 @@ INLINE void NAME(butterfly)(COMPLEX *x, int radix, const REAL *roots) {
 }
 
 /* Elements e, e + apart, ... of any layout. */
-INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_place *in, int64_t e, int64_t apart) {
+INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_view *in, int64_t e, int64_t apart) {
     const REAL *at = (const REAL *)in->at + e * in->step;
     const int64_t next = apart * in->step, part = in->part;
     switch (in->layout) {
@@ -150,7 +150,7 @@ INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_place *in, int6
     }
 }
 
-INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_place *out, int64_t e, int64_t apart) {
+INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_view *out, int64_t e, int64_t apart) {
     REAL *at = (REAL *)out->at + e * out->step;
     const int64_t next = apart * out->step, part = out->part;
     switch (out->layout) {
@@ -183,21 +183,21 @@ INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_place *out, in
     }
 }
 
-INLINE void NAME(turn_by)(COMPLEX *x, int radix, const REAL *twiddle) {
+INLINE void NAME(multiply_twiddles)(COMPLEX *x, int radix, const REAL *twiddle) {
     UNROLL for (int k = 1; k < radix; k++) {
-        x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (k - 1)));
+        x[k] = NAME(multiply)(x[k], NAME(splat_complex)(twiddle + 2 * (k - 1)));
     }
 }
 
 /* The first pass: s is 1. */
-INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {
     const REAL *twiddle = pass->twiddle, *roots = pass->roots;
     const int64_t m = pass->m;
     for (int64_t p = 0; p < m; p++, twiddle += 2 * (radix - 1)) {
         COMPLEX x[BP__FFT_RADIX_MOST];
         NAME(load_some)(x, radix, in, p, m);
         NAME(butterfly)(x, radix, roots);
-        NAME(turn_by)(x, radix, twiddle);
+        NAME(multiply_twiddles)(x, radix, twiddle);
         UNROLL for (int k = 0; k < radix; k++) {
             NAME(put)(to, radix * p + k, x[k]);
         }
@@ -214,7 +214,7 @@ INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, co
                 x[k] = NAME(get)(from, q + s * (p + m * k));
             }
             NAME(butterfly)(x, radix, roots);
-            NAME(turn_by)(x, radix, twiddle);
+            NAME(multiply_twiddles)(x, radix, twiddle);
             UNROLL for (int k = 0; k < radix; k++) {
                 NAME(put)(to, q + s * (radix * p + k), x[k]);
             }
@@ -223,8 +223,8 @@ INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, co
 }
 
 /* The last pass: m is 1, and so are all twiddles. */
-INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,
-                            const bp__fft_place *out, double scale) {
+INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,
+                            const bp__fft_view *out, double scale) {
     const REAL *roots = pass->roots;
     const VECTOR by = NAME(splat)((REAL)scale);
     const bool scales = scale != 1;
@@ -243,14 +243,14 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
 
 /* What a radix is compiled to. */
 #define RADIX(radix)                                                                                                   \
-    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {                     \
+    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {                      \
         NAME(first_pass)(radix, pass, in, to);                                                                         \
     }                                                                                                                  \
     static void NAME(middle_##radix)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {                \
         NAME(middle_pass)(radix, pass, s, from, to);                                                                   \
     }                                                                                                                  \
-    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,                       \
-                                   const bp__fft_place *out, double scale) {                                           \
+    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,                        \
+                                   const bp__fft_view *out, double scale) {                                            \
         NAME(last_pass)(radix, pass, s, in, out, scale);                                                               \
     }
 #define EACH_RADIX(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(11) X(13) WIDEST_RADIX(X)
@@ -263,7 +263,7 @@ EACH_RADIX(RADIX)
 
 /* Adds one term to sums of the two kinds. */
 INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX difference, const REAL *root) {
-    const COMPLEX w = NAME(spread_one)(root);
+    const COMPLEX w = NAME(splat_complex)(root);
     *even = (COMPLEX){NAME(madd)(sum.re, w.re, even->re), NAME(madd)(sum.im, w.re, even->im)};
     *odd = (COMPLEX){NAME(madd)(difference.re, w.im, odd->re), NAME(madd)(difference.im, w.im, odd->im)};
 }
@@ -300,7 +300,7 @@ static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
 }
 
 /* Any pass of such a radix, whose cost is all in the butterfly. */
-static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, const bp__fft_view *out,
                            double scale) {
     const int radix = pass->radix;
     const REAL *twiddle = pass->twiddle;
@@ -316,7 +316,7 @@ static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
             NAME(dft_any)(x, radix, pass->roots);
             for (int k = 0; k < radix; k++) {
                 if (m > 1 && k > 0) {
-                    x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (p * (radix - 1) + k - 1)));
+                    x[k] = NAME(multiply)(x[k], NAME(splat_complex)(twiddle + 2 * (p * (radix - 1) + k - 1)));
                 }
                 x[k] = scale != 1 ? NAME(scaled)(x[k], by) : x[k];
                 NAME(store_some)(x + k, 1, out, q + s * (radix * p + k), 1);
@@ -325,12 +325,12 @@ static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
     }
 }
 
-static void NAME(inner_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
-    const bp__fft_place out = {to, 2 * LANES, LANES, BP__FFT_LANES};
+static void NAME(inner_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, REAL *to) {
+    const bp__fft_view out = {to, 2 * LANES, LANES, BP__FFT_LANES};
     NAME(pass_any)(pass, s, in, &out, 1);
 }
 
-static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
     case radix:                                                                                                        \
@@ -343,7 +343,7 @@ static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, R
     }
 }
 
-static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
+static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
     case radix:                                                                                                        \
@@ -356,7 +356,7 @@ static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_
     }
 }
 
-static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, const bp__fft_view *out,
                            double scale) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
@@ -370,11 +370,11 @@ static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
     }
 }
 
-static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_place *in,
-                         const bp__fft_place *out, double scale, void *const *work) {
+static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_view *in,
+                         const bp__fft_view *out, double scale, void *const *work) {
     /* The caller's place is not copied: it was written just now in parts, and a wide read of those would wait. */
-    bp__fft_place between = {NULL, 2 * LANES, LANES, BP__FFT_LANES};
-    const bp__fft_place *from = in;
+    bp__fft_view between = {NULL, 2 * LANES, LANES, BP__FFT_LANES};
+    const bp__fft_view *from = in;
     for (int i = 0; i + 1 < count; i++) {
         REAL *to = work[i & 1];
         if (from->layout == BP__FFT_LANES) {

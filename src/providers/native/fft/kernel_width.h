@@ -22,7 +22,7 @@
 #undef ELEMENT_AT
 #undef SHUFFLE
 #undef KEEP_AT
-#undef MOVE_AT
+#undef TAKE_AT
 #undef EXCHANGE
 #undef MINUS_I
 #undef PLUS_I

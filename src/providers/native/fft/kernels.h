@@ -34,12 +34,12 @@ typedef enum bp__fft_layout {
 } bp__fft_layout;
 
 /* Memory of `lanes` lines: element e starts at `at` + e * step. Steps are in reals. */
-typedef struct bp__fft_place {
+typedef struct bp__fft_view {
     void *at;
     int64_t step;
     int64_t part;
     bp__fft_layout layout;
-} bp__fft_place;
+} bp__fft_view;
 
 /* A pass over a line of n = radix * m * s elements (decimation in frequency, in natural order at both ends):
  *     to[q + s (radix p + k)] = w^(p k) * sum over j of from[q + s (p + m j)] * e^(-2 pi i j k / radix),
@@ -66,27 +66,27 @@ typedef struct bp__fft_kernels {
     /* All passes but those that the caller has done: `unit` is the product of their radices where they made the lanes
      * out of one line, else 1. `work` has two blocks of n / unit elements, which take turns; the first pass writes
      * work[0]. The last result is multiplied by `scale`. */
-    void (*passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_place *in, const bp__fft_place *out,
+    void (*passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_view *in, const bp__fft_view *out,
                    double scale, void *const *work);
     /* The first pass (of radix `lanes`) of one line of lanes * m contiguous pairs, m >= lanes, to working memory of m
      * elements. `twiddle` is made by spread(). */
-    void (*head)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work);
+    void (*first_line_pass)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work);
     /* Head's twiddles from a pass's: blocks of `lanes` p, the last one ending at m. */
-    void (*spread)(void *to, const void *twiddle, int64_t m);
+    void (*interleave_twiddles)(void *to, const void *twiddle, int64_t m);
     /* n elements of lines to and from working memory. */
     void (*gather)(void *work, const bp__fft_lines *lines, bool swapped, int64_t n);
     void (*scatter)(const void *work, const bp__fft_lines *lines, bool swapped, int64_t n);
     /* to[j + lanes * g][k] = w * from[k][j]: `lanes` columns, multiplied by vectors of `twiddle`, become rows of
      * `lanes` elements each, `to_step` reals apart. `count` elements, padded to a multiple of `lanes`. */
-    void (*turn)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count);
+    void (*twiddle_transpose)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count);
     /* The lanes' order: vectors of twiddles for turn(). order[i] is the line in lane i. */
     const int *order;
     /* Between the spectrum of h pairs of reals (elements 0 to h-1) and that of the 2 h reals (elements 0 to h): for k
      * from 1 to h/2, with a = x[k] and b = conj x[h-k], y[k] = g (a + b) + v[k] (a - b), and y[h-k] is the conjugate of
      * the difference. The ends are made of real parts alone: y[0] and y[h] from x[0] when `splits`, y[0] from x[0] and
      * x[h] otherwise. weave() works in lanes, weave_line() on one line of pairs; y may be x. */
-    void (*weave)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
-    void (*weave_line)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
+    void (*combine_real)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
+    void (*combine_real_line)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
     /* Completes n elements of real data's spectrum from the first n/2+1, for odd n. */
     void (*mirror)(void *work, int64_t n);
     /* y[j] = scale * x[j] * v[j] for one line of pairs; x and y swapped on request. */

@@ -33,17 +33,17 @@ bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, in
 #define BP__FFT_PASSES_MOST 40
 
 /* Radices of a DIRECT recipe in order; returns how many. */
-int bp__fft_radices(const bp__fft_algorithm *recipe, int *radix);
+int bp__fft_radices(const bp__fft_algorithm *algorithm, int *radix);
 
 typedef struct bp__fft_line bp__fft_line;
 struct bp__fft_line {
     const bp_host *host;
-    bp__fft_algorithm recipe;
+    bp__fft_algorithm algorithm;
     bool f64;
     size_t pair; /* bytes of a complex number */
     int count;   /* DIRECT: passes */
     bp__fft_pass pass[BP__FFT_PASSES_MOST];
-    void *head;                   /* DIRECT: twiddles of the first pass along the line */
+    void *first_twiddles;         /* DIRECT: twiddles of the first pass along the line */
     bp__fft_line *first, *second; /* SPLIT: columns and rows. CHIRP: the convolution's, and NULL */
     void *twiddle;                /* SPLIT: between columns and rows. CHIRP: e^(-pi i j j / n) */
     void *spectrum;               /* CHIRP: of the conjugate chirp, over the length of the convolution */
@@ -63,7 +63,7 @@ void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool 
 size_t bp__fft_line_scratch(const bp__fft_line *line, int threads);
 
 /* DIRECT only: as many lines as recipe.wide has lanes. `work` has two blocks of n elements. */
-void bp__fft_line_lanes(const bp__fft_line *line, const bp__fft_place *in, const bp__fft_place *out, double scale,
+void bp__fft_line_lanes(const bp__fft_line *line, const bp__fft_view *in, const bp__fft_view *out, double scale,
                         void *const *work);
 
 #endif

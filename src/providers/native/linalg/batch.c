@@ -19,8 +19,8 @@ typedef struct call {
 } call;
 
 static void keep_least(_Atomic int64_t *least, int64_t value) {
-    int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
-    while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
+    int64_t current = atomic_load_explicit(least, memory_order_relaxed);
+    while (value < current && !atomic_compare_exchange_weak(least, &current, value)) {
     }
 }
 
@@ -42,7 +42,7 @@ static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) 
     if (wrong || (info > 0 && bp__small_fails(op) && bp__small_info(op) < 0)) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, item, at);
-        bp__item_give_up(&plan->problem, bp__small_inputs(op), plan->info, at);
+        bp__item_fill_nan(&plan->problem, bp__small_inputs(op), plan->info, at);
     }
     /* Where there is no info, a zero pivot is an answer (lu, det). */
     if (g->l->fail_on_item_error && info != 0 && (wrong || bp__small_fails(op))) {
@@ -115,11 +115,11 @@ static void draw_groups(void *context, int task) {
     g.c = g.b + plan->right;
     g.inverses = g.c + plan->third;
     for (;;) {
-        int64_t group = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        int64_t group = atomic_fetch_add_explicit(&work->next, plan->chunk, memory_order_relaxed);
         if (group >= work->groups || bp__stops(&work->stop)) {
             return;
         }
-        const int64_t end = group + plan->handful < work->groups ? group + plan->handful : work->groups;
+        const int64_t end = group + plan->chunk < work->groups ? group + plan->chunk : work->groups;
         for (; group < end; group++) {
             run_group(work, &g, group * plan->kernels->lanes);
         }
@@ -176,11 +176,11 @@ static int row_for(int columns) {
 }
 
 /* Groups that are drawn at a time: the counter is shared, and so few that all threads end together. */
-static int64_t handful_for(const bp__small_plan *plan, const bp__small_cells *cells) {
+static int64_t chunk_for(const bp__small_plan *plan, const bp__small_sizes *sizes) {
     const double right = (double)plan->problem.of.linalg.k;
-    const double work = (double)(cells->rows + 1) * cells->columns * (cells->columns + right);
+    const double work = (double)(sizes->rows + 1) * sizes->columns * (sizes->columns + right);
     const int64_t groups = groups_of(plan);
-    return bp__stop_handful(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
+    return bp__stop_chunk(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
 }
 
 #define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
@@ -192,7 +192,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     const bp_linalg_problem *l = &problem->of.linalg;
-    const bp__small_cells cells = bp__small_cells_of(problem);
+    const bp__small_sizes sizes = bp__small_sizes_of(problem);
     memset(plan, 0, sizeof *plan);
     plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
@@ -200,22 +200,22 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->threads = threads;
     plan->tries = TRIES;
     plan->single = problem->dtype == BP_F32 || problem->dtype == BP_C64;
-    plan->width = cells.width;
-    plan->factor_row = row_for(cells.columns);
-    plan->right_row = row_for(cells.width);
-    plan->third_row = row_for(cells.third);
-    plan->factor = (size_t)(cells.rows * plan->factor_row) * kernels->cell;
-    plan->right = (size_t)(cells.rows * plan->right_row) * kernels->cell;
-    plan->third = (size_t)(cells.third * plan->third_row) * kernels->cell;
+    plan->width = sizes.width;
+    plan->factor_row = row_for(sizes.columns);
+    plan->right_row = row_for(sizes.width);
+    plan->third_row = row_for(sizes.third);
+    plan->factor = (size_t)(sizes.rows * plan->factor_row) * kernels->velement;
+    plan->right = (size_t)(sizes.rows * plan->right_row) * kernels->velement;
+    plan->third = (size_t)(sizes.third * plan->third_row) * kernels->velement;
     /* Threads stay off each other's cache lines. */
     plan->scratch =
-        (plan->factor + plan->right + plan->third + (size_t)cells.columns * kernels->inverse + 63) / 64 * 64;
+        (plan->factor + plan->right + plan->third + (size_t)sizes.columns * kernels->inverse + 63) / 64 * 64;
     plan->base.workspace = plan->scratch * (size_t)threads;
     plan->problem = *problem;
     const int info = bp__small_info((bp_op)problem->op);
     plan->info = info >= 0 && l->operand[info].dtype ? info : -1;
     plan->stepped = l->batch_ndim <= 1;
-    plan->handful = handful_for(plan, &cells);
+    plan->chunk = chunk_for(plan, &sizes);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *o = &l->operand[i];
         plan->step[i] = o->dtype && l->batch_ndim == 1 ? o->batch[0] * (int64_t)bp_dtype_size((bp_dtype)o->dtype) : 0;

@@ -26,7 +26,7 @@ static void normalize(product *p) {
 
 /* The diagonal of one lane's U. */
 typedef struct diagonal {
-    const char *cell;
+    const char *velement;
     size_t step;
     int lanes, lane;
     bool single, complex;
@@ -35,8 +35,8 @@ typedef struct diagonal {
 static diagonal diagonal_of(const bp__small_group *g, int lane) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const uint32_t dtype = g->l->operand[0].dtype;
-    return (diagonal){.cell = g->a,
-                      .step = (size_t)(g->plan->factor_row + 1) * kernels->cell,
+    return (diagonal){.velement = g->a,
+                      .step = (size_t)(g->plan->factor_row + 1) * kernels->velement,
                       .lanes = kernels->lanes,
                       .lane = lane,
                       .single = dtype == BP_F32 || dtype == BP_C64,
@@ -44,13 +44,13 @@ static diagonal diagonal_of(const bp__small_group *g, int lane) {
 }
 
 static inline product element_of(const diagonal *d, int i) {
-    const void *cell = d->cell + (size_t)i * d->step;
+    const void *velement = d->velement + (size_t)i * d->step;
     const int im = d->lanes + d->lane;
     if (d->single) {
-        const float *f = cell;
+        const float *f = velement;
         return (product){(double)f[d->lane], d->complex ? (double)f[im] : 0, 0};
     }
-    const double *f = cell;
+    const double *f = velement;
     return (product){f[d->lane], d->complex ? f[im] : 0, 0};
 }
 

@@ -12,8 +12,8 @@
  * Solving with a triangle has one kernel, for a lower triangle on the left, from the first row to the last. The other
  * cases are the same memory seen otherwise: strides exchanged (transposed, or on the right), or negative (upper).
  */
-#ifndef BP_NATIVE_LANES_H
-#define BP_NATIVE_LANES_H
+#ifndef BP_NATIVE_INTERLEAVED_H
+#define BP_NATIVE_INTERLEAVED_H
 
 #include "backplane/provider.h"
 
@@ -24,27 +24,27 @@
 
 /* Which elements of a matrix count. */
 typedef enum bp__interleaved_shape {
-    BP__LANES_ALL,
-    BP__LANES_LOWER,     /* with the diagonal; elsewhere zeros */
-    BP__LANES_STRICT,    /* below the diagonal */
-    BP__LANES_HERMITIAN, /* lower, and mirrored above; the diagonal has no imaginary part */
-    BP__LANES_UNIT,      /* below the diagonal, which is ones; elsewhere zeros */
-    BP__LANES_UPPER      /* with the diagonal; elsewhere zeros */
+    BP__SHAPE_ALL,
+    BP__SHAPE_LOWER,     /* with the diagonal; elsewhere zeros */
+    BP__SHAPE_STRICT,    /* below the diagonal */
+    BP__SHAPE_HERMITIAN, /* lower, and mirrored above; the diagonal has no imaginary part */
+    BP__SHAPE_UNIT,      /* below the diagonal, which is ones; elsewhere zeros */
+    BP__SHAPE_UPPER      /* with the diagonal; elsewhere zeros */
 } bp__interleaved_shape;
 
 /* Matrices in memory and in cells. Strides of cells count cells, those of memory count bytes. */
-typedef struct bp__interleaved_move {
-    void *cells;
-    int64_t cell_row, cell_column;
+typedef struct bp__interleaved_copy {
+    void *elements;
+    int64_t element_row, element_column;
     char *const *memory; /* for each lane */
     int64_t row, column;
     int rows, columns;
     int lanes;            /* to be written; all are read */
     const int32_t *order; /* [rows][lanes]: which row of memory row i of the cells is; NULL: the same */
-} bp__interleaved_move;
+} bp__interleaved_copy;
 
 typedef struct bp__interleaved_factor {
-    void *cells;
+    void *elements;
     int64_t row; /* cells from row to row; columns are adjacent */
     int rows, columns;
     int32_t *pivots; /* LU: [min(rows, columns)][lanes], counted from 0 */
@@ -74,7 +74,7 @@ typedef struct bp__interleaved_combine {
 /* Eigenvalues of Hermitian matrices, of which all cells are there. The cells become the eigenvectors, in columns, or
  * are lost. */
 typedef struct bp__interleaved_eigh {
-    void *cells;
+    void *elements;
     int64_t row;
     int n;
     int tries; /* iterations that one eigenvalue may take */
@@ -86,7 +86,7 @@ typedef struct bp__interleaved_eigh {
 
 /* A = U S V^H for m x n cells with m >= n, which are lost. */
 typedef struct bp__interleaved_svd {
-    void *cells;
+    void *elements;
     int64_t row;
     int rows, columns;
     int tries; /* iterations that one singular value may take */
@@ -103,35 +103,35 @@ typedef struct bp__interleaved_svd {
 /* What one instruction set offers for one data type. */
 typedef struct bp__interleaved_kernels {
     int lanes;
-    int parts;      /* 2 for complex types */
-    size_t element; /* bytes in memory */
-    size_t cell;    /* bytes of a cell */
-    size_t inverse; /* bytes of the inverse of a cell */
-    void (*load)(const bp__interleaved_move *move);
-    void (*store)(const bp__interleaved_move *move);
+    int parts;       /* 2 for complex types */
+    size_t element;  /* bytes in memory */
+    size_t velement; /* bytes of a cell */
+    size_t inverse;  /* bytes of the inverse of a cell */
+    void (*load)(const bp__interleaved_copy *copy);
+    void (*store)(const bp__interleaved_copy *copy);
     /* A bit for each lane in which something that counts (ALL, LOWER, STRICT, HERMITIAN) is NaN or infinite. HERMITIAN
      * clears the imaginary parts of the diagonal before. */
-    unsigned (*examine)(const bp__interleaved_move *move, bp__interleaved_shape shape);
+    unsigned (*examine)(const bp__interleaved_copy *copy, bp__interleaved_shape shape);
     /* Copies what counts (but for ALL and STRICT) and fills the rest; in place too. */
     void (*trim)(void *to, int64_t to_row, const void *from, int64_t from_row, int rows, int columns,
                  bp__interleaved_shape shape);
     void (*lu)(const bp__interleaved_factor *factor);
     void (*cholesky)(const bp__interleaved_factor *factor); /* of the lower triangle */
-    void (*invert_diagonal)(void *inverses, const void *cells, int64_t step, int n);
+    void (*invert_diagonal)(void *inverses, const void *elements, int64_t step, int n);
     void (*solve)(const bp__interleaved_solve *solve);
-    void (*identity)(void *cells, int64_t row, int n);
-    void (*conjugate)(void *cells, int64_t count); /* does nothing to real types */
+    void (*identity)(void *elements, int64_t row, int n);
+    void (*conjugate)(void *elements, int64_t count); /* does nothing to real types */
     void (*combine)(const bp__interleaved_combine *combine);
     void (*eigh)(const bp__interleaved_eigh *eigh);
     void (*svd)(const bp__interleaved_svd *svd);
 } bp__interleaved_kernels;
 
 /* In the order of bp_dtype from BP_F32 on. */
-#define BP__LANES_DTYPES 4
-extern const bp__interleaved_kernels bp__interleaved_default[BP__LANES_DTYPES];
-extern const bp__interleaved_kernels bp__interleaved_avx2[BP__LANES_DTYPES];
-extern const bp__interleaved_kernels bp__interleaved_avx512[BP__LANES_DTYPES];
+#define BP__INTERLEAVED_DTYPES 4
+extern const bp__interleaved_kernels bp__interleaved_default[BP__INTERLEAVED_DTYPES];
+extern const bp__interleaved_kernels bp__interleaved_avx2[BP__INTERLEAVED_DTYPES];
+extern const bp__interleaved_kernels bp__interleaved_avx512[BP__INTERLEAVED_DTYPES];
 
-#define BP__LANES_MOST 16 /* lanes of any set */
+#define BP__MAX_LANES 16 /* lanes of any set */
 
 #endif

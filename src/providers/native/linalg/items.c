@@ -60,7 +60,7 @@ void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, 
     }
 }
 
-void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at) {
+void bp__item_fill_nan(const bp_problem *problem, int inputs, int info, char *const *at) {
     for (int i = inputs; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *o = &problem->of.linalg.operand[i];
         const bool whole = o->dtype == BP_I32 || o->dtype == BP_I64;

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PIECE 16384 /* elements of a sum that is made at once */
-#define BLOCK 512   /* lines that advance together: their sums stay in the first cache */
+#define SPLIT_LENGTH 16384 /* elements of a sum that is made at once */
+#define BLOCK 512          /* lines that advance together: their sums stay in the first cache */
 
 typedef struct norm_plan {
     bp_prepared base; /* first, so that both have one address */
@@ -25,9 +25,9 @@ typedef struct norm_plan {
     int64_t first;         /* elements from the item's address to where the lines begin */
     int64_t count, length; /* lines, and elements of each */
     int64_t next, step;    /* from line to line and from element to element; not negative */
-    int64_t pieces;        /* of each line */
+    int64_t splits;        /* of each line */
     int64_t units, share;  /* what threads draw, and sums in each */
-    int64_t handful;       /* items between two questions whether to go on */
+    int64_t chunk;         /* items between two questions whether to go on */
     size_t sums;           /* bytes */
     size_t element;        /* bytes */
     bp_problem problem;
@@ -63,7 +63,7 @@ static int64_t magnitude(int64_t x) {
 }
 
 /* Lines that are read backwards begin at their other end: sums do not care. */
-static void turn(norm_plan *plan) {
+static void make_strides_positive(norm_plan *plan) {
     if (plan->step < 0) {
         plan->first += (plan->length - 1) * plan->step;
         plan->step = -plan->step;
@@ -74,7 +74,7 @@ static void turn(norm_plan *plan) {
     }
 }
 
-static void see_lines(norm_plan *plan) {
+static void choose_lines(norm_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const bp_linalg_operand *a = &l->operand[0];
     /* A single row or column has no step across; the other direction is the line of a Frobenius norm then. */
@@ -84,7 +84,7 @@ static void see_lines(norm_plan *plan) {
     plan->length = columns ? a->rows : a->columns;
     plan->next = columns ? a->column : a->row;
     plan->step = columns ? a->row : a->column;
-    turn(plan);
+    make_strides_positive(plan);
     if (is_frobenius(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
         plan->length *= plan->count;
         plan->count = 1;
@@ -93,11 +93,11 @@ static void see_lines(norm_plan *plan) {
 }
 
 static void cut(norm_plan *plan) {
-    plan->pieces = plan->across ? 1 : (plan->length + PIECE - 1) / PIECE;
-    const int64_t sums = plan->count * plan->pieces;
-    plan->share = plan->across ? BLOCK : plan->length >= PIECE ? 1 : PIECE / plan->length;
+    plan->splits = plan->across ? 1 : (plan->length + SPLIT_LENGTH - 1) / SPLIT_LENGTH;
+    const int64_t sums = plan->count * plan->splits;
+    plan->share = plan->across ? BLOCK : plan->length >= SPLIT_LENGTH ? 1 : SPLIT_LENGTH / plan->length;
     plan->units = (sums + plan->share - 1) / plan->share;
-    plan->handful = bp__stop_handful((double)plan->count * (double)plan->length, INT64_MAX);
+    plan->chunk = bp__stop_chunk((double)plan->count * (double)plan->length, INT64_MAX);
     plan->sums = ((size_t)sums * sizeof(double) + 63) / 64 * 64;
 }
 
@@ -139,7 +139,7 @@ static void add_across(const item_run *run, int64_t from, int64_t until) {
 }
 
 /* A piece of each line, of the lines that the sums stand for. */
-static void add_pieces(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
+static void add_splits(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
     const norm_plan *plan = run->plan;
     if (is_frobenius(plan)) {
         for (int64_t line = 0; line < count; line++) {
@@ -154,20 +154,20 @@ static void add_pieces(const item_run *run, const char *at, int64_t length, int6
 
 static void add_along(const item_run *run, int64_t from, int64_t until) {
     const norm_plan *plan = run->plan;
-    if (plan->pieces == 1) {
-        add_pieces(run, line_at(run, from), plan->length, until - from, run->sums + from);
+    if (plan->splits == 1) {
+        add_splits(run, line_at(run, from), plan->length, until - from, run->sums + from);
         return;
     }
     for (int64_t sum = from; sum < until; sum++) {
-        const int64_t start = sum % plan->pieces * PIECE, left = plan->length - start;
-        const char *at = line_at(run, sum / plan->pieces) + start * plan->step * (int64_t)plan->element;
-        add_pieces(run, at, left < PIECE ? left : PIECE, 1, run->sums + sum);
+        const int64_t start = sum % plan->splits * SPLIT_LENGTH, left = plan->length - start;
+        const char *at = line_at(run, sum / plan->splits) + start * plan->step * (int64_t)plan->element;
+        add_splits(run, at, left < SPLIT_LENGTH ? left : SPLIT_LENGTH, 1, run->sums + sum);
     }
 }
 
 static void run_units(const item_run *run, int64_t from, int64_t until) {
     const norm_plan *plan = run->plan;
-    const int64_t sums = plan->count * plan->pieces;
+    const int64_t sums = plan->count * plan->splits;
     for (int64_t unit = from; unit < until && !bp__stops(run->stop); unit++) {
         const int64_t start = unit * plan->share, end = start + plan->share < sums ? start + plan->share : sums;
         if (plan->across) {
@@ -204,7 +204,7 @@ static double total(const item_run *run, int64_t from, int64_t count) {
 
 /* ---- Norms ---- */
 
-static double largest_part(const item_run *run) {
+static double largest_component(const item_run *run) {
     const norm_plan *plan = run->plan;
     const int parts = is_complex(&plan->problem) ? 2 : 1;
     double largest = 0;
@@ -222,7 +222,7 @@ static double largest_part(const item_run *run) {
 /* The root of a sum of squares that left the range of double, from elements near one. */
 static double scaled_root(item_run *run) {
     enum { MOST = 1000 };
-    const double largest = largest_part(run);
+    const double largest = largest_component(run);
     if (largest == 0 || isinf(largest)) {
         return largest;
     }
@@ -233,13 +233,13 @@ static double scaled_root(item_run *run) {
     if (!make_sums(run)) {
         return 0;
     }
-    return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->pieces)), exponent);
+    return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->splits)), exponent);
 }
 
 /* Squares of single precision are all in the range of double. What is lost below 1e-280 is far below what counts. */
 static double frobenius(item_run *run) {
     const norm_plan *plan = run->plan;
-    const double sum = total(run, 0, plan->count * plan->pieces);
+    const double sum = total(run, 0, plan->count * plan->splits);
     const bool wide = plan->problem.dtype == BP_F64 || plan->problem.dtype == BP_C128;
     return !wide || isnan(sum) || (sum > 1e-280 && !isinf(sum)) ? sqrt(sum) : scaled_root(run);
 }
@@ -248,9 +248,9 @@ static double frobenius(item_run *run) {
 static double extreme(const item_run *run) {
     const norm_plan *plan = run->plan;
     const bool largest = plan->problem.of.linalg.order > 0;
-    double best = total(run, 0, plan->pieces);
+    double best = total(run, 0, plan->splits);
     for (int64_t line = 1; line < plan->count; line++) {
-        const double sum = total(run, line * plan->pieces, plan->pieces);
+        const double sum = total(run, line * plan->splits, plan->splits);
         const bool better = largest ? sum > best : sum < best;
         best = better || isnan(sum) ? sum : best;
     }
@@ -286,7 +286,7 @@ static void run_item(call *work, int64_t item, double *sums, int tasks) {
 /* Items one after the other, with so many tasks on each. */
 static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
     while (item < until && !bp__stops(&work->stop)) {
-        const int64_t left = until - item, end = item + (left < work->plan->handful ? left : work->plan->handful);
+        const int64_t left = until - item, end = item + (left < work->plan->chunk ? left : work->plan->chunk);
         for (; item < end; item++) {
             run_item(work, item, sums, tasks);
         }
@@ -330,7 +330,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
     plan->kernels = kernels;
     plan->element = bp_dtype_size((bp_dtype)problem->dtype);
     plan->problem = *problem;
-    see_lines(plan);
+    choose_lines(plan);
     cut(plan);
     plan->threads = threads;
     plan->by_items = threads > 1 && (problem->of.linalg.batch >= threads || problem->of.linalg.batch >= plan->units);
@@ -341,7 +341,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
 
 int64_t bp__norm_shares(const bp_problem *problem) {
     norm_plan plan = {.problem = *problem};
-    see_lines(&plan);
+    choose_lines(&plan);
     cut(&plan);
     const int64_t batch = problem->of.linalg.batch;
     return batch > plan.units ? batch : plan.units;
@@ -350,7 +350,7 @@ int64_t bp__norm_shares(const bp_problem *problem) {
 /* From times measured on a Zen core near 3 GHz, with AVX2. */
 double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     norm_plan plan = {.problem = *problem};
-    see_lines(&plan);
+    choose_lines(&plan);
     cut(&plan);
     const bool fro = is_frobenius(&plan), contiguous = (plan.across ? plan.next : plan.step) <= 1;
     const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;

@@ -11,7 +11,7 @@ typedef struct bp__small_plan {
     const bp_host *host;
     const bp__interleaved_kernels *kernels;
     int threads;
-    int64_t handful;           /* groups that are drawn at a time */
+    int64_t chunk;             /* groups that are drawn at a time */
     int width;                 /* columns of B that are in cells at a time */
     int factor_row, right_row; /* cells from row to row of A, and of the cells beside it */
     int third_row;             /* of the third matrix, where there is one */
@@ -37,15 +37,15 @@ struct bp__small_group {
     const bp_linalg_problem *l;
     bp__small_step step;
     int items;
-    char *at[BP_LINALG_OPERANDS][BP__LANES_MOST];
+    char *at[BP_LINALG_OPERANDS][BP__MAX_LANES];
     char *a, *b, *c; /* scratch: A's cells, those beside them, and a third matrix */
     union {
         char *inverses; /* scratch: those of a diagonal ... */
         char *values;   /* ... or eigenvalues, singular values */
     };
-    int32_t pivots[BP__SMALL_MOST * BP__LANES_MOST]; /* from 0 */
-    int32_t order[BP__SMALL_MOST * BP__LANES_MOST];  /* where the exchanges take each row from */
-    int32_t info[BP__LANES_MOST];
+    int32_t pivots[BP__SMALL_MOST * BP__MAX_LANES]; /* from 0 */
+    int32_t order[BP__SMALL_MOST * BP__MAX_LANES];  /* where the exchanges take each row from */
+    int32_t info[BP__MAX_LANES];
     unsigned wrong;  /* lanes with NaN or infinity in what was read */
     unsigned astray; /* lanes with a pivot outside the matrix */
 };
@@ -57,10 +57,10 @@ int bp__small_info(bp_op op);   /* which operand is info, or -1 */
 bool bp__small_fails(bp_op op); /* whether an item that has no answer fails a checked call */
 
 /* What cells a step needs: for A, for a matrix as high beside it, and for a square third one. */
-typedef struct bp__small_cells {
+typedef struct bp__small_sizes {
     int rows, columns, width, third;
-} bp__small_cells;
-bp__small_cells bp__small_cells_of(const bp_problem *problem);
+} bp__small_sizes;
+bp__small_sizes bp__small_sizes_of(const bp_problem *problem);
 
 /* A matrix in memory: its lanes and strides in bytes. */
 typedef struct bp__small_view {
@@ -71,10 +71,10 @@ typedef struct bp__small_view {
 bp__small_view bp__small_view_of(const bp__small_group *group, int operand);
 bp__small_view bp__small_transposed(bp__small_view view);
 /* A matrix in memory, and its cells: those of A, or those beside. */
-bp__interleaved_move bp__small_whole(const bp__small_group *group, bp__small_view view, char *cells, int rows,
+bp__interleaved_copy bp__small_whole(const bp__small_group *group, bp__small_view view, char *elements, int rows,
                                      int columns);
 /* Loads all, and looks for NaN and infinity in what counts. */
-void bp__small_load(bp__small_group *group, const bp__interleaved_move *move, bp__interleaved_shape shape);
+void bp__small_load(bp__small_group *group, const bp__interleaved_copy *copy, bp__interleaved_shape shape);
 /* One triangle, as the lower one: an upper one is read as the lower one of the transposed matrix, into the place that
  * `natural` says: where it was, or where the transposed matrix has it. */
 void bp__small_load_triangle(bp__small_group *group, int operand, bp__interleaved_shape shape, bool natural);
@@ -94,7 +94,7 @@ void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t 
 /* Every element of an operand that is there: `diagonal` where the row is the column, elsewhere `other`. */
 void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, double other);
 /* What the rule of non-finite input says of an item's outputs. */
-void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at);
+void bp__item_fill_nan(const bp_problem *problem, int inputs, int info, char *const *at);
 
 /* A plan for a batch of small matrices (batch.c). */
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__interleaved_kernels *kernels,
