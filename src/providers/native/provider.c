@@ -1,12 +1,13 @@
-/* provider.c - the built-in provider: every operation but large factorizations, with no library and no OpenMP. Products
- * are in this folder, transforms, small linear algebra and contractions in folders of their own. */
+/* provider.c - defines the built-in provider. It computes every operation except factorizations of large matrices,
+ * without any library and without OpenMP. Products are in this folder; transforms, small linear algebra and
+ * contractions are in folders of their own. */
 #include "family.h"
 
 #include <stdio.h>
 
 static bp_status open_native(const bp_host *host, const bp_library_info *library, void **instance) {
     (void)library;
-    /* The host's table is all that an instance would keep; it lives as long as the library. */
+    /* An instance needs nothing but the host table, which exists as long as the library. */
     *instance = (void *)(uintptr_t)host;
     return BP_OK;
 }
@@ -22,7 +23,8 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text) {
     offers->add(offers, &verdict, NULL, 0);
 }
 
-/* The families, in the spelling of BP_OP_MAP. einsum is made of products and contractions and never gets here. */
+/* The families, named as in BP_OP_MAP. dispatch turns einsum into products and contractions, so einsum itself never
+ * gets here. */
 #define bp__native_einsum bp__native_contract
 static const bp__native_family *family_of(uint32_t op) {
     static const bp__native_family *const families[] = {
@@ -51,7 +53,7 @@ BP_PROVIDER_DEFINE(native) = {
     .struct_size = sizeof(bp_provider),
     .name = "native",
     .version = BP_VERSION_STRING,
-    .description = "built-in kernels, same bits on any number of threads",
+    .description = "built-in kernels, bitwise reproducible on any number of threads",
     .open = open_native,
     .close = close_native,
     .accept = accept,
