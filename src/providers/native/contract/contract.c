@@ -1,5 +1,5 @@
-/* contract.c - contractions of the native provider: everything in einsum that is no matrix product. Any problem is
- * taken.
+/* contract.c - offers and plans contractions of the native provider: everything in einsum that is not a matrix product.
+ * It accepts every problem of its types.
  */
 #include "contract.h"
 
@@ -11,7 +11,8 @@ static const bp__contract_kernels *const sets[] =
     BP__NATIVE_PER_ISA(bp__contract_default, bp__contract_avx2, bp__contract_avx512);
 
 static const char *algorithm(const bp__contract_tiling *tiling, int isa) {
-    static const char *const copies[] = {"copy rows", "copy fill", "copy turned", "copy turned", "copy", "copy"};
+    static const char *const copies[] = {"copy rows",       "copy fill", "copy transposed",
+                                         "copy transposed", "copy",      "copy"};
     static const char *const products[] = {"product default", "product avx2", "product avx512"};
     static const char *const rows[] = {"sum default", "sum avx2", "sum avx512"};
     static const char *const dots[] = {"dot default", "dot avx2", "dot avx512"};
@@ -38,7 +39,7 @@ static uint32_t properties_of(const bp_problem *problem, const bp__contract_tili
     return properties | (tiling->packed[BP__C] ? BP_PROPERTY_PACKS_C : 0);
 }
 
-/* Memory does not get faster with threads as arithmetic does, but nor is one core able to use all of it. */
+/* Memory bandwidth grows less with threads than arithmetic does, but one core cannot use all of it. */
 static double shared_cost(double alone, int threads) {
     return threads > 1 ? alone / (0.8 * threads) + 2000 : alone;
 }
@@ -53,7 +54,7 @@ static int threads_for(const bp_problem *problem, const bp__contract_tiling *til
     return shares < threads ? (int)shares : threads;
 }
 
-/* What accept() worked out for plan(). */
+/* Bytes that accept() passes to plan(). */
 typedef struct found {
     bp__contract_tiling tiling;
     const bp__contract_kernels *kernels;

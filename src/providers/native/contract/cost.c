@@ -1,22 +1,22 @@
-/* cost.c - how long a contraction takes, roughly: so that tiling.c can choose what vectors follow, and a planner can
- * compare a contraction with a product by a library.
+/* cost.c - estimates the time of a contraction, so that tiling.c can choose the vector axis and dispatch can compare a
+ * contraction with a library's product.
  */
 #include "contract.h"
 
-/* Nanoseconds for an element, in the first caches, on a Zen core near 3 GHz. */
+/* Nanoseconds to pack an element in the first-level caches, on a Zen core near 3 GHz. */
 static const double pack_ns[] = {
     [BP__PACK_ROWS] = 0.03,       [BP__PACK_FILL] = 0.03,  [BP__PACK_TRANSPOSE] = 0.25,
     [BP__PACK_UNTRANSPOSE] = 0.3, [BP__PACK_GATHER] = 0.4, [BP__PACK_SCATTER] = 0.6,
 };
-/* Bytes of a nanosecond beyond the second cache and beyond the last one, along lines and across them. */
+/* Bytes per nanosecond beyond the second-level cache and beyond the last one: contiguous, and strided. */
 static const double cache_rate[] = {65, 28}, memory_rate[] = {17, 5};
-/* An element that shares its line and its page with no other, beyond the caches. */
+/* Nanoseconds for an element beyond the caches that is alone in its cache line and its page. */
 static const double far_ns = 6;
-/* A load of an element by vectors, for each of its bytes, and one element that is loaded alone. */
+/* Nanoseconds to load one byte by vectors, and to load one element alone. */
 static const double load_ns = 0.006, one_ns = 0.02;
-/* To begin with a row of sums, a dot product, or a row of products. */
+/* Nanoseconds to start a row of sums, a dot product, a short dot product, and a row of products. */
 static const double row_ns = 9, dot_ns = 9, few_ns = 1, product_ns = 4;
-/* Vectors of other instruction sets than AVX2. */
+/* Factor of each ISA's vectors, relative to AVX2. */
 static const double slower[] = {1.8, 1, 0.8};
 
 static double larger(double a, double b) {
@@ -27,12 +27,12 @@ static bool is_dense(const bp__contract_tiling *t, int d, int side) {
     return d < 0 || t->dim[d].step[side] == t->unit;
 }
 
-/* Whether two dimensions make tiles that can be turned. */
+/* Returns whether two dimensions make tiles that can be transposed. */
 static bool is_square(const bp__contract_tiling *t, int x, int y) {
     return x >= 0 && y >= 0 && t->dim[x].size >= 4 && t->dim[y].size >= 4;
 }
 
-/* Whether an operand is contiguous in some dimension of C but x, so that tiles of it can be turned. */
+/* Returns whether an operand is contiguous in a dimension of C other than x, so that tiles of it can be transposed. */
 static bool can_transpose(const bp__contract_tiling *t, int x, int side) {
     for (int d = 0; d < t->output_ndim; d++) {
         if (d != x && is_dense(t, d, side) && is_square(t, x, d)) {
@@ -42,7 +42,7 @@ static bool can_transpose(const bp__contract_tiling *t, int x, int side) {
     return false;
 }
 
-/* Whether the kernels add a dot product's terms one by one. */
+/* Returns whether the kernels add the terms of a dot product one by one. */
 static bool is_few(const bp__contract_tiling *t, double terms) {
     return terms <= 4 && !t->pairs;
 }
@@ -52,7 +52,7 @@ static double size_of(const bp__contract_tiling *t, int d, double most) {
     return size < most ? size : most;
 }
 
-/* An operand's part of a product when vectors follow `along`. */
+/* Returns the nanoseconds that an operand adds to a product if vectors follow `along`. */
 static double operand_price(const bp__contract_tiling *t, int side, int along, bool transposed) {
     const double load = load_ns * (double)t->unit;
     if (is_dense(t, along, side)) {
@@ -76,13 +76,13 @@ double bp__contract_price(const bp__contract_tiling *t, bp__contract_mode mode, 
         const double operand = operand_price(t, side, along, transposed);
         price += operand * (length < lanes && operand < 0.2 && !few ? lanes / length : 1);
     }
-    /* A row that folds is added up in the end, for each element of C. */
+    /* A folded row is reduced at the end, once for each element of C. */
     const double each =
         folds ? 20 + nx : operand_price(t, BP__C, x, can_transpose(t, x, BP__C)) + (x < t->output_ndim - 1 ? 0.01 : 0);
     return price + (product ? each : each * t->elements / t->products);
 }
 
-/* How many elements an operand has, each counted once, and how near the nearest two are, in bytes. */
+/* Returns the number of distinct elements of an operand; *nearest is its smallest stride in bytes. */
 static double elements_of(const bp__contract_tiling *t, int side, int64_t *nearest) {
     double elements = 1;
     *nearest = INT64_MAX;
@@ -125,7 +125,7 @@ static double compute_cost(const bp__contract_tiling *t, bool halves, int isa) {
     return cost + (double)t->outer.count * (double)t->terms.count * 10;
 }
 
-/* Whether neighbours along the axis that vectors follow are lines apart. */
+/* Returns whether neighbours along the vector axis are at least a cache line apart. */
 static bool is_across(const bp__contract_tiling *t, int side) {
     enum { FAR = 128 };
     const bp__contract_axis *axis = t->mode == BP__CONTRACT_DOTS && side != BP__C ? &t->y : &t->x;
@@ -133,7 +133,7 @@ static bool is_across(const bp__contract_tiling *t, int side) {
     return step >= FAR || step <= -FAR;
 }
 
-/* What moving all operands through the caches takes. */
+/* Returns the nanoseconds to move all operands through the caches. */
 static double memory_cost(const bp_host *host, const bp__contract_tiling *t) {
     enum { CACHE_LINE = 64 };
     const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;

@@ -1,8 +1,10 @@
-/* kernel_complex.h - template: sums, dot products and products of one complex type, in memory's order of real and
- * imaginary parts. Parameters: those of kernel_real.h, of its parts; sums of elements alone are those of their parts.
+/* kernel_complex.h - template: sums, dot products and products of one complex type. Real and imaginary parts alternate
+ * in vectors as in memory. Parameters: those of kernel_real.h for the type of the parts. Sums without b use that type's
+ * kernels.
  *
- * A product is collected in two sums: of a times b's real part (or a times b), and of a times b's imaginary part with
- * its parts exchanged on one side. What is added and what is subtracted is put together at the end.
+ * A product is kept in two sums, which are combined at the end. In rows and products, `straight` adds a * re(b), and
+ * `crossed` adds im(b) times a with its real and imaginary parts exchanged. In dot products, `straight` adds a * b part
+ * by part, and `crossed` adds a times b with its parts exchanged.
  */
 #define VECTOR OF_SUM(vector)
 
@@ -14,7 +16,7 @@ INLINE VECTOR NAME(exchange)(VECTOR x) {
     return __builtin_shufflevector(x, x, EACH_LANE(EXCHANGED, 0));
 }
 
-/* Lanes of both sums, the second one's are taken off the real parts. */
+/* Returns straight + crossed in the imaginary lanes and straight - crossed in the real lanes. */
 INLINE VECTOR NAME(together)(VECTOR straight, VECTOR crossed) {
     const VECTOR sign = {EACH_LANE(SIGN, 0)};
     return OF_SUM(madd)(sign, crossed, straight);
@@ -24,7 +26,7 @@ INLINE VECTOR NAME(load)(const char *from, int64_t lanes) {
     return lanes == LANES ? OF_SUM(load)(from) : OF_SUM(load_some)(from, lanes);
 }
 
-/* b's parts, each in both lanes of its pair. */
+/* Real and imaginary part of b, each in both lanes of its pair. */
 typedef struct NAME(factor) {
     VECTOR re, im;
 } NAME(factor);
@@ -38,7 +40,7 @@ INLINE NAME(factor) NAME(factor_at)(const char *b) {
     return (NAME(factor)){OF_SUM(splat)(OF_SUM(one_of)(b)), OF_SUM(splat)(OF_SUM(one_of)(b + BYTES))};
 }
 
-/* The next lanes of all rows; x counts bytes. */
+/* Returns the next `lanes` reals of the product, added over all rows. x is an offset in bytes. */
 INLINE VECTOR NAME(terms)(bool broadcast, int rows, const char *const *a, const char *const *b,
                           const NAME(factor) * factors, int64_t x, int64_t lanes) {
     VECTOR straight = {0}, crossed = {0};
@@ -108,7 +110,7 @@ INLINE void NAME(chain)(bool alone, NAME(sum) * sum, const char *a, const char *
     sum->crossed = OF_SUM(madd)(left, NAME(exchange)(right), sum->crossed);
 }
 
-/* Real parts are in the even lanes of `x`, imaginary ones in the odd ones; adds the lanes of each. */
+/* Adds the even lanes of `x` to pair[0] (real part) and the odd ones to pair[1] (imaginary part). */
 INLINE void NAME(pair_of_lanes)(VECTOR x, REAL *pair) {
     REAL part[LANES];
     memcpy(part, &x, sizeof part);

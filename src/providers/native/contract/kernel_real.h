@@ -1,12 +1,13 @@
 /* kernel_real.h - template: sums, dot products and products of one real type. Parameters: TYPE, BYTES (of an element),
- * SUM (the type summed in: f32 or f64), REAL (its name in C), LANES, EACH_LANE.
+ * SUM (the type of sums: f32 or f64), REAL (its C type), LANES, EACH_LANE.
  */
 #define VECTOR OF_SUM(vector)
 
-/* What a kernel does with b. Constants at every call, so that the compiler makes a loop for each. */
+/* How a kernel uses b: not at all, as vectors, or as one broadcast element. It is a constant in every call, so that the
+ * compiler generates a loop for each. */
 enum NAME(with) { NAME(NO_B), NAME(VECTOR_B), NAME(BROADCAST_B) };
 
-/* The next `lanes` terms of each row, added up in the order of the rows. */
+/* Returns the next `lanes` products (or elements of a) of each row, added in the order of the rows. */
 INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *const *b, const VECTOR *factor,
                           int64_t x, int64_t lanes) {
     VECTOR sum = {0};
@@ -27,6 +28,7 @@ INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *
     return sum;
 }
 
+/* sums[x] += the sum over `rows` rows of a[ay[r] + x] * b[by[r] + x], for n elements. */
 INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char *a, const int64_t *ay, const char *b,
                            const int64_t *by) {
     const char *left[8], *right[8];
@@ -48,6 +50,7 @@ INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char
     }
 }
 
+/* Adds all `count` rows, several at a time, so that sums are loaded and stored less often. */
 INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     int64_t y = 0;
@@ -84,6 +87,8 @@ INLINE VECTOR NAME(chain)(bool alone, VECTOR sum, const char *a, const char *b, 
     return OF_SUM(madd)(left, right, sum);
 }
 
+/* Returns the dot product of `count` contiguous elements, or the sum of a's elements if `alone`. There are CHAINS
+ * independent vector sums. */
 INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     VECTOR sum[CHAINS] = {{0}};
     int64_t y = 0;
@@ -103,7 +108,8 @@ INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     return OF_SUM(sum_lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-/* So few terms that vectors would be mostly empty; `count` is constant at every call. */
+/* Adds dot products with so few terms that most lanes of a vector would be empty. `count` is a constant in every call.
+ */
 INLINE void NAME(short_sums)(bool alone, int64_t n, int count, REAL *sums, const char *a, const int64_t *ax,
                              const char *b, const int64_t *bx) {
     for (int64_t x = 0; x < n; x++) {

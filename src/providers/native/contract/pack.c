@@ -1,20 +1,20 @@
-/* pack.c - moves blocks of elements between any two layouts: copies and permutations, and the packing of operands for
- * the kernels.
+/* pack.c - copies blocks of elements between any two layouts: copies, permutations, and packing of operands for the
+ * kernels.
  *
- * Elements are bytes here, of a size that registers have. Where the two sides run in different directions, small
- * squares are turned in registers, so that both sides are read and written by vectors.
+ * Elements are bytes of a size that registers have. If the two sides are contiguous in different directions, small
+ * squares are transposed in registers, so that both sides are accessed by vectors.
  */
 #include "contract.h"
 
 #include <string.h>
 
-/* At any address that a bfloat16 may have. */
+/* Types for unaligned access. Addresses are multiples of 2, the size of the smallest element. */
 typedef uint16_t __attribute__((may_alias)) unit2;
 typedef uint32_t __attribute__((may_alias, aligned(2))) unit4;
 typedef uint64_t __attribute__((may_alias, aligned(2))) unit8;
 typedef uint16_t __attribute__((vector_size(16), may_alias, aligned(2))) unit16;
 
-/* ---- By tables ---- */
+/* ---- Copies by tables ---- */
 
 #define TO(type, r) ((type *)(void *)(to->at + to->row[r]))
 #define FROM(type, at) (*(const type *)(const void *)(at))
@@ -47,10 +47,10 @@ DEFINE_COPIES(unit4)
 DEFINE_COPIES(unit8)
 DEFINE_COPIES(unit16)
 
-/* ---- One element many times ---- */
+/* ---- Repeated elements ---- */
 
-/* Vectors of it, the last of which overlaps the one before; an element that does not fill a vector is in it several
- * times, so that this goes by elements. */
+/* Fills each row with one element. Rows are written in 16-byte vectors; the last vector overlaps the one before. The
+ * vector repeats the element, so the overlap is right for every size. */
 static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
                  const bp__contract_side *from) {
     const int64_t bytes = columns * (int64_t)unit;
@@ -71,9 +71,10 @@ static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_
     }
 }
 
-/* ---- Rows ---- */
+/* ---- Contiguous rows ---- */
 
-/* What is too short for the set-up of memcpy to pay; the ends of a line overlap where it has no whole units. */
+/* Copies a row that is too short for memcpy to pay. The last vector overlaps the one before if the size is not a
+ * multiple. */
 static inline void copy_short(char *to, const char *from, int64_t bytes) {
 #define ENDS(type)                                                                                                     \
     do {                                                                                                               \
@@ -109,10 +110,11 @@ static void copy_rows(size_t unit, int64_t rows, int64_t columns, const bp__cont
     }
 }
 
-/* ---- Turned ---- */
+/* ---- Transposed blocks ---- */
 
-/* Squares: vectors along columns of `from` come in, vectors along rows of `to` go out. `from` points to the first row
- * and has a column's offset in the table, `to` the other way about. */
+/* The functions below transpose one square in registers. They load vectors along columns of `from` and store vectors
+ * along rows of `to`. `from` points to the first row and needs a column's offset; `to` points to the first column and
+ * needs a row's offset. */
 
 typedef uint32_t __attribute__((vector_size(16))) ints4;
 typedef uint64_t __attribute__((vector_size(16))) ints8;
@@ -164,7 +166,7 @@ static inline void transpose_unit16(char *to, const int64_t *row, const char *fr
     *(unit16 *)(void *)(to + row[0]) = FROM(unit16, from + column[0]);
 }
 
-/* Elements along each side of a patch: whole cache lines are used while they are near. */
+/* rows and columns of a patch: whole cache lines are used before they leave the cache */
 enum { PATCH = 16 };
 
 #define DEFINE_TRANSPOSE(type, square)                                                                                 \
@@ -179,7 +181,7 @@ enum { PATCH = 16 };
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    /* What patches leave: squares, then single elements. */                                                           \
+    /* Transposes what patches do not cover: whole squares first, then single elements. */                             \
     static void transpose_edge_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,   \
                                       const int64_t *column) {                                                         \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
@@ -217,7 +219,7 @@ DEFINE_TRANSPOSE(unit4, 4)
 DEFINE_TRANSPOSE(unit8, 2)
 DEFINE_TRANSPOSE(unit16, 1)
 
-/* ---- Which ---- */
+/* ---- Selection by kind and element size ---- */
 
 #define BY_UNIT(unit, function, ...)                                                                                   \
     do {                                                                                                               \

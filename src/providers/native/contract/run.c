@@ -1,33 +1,33 @@
-/* run.c - plans of contractions: tables of offsets made once, and tiles of C computed one after the other.
- */
+/* run.c - plans and runs contractions: makes the offset tables once, and computes one tile of C after another. */
 #include "contract.h"
 #include "providers/native/stop.h"
 
 #include <string.h>
 
-/* Axes have no table beyond: their operands are contiguous or constant then. */
+/* Longer axes have no table, because their operands are contiguous or constant along them. */
 #define TABLE_MOST 512
 #define ALIGNMENT 64
 
 typedef struct contract_plan {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     const bp__contract_kernels *kernels;
     int threads;
     int components;                                            /* numbers in an element: 2 for complex types */
-    int64_t pitch;                                             /* bytes from row to row of what is moved to scratch */
+    int64_t pitch;                                             /* bytes between rows of a packed operand */
     int64_t sums_pitch;                                        /* bytes of a row of sums */
-    int64_t totals_row;                                        /* doubles of a row */
-    size_t sums_at, totals_at, packed_at[2], tile_at, scratch; /* bytes, of each thread */
-    size_t partial;                                            /* doubles of a tile's totals, in pieces */
+    int64_t totals_row;                                        /* doubles of a row of totals */
+    size_t sums_at, totals_at, packed_at[2], tile_at, scratch; /* bytes; offsets in each thread's scratch, and its size
+                                                                */
+    size_t partial;                                            /* doubles of a tile's totals in one split */
     const int64_t *x[BP__OPERANDS], *y[BP__OPERANDS], *z[BP__OPERANDS];
     const int64_t *ladder; /* multiples of the pitch */
-    const int64_t *line;   /* multiples of an element */
-    int64_t tiles, steps;  /* between two questions whether to go on: tiles, and steps of the sums of one */
+    const int64_t *line;   /* multiples of the element size */
+    int64_t tiles, steps;  /* between two interrupt checks: tiles, and steps of one tile's sums */
     bp__contract_tiling tiling;
 } contract_plan;
 
-/* ---- Places in a walk ---- */
+/* ---- Positions in a walk ---- */
 
 typedef struct position {
     int64_t index[BP_MAX_CONTRACT_NDIM];
@@ -60,7 +60,7 @@ static void step(const bp__contract_walk *walk, position *p) {
     }
 }
 
-/* Elements of an axis in this place. */
+/* Returns the number of elements of an axis at this position: fewer in the last block. */
 static int64_t count_at(const bp__contract_axis *axis, const bp__contract_walk *walk, const position *p) {
     const bool last = axis->walked >= 0 && p->index[axis->walked] == walk->dim[axis->walked].size - 1;
     return last ? axis->rest : axis->count;
@@ -68,17 +68,17 @@ static int64_t count_at(const bp__contract_axis *axis, const bp__contract_walk *
 
 /* ---- Tiles ---- */
 
-/* One tile on its way through a thread. */
+/* The tile that a thread is computing. */
 typedef struct tile {
     const contract_plan *plan;
-    char *at[BP__OPERANDS]; /* of the first element */
+    char *at[BP__OPERANDS]; /* address of the first element */
     int64_t nx, nz;
     char *sums, *packed[2], *result;
     double *totals;
     bp__stop *stop;
 } tile;
 
-/* Moves a part of an operand to scratch: rows along `down`, whose tables these are. */
+/* Packs a block of an operand into scratch: rows along `down`, columns along `across`. */
 static void pack(const tile *t, int side, const char *from, int64_t rows, int64_t columns, const int64_t *const *down,
                  const int64_t *const *across) {
     const contract_plan *plan = t->plan;
@@ -87,12 +87,13 @@ static void pack(const tile *t, int side, const char *from, int64_t rows, int64_
     bp__contract_pack(plan->tiling.pack_kind[side], (size_t)plan->tiling.unit, rows, columns, &to, &source);
 }
 
-/* Where results of row z go. */
+/* Returns the address of row z of results: in C, or in scratch if C is packed. */
 static char *result_row(const tile *t, int64_t z) {
     const contract_plan *plan = t->plan;
     return plan->tiling.packed[BP__C] ? t->result + z * plan->pitch : t->at[BP__C] + plan->z[BP__C][z];
 }
 
+/* Copies the tile's results from scratch to C if C is packed. */
 static void deliver(const tile *t) {
     const contract_plan *plan = t->plan;
     if (plan->tiling.packed[BP__C]) {
@@ -135,7 +136,7 @@ static char *sums_row(const tile *t, int64_t z) {
     return t->sums + z * t->plan->sums_pitch;
 }
 
-/* Adds the terms at `at` for some columns of row z. */
+/* Adds the terms at offsets `at` to row z of the sums. Packs operands first if necessary. */
 static void add_terms(const tile *t, int64_t z, int64_t columns, int64_t terms, const int64_t *at) {
     const contract_plan *plan = t->plan;
     const bp__contract_tiling *tiling = &plan->tiling;
@@ -147,7 +148,7 @@ static void add_terms(const tile *t, int64_t z, int64_t columns, int64_t terms, 
         from[side] = tiling->packed[side] ? t->packed[side] : source;
         rows[side] = tiling->packed[side] ? plan->ladder : dots ? plan->x[side] : plan->y[side];
         if (!tiling->packed[side] || (z > 0 && plan->z[side][z] == plan->z[side][z - 1])) {
-            continue; /* where it is, or there since the row before */
+            continue; /* not packed, or packed for the previous row already */
         }
         if (dots) {
             pack(t, side, source, columns, terms, plan->x, plan->y);
@@ -164,6 +165,7 @@ static void add_terms(const tile *t, int64_t z, int64_t columns, int64_t terms, 
     }
 }
 
+/* Adds the sums to the totals in double precision and clears them. `first`: clears the totals before. */
 static void flush(const tile *t, bool first) {
     const contract_plan *plan = t->plan;
     if (first) {
@@ -175,7 +177,7 @@ static void flush(const tile *t, bool first) {
     }
 }
 
-/* Adds up the parts of a row that folds, halves of them at a time. */
+/* Reduces a folded row: adds its upper half to the lower one until `base` elements are left. */
 static void fold(const tile *t) {
     const contract_plan *plan = t->plan;
     const int64_t width = plan->tiling.base * plan->components;
@@ -190,8 +192,8 @@ static void fold(const tile *t) {
     }
 }
 
-/* Steps `from` to `until` of the walk over terms. Returns whether the sums were flushed into totals. Where the call is
- * stopped, terms are missing. */
+/* Adds steps [from, until) of the terms walk. Returns whether sums were flushed into totals. If the call is stopped,
+ * terms are missing. */
 static bool sum_steps(const tile *t, int64_t from, int64_t until) {
     const contract_plan *plan = t->plan;
     const bp__contract_tiling *tiling = &plan->tiling;
@@ -247,7 +249,7 @@ typedef struct call {
     const contract_plan *plan;
     char *at[BP__OPERANDS];
     char *scratch;
-    double *partials; /* of all pieces of all tiles */
+    double *partials; /* totals of all splits of all tiles */
     bp__stop stop;
 } call;
 
@@ -303,7 +305,7 @@ static void run_tiles(void *context, int task) {
     }
 }
 
-/* ---- Long sums in pieces ---- */
+/* ---- Split sums ---- */
 
 static double *partial(const call *c, int64_t n, int64_t split) {
     return c->partials + (size_t)(n * c->plan->tiling.splits + split) * c->plan->partial;
@@ -329,7 +331,7 @@ static void run_splits(void *context, int task) {
     }
 }
 
-/* The pieces of each tile, in order. */
+/* Adds the splits of each tile in order and stores the results. */
 static void join_splits(call *c) {
     const contract_plan *plan = c->plan;
     const bp__contract_tiling *tiling = &plan->tiling;
@@ -398,7 +400,7 @@ static void destroy(bp_prepared *self) {
 
 /* ---- Plans ---- */
 
-/* The offsets of an axis, after those that are there already. */
+/* Appends the offset tables of an axis. Returns the end of the tables. */
 static int64_t *tabulate(const bp__contract_tiling *tiling, const bp__contract_axis *axis, const int64_t **tables,
                          int64_t *at) {
     for (int side = 0; side < BP__OPERANDS && axis->count <= TABLE_MOST; side++) {
@@ -430,7 +432,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Rows of what is moved to scratch, at most. */
+/* Returns the largest number of rows that are packed at once. */
 static int64_t steps_of(const bp__contract_tiling *tiling) {
     return larger(tiling->mode == BP__CONTRACT_DOTS   ? tiling->x.count
                   : tiling->mode == BP__CONTRACT_ROWS ? tiling->y.count
@@ -485,7 +487,7 @@ static void lay_out_scratch(contract_plan *plan) {
         reserve(&plan->scratch, tiling->packed[BP__C] && tiling->mode != BP__CONTRACT_COPY ? tiling->z.count * row : 0);
 }
 
-/* One step of a sum is at least a line of terms for each element of its tile. */
+/* Sets how many tiles, or steps of a sum, run between two interrupt checks. */
 static void set_check_intervals(contract_plan *plan) {
     const bp__contract_tiling *tiling = &plan->tiling;
     const double step = (double)tiling->x.count * (double)tiling->z.count * (double)tiling->y.count;

@@ -1,32 +1,32 @@
-/* tiling.c - how a contraction is seen: which dimensions become the axes of tiles, what vectors follow, and which
- * operands are moved into scratch first. All of it follows from the problem alone; the number of threads has no part in
- * it.
+/* tiling.c - chooses the tiling of a contraction: tile axes, vectorised dimension, operands to pack. All choices follow
+ * from the problem alone, not from the number of threads.
  */
 #include "contract.h"
 
 #include <string.h>
 
-/* Elements of axes. What is moved through scratch has smaller tiles, which stay in the first cache. */
+/* Limits of axes, in elements unless stated. Packed operands have smaller tiles, which stay in the first-level cache.
+ */
 enum {
-    MAX_COPY_ROW = 32768, /* of a copy whose lines are contiguous on both sides */
-    TRANSPOSE_SIDE = 64,  /* along each side of a tile that is turned */
-    ROW_BYTES = 8192,     /* of the sums of a row */
-    ROW_TERMS = 512,      /* that are added up in rows before a flush */
-    DOT_TERMS = 4096,     /* the same in dot products, whose many chains are each shorter */
-    DOT_ROW = 256,        /* dot products side by side */
-    PACKED_TERMS = 32,    /* of an operand moved for rows */
-    PACKED_DOT = 256,     /* and for dot products */
+    MAX_COPY_ROW = 32768, /* row of a copy that is contiguous on both sides */
+    TRANSPOSE_SIDE = 64,  /* each side of a tile that is transposed */
+    ROW_BYTES = 8192,     /* bytes of a row of sums */
+    ROW_TERMS = 512,      /* terms that are added in rows before a flush */
+    DOT_TERMS = 4096,     /* terms that are added in dot products before a flush; each chain is shorter than in rows */
+    DOT_ROW = 256,        /* dot products in a row */
+    PACKED_TERMS = 32,    /* terms of an operand that is packed for rows */
+    PACKED_DOT = 256,     /* terms of an operand that is packed for dot products */
     PACKED_ROW = 16,
-    MIN_ROW = 4,           /* below which a row of products is extended, though operands must then be moved */
-    MIN_ROW_PRODUCTS = 32, /* the same for products that are added up */
-    MAX_FOLDED_ROW = 1024, /* of a row that folds, */
-    FOLD_BELOW = 32,       /* where it is shorter without, */
-    MIN_FOLD_USES = 16,    /* and how many times it must be added to, to be worth folding */
+    MIN_ROW = 4,           /* shorter rows of products are extended, although operands must then be packed */
+    MIN_ROW_PRODUCTS = 32, /* fewer products in a row of sums: the row is extended */
+    MAX_FOLDED_ROW = 1024, /* elements of a folded row */
+    FOLD_BELOW = 32,       /* elements; longer rows are not folded */
+    MIN_FOLD_USES = 16,    /* additions per element of the row for folding to pay */
     TRANSPOSE_BYTES =
-        1024, /* along each side of a copy's tile that is turned: pages are left less often than with less */
-    SPLIT_PRODUCTS = 65536, /* products of a piece of a long sum, at least */
-    FEW_TILES = 64,         /* with as many, tiles are enough for all threads */
-    PARTIAL_BYTES = 2 << 20 /* bytes of sums of all pieces, at most */
+        1024, /* bytes of each side of a transposed tile of a copy; with less, pages are changed more often */
+    SPLIT_PRODUCTS = 65536, /* products in a split of a long sum, at least */
+    FEW_TILES = 64,         /* tiles that are enough for all threads; more are not split */
+    PARTIAL_BYTES = 2 << 20 /* bytes of the sums of all splits, at most */
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -39,8 +39,8 @@ static int64_t blocks_of(int64_t size, int64_t part) {
 
 /* ---- Dimensions ---- */
 
-/* Steps are made positive in C, or in A where it is summed over, so that contiguous memory that is read backwards looks
- * like contiguous memory. */
+/* Adds dimension d of the problem. Strides are made positive in C, or in the first operand that has the dimension if it
+ * is summed. Contiguous memory that is read backwards then counts as contiguous. */
 static void add_dim(bp__contract_tiling *t, const bp_contract_problem *p, int d) {
     bp__contract_dim *dim = &t->dim[t->ndim++];
     *dim = (bp__contract_dim){.size = p->size[d], .step = {p->a[d] * t->unit, p->b[d] * t->unit, p->c[d] * t->unit}};
@@ -53,7 +53,8 @@ static void add_dim(bp__contract_tiling *t, const bp_contract_problem *p, int d)
     }
 }
 
-/* Whether there is anything to write. */
+/* Adds the dimensions of size 2 or more and counts elements and products. Returns whether there is anything to write.
+ */
 static bool read_dims(const bp_contract_problem *p, bp__contract_tiling *t) {
     bool zero = false;
     t->elements = t->products = 1;
@@ -80,12 +81,12 @@ static bool is_dense(const bp__contract_tiling *t, int d, int side) {
     return d >= 0 && t->dim[d].step[side] == t->unit;
 }
 
-/* Whether no input has dimension d. */
+/* Returns whether no input has dimension d. */
 static bool is_broadcast(const bp__contract_tiling *t, int d) {
     return t->dim[d].step[BP__A] == 0 && t->dim[d].step[BP__B] == 0;
 }
 
-/* The dimension from `from` up to `until` in which an operand is contiguous, of those that no axis has; or -1. */
+/* Returns the dimension in [from, until) that is contiguous in an operand and in no axis yet, or -1. */
 static int dense_dim(const bp__contract_tiling *t, int from, int until, int side) {
     for (int d = until - 1; d >= from; d--) {
         if (t->used[d] == 0 && is_dense(t, d, side)) {
@@ -106,14 +107,16 @@ static bp__contract_kind kind_with(const bp__contract_tiling *t, const bp__contr
     return stays ? axis->kind[side] : BP__SCATTERED;
 }
 
-/* A part of a dimension such that all its blocks are about as long, in whole vectors where there is room. */
+/* Returns a block size for a dimension: all blocks have about the same length, and whole vectors if `limit` allows it.
+ */
 static int64_t even_block(int64_t size, int64_t limit) {
     const int64_t part = blocks_of(size, blocks_of(size, limit));
     const int64_t whole = blocks_of(part, BP__CONTRACT_PAD) * BP__CONTRACT_PAD;
     return whole <= limit ? whole : part;
 }
 
-/* Makes dimension d, or a part of it, the slowest one of an axis of at most so many elements. */
+/* Adds dimension d, or a block of it, to the axis as its slowest dimension. The axis keeps at most `most` elements.
+ * Returns whether anything was added. */
 static bool add(bp__contract_tiling *t, bp__contract_axis *axis, int d, int64_t most) {
     const int64_t limit = most / axis->count;
     if (d < 0 || t->used[d] || axis->partial || limit < 2) {
@@ -131,7 +134,7 @@ static bool add(bp__contract_tiling *t, bp__contract_axis *axis, int d, int64_t 
     return true;
 }
 
-/* Adds what changes nothing in how operands lie along the axis. */
+/* Adds dimensions that leave every operand's layout along the axis as it is. */
 static void extend_freely(bp__contract_tiling *t, bp__contract_axis *axis, int from, int until, int64_t most) {
     for (int d = until - 1; d >= from; d--) {
         bool free = t->used[d] == 0;
@@ -144,7 +147,7 @@ static void extend_freely(bp__contract_tiling *t, bp__contract_axis *axis, int f
     }
 }
 
-/* Adds dimensions, the fastest first, until there are `enough` elements. */
+/* Adds dimensions, fastest first, until the axis has `enough` elements. */
 static void extend(bp__contract_tiling *t, bp__contract_axis *axis, int from, int until, int64_t enough, int64_t most) {
     for (int d = until - 1; d >= from && axis->count < enough; d--) {
         add(t, axis, d, most);
@@ -155,7 +158,7 @@ static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
-/* The same in the order in which an operand has them, where it has them. */
+/* Adds dimensions of the operand in the order of its strides, until the axis has `enough` elements. */
 static void extend_along(bp__contract_tiling *t, bp__contract_axis *axis, int side, int64_t enough, int64_t most) {
     while (axis->count < enough && !axis->partial) {
         int nearest = -1;
@@ -171,18 +174,18 @@ static void extend_along(bp__contract_tiling *t, bp__contract_axis *axis, int si
     }
 }
 
-/* Adds what an operand has contiguously after the axis. */
+/* Adds dimensions that continue the axis contiguously in the operand. */
 static void extend_densely(bp__contract_tiling *t, bp__contract_axis *axis, int side, int64_t enough, int64_t most) {
     for (int d = t->output_ndim - 1; d >= 0 && axis->count < enough; d--) {
         if (!t->used[d] && axis->count > 1 && kind_with(t, axis, d, side) == BP__DENSE && add(t, axis, d, most)) {
-            d = t->output_ndim; /* what was skipped may follow now */
+            d = t->output_ndim; /* dimensions that were skipped may continue it now */
         }
     }
 }
 
-/* ---- Moves ---- */
+/* ---- Packing ---- */
 
-/* Of rows along `down` and columns along `across`; the other side is scratch, or C for a copy of A. */
+/* Returns how rows along `down` and columns along `across` are copied. -1 as `to` or `from` means scratch. */
 static bp__contract_pack_kind pack_kind_for(const bp__contract_axis *across, const bp__contract_axis *down, int to,
                                             int from) {
     const bp__contract_kind across_to = to < 0 ? BP__DENSE : across->kind[to];
@@ -200,7 +203,7 @@ static bp__contract_pack_kind pack_kind_for(const bp__contract_axis *across, con
 
 /* ---- Copies ---- */
 
-/* Runs that are contiguous on both sides become longer elements, as far as registers have them. */
+/* Joins neighbouring elements that are contiguous on both sides to one longer element, at most 16 bytes. */
 static void widen(bp__contract_tiling *t) {
     enum { LONG = 128, WIDEST = 16 };
     const int d = t->output_ndim - 1;
@@ -217,6 +220,8 @@ static void widen(bp__contract_tiling *t) {
     }
 }
 
+/* Tiling of a copy. If both sides are contiguous in the same dimension, tiles are long rows. Otherwise x follows C and
+ * z follows A, so that tiles can be transposed in registers. */
 static void tile_copy(bp__contract_tiling *t) {
     enum { SHORT = 32, ROWS = 64, SQUARE = 8, ENOUGH = 64, MOST = 128 };
     widen(t);
@@ -244,7 +249,7 @@ static void tile_copy(bp__contract_tiling *t) {
 
 /* ---- Products ---- */
 
-/* Which operand vectors are loaded from and which is constant, and who is moved to make that so. */
+/* Decides which operand is loaded as vectors, which is broadcast, and which must be packed for that. */
 static void assign(bp__contract_tiling *t) {
     t->packed[BP__A] = t->x.kind[BP__A] == BP__SCATTERED;
     t->packed[BP__B] = t->has_b && t->x.kind[BP__B] == BP__SCATTERED;
@@ -259,7 +264,8 @@ static bool packs_any(const bp__contract_tiling *t) {
     return t->packed[BP__A] || t->packed[BP__B] || t->packed[BP__C];
 }
 
-/* The dimension that vectors should follow: one in which something is contiguous, or C's fastest. */
+/* Returns the dimension with the lowest price for vectors: one in which an operand is contiguous, or the fastest of C.
+ */
 static int cheapest(const bp__contract_tiling *t) {
     int best = t->output_ndim - 1;
     double price = -1;
@@ -273,7 +279,7 @@ static int cheapest(const bp__contract_tiling *t) {
     return best;
 }
 
-/* A dimension for the other side of tiles that turn what is moved. */
+/* Returns a second dimension for tiles whose packing transposes an operand, or -1. */
 static int transpose_dim(const bp__contract_tiling *t) {
     for (int side = 0; side < BP__OPERANDS; side++) {
         const int d = t->packed[side] ? dense_dim(t, 0, t->output_ndim, side) : -1;
@@ -284,6 +290,8 @@ static int transpose_dim(const bp__contract_tiling *t) {
     return -1;
 }
 
+/* Tiling of an elementwise product: x follows the cheapest dimension. If an operand must be packed, z follows a
+ * dimension in which it is contiguous. */
 static void tile_product(bp__contract_tiling *t) {
     enum { ROWS = 64 };
     const int first = cheapest(t);
@@ -310,8 +318,8 @@ static void tile_product(bp__contract_tiling *t) {
 
 /* ---- Sums ---- */
 
-/* A dimension that is summed over and continues a short row of kept elements in the inputs, so that vectors may run
- * across both; or -1. */
+/* Returns a summed dimension that continues a short row of output elements in both inputs, so that vectors can span
+ * both; or -1. */
 static int folding_dim(const bp__contract_tiling *t, const bp__contract_axis *row) {
     for (int d = t->ndim - 1; d >= t->output_ndim && !row->partial && row->count < FOLD_BELOW; d--) {
         const bool a = kind_with(t, row, d, BP__A) == row->kind[BP__A];
@@ -323,14 +331,15 @@ static int folding_dim(const bp__contract_tiling *t, const bp__contract_axis *ro
     return -1;
 }
 
-/* Elements of a row that goes on into dimension d, from so many: few enough to be added to many times. */
+/* Returns the length of a row of `base` elements that is folded over dimension d. It is limited, so that each element
+ * of the row is added to many times. */
 static int64_t folded_length(const bp__contract_tiling *t, int64_t base, int d) {
     const double times = t->products / t->elements / MIN_FOLD_USES;
     const int64_t folds = times < MAX_FOLDED_ROW / (double)base ? (int64_t)times : MAX_FOLDED_ROW / base;
     return base * least(t->dim[d].size, folds < 1 ? 1 : folds);
 }
 
-/* How long rows along x would be. */
+/* Returns the length of rows along x. */
 static double row_length(const bp__contract_tiling *t, int x) {
     bp__contract_axis row = {.count = 1};
     if (x < 0) {
@@ -360,8 +369,8 @@ static void consider(const bp__contract_tiling *t, bp__contract_mode mode, int x
     }
 }
 
-/* The best mode, with the dimensions that its columns and terms follow first. Columns of C's fastest dimension, and any
- * in which something is contiguous, are looked at; so are terms. */
+/* Returns the cheapest mode with its first dimensions for columns and terms. It compares the fastest dimensions and
+ * those in which an operand is contiguous. */
 static way find_way(const bp__contract_tiling *t) {
     way best = {.price = -1};
     for (int y = t->ndim - 1; y >= t->output_ndim - 1; y--) {
@@ -382,7 +391,8 @@ static way find_way(const bp__contract_tiling *t) {
     return best;
 }
 
-/* The largest dimension of C that a moved operand lacks, so that it is moved once for many rows. */
+/* Returns the largest dimension of C that a packed operand does not have, so that one packed block serves many rows; or
+ * -1. */
 static int repeating_dim(const bp__contract_tiling *t) {
     int best = -1;
     for (int d = 0; d < t->output_ndim; d++) {
@@ -393,7 +403,7 @@ static int repeating_dim(const bp__contract_tiling *t) {
     return best;
 }
 
-/* Columns: kept dimensions, and where those are few or none, what is summed over and continues them. */
+/* Chooses axis x: dimensions of C, and, if rows are short, a summed dimension that continues them. */
 static void choose_columns(bp__contract_tiling *t, int x) {
     enum { TILE_ROW = 256 };
     int64_t most = ROW_BYTES / (t->unit < 4 ? 4 : t->unit), terms = 1;
@@ -422,6 +432,7 @@ static void choose_columns(bp__contract_tiling *t, int x) {
     t->packed[BP__C] = scattered;
 }
 
+/* Tiling of sums with vectors along x. `x` and `y` are the first dimensions of the axes, or -1. */
 static void tile_rows(bp__contract_tiling *t, int x, int y) {
     enum { TILE_ROWS = 16, REPEATED = 256 };
     choose_columns(t, x);
@@ -440,6 +451,7 @@ static void tile_rows(bp__contract_tiling *t, int x, int y) {
     t->pack_kind[BP__C] = pack_kind_for(&t->x, &t->z, BP__C, -1);
 }
 
+/* Tiling of sums with vectors along y: each element of C is a dot product. */
 static void tile_dots(bp__contract_tiling *t, int x, int y) {
     bool packs = false;
     for (int side = 0; side < (t->has_b ? 2 : 1); side++) {
@@ -463,7 +475,7 @@ static void tile_dots(bp__contract_tiling *t, int x, int y) {
     t->pack_kind[BP__C] = pack_kind_for(&t->x, &t->z, BP__C, -1);
 }
 
-/* A long sum for few results is made in pieces. */
+/* Splits a long sum for few results, so that all threads have work. */
 static void cut(bp__contract_tiling *t) {
     const int64_t tile = t->x.count * t->z.count, work = tile * t->y.count;
     t->splits = 1;
@@ -487,6 +499,7 @@ static bool is_last_of(const bp__contract_axis *axis, int d) {
     return axis->ndim > 0 && axis->dim[axis->ndim - 1] == d;
 }
 
+/* Adds the dimensions in [from, until) that are not wholly in an axis to a walk. */
 static void walk(bp__contract_tiling *t, bp__contract_walk *walk, int from, int until) {
     for (int d = from; d < until; d++) {
         const int64_t take = t->used[d] ? t->used[d] : 1, count = blocks_of(t->dim[d].size, take);

@@ -1,4 +1,4 @@
-/* axis.c - runs the lines of one dimension, in groups that fill the lanes or one by one. */
+/* axis.c - transforms the lines of one dimension, in groups that fill the lanes or one by one. */
 #include "axis.h"
 #include "twiddle.h"
 
@@ -6,7 +6,8 @@
 
 /* ---- Tables ---- */
 
-/* For weave(): real data's spectrum from that of its pairs (R2C), or back (C2R, without the halves). */
+/* Makes the twiddles of combine_real(). R2C: from the half-length complex spectrum to the real one. C2R: the reverse,
+ * without the factor 1/2. */
 static bool combine_table(const bp_host *host, bool f64, bp__fft_axis *axis) {
     const int64_t h = axis->n / 2;
     const long double scale = axis->kind == BP_FFT_R2C ? (long double)axis->scale / 2 : (long double)axis->scale;
@@ -17,7 +18,7 @@ static bool combine_table(const bp_host *host, bool f64, bp__fft_axis *axis) {
     }
     for (int64_t k = 0; k <= h / 2; k++) {
         const bp__fft_root w = bp__fft_root_at(&roots, k);
-        /* -i w for R2C; its conjugate, i conj w, for C2R. */
+        /* R2C: -i w. C2R: its conjugate, i conj(w). */
         const bp__fft_root v = {scale * w.im, axis->kind == BP_FFT_R2C ? -scale * w.re : scale * w.re};
         bp__fft_put(axis->combine_twiddles, f64, k, v);
     }
@@ -41,7 +42,7 @@ void bp__fft_axis_free(const bp_host *host, bp__fft_axis *axis) {
     host->release(axis->combine_twiddles);
 }
 
-/* ---- Where lines are ---- */
+/* ---- Positions of lines ---- */
 
 typedef struct cursor {
     const bp__fft_grid *grid;
@@ -74,7 +75,8 @@ static void cursor_next(cursor *c) {
     }
 }
 
-/* Groups of lanes end where the fastest dimension ends, if that one fills them. */
+/* Returns the lines after which a group of lanes ends early: those of the fastest dimension if they fill the lanes,
+ * otherwise all. */
 static int64_t run_of(const bp__fft_grid *grid, int lanes) {
     return grid->ndim > 0 && grid->size[grid->ndim - 1] >= lanes ? grid->size[grid->ndim - 1] : grid->count;
 }
@@ -109,7 +111,7 @@ static void *real_at(const bp__fft_axis *axis, const void *base, int64_t offset)
     return (char *)(uintptr_t)base + offset * (int64_t)(axis->line->f64 ? 8 : 4);
 }
 
-/* Lines of one side: where their reals are. */
+/* Describes the lines of one side. Real lines of even length are read as pairs of reals. */
 static bp__fft_lines side_lines(const bp__fft_axis *axis, const void *base, const int64_t *offset, int count,
                                 int64_t step, bool real) {
     const bp__fft_lines pairs = {(void *)(uintptr_t)base, offset, count, step, 1, false};
@@ -118,7 +120,8 @@ static bp__fft_lines side_lines(const bp__fft_axis *axis, const void *base, cons
     return !real ? pairs : bp__fft_halves(axis) ? halves : reals;
 }
 
-/* Whether a full group stands side by side in memory, so that passes may read or write it there. */
+/* Returns whether a full group is contiguous across the lines, so that passes can access it directly, and sets *view.
+ */
 static bool side_view(const bp__fft_axis *axis, const bp__fft_lines *lines, bool real, bool swapped,
                       bp__fft_view *view) {
     const int lanes = axis->line->algorithm.wide->lanes;
@@ -136,7 +139,7 @@ static bool side_view(const bp__fft_axis *axis, const bp__fft_lines *lines, bool
     return true;
 }
 
-/* Elements to and from working memory by a pass that does nothing else. */
+/* Copies elements to or from working memory by a pass of radix 1. */
 static void copy_elements(const bp__fft_kernels *kernels, const bp__fft_view *in, const bp__fft_view *out,
                           int64_t count) {
     const bp__fft_pass pass = {.radix = 1, .m = 1, .s = count};
@@ -165,7 +168,8 @@ static void store_group(const bp__fft_axis *axis, const bp__fft_lines *lines, vo
     }
 }
 
-/* The transform between two sides that it can read and write itself, through working memory where it cannot. */
+/* Transforms a group. Passes access in and out directly if possible; otherwise elements are copied through working
+ * memory. NULL: the side is in working memory already. */
 static void transform_group(const bp__fft_axis *axis, const bp__fft_lines *in, const bp__fft_lines *out, bool in_real,
                             bool out_real, double scale, void *const *work) {
     const bp__fft_line *line = axis->line;
@@ -214,7 +218,7 @@ static void run_group(const bp__fft_axis *axis, const void *in, void *out, const
     }
 }
 
-/* Bytes of a block of working memory. */
+/* Returns the bytes of one block of working memory. */
 static size_t lanes_block(const bp__fft_axis *axis) {
     return (size_t)(axis->length + 1) * (size_t)axis->line->algorithm.wide->lanes * axis->line->pair;
 }
@@ -253,7 +257,7 @@ static const bp__fft_kernels *narrow_of(const bp__fft_axis *axis) {
     return axis->line->algorithm.narrow;
 }
 
-/* One line between any steps and contiguous pairs, where it does not stand so already. */
+/* Returns a line as contiguous pairs: in place if it has that layout, otherwise copied to the buffer. */
 static const void *gathered(const bp__fft_axis *axis, const void *at, int64_t step, bool real, int64_t count,
                             void *space) {
     static const int64_t here = 0;
@@ -278,11 +282,12 @@ static void scattered(const bp__fft_axis *axis, void *at, int64_t step, bool rea
     }
 }
 
-/* Bytes of a line of pairs. */
+/* Returns the bytes of a line of pairs, rounded up to cache lines. */
 static size_t alone_block(const bp__fft_axis *axis) {
     return ((size_t)(axis->length + 1) * axis->line->pair + 63) / 64 * 64;
 }
 
+/* Transforms one line of any kind and layout on up to `threads` threads. */
 static void run_alone(const bp__fft_axis *axis, const void *in, void *out, int threads, char *scratch, bp__stop *stop) {
     const bp__fft_line *line = axis->line;
     const bool halves = bp__fft_halves(axis);

@@ -1,5 +1,5 @@
-/* choose.c - turns a problem into stages, one for each dimension, and decides how lines meet vectors and threads. All
- * of it follows from the problem's bytes and the machine.
+/* choose.c - turns a problem into one axis for each dimension, and decides how the 1-D transforms are split over SIMD
+ * lanes and threads. All of it follows from the problem's bytes and the machine.
  */
 #include "choose.h"
 
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Items of several dimensions are transformed one after the other from this many elements on, so that they stay in the
- * cache between stages; smaller ones fill the lanes together. */
+/* Elements from which items of several dimensions are transformed one after another, so that an item stays in the cache
+ * between axes. Lines of smaller items share the lanes. */
 #define ITEM_ELEMENTS 4096
 
 static const bp__fft_set *const sets[] = BP__NATIVE_PER_ISA(&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512);
@@ -17,7 +17,7 @@ static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
-/* Puts a dimension where its stride in the output belongs: the smallest is the fastest. */
+/* Inserts a dimension into a grid that is sorted by output stride; the smallest stride is the fastest dimension. */
 static void add_dimension(bp__fft_grid *grid, int64_t size, int64_t in, int64_t out) {
     if (size == 1) {
         return;
@@ -34,7 +34,7 @@ static void add_dimension(bp__fft_grid *grid, int64_t size, int64_t in, int64_t 
     grid->count *= size;
 }
 
-/* Reals in one step of a stride. */
+/* Reals per unit of a stride. */
 static int reals_in(const bp_fft_problem *f) {
     return f->kind == BP_FFT_R2C ? 1 : 2;
 }
@@ -43,7 +43,7 @@ static int reals_out(const bp_fft_problem *f) {
     return f->kind == BP_FFT_C2R ? 1 : 2;
 }
 
-/* The batch, for a stage that reads this memory and writes the output. */
+/* Adds the batch to an axis that reads memory `from` and writes the output. */
 static void add_batch(bp__fft_grid *grid, const bp_fft_problem *f, bp__fft_memory from) {
     for (int d = 0; d < f->batch_ndim; d++) {
         const int64_t out = f->batch_out[d] * reals_out(f);
@@ -57,7 +57,7 @@ typedef struct side {
     int64_t step[BP_MAX_FFT_NDIM];
 } side;
 
-/* Elements of dimension d that stages other than its own see: all, or those of the half spectrum. */
+/* Returns the elements of dimension d in the lines of other axes: all, or those of the half spectrum. */
 static int64_t stored_length(const bp_fft_problem *f, int d) {
     return f->kind != BP_FFT_C2C && d == f->ndim - 1 ? f->n[d] / 2 + 1 : f->n[d];
 }
@@ -86,7 +86,8 @@ static void add_axis(bp__fft_choice *choice, const bp_fft_problem *f, int d, con
     }
 }
 
-/* The dimensions' stages in order, and the memory between those of a C2R, whose output has no room for a spectrum. */
+/* Adds an axis for each dimension in order. The axes of C2R use memory of their own, because the output is too small
+ * for a spectrum. */
 static void add_axes(bp__fft_choice *choice, const bp_fft_problem *f, bool with_batch) {
     side input = {.memory = BP__FFT_INPUT}, output = {.memory = BP__FFT_OUTPUT}, between = {.memory = BP__FFT_BETWEEN};
     int64_t elements = 1;
@@ -115,7 +116,8 @@ static void add_axes(bp__fft_choice *choice, const bp_fft_problem *f, bool with_
     choice->axis[choice->axes - 1].scale = f->scale;
 }
 
-/* Lines go through the lanes together, unless a line alone can use vectors and stands well for that, or is alone. */
+/* Returns whether the lines of an axis share the lanes. They do not if there is one line, or if a line can use vectors
+ * by itself and is contiguous. */
 static bool goes_in_lanes(const bp__fft_choice *choice, const bp__fft_axis *axis) {
     const bp__fft_algorithm algorithm = bp__fft_algorithm_of(choice->kernels, axis->length);
     const bool halves = bp__fft_halves(axis);
@@ -155,11 +157,11 @@ static const char *algorithm_text(const bp__fft_choice *choice) {
     return text[way][choice->set];
 }
 
-/* Threads take items or lines where there are enough of them, else parts of every line. */
+/* Decides whether threads take items, lines, or parts of each line. */
 static void split(bp__fft_choice *choice, int most) {
     const int64_t threads = bp__fft_worth(choice->cost_ns, most);
     int64_t lines = INT64_MAX;
-    bool splits = true; /* whether lines have parts */
+    bool splits = true; /* every line can be split among threads */
     for (int i = 0; i < choice->axes; i++) {
         const bp__fft_axis *axis = choice->axis + i;
         const int64_t units = axis->in_lanes

@@ -1,8 +1,8 @@
-/* kernel_real.h - between the spectrum of real data and that of its pairs, and products along a line. Parameters are
- * those of kernel_lanes.h.
+/* kernel_real.h - template: converts between the spectrum of real data and the half-length complex spectrum, and
+ * multiplies along a line. Parameters are those of kernel_lanes.h.
  */
 
-/* One k: a = x[k], b = x[h-k]; gives y[k] and, in *mirrored, y[h-k]. */
+/* Converts one k: with a = x[k] and b = x[h-k], returns y[k] and stores y[h-k] in *mirrored. */
 INLINE COMPLEX NAME(combine_real_one)(COMPLEX a, COMPLEX b, COMPLEX v, VECTOR g, COMPLEX *mirrored) {
     const COMPLEX even = {a.re + b.re, a.im - b.im};
     const COMPLEX odd = NAME(multiply)((COMPLEX){a.re - b.re, a.im + b.im}, v);
@@ -56,7 +56,7 @@ static void NAME(combine_real_line)(void *to, const void *from, const void *twid
     REAL *y = to;
     int64_t k = 1;
     NAME_WITH(combine_real_ends, TYPE, 1)(y, x, (REAL)g, splits, h);
-    /* Both blocks, one from each end, are read before either is written. */
+    /* One block from each end is loaded before either is stored, because y may be x. */
     for (; k + LANES - 1 <= (h - 1) / 2; k += LANES) {
         COMPLEX mirrored;
         const int64_t other = h - k - LANES + 1;

@@ -1,19 +1,19 @@
-/* line.c - how a length is taken apart, and the tables that its transform needs. */
+/* line.c - chooses the algorithm for a transform length and makes its tables. */
 #include "line.h"
 #include "twiddle.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Lines from here on are split into columns and rows, so that passes stay in the first-level cache: when the length
- * suits vectors along the line, and when it does not. */
+/* Lengths from which a line is split into columns and rows, so that passes stay in the first-level cache. SPLIT_FROM:
+ * the length suits the widest vectors along the line. SPLIT_ODD_FROM: it does not. */
 #define SPLIT_FROM 8192
 #define SPLIT_ODD_FROM 256
 
 static const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, BP__FFT_PRIME_MOST};
 #define PRIMES ((int)(sizeof primes / sizeof primes[0]))
 
-/* What is left of n without the primes that have a butterfly. */
+/* Returns n divided by all its prime factors that have a butterfly. */
 static int64_t rough_factor(int64_t n) {
     for (int i = 0; i < PRIMES; i++) {
         while (n % primes[i] == 0) {
@@ -23,7 +23,8 @@ static int64_t rough_factor(int64_t n) {
     return n;
 }
 
-/* The widest kernels that can run along one line of n, which is when there are as many blocks of lanes as lanes. */
+/* Returns the widest kernels that can run along one line of n: n must be a multiple of the lanes and at least their
+ * square. */
 static const bp__fft_kernels *across_for(const bp__fft_kernels *const *kernels, int64_t n) {
     int i = 0;
     while (kernels[i]->lanes > 1 && (n % kernels[i]->lanes != 0 || n / kernels[i]->lanes < kernels[i]->lanes)) {
@@ -32,12 +33,12 @@ static const bp__fft_kernels *across_for(const bp__fft_kernels *const *kernels, 
     return kernels[i];
 }
 
-/* How much worse than a whole number of vectors a count of lines is. */
+/* Returns the factor by which padding to whole vectors increases a count of lines. */
 static double padding(int64_t count, int lanes) {
     return (double)((count + lanes - 1) / lanes * lanes) / (double)count;
 }
 
-/* The factor of n closest to its root that fills vectors, or 1. */
+/* Returns the factor of n closest to its square root that fills vectors, or 1. */
 static int64_t columns_for(int64_t n, int lanes) {
     int64_t best = 1;
     double least = HUGE_VAL;
@@ -57,7 +58,7 @@ static int64_t columns_for(int64_t n, int lanes) {
     return best;
 }
 
-/* The cheapest smooth length of at least `least` that runs in whole vectors. */
+/* Returns the cheapest smooth length of at least `least` that runs in whole vectors. */
 static int64_t convolution_for(int64_t least, int lanes) {
     int64_t best = lanes * lanes;
     while (best < least) {
@@ -106,7 +107,7 @@ int bp__fft_radices(const bp__fft_algorithm *algorithm, int *radix) {
     for (; n > 1; n /= 2) {
         twos++;
     }
-    /* Fours where eights do not go into the power of two. */
+    /* Radix 4 takes the factors of two that radix 8 leaves. */
     for (; twos > 0 && twos % 3 != 0 && twos != 1; twos -= 2) {
         radix[count++] = 4;
     }
@@ -185,7 +186,8 @@ static bool direct_tables(bp__fft_line *line, bool alone) {
     return fine;
 }
 
-/* Vectors for turn(): for each group of columns, one for each element of a column, ones where there is padding. */
+/* Makes the vectors of twiddle_transpose(): for each group of columns, one vector for each element of a column, with
+ * ones as padding. */
 static bool split_table(bp__fft_line *line) {
     const bp__fft_kernels *wide = line->algorithm.wide;
     const int64_t lanes = wide->lanes, n = line->algorithm.n, a = line->algorithm.columns, b = line->algorithm.rows;
@@ -215,7 +217,8 @@ static bool split_table(bp__fft_line *line) {
     return true;
 }
 
-/* The chirp e^(-pi i j j / n), and the spectrum of its conjugate around 0, over the inverse transform's factor. */
+/* Makes the chirp e^(-pi i j j / n), and the spectrum of its conjugate around 0, with the factor of the inverse
+ * transform. */
 static bool chirp_tables(bp__fft_line *line) {
     const int64_t n = line->algorithm.n, inner = line->algorithm.inner;
     const bp_host *host = line->host;
@@ -226,7 +229,7 @@ static bool chirp_tables(bp__fft_line *line) {
     bool fine = line->twiddle && line->spectrum && scratch && bp__fft_roots_open(host, 2 * n, &roots);
     if (fine) {
         memset(line->spectrum, 0, (size_t)inner * line->pair);
-        /* j j modulo 2 n, without the product. */
+        /* j*j modulo 2n is updated incrementally, because the product could overflow. */
         for (int64_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), j++) {
             bp__fft_root root = bp__fft_root_at(&roots, square);
             bp__fft_put(line->twiddle, line->f64, j, root);
@@ -242,7 +245,7 @@ static bool chirp_tables(bp__fft_line *line) {
     return fine;
 }
 
-/* Parts of a split run in lanes, whatever their length. */
+/* Makes the inner lines of SPLIT and CHIRP. Those of SPLIT run in lanes, whatever their length. */
 static bp_status make_sublines(const bp__fft_kernels *const *kernels, bp__fft_line *line) {
     const bp__fft_algorithm *algorithm = &line->algorithm;
     if (algorithm->way == BP__FFT_DIRECT) {

@@ -1,4 +1,4 @@
-/* line_run.c - runs the transform of one line, and of lines in lanes. */
+/* line_run.c - runs the transform of one line, or of several lines in lanes. */
 #include "line.h"
 
 #include <string.h>
@@ -26,8 +26,8 @@ static void run_direct(const bp__fft_line *line, const void *in, void *out, bool
         across->passes(line->pass, line->count, 1, &from, &to, scale, work);
         return;
     }
-    /* Two blocks take turns. The one that the last pass does not read may be the output, which is in the cache anyway;
-     * not when head would write over what it still reads. */
+    /* Two blocks are used alternately. The block that the last pass does not read can be the output, which is in the
+     * cache anyway. This is not possible if the first pass would overwrite input that it still reads. */
     const int rest = line->count - 1;
     const bool aligned = ((uintptr_t)out & 31) == 0;
     void *other = aligned && (in != out || rest % 2 == 1) ? out : scratch + block;
@@ -38,14 +38,14 @@ static void run_direct(const bp__fft_line *line, const void *in, void *out, bool
     across->passes(line->pass + 1, rest, lanes, &from, &to, scale, work);
 }
 
-/* ---- Split ---- */
+/* ---- Four-step ---- */
 
 typedef struct split {
     const bp__fft_line *line;
     const char *in;
     char *out;
     char *between; /* for each group of rows, the elements of all columns */
-    char *work;    /* of each task: two blocks */
+    char *work;    /* two blocks for each task */
     size_t block;
     bool swapped;
     double scale;
@@ -53,7 +53,7 @@ typedef struct split {
     bp__stop *stop;
 } split;
 
-/* Elements in working memory after all passes but the last: where the last one may put them. */
+/* Returns the working memory that the last pass does not read, so that it can write there. */
 static void *last_block(const bp__fft_line *line, void *const *work) {
     return work[(line->count - 1) & 1];
 }
@@ -63,7 +63,7 @@ static void fill_zero(void *work, const bp__fft_line *line, int64_t from, int64_
     memset((char *)work + (size_t)from * element, 0, (size_t)(to - from) * element);
 }
 
-/* One group of columns, to the place between. */
+/* Transforms one group of columns and stores it, multiplied by twiddles, as rows in `between`. */
 static void split_columns(const split *s, int64_t group, void *const *work) {
     const bp__fft_line *line = s->line;
     const bp__fft_kernels *wide = line->algorithm.wide;
@@ -118,7 +118,7 @@ static void split_rows(const split *s, int64_t group, void *const *work) {
     wide->scatter(out.at, &lines, s->swapped, b);
 }
 
-/* What part `task` of `tasks` has of `count` things. */
+/* Returns share `task` of `tasks` shares of `count` units. */
 static void share(int64_t count, int task, int tasks, int64_t *from, int64_t *to) {
     *from = count / tasks * task + (task < count % tasks ? task : count % tasks);
     *to = *from + count / tasks + (task < count % tasks ? 1 : 0);
@@ -168,8 +168,9 @@ static void run_split(const bp__fft_line *line, const void *in, void *out, bool 
     }
 }
 
-/* ---- Chirp ---- */
+/* ---- Bluestein ---- */
 
+/* x * chirp, convolution with the conjugate chirp by two transforms of the inner length, then * chirp again. */
 static void run_chirp(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
                       int threads, bp__stop *stop) {
     const int64_t n = line->algorithm.n, inner = line->algorithm.inner;

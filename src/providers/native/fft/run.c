@@ -1,4 +1,4 @@
-/* run.c - plans of transforms: the tables of all stages, and running them on the caller's memory. */
+/* run.c - plans and runs transforms: makes the tables of all axes, and runs them on the caller's memory. */
 #include "choose.h"
 
 #include <string.h>
@@ -8,18 +8,18 @@ typedef struct plan {
     const bp_host *host;
     bp__fft_choice choice;
     size_t element; /* bytes of a real */
-    size_t between; /* bytes of the memory that stages share */
-    size_t each;    /* bytes of scratch of one task's stages */
-    int64_t chunk;  /* items between two questions whether to go on */
+    size_t between; /* bytes of the memory between axes */
+    size_t each;    /* bytes of scratch for the axes of one task */
+    int64_t chunk;  /* items between two interrupt checks */
 } plan;
 
-/* One call. `item` is where an item starts. */
+/* State of one call. `in` and `out` point to the current item. */
 typedef struct call {
     const plan *plan;
     const char *in;
     char *out;
     char *scratch;
-    const bp__fft_axis *axis; /* when threads share one */
+    const bp__fft_axis *axis; /* the axis that all threads share */
     bp__stop *stop;
 } call;
 
@@ -30,7 +30,7 @@ static void run_axis(const call *c, const bp__fft_axis *axis, int part, int part
     bp__fft_axis_run(axis, memory[axis->from], memory[axis->to], part, parts, threads, scratch, c->stop);
 }
 
-/* Everything of an item in one thread. */
+/* Transforms one item in the calling thread. */
 static void run_item(const call *c, char *scratch) {
     const bp__fft_choice *choice = &c->plan->choice;
     for (int i = 0; i < choice->axes && !bp__stopped(c->stop); i++) {
@@ -73,7 +73,7 @@ static void axis_task(void *context, int task) {
              c->scratch + c->plan->between + (size_t)task * c->plan->each);
 }
 
-/* Threads share every stage of one item. */
+/* Transforms one item with all threads sharing each axis. */
 static void run_shared(call *c) {
     const bp__fft_choice *choice = &c->plan->choice;
     for (int i = 0; i < choice->axes && !bp__stops(c->stop); i++) {
@@ -118,7 +118,8 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     return bp__stop_status(&stop);
 }
 
-/* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
+/* Transforms one contiguous line in the calling thread. For short lines the general path would take longer than the
+ * transform. */
 static bp_status enqueue_line(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
     const bp__fft_axis *axis = p->choice.axis;
