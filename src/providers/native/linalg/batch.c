@@ -1,20 +1,20 @@
-/* batch.c - prepared calls of small matrices: groups of items go through the kernels, drawn by threads, and the items
- * that failed are told. */
+/* batch.c - plans and runs batches of small matrices: threads take groups of items and run the kernels on them. Failed
+ * items are reported. */
 #include "small.h"
 
 #include "providers/native/stop.h"
 
 #include <string.h>
 
-/* One call. */
+/* State of one call. */
 typedef struct call {
     const bp__small_plan *plan;
     void *const *operands;
     char *scratch;
     int64_t groups;
     _Atomic int64_t next;
-    _Atomic int64_t failing; /* the first item that failed, and its info: see code_of() */
-    _Atomic int64_t astray;  /* the first item with a pivot outside */
+    _Atomic int64_t failing; /* the first item that failed, with its info: see code_of() */
+    _Atomic int64_t astray;  /* the first item with a pivot outside the matrix */
     bp__stop stop;
 } call;
 
@@ -24,12 +24,12 @@ static void keep_least(_Atomic int64_t *least, int64_t value) {
     }
 }
 
-/* Item and info as one number that sorts by items. */
+/* Returns item and info as one number; the numbers sort by item. */
 static int64_t code_of(int64_t item, int info) {
     return item * 2 * BP__SMALL_MOST + info - BP_INFO_NON_FINITE;
 }
 
-/* An item for which NaN and infinity, or a failure, or an astray pivot was found. */
+/* Handles an item with NaN or infinity, a failure, or a pivot outside the matrix. */
 static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
     const bp__small_plan *plan = work->plan;
     const bp_op op = (bp_op)plan->problem.op;
@@ -38,20 +38,20 @@ static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) 
     if (g->astray >> lane & 1) {
         keep_least(&work->astray, item);
     }
-    /* What did not converge has no answer; where there is an info, outputs are what LAPACK leaves. */
+    /* An item that did not converge has no result. If there is an info operand, outputs keep what LAPACK leaves there.
+     */
     if (wrong || (info > 0 && bp__small_fails(op) && bp__small_info(op) < 0)) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, item, at);
         bp__item_fill_nan(&plan->problem, bp__small_inputs(op), plan->info, at);
     }
-    /* Where there is no info, a zero pivot is an answer (lu, det). */
+    /* Without an info operand a zero pivot is a valid result (lu, det). */
     if (g->l->fail_on_item_error && info != 0 && (wrong || bp__small_fails(op))) {
         keep_least(&work->failing, code_of(item, info));
     }
 }
 
-/* Addresses of the items of a group, in the operands that are there; the last item also stands for those that the batch
- * lacks. */
+/* Sets the addresses of the items of a group. Lanes beyond the batch get the last item. */
 static void locate_group(const call *work, bp__small_group *g, int64_t first) {
     const int lanes = work->plan->kernels->lanes;
     for (int lane = 0; lane < lanes; lane++) {
@@ -63,7 +63,7 @@ static void locate_group(const call *work, bp__small_group *g, int64_t first) {
     }
 }
 
-/* The same where the batch is one dimension, or none: then addresses are a step apart. */
+/* Sets the addresses for a batch with at most one dimension: they are a fixed step apart. */
 static void step_group(const call *work, bp__small_group *g, int64_t first) {
     const int lanes = work->plan->kernels->lanes;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
@@ -170,12 +170,14 @@ static void destroy(bp_prepared *self) {
     ((bp__small_plan *)self)->host->release(self);
 }
 
-/* Rows of many cells are kept from being a power of two apart, where a column would be in few sets of the cache. */
+/* Returns the row stride of an interleaved matrix. It is odd for long rows, because columns with a stride of a power of
+ * two would use few sets of the cache. */
 static int row_for(int columns) {
     return columns < 12 ? columns : columns | 1;
 }
 
-/* Groups that are drawn at a time: the counter is shared, and so few that all threads end together. */
+/* Returns the groups that a thread takes at a time: more than one because the counter is shared, and so few that all
+ * threads end together. */
 static int64_t chunk_for(const bp__small_plan *plan, const bp__small_sizes *sizes) {
     const double right = (double)plan->problem.of.linalg.k;
     const double work = (double)(sizes->rows + 1) * sizes->columns * (sizes->columns + right);
@@ -183,7 +185,7 @@ static int64_t chunk_for(const bp__small_plan *plan, const bp__small_sizes *size
     return bp__stop_chunk(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
 }
 
-#define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
+#define TRIES 60 /* two or three are usual; LAPACK stops after 30 */
 
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__interleaved_kernels *kernels,
                             int threads, bp_prepared **prepared) {
@@ -207,7 +209,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->factor = (size_t)(sizes.rows * plan->factor_row) * kernels->velement;
     plan->right = (size_t)(sizes.rows * plan->right_row) * kernels->velement;
     plan->third = (size_t)(sizes.third * plan->third_row) * kernels->velement;
-    /* Threads stay off each other's cache lines. */
+    /* Threads must not share cache lines. */
     plan->scratch =
         (plan->factor + plan->right + plan->third + (size_t)sizes.columns * kernels->inverse + 63) / 64 * 64;
     plan->base.workspace = plan->scratch * (size_t)threads;

@@ -1,14 +1,14 @@
-/* interleave.h - template: matrices from memory to cells and back, and what is done to cells on the way. Parameters as
- * of interleaved_kernels.h, and PART_LANES.
+/* interleave.h - template: copies matrices between memory and the interleaved layout, and fills or checks interleaved
+ * matrices. Parameters are those of interleaved_kernels.h, and PART_LANES.
  *
- * Where memory is contiguous along rows, along columns, or altogether, whole vectors of each lane's matrix are read and
- * transposed in registers; otherwise elements move one by one.
+ * If memory is contiguous along rows, along columns, or as a whole, vectors of each lane's matrix are loaded and
+ * transposed in registers. Otherwise elements are copied one by one.
  */
 #define ELEMENT_BYTES ((int64_t)(PARTS * sizeof(REAL)))
 
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* Exchanges the halves of pairs of vectors, at each distance in turn. */
+/* Transposes VL vectors of VL lanes in place: exchanges blocks at distances 1, 2, 4, ... */
 #define LOWER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) - (distance) : (lane))
 #define UPPER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) : (lane) + (distance))
 #define EXCHANGE_AT(distance)                                                                                          \
@@ -36,11 +36,12 @@ INLINE void NAME(transpose)(VECTOR *v) {
 #undef UPPER_LANE
 #undef EXCHANGE_AT
 
-/* The order in which elements of a move lie in memory: lines, of which each is contiguous if any is. */
+/* Order in which a copy reads the elements in memory: line by line. Lines are the contiguous direction, if there is
+ * one. */
 typedef struct NAME(lines) {
     int count, length;
     int64_t next_line, next;                 /* bytes */
-    int64_t element_next_line, element_next; /* cells */
+    int64_t element_next_line, element_next; /* vector elements */
 } NAME(lines);
 
 INLINE NAME(lines) NAME(lines_of)(const bp__interleaved_copy *t) {
@@ -49,16 +50,16 @@ INLINE NAME(lines) NAME(lines_of)(const bp__interleaved_copy *t) {
         l = (NAME(lines)){t->columns, t->rows, t->column, t->row, t->element_column, t->element_row};
     }
     if (!t->order && l.next == ELEMENT_BYTES && l.next_line == l.length * ELEMENT_BYTES) {
-        /* One line whose cells jump where a line of the matrix ends: see NAME(place). */
+        /* The whole matrix is one contiguous line; NAME(position) handles the ends of its rows. */
         l.count = 1;
     }
     return l;
 }
 
-/* Where the next vectors of a run of memory are among the cells. */
+/* Position in the interleaved matrix of the next vectors of a contiguous run. */
 typedef struct NAME(position) {
     VECTOR *at;
-    int64_t next, jump; /* vectors: from element to element, and more at the end of a line */
+    int64_t next, jump; /* in vectors: to the next element, and additionally at the end of a line */
     int in_line, length;
 } NAME(position);
 
@@ -73,7 +74,8 @@ INLINE NAME(position) NAME(position_of)(const bp__interleaved_copy *t, const NAM
                             .length = l->length};
 }
 
-/* The cells that a vector of memory holds parts of. */
+/* Returns in at[i] where each of the next VL reals of memory is in the interleaved matrix, and advances the position.
+ */
 INLINE void NAME(next_positions)(NAME(position) * p, VECTOR **at) {
     UNROLL
     for (int i = 0; i < VL; i += PARTS) {
@@ -89,7 +91,7 @@ INLINE void NAME(next_positions)(NAME(position) * p, VECTOR **at) {
     }
 }
 
-/* One run of contiguous memory, `reals` long, which is at least a vector; the last vector overlaps the one before. */
+/* Copies a contiguous run of `reals` reals, at least one vector. The last vector overlaps the one before. */
 INLINE void NAME(copy_run)(bool store, int lanes, const bp__interleaved_copy *t, const NAME(lines) * l, int line,
                            char **memory, int reals) {
     NAME(position) p = NAME(position_of)(t, l, line, 0);
@@ -120,7 +122,7 @@ INLINE void NAME(copy_run)(bool store, int lanes, const bp__interleaved_copy *t,
     }
 }
 
-/* One line, element by element. */
+/* Copies one line, element by element. */
 INLINE void NAME(copy_line)(bool store, int lanes, const bp__interleaved_copy *t, const NAME(lines) * l, int line,
                             char **memory, int elements) {
     NAME(position) p = NAME(position_of)(t, l, line, 0);
@@ -179,10 +181,10 @@ static void NAME(store)(const bp__interleaved_copy *t) {
     }
 }
 
-/* ---- Cells in place ---- */
+/* ---- Operations on interleaved matrices ---- */
 
-/* A cell times zero is zero, with some sign, unless it is NaN or infinite: then it is NaN. The bits of these are
- * gathered, since sums would wait for each other. */
+/* Returns bits that are not all zero in lanes with NaN or infinity: a number times zero is NaN then, and otherwise
+ * zero. The bits are combined with OR, because sums would depend on each other. */
 INLINE INTS NAME(not_finite)(VELEMENT a) {
     INTS bits = (INTS)(a.part[0] * 0);
     UNROLL
@@ -218,7 +220,7 @@ static unsigned NAME(examine)(const bp__interleaved_copy *t, bp__interleaved_sha
     return wrong;
 }
 
-/* What stands in row i, column j outside of what counts; i == j is the unit diagonal. */
+/* Returns the element of row i, column j outside of `shape`. i == j is the diagonal of UNIT. */
 INLINE VELEMENT NAME(filling)(const VELEMENT *mirrored, bp__interleaved_shape shape, int i, int j) {
     if (shape != BP__SHAPE_HERMITIAN) {
         return (VELEMENT){{OF_PART(splat)(i == j)}};
@@ -233,7 +235,7 @@ static void NAME(trim)(void *to, int64_t to_row, const void *from, int64_t from_
     for (int i = 0; i < rows; i++) {
         VELEMENT *target = (VELEMENT *)to + i * to_row;
         const VELEMENT *source = (const VELEMENT *)from + i * from_row;
-        /* Columns start to end count; those of a lower shape are before the diagonal, or with it. */
+        /* Columns [start, end) belong to the shape. A lower shape ends before the diagonal (UNIT) or with it. */
         const int until = shape == BP__SHAPE_UPPER ? columns : shape == BP__SHAPE_UNIT ? i : i + 1;
         const int start = shape == BP__SHAPE_UPPER ? (i < columns ? i : columns) : 0;
         const int end = until < columns ? until : columns;

@@ -1,15 +1,16 @@
-/* interleaved_complex.h - template: arithmetic of cells of a complex type, as interleaved_real.h for a real one.
- * Parameters: TYPE (c64 or c128), PART (f32 or f64).
+/* interleaved_complex.h - template: arithmetic of vector elements of a complex type. interleaved_real.h defines the
+ * same functions for real types. Parameters: TYPE (c64 or c128), PART (f32 or f64).
  */
 typedef struct VELEMENT {
     VECTOR part[2]; /* real, imaginary */
 } VELEMENT;
 
-/* The size by which pivots are chosen, in LAPACK too; no square root, and no overflow before the parts'. */
+/* Returns |re| + |im|, by which pivots are chosen, as in LAPACK. It needs no square root and avoids the overflow of
+ * squares. */
 INLINE VECTOR NAME(size)(VELEMENT a) {
     return OF_PART(absolute)(a.part[0]) + OF_PART(absolute)(a.part[1]);
 }
-/* c - a * b, or with the conjugate of b. */
+/* Returns c - a * b, or c - a * conj(b). */
 INLINE VELEMENT NAME(subtract_product)(bool conjugate, VELEMENT c, VELEMENT a, VELEMENT b) {
     c.part[0] = OF_PART(msub)(a.part[0], b.part[0], c.part[0]);
     c.part[1] = OF_PART(msub)(a.part[1], b.part[0], c.part[1]);

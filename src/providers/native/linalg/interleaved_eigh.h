@@ -1,8 +1,9 @@
-/* interleaved_eigh.h - template: eigenvalues and eigenvectors of Hermitian matrices. Reflectors reduce each matrix to
- * three real diagonals, and implicit QL steps make these one (LAPACK's steqr). Parameters as of interleaved_kernels.h.
+/* interleaved_eigh.h - template: eigenvalues and eigenvectors of Hermitian matrices. Reflectors reduce each matrix to a
+ * real tridiagonal one, and implicit QL steps make it diagonal (LAPACK's steqr). Parameters are those of
+ * interleaved_kernels.h.
  *
- * All lanes look for the same eigenvalue at a time, until it is there in each. A lane that has it, or whose matrix is
- * split further up, is rotated by nothing meanwhile.
+ * All lanes iterate on the same eigenvalue until it has converged in each of them. A lane in which it has converged, or
+ * whose matrix splits further up, gets the identity as rotation meanwhile.
  */
 
 /* a -= w v^H + v w^H */
@@ -36,7 +37,7 @@ INLINE void NAME(multiply_tile)(int rows, const VELEMENT *a, int64_t row, int n,
     }
 }
 
-/* a becomes H^H a H. */
+/* a = H^H a H */
 static void NAME(reflect_both)(VELEMENT *a, int64_t row, int n, const VELEMENT *v, VELEMENT tau) {
     VELEMENT w[BP__SMALL_MOST];
     int i = 0;
@@ -46,7 +47,7 @@ static void NAME(reflect_both)(VELEMENT *a, int64_t row, int n, const VELEMENT *
     for (; i < n; i++) {
         NAME(multiply_tile)(1, a + i * row, row, n, v, w + i);
     }
-    /* v^H a v is real: with its half, w takes the product of both sides into account. */
+    /* v^H a v is real. Half of it is subtracted from w, so that one rank-2 update applies both sides. */
     VECTOR inner = OF_PART(splat)(0), square = OF_PART(splat)(0);
     for (i = 0; i < n; i++) {
         UNROLL
@@ -70,7 +71,8 @@ static void NAME(reflect_both)(VELEMENT *a, int64_t row, int n, const VELEMENT *
     NAME(update_twice)(a, row, n, v, w);
 }
 
-/* The diagonal to d, what stands beside it to e; column k below the diagonal becomes the v of reflector k. */
+/* Reduces the matrix: the diagonal goes to d, the subdiagonal to e. Column k below the diagonal becomes the vector v of
+ * reflector k. */
 static void NAME(make_tridiagonal)(VELEMENT *a, int64_t row, int n, VECTOR *d, VECTOR *e, VELEMENT *tau) {
     for (int k = 0; k + 1 < n; k++) {
         VELEMENT *below = a + (k + 1) * row + k, v[BP__SMALL_MOST];
@@ -87,7 +89,7 @@ static void NAME(make_tridiagonal)(VELEMENT *a, int64_t row, int n, VECTOR *d, V
     d[n - 1] = a[(n - 1) * row + n - 1].part[0];
 }
 
-/* The product of all reflectors, in the place of their vectors: each step needs only those before it. */
+/* Replaces the reflector vectors by the product of all reflectors. Step k only needs the vectors before k. */
 static void NAME(make_unitary)(VELEMENT *a, int64_t row, int n, const VELEMENT *tau) {
     const VELEMENT zero = {{OF_PART(splat)(0)}};
     for (int k = n - 1; k >= 0; k--) {
@@ -101,19 +103,19 @@ static void NAME(make_unitary)(VELEMENT *a, int64_t row, int n, const VELEMENT *
     }
 }
 
-/* What is known of each lane while it looks for eigenvalue `at`. */
+/* State of each lane while it computes eigenvalue `at`. */
 typedef struct NAME(ql_state) {
-    VECTOR end;    /* the last row of the block that the value is in */
-    VECTOR corner; /* the diagonal there */
-    INTS active;   /* the block has more than the value */
+    VECTOR end;    /* last row of the block that contains the value */
+    VECTOR corner; /* diagonal element of that row */
+    INTS active;   /* the block has more than one row */
 } NAME(ql_state);
 
-/* Splits the matrix where what stands beside the diagonal does not count. */
+/* Splits the matrix where a subdiagonal element is negligible. */
 static NAME(ql_state) NAME(ql_split)(int at, int n, const VECTOR *d, VECTOR *e, VECTOR least) {
     NAME(ql_state) to = {.end = OF_PART(splat)((REAL)(n - 1)), .corner = d[n - 1]};
     for (int i = n - 2; i >= at; i--) {
         const VECTOR around = OF_PART(absolute)(d[i]) + OF_PART(absolute)(d[i + 1]);
-        /* So asked, NaN is small: a lane that nobody reads does not keep the others waiting. */
+        /* With this comparison NaN counts as small, so that a lane with NaN does not delay the others. */
         const INTS small = ~(OF_PART(absolute)(e[i]) > OF_PART(madd)(around, OF_PART(splat)(UNIT), least));
         e[i] = OF_PART(select)(small, OF_PART(splat)(0), e[i]);
         to.end = OF_PART(select)(small, OF_PART(splat)((REAL)i), to.end);
@@ -123,8 +125,8 @@ static NAME(ql_state) NAME(ql_split)(int at, int n, const VECTOR *d, VECTOR *e, 
     return to;
 }
 
-/* One step from row `from` up to row `at`. Each rotation waits for the one before; meanwhile those of the step before,
- * `late`, turn the vectors. */
+/* One QL step from row `from` up to row `at`. Each rotation depends on the one before. To use the waiting time, the
+ * rotations of the previous step, `late`, are applied to the vectors here. */
 static void NAME(ql_step)(const bp__interleaved_eigh *t, const NAME(ql_state) * lanes, int at, int from, VECTOR *d,
                           VECTOR *e, NAME(rotations) * made, const NAME(rotations) * late) {
     const VECTOR one = OF_PART(splat)(1), zero = OF_PART(splat)(0);
@@ -158,7 +160,7 @@ static void NAME(ql_step)(const bp__interleaved_eigh *t, const NAME(ql_state) * 
     NAME(apply_rotations)(t->elements, t->row, t->n, late, made->count);
 }
 
-/* Returns info, as numbers of the type. */
+/* Computes all eigenvalues. Returns info, in the real type. */
 static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
     NAME(rotations) rotations[2];

@@ -1,12 +1,12 @@
-/* interleaved_kernels.h - template: factorizations and solutions of one type, on cells (interleaved.h). Parameters:
- * TYPE, PART, REAL and the tile: ROWS is 4, COLUMNS is how many columns of sums the registers hold beside that many
- * rows.
+/* interleaved_kernels.h - template: LU, Cholesky, triangular solution and products of one type, for interleaved
+ * batches. Parameters: TYPE, PART, REAL, and the tile: ROWS is 4; COLUMNS is how many columns of sums fit in registers
+ * with that many rows.
  *
- * All sums run left-looking: a tile of the result collects all products of earlier rows and columns in registers, k
- * ascending, and is then finished with the small triangle on the diagonal.
+ * All algorithms are left-looking. A tile of the result adds all products with earlier rows and columns in registers, k
+ * ascending. It is then finished with the small triangle on the diagonal.
  */
 
-/* x -= a * b, for `rows` x k cells of a and k x `columns` cells of b, or of the conjugate of b. */
+/* x -= a * b, or x -= a * conj(b), for a tile x of `rows` x `columns`; a is rows x k and b is k x columns. */
 INLINE void NAME(reduce)(int rows, int columns, bool conjugate, VELEMENT (*x)[COLUMNS], const VELEMENT *a,
                          int64_t a_row, int64_t a_k, const VELEMENT *b, int64_t b_k, int64_t b_column, int64_t k) {
     for (; k > 0; k--, a += a_k, b += b_k) {
@@ -47,7 +47,7 @@ INLINE void NAME(put)(int rows, int columns, VELEMENT (*x)[COLUMNS], VELEMENT *t
     }
 }
 
-/* Calls f with constants for how many rows and columns of a tile there are. */
+/* Calls f with the tile's numbers of rows and columns as constants, so that loops are unrolled. */
 #define TILE_OF_ROWS(f, rows, ...)                                                                                     \
     (rows == 4 ? f(4, __VA_ARGS__) : rows == 3 ? f(3, __VA_ARGS__) : rows == 2 ? f(2, __VA_ARGS__) : f(1, __VA_ARGS__))
 #define EACH_TILE(f, rows, columns, ...)                                                                               \
@@ -59,7 +59,7 @@ INLINE void NAME(put)(int rows, int columns, VELEMENT (*x)[COLUMNS], VELEMENT *t
         }                                                                                                              \
     } while (0)
 
-/* What divides by a cell. */
+/* Factors with which scale() divides by a vector element. */
 typedef struct NAME(inverse) {
     VELEMENT r;
     VECTOR s;
@@ -74,7 +74,8 @@ static void NAME(invert_diagonal)(void *inverses, const void *elements, int64_t 
 
 /* ---- Triangles ---- */
 
-/* Rows i to i + rows of the solution, columns j to j + columns; rows before `from` of b are zeros there. */
+/* Computes rows [i, i + rows) and columns [j, j + columns) of the solution. Rows of b before `from` are zero in these
+ * columns. */
 INLINE void NAME(solve_tile)(int rows, int columns, const bp__interleaved_solve *t, int i, int j, int from) {
     const VELEMENT *l = (const VELEMENT *)t->factor + i * t->factor_row;
     VELEMENT *b = (VELEMENT *)t->b + j * t->b_column, x[ROWS][COLUMNS];
@@ -114,7 +115,8 @@ static void NAME(solve)(const bp__interleaved_solve *t) {
     }
 }
 
-/* LAPACK's info of each lane, kept as numbers of the type: where `failed` and none is there yet, column `at` from 1. */
+/* Records failures as LAPACK's info: sets lanes in which `failed` is set for the first time to at + 1. info is kept in
+ * the real type. */
 INLINE VECTOR NAME(first_failure)(VECTOR info, INTS failed, int at) {
     return OF_PART(select)(failed & (info == 0), OF_PART(splat)((REAL)(at + 1)), info);
 }
@@ -127,7 +129,7 @@ static void NAME(put_info)(const bp__interleaved_factor *t, VECTOR info) {
 
 /* ---- LU ---- */
 
-/* Sums of a panel's rows i to i + rows, whose columns j to j + columns begin below the factored part. */
+/* Subtracts the products with the factored columns from a tile of the panel. */
 INLINE void NAME(panel_tile)(int rows, int columns, const bp__interleaved_factor *t, int i, int j, int k) {
     VELEMENT *a = t->elements, x[ROWS][COLUMNS];
     const int64_t row = t->row;
@@ -136,8 +138,8 @@ INLINE void NAME(panel_tile)(int rows, int columns, const bp__interleaved_factor
     NAME(put)(rows, columns, x, a + i * row + j, row, 1);
 }
 
-/* In each lane the row, from `first` on, whose cell of column `first` is the largest: the first one of equals. The
- * largest size is found first, in several chains at once, and then the row that has it, from the last to the first. */
+/* Returns for each lane the row, from `first` on, with the largest element in column `first`; among equals the first.
+ * The maximum is computed in several independent chains. Then rows are compared with it, from the last to the first. */
 INLINE INTS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR *largest) {
     const VELEMENT *a = (const VELEMENT *)t->elements + first;
     const int64_t row = t->row;
@@ -169,8 +171,9 @@ INLINE INTS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR 
     return pivot;
 }
 
-/* Exchanges row `first` with the pivot's in each lane, without a branch: lane by lane, since two lanes may have one row
- * for their pivot, but in whole vectors, since a vector whose parts have just been written is slow to read. */
+/* Exchanges row `first` with the pivot row of each lane, without branches. Lanes are exchanged one after another,
+ * because two lanes may have the same pivot row. Whole vectors are loaded and stored, because loading a vector right
+ * after storing parts of it is slow. */
 #define TAKE_LANE(lane, from) ((lane) == (from) ? VL + (lane) : (lane))
 #define EXCHANGE_LANE(lane)                                                                                            \
     {                                                                                                                  \
@@ -215,7 +218,7 @@ static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int
 #undef TAKE_LANE
 #undef EXCHANGE_LANE
 
-/* Divides column `at` below the diagonal by the pivot, and takes its products from the next `rest` columns. */
+/* Divides column `at` below the diagonal by the pivot and subtracts its products from the next `rest` columns. */
 INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, VELEMENT r, VECTOR s) {
     VELEMENT *a = (VELEMENT *)t->elements + (int64_t)at * t->row + at;
     VELEMENT u[PANEL];
@@ -233,7 +236,7 @@ INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, V
     }
 }
 
-/* One column of a panel; `rest` columns of the panel follow it. */
+/* Factors one column of a panel; `rest` columns of the panel follow it. */
 static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int rest, VECTOR info) {
     VECTOR largest;
     const INTS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
@@ -249,7 +252,7 @@ static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int r
     VELEMENT r;
     VECTOR s;
     NAME(invert)(((VELEMENT *)t->elements)[(int64_t)at * t->row + at], &r, &s);
-    /* Below a pivot of zero there are only zeros, and they stay. */
+    /* Below a pivot of zero all elements are zero; a factor of zero keeps them so. */
     UNROLL
     for (int part = 0; part < PARTS; part++) {
         r.part[part] = OF_PART(select)(none, OF_PART(splat)(0), r.part[part]);
@@ -266,6 +269,8 @@ static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int r
     return NAME(first_failure)(info, none, at);
 }
 
+/* LU with partial pivoting of a rows x columns matrix, in panels of PANEL columns: solve with L above, subtract
+ * products below, then factor the panel column by column. */
 static void NAME(lu)(const bp__interleaved_factor *t) {
     VELEMENT *a = t->elements;
     VECTOR info = {0};
@@ -297,7 +302,8 @@ static void NAME(lu)(const bp__interleaved_factor *t) {
 
 /* ---- Cholesky ---- */
 
-/* The tile on the diagonal, whose sums are in x; leaves L there, and the inverses of its diagonal. Returns info. */
+/* Factors the tile on the diagonal, of which x contains the reduced elements. Writes L to x and the inverses of its
+ * diagonal. Returns info. */
 INLINE VECTOR NAME(cholesky_diagonal)(int columns, VELEMENT (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
     UNROLL
     for (int j = 0; j < columns; j++) {
@@ -321,7 +327,7 @@ INLINE VECTOR NAME(cholesky_diagonal)(int columns, VELEMENT (*x)[COLUMNS], VECTO
     return info;
 }
 
-/* Rows i to i + rows below a tile on the diagonal, which is `diagonal`. */
+/* Computes rows [i, i + rows) of L below the tile `diagonal`. */
 INLINE void NAME(cholesky_below)(int rows, int columns, VELEMENT *a, int64_t row, int i, int at,
                                  VELEMENT (*diagonal)[COLUMNS], const VECTOR *inverses) {
     VELEMENT x[ROWS][COLUMNS];
@@ -401,7 +407,7 @@ static void NAME(combine)(const bp__interleaved_combine *t) {
         for (int k = 0; k < t->count; k++) {
             UNROLL
             for (int part = 0; part < PARTS; part++) {
-                left[k].part[part] *= -values[k]; /* the sums are subtracted */
+                left[k].part[part] *= -values[k]; /* combine_tile() subtracts products, so factors are negated */
             }
         }
     }

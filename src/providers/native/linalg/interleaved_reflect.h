@@ -1,13 +1,13 @@
-/* interleaved_reflect.h - template: what eigenvalues and singular values have in common: scaling, reflectors
- * (Householder), rotations (Givens) and the order of the values. Parameters as of interleaved_kernels.h.
+/* interleaved_reflect.h - template: functions shared by eigenvalues and singular values: scaling, reflectors
+ * (Householder), rotations (Givens) and the order of values. Parameters are those of interleaved_kernels.h.
  *
- * Matrices are brought to a size near 1 first, by a power of two for each lane. What is dropped later is measured
- * against that size, far below its rounding.
+ * Matrices are first scaled to a size near 1 by a power of two for each lane. Elements are later neglected relative to
+ * that size, far below its rounding.
  */
 #define UNIT (sizeof(REAL) == 4 ? (REAL)0x1p-24 : (REAL)0x1p-53)
 #define LEAST_SQUARES OF_PART(splat)(OF_PART(LEAST_SQUARES))
 
-/* Multiplies all cells by a power of two that takes the largest part to between 1/2 and 1, and returns its inverse. */
+/* Multiplies the matrix by a power of two that brings its largest part to between 1/2 and 1. Returns the inverse. */
 static VECTOR NAME(normalize)(VELEMENT *a, int64_t row, int rows, int columns) {
     VECTOR most = {0};
     for (int i = 0; i < rows; i++) {
@@ -32,13 +32,13 @@ static VECTOR NAME(normalize)(VELEMENT *a, int64_t row, int rows, int columns) {
 
 /* ---- Reflectors ---- */
 
-/* H = I - tau v v^H, with H^H x = (beta, 0, 0, ...) for a real beta, and 1 for the first element of v. */
+/* H = I - tau v v^H with H^H x = (beta, 0, 0, ...) for a real beta; the first element of v is 1. */
 typedef struct NAME(reflector) {
     VELEMENT tau;
     VECTOR beta;
 } NAME(reflector);
 
-/* Makes v of x, which it replaces. Where nothing but the first element counts, and that is real, H is I. */
+/* Replaces x by v. If x has only a real first element, all others being negligible, H is I. */
 static NAME(reflector) NAME(reflect)(VELEMENT *x, int64_t step, int count) {
     VECTOR rest[2] = {OF_PART(splat)(0), OF_PART(splat)(0)};
     for (int part = 1; part < PARTS; part++) {
@@ -72,7 +72,8 @@ static NAME(reflector) NAME(reflect)(VELEMENT *x, int64_t step, int count) {
     return to;
 }
 
-/* Lines of `count` cells, each a vector a: a^T becomes a^T (I - tau v v^H), or a becomes (I - tau v v^H) a if `left`.
+/* Applies a reflector to `lines` vectors a of `count` elements: a = (I - tau v v^H) a if `left`, otherwise a^T = a^T (I
+ * - tau v v^H).
  */
 INLINE void NAME(reflect_tile)(int lines, bool left, VELEMENT *a, int64_t line, int64_t step, int count,
                                const VELEMENT *v, int64_t v_step, VELEMENT tau) {
@@ -114,7 +115,7 @@ INLINE void NAME(reflect_lines)(bool left, VELEMENT *a, int64_t line, int lines,
     }
 }
 
-/* a becomes H a for `rows` x `columns` cells, v being a column. */
+/* a = H a for a rows x columns matrix; v is a column. */
 static void NAME(reflect_left)(VELEMENT *a, int64_t row, int rows, int columns, const VELEMENT *v, int64_t v_step,
                                VELEMENT tau) {
     NAME(reflect_lines)(true, a, 1, columns, row, rows, v, v_step, tau);
@@ -141,8 +142,8 @@ INLINE VELEMENT NAME(negative)(VELEMENT a) {
 
 /* ---- Rotations ---- */
 
-/* Rotations of the columns of a matrix: the first one is of columns first and first + step, the second one of these and
- * the next column, and so on. */
+/* A sequence of rotations of neighbouring columns: the first one applies to columns first and first + step, the second
+ * one to first + step and first + 2 step, and so on. */
 typedef struct NAME(rotations) {
     int first, step, count;
     VECTOR c[BP__SMALL_MOST], s[BP__SMALL_MOST];
@@ -161,7 +162,7 @@ INLINE void NAME(apply_rotation)(VELEMENT *a, int64_t row, int rows, const NAME(
     }
 }
 
-/* Those from the k-th on, a few rows at a time. */
+/* Applies rotations k and later to a few rows. */
 INLINE void NAME(apply_rotations_tile)(int rows, VELEMENT *a, int64_t row, const NAME(rotations) * t, int k) {
     VELEMENT x[ROWS];
     a += t->first + k * t->step;
@@ -196,7 +197,8 @@ static void NAME(apply_rotations)(VELEMENT *a, int64_t row, int rows, const NAME
     }
 }
 
-/* A rotation by nothing may make 0 of -0, and whether there is one depends on the other lanes: now all are 0. */
+/* Replaces -0 by 0. A rotation by the identity can change -0 to 0, and whether it happens depends on the other lanes.
+ */
 static void NAME(clear_signs)(VELEMENT *a, int64_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -210,7 +212,7 @@ static void NAME(clear_signs)(VELEMENT *a, int64_t row, int rows, int columns) {
 
 /* ---- Values ---- */
 
-/* The place of each number in ascending or descending order; equal ones stay as they were. */
+/* Writes the position of each number in ascending or descending order; equal numbers keep their order. */
 static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int32_t *order) {
     for (int i = 0; i < n; i++) {
         INTS position = {0};
@@ -224,6 +226,7 @@ static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int3
     }
 }
 
+/* Returns the largest number among the lanes of the mask, at least 0. */
 static int NAME(last_of)(VECTOR number, INTS counts) {
     int last = 0;
     for (int lane = 0; lane < VL; lane++) {

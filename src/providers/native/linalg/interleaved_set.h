@@ -1,5 +1,5 @@
-/* interleaved_set.h - all kernels of one instruction set for small matrices, from the templates. Parameters: SET (name
- * of the table), VECTOR_BYTES. Everything here is static but the table, so that several sets live in one program.
+/* interleaved_set.h - instantiates all kernels for interleaved batches on one instruction set. Parameters: SET (name of
+ * the table), VECTOR_BYTES. Only the table is not static, so that several sets can be in one program.
  */
 #include "interleaved.h"
 
@@ -15,7 +15,7 @@
 
 #define ROWS 4
 #define PANEL 4  /* columns of LU that are factored together */
-#define CHAINS 4 /* in which a largest value is looked for */
+#define CHAINS 4 /* independent chains in the search for a maximum */
 
 #define PARTS 1
 #define COLUMNS 2

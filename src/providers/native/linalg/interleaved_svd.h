@@ -1,12 +1,14 @@
-/* interleaved_svd.h - template: singular values and vectors. Reflectors from both sides reduce each matrix to two real
- * diagonals, and implicit QR steps make these one (Golub and Kahan). Parameters as of interleaved_kernels.h.
+/* interleaved_svd.h - template: singular values and vectors. Reflectors from both sides reduce each matrix to a real
+ * bidiagonal one, and implicit QR steps make it diagonal (Golub and Kahan). Parameters are those of
+ * interleaved_kernels.h.
  *
- * All lanes look for the same singular value at a time, from the last to the first, until it is there in each. A lane
- * that has it, or whose matrix is split further down, is rotated by nothing meanwhile.
+ * All lanes iterate on the same singular value, from the last to the first, until it has converged in each of them. A
+ * lane in which it has converged, or whose matrix splits further down, gets the identity as rotation meanwhile.
  */
 
-/* What is left of a: in each column the v of a reflector from the left, in each row that of one from the right, which
- * begins beside the diagonal. e[k] stands above d[k], so that e[0] is 0. */
+/* Reduces the matrix: the diagonal goes to d, the superdiagonal to e, where e[k] is above d[k] and e[0] is 0. Each
+ * column of a becomes the vector v of a reflector from the left, and each row right of the diagonal that of one from
+ * the right. */
 static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e, VELEMENT *left, VELEMENT *right) {
     const int m = t->rows, n = t->columns;
     const int64_t row = t->row;
@@ -28,7 +30,7 @@ static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTO
     }
 }
 
-/* U and V as products of the reflectors. */
+/* Computes U and V as products of the reflectors. */
 static void NAME(make_bases)(const bp__interleaved_svd *t, const VELEMENT *left, const VELEMENT *right) {
     const int m = t->rows, n = t->columns;
     VELEMENT *u = t->u, *v = t->v;
@@ -48,11 +50,11 @@ static void NAME(make_bases)(const bp__interleaved_svd *t, const VELEMENT *left,
     }
 }
 
-/* What is known of each lane while it looks for singular value `at`. */
+/* State of each lane while it computes singular value `at`. */
 typedef struct NAME(qr_state) {
-    VECTOR start; /* the first row of the block that the value is in */
-    INTS zero;    /* the value before the block is zero, but what stands beside it is not */
-    INTS active;  /* the block has more than the value */
+    VECTOR start; /* first row of the block that contains the value */
+    INTS zero;    /* the diagonal element before the block is zero, but the superdiagonal element next to it is not */
+    INTS active;  /* the block has more than one row */
 } NAME(qr_state);
 
 static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least) {
@@ -60,7 +62,7 @@ static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least)
     NAME(qr_state) to = {.start = none, .zero = (INTS){0}};
     INTS open = none == none;
     for (int i = at; i > 0; i--) {
-        /* So asked, NaN is small: a lane that nobody reads does not keep the others waiting. */
+        /* With this comparison NaN counts as small, so that a lane with NaN does not delay the others. */
         const INTS beside = open & ~(OF_PART(absolute)(e[i]) > least);
         const INTS above = open & ~beside & (OF_PART(absolute)(d[i - 1]) <= least);
         e[i] = OF_PART(select)(beside, none, e[i]);
@@ -73,13 +75,13 @@ static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least)
     return to;
 }
 
-/* Where d[first - 1] is zero in some lanes, e[first] and what comes of it are rotated away, row by row. */
+/* If d[first - 1] is zero in some lanes, rotates e[first] and the elements that result from it to zero, row by row. */
 static void NAME(clear_row)(const bp__interleaved_svd *t, INTS zero, int first, int at, VECTOR *d, VECTOR *e) {
     const VECTOR none = OF_PART(splat)(0);
     VECTOR f = OF_PART(select)(zero, e[first], none);
     e[first] = OF_PART(select)(zero, none, e[first]);
     for (int i = first; i <= at && OF_PART(any)((INTS)(f != 0)); i++) {
-        /* c d + s f = r: the row above becomes c (row above) - s (row i), and row i takes the rest. */
+        /* c d + s f = r. The row above becomes c (row above) - s (row i); row i becomes s (row above) + c (row i). */
         OF_PART(rotation) rotation = OF_PART(rotate)(d[i], f);
         rotation.c = OF_PART(select)(zero, rotation.c, OF_PART(splat)(1));
         rotation.s = OF_PART(select)(zero, rotation.s, none);
@@ -100,12 +102,13 @@ static void NAME(clear_row)(const bp__interleaved_svd *t, INTS zero, int first, 
     }
 }
 
-/* The rotations of one step: of columns of V and of columns of U. */
+/* Rotations of one step: of columns of V and of columns of U. */
 typedef struct NAME(qr_rotations) {
     NAME(rotations) v, u;
 } NAME(qr_rotations);
 
-/* What the shift, an eigenvalue of the last 2x2 block of B^T B, makes of the first column of a block. */
+/* Returns the first element of the block's shifted column. The shift is an eigenvalue of the last 2x2 block of B^T B.
+ */
 static VECTOR NAME(qr_shift)(int at, VECTOR x, const VECTOR *d, const VECTOR *e) {
     const VECTOR y = d[at - 1], z = d[at], g = e[at - 1], h = e[at];
     const VECTOR f = ((y - z) * (y + z) + (g - h) * (g + h)) / (2 * h * y);
@@ -113,7 +116,8 @@ static VECTOR NAME(qr_shift)(int at, VECTOR x, const VECTOR *d, const VECTOR *e)
     return ((x - z) * (x + z) + h * (y / (f + OF_PART(signed)(root, f)) - h)) / x;
 }
 
-/* Each rotation waits for the one before; meanwhile those of the step before, `late`, turn the vectors. */
+/* One QR step from row `from` down to row `at`. Each rotation depends on the one before. To use the waiting time, the
+ * rotations of the previous step, `late`, are applied to the vectors here. */
 static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * lanes, int from, int at, VECTOR *d,
                           VECTOR *e, NAME(qr_rotations) * made, const NAME(qr_rotations) * late) {
     const VECTOR one = OF_PART(splat)(1), zero = OF_PART(splat)(0);
@@ -156,7 +160,7 @@ static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * l
     NAME(apply_rotations)(t->v, t->v_row, t->columns, &late->v, made->v.count);
 }
 
-/* Two sets of rotations: those that are made, and those that the vectors wait for. */
+/* Two sets of rotations: those being computed, and those still to be applied to the vectors. */
 typedef struct NAME(qr_work) {
     NAME(qr_rotations) rotations[2];
     int now;
@@ -169,7 +173,7 @@ static void NAME(qr_finish)(const bp__interleaved_svd *t, NAME(qr_work) * work) 
     late->u.count = late->v.count = 0;
 }
 
-/* Makes a step in the lanes in which value `at` is in a block, and returns these. */
+/* Makes one step in the lanes in which value `at` is in a block of several rows. Returns the mask of these lanes. */
 static INTS NAME(qr_round)(const bp__interleaved_svd *t, int at, VECTOR *d, VECTOR *e, VECTOR least,
                            NAME(qr_work) * work) {
     const NAME(qr_state) lanes = NAME(qr_split)(at, d, e, least);
@@ -192,7 +196,7 @@ static INTS NAME(qr_round)(const bp__interleaved_svd *t, int at, VECTOR *d, VECT
     return lanes.active;
 }
 
-/* Returns info, as numbers of the type. */
+/* Computes all singular values. Returns info, in the real type. */
 static VECTOR NAME(qr)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
     NAME(qr_work) work;
@@ -213,7 +217,7 @@ static VECTOR NAME(qr)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e) {
     return info;
 }
 
-/* Negative values change their sign, and that of their column of V. */
+/* Makes negative values positive and changes the sign of their columns of V. */
 static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
     for (int j = 0; j < t->columns; j++) {
         const INTS sign = (INTS)d[j] & (INTS)OF_PART(signed)(OF_PART(splat)(0), OF_PART(splat)(-1));

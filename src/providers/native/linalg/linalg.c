@@ -1,6 +1,6 @@
-/* linalg.c - linear algebra of the native provider: which problems it takes, and how. Empty ones are filled in, batches
- * of small matrices run along vectors (interleaved.h), norms are summed (norm.h); factorizations of large matrices are
- * the libraries'.
+/* linalg.c - offers and plans linear algebra of the native provider. Empty problems are filled in (empty.c), batches of
+ * small matrices run interleaved (interleaved.h), and norms are sums (norm.h). Factorizations of large matrices are
+ * left to libraries.
  */
 #include "providers/native/choose.h"
 #include "providers/native/isa.h"
@@ -11,7 +11,7 @@
 
 /* Everything that follows from the problem. */
 typedef struct choice {
-    const bp__interleaved_kernels *interleaved; /* one of these; neither where there is nothing to compute */
+    const bp__interleaved_kernels *interleaved; /* one of these is set, or neither if there is nothing to compute */
     const bp__norm_kernels *norm;
     int isa;
     const char *algorithm;
@@ -23,7 +23,7 @@ static const bp__interleaved_kernels *const interleaved_sets[] =
     BP__NATIVE_PER_ISA(bp__interleaved_default, bp__interleaved_avx2, bp__interleaved_avx512);
 static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_PER_ISA(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
 
-/* How many threads, of which each has some of the units, and what they make of the time of one. */
+/* Sets the threads, at most one for each unit of work, and the cost on that many threads. */
 static void share(choice *to, double alone, int most, int64_t units) {
     const int threads = bp__native_worth(alone, most);
     to->threads = units < threads ? (int)units : threads;
@@ -76,7 +76,7 @@ static const char *refusal(bp_reason reason) {
     case BP_REASON_SIZE:
         return "only matrices up to 32x32 are offered";
     default:
-        return "of empty matrices only";
+        return "only empty matrices are offered";
     }
 }
 

@@ -1,8 +1,9 @@
-/* norm.c - matrix norms that are sums of elements: fro, 1, -1, inf and -inf, of matrices of any size and layout.
+/* norm.c - computes matrix norms that are sums of elements (fro, 1, -1, inf, -inf) for matrices of any size and layout.
  *
- * A norm is made of sums along lines, which are the columns or the rows. Long lines are cut into pieces, and threads
- * take whole pieces, or whole lines side by side: so the order of every sum follows from the sizes and strides alone.
- * NaN and infinity go through, and nothing is lost at the ends of the range (see check_sums() and scaled_root()).
+ * A norm consists of sums along lines, which are the columns or the rows. Long lines are cut into splits. Threads take
+ * whole splits, or whole lines that advance together. The order of every sum therefore follows from the sizes and
+ * strides alone. NaN and infinity are propagated, and results are right up to the limits of the range (see check_sums()
+ * and scaled_root()).
  */
 #include "norm.h"
 
@@ -12,28 +13,28 @@
 #include <math.h>
 #include <string.h>
 
-#define SPLIT_LENGTH 16384 /* elements of a sum that is made at once */
-#define BLOCK 512          /* lines that advance together: their sums stay in the first cache */
+#define SPLIT_LENGTH 16384 /* elements of one split */
+#define BLOCK 512          /* lines that advance together: their sums stay in the first-level cache */
 
 typedef struct norm_plan {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     const bp__norm_kernels *kernels;
     int threads;
-    bool by_items;         /* threads take items, or units of each */
-    bool across;           /* lines advance together, since elements of a line are far apart */
-    int64_t first;         /* elements from the item's address to where the lines begin */
-    int64_t count, length; /* lines, and elements of each */
-    int64_t next, step;    /* from line to line and from element to element; not negative */
+    bool by_items;         /* threads take items; otherwise units of each item */
+    bool across;           /* lines advance together, because the elements of a line are far apart */
+    int64_t first;         /* elements from the item's address to the first line */
+    int64_t count, length; /* number of lines, and elements of each */
+    int64_t next, step;    /* strides between lines and between elements of a line, in elements; not negative */
     int64_t splits;        /* of each line */
-    int64_t units, share;  /* what threads draw, and sums in each */
-    int64_t chunk;         /* items between two questions whether to go on */
+    int64_t units, share;  /* units that threads take, and sums in each */
+    int64_t chunk;         /* items between two interrupt checks */
     size_t sums;           /* bytes */
     size_t element;        /* bytes */
     bp_problem problem;
 } norm_plan;
 
-/* One item on its way. */
+/* State of one item. */
 typedef struct item_run {
     const norm_plan *plan;
     const char *at;
@@ -56,13 +57,13 @@ static bool is_complex(const bp_problem *problem) {
     return problem->dtype == BP_C64 || problem->dtype == BP_C128;
 }
 
-/* ---- How a matrix is seen ---- */
+/* ---- Layout of a matrix ---- */
 
 static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
-/* Lines that are read backwards begin at their other end: sums do not care. */
+/* Makes both strides positive; the order of a line's elements does not matter. */
 static void make_strides_positive(norm_plan *plan) {
     if (plan->step < 0) {
         plan->first += (plan->length - 1) * plan->step;
@@ -77,7 +78,7 @@ static void make_strides_positive(norm_plan *plan) {
 static void choose_lines(norm_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const bp_linalg_operand *a = &l->operand[0];
-    /* A single row or column has no step across; the other direction is the line of a Frobenius norm then. */
+    /* A single row or column has no stride across. For a Frobenius norm the other direction is then the line. */
     const bool near_rows = a->columns == 1 || (a->rows != 1 && magnitude(a->row) <= magnitude(a->column));
     const bool columns = is_frobenius(plan) ? near_rows : fabs(l->order) == 1;
     plan->count = columns ? a->columns : a->rows;
@@ -108,8 +109,8 @@ static double element_modulus(bp_dtype dtype, const void *at, int64_t index) {
                            : hypot(((const double *)at)[2 * index], ((const double *)at)[2 * index + 1]);
 }
 
-/* Where the square of a complex modulus left the range of double, which only a sum can show that is very small or not
- * finite: again with hypot, whose answer to infinity beside NaN is infinity, too. */
+/* Computes a sum again with hypot(). This is necessary if the square of a complex modulus left the range of double,
+ * which shows in a sum that is very small or not finite. hypot() of infinity and NaN is infinity. */
 static double careful_sum(const norm_plan *plan, const char *at, int64_t length) {
     double sum = 0;
     for (int64_t i = 0; i < length; i++) {
@@ -138,7 +139,7 @@ static void add_across(const item_run *run, int64_t from, int64_t until) {
     check_sums(plan, line_at(run, from), plan->length, until - from, run->sums + from);
 }
 
-/* A piece of each line, of the lines that the sums stand for. */
+/* Adds one split of each of `count` lines. */
 static void add_splits(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
     const norm_plan *plan = run->plan;
     if (is_frobenius(plan)) {
@@ -184,7 +185,7 @@ static void run_share(void *context, int task) {
     run_units(run, units * task / run->tasks, units * (task + 1) / run->tasks);
 }
 
-/* All sums of an item. False: stopped, and some are missing. */
+/* Computes all sums of an item. Returns false if the call was stopped and sums are missing. */
 static bool make_sums(item_run *run) {
     if (run->tasks > 1) {
         run->plan->host->parallel(run->plan->threads, run->tasks, run_share, run);
@@ -219,7 +220,7 @@ static double largest_component(const item_run *run) {
     return largest;
 }
 
-/* The root of a sum of squares that left the range of double, from elements near one. */
+/* Returns the root of a sum of squares that left the range of double, by scaling the elements to near 1. */
 static double scaled_root(item_run *run) {
     enum { MOST = 1000 };
     const double largest = largest_component(run);
@@ -236,7 +237,8 @@ static double scaled_root(item_run *run) {
     return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->splits)), exponent);
 }
 
-/* Squares of single precision are all in the range of double. What is lost below 1e-280 is far below what counts. */
+/* Squares of single precision are always in the range of double. Sums above 1e-280 have lost nothing significant to
+ * underflow. */
 static double frobenius(item_run *run) {
     const norm_plan *plan = run->plan;
     const double sum = total(run, 0, plan->count * plan->splits);
@@ -244,7 +246,7 @@ static double frobenius(item_run *run) {
     return !wide || isnan(sum) || (sum > 1e-280 && !isinf(sum)) ? sqrt(sum) : scaled_root(run);
 }
 
-/* The largest or smallest sum of a line, or NaN where one is. */
+/* Returns the largest or smallest sum of a line, or NaN if a sum is NaN. */
 static double extreme(const item_run *run) {
     const norm_plan *plan = run->plan;
     const bool largest = plan->problem.of.linalg.order > 0;
@@ -283,7 +285,7 @@ static void run_item(call *work, int64_t item, double *sums, int tasks) {
     }
 }
 
-/* Items one after the other, with so many tasks on each. */
+/* Computes items one after another, with `tasks` tasks for each. */
 static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
     while (item < until && !bp__stops(&work->stop)) {
         const int64_t left = until - item, end = item + (left < work->plan->chunk ? left : work->plan->chunk);
@@ -347,7 +349,7 @@ int64_t bp__norm_shares(const bp_problem *problem) {
     return batch > plan.units ? batch : plan.units;
 }
 
-/* From times measured on a Zen core near 3 GHz, with AVX2. */
+/* Returns an estimate from times measured on a Zen core near 3 GHz with AVX2. */
 double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     norm_plan plan = {.problem = *problem};
     choose_lines(&plan);
@@ -356,7 +358,8 @@ double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;
     const double bytes = elements * (double)bp_dtype_size((bp_dtype)problem->dtype);
     const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
-    /* Nanoseconds for each element: roots of complex ones, or loads, which scattered ones do one by one. */
+    /* Nanoseconds per element: square roots of complex elements, or loads, which are single if elements are not
+     * contiguous. */
     const double root = is_complex(problem) && !fro ? 0.9 : 0;
     const double compute = (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
     const double memory = bytes * batch <= l2 ? 0 : bytes / elements * (contiguous ? 0.05 : 0.5);

@@ -1,8 +1,8 @@
-/* spectra.c - what the operations on eigenvalues and singular values do with a group of small matrices, in terms of the
- * kernels.
+/* spectra.c - implements the operations on eigenvalues and singular values for a group of small matrices, with the
+ * interleaved kernels.
  *
- * A matrix with more columns than rows is taken transposed: A^T = U S Vh gives A = Vh^T S U^T, so that only the views
- * of the operands are exchanged. Vectors and values are put in order on their way to memory.
+ * A matrix with more columns than rows is transposed: A^T = U S Vh gives A = Vh^T S U^T, so that only the operands'
+ * strides are exchanged. Vectors and values are sorted while they are stored.
  */
 #include "small.h"
 
@@ -42,9 +42,9 @@ static void decompose_hermitian(bp__small_group *g, bool vectors) {
     kernels->eigh(&eigh);
 }
 
-/* The values of a group, in order, as the elements of a vector. */
+/* Stores the values of a group in order, as the elements of a vector. */
 static void store_values(const bp__small_group *g, int operand, int count) {
-    /* Kernels of complex types come two after those of their parts. */
+    /* The kernels of a complex type come two entries after those of its real type. */
     const bp__interleaved_kernels *real = g->plan->kernels - (g->plan->kernels->parts == 2 ? 2 : 0);
     const int64_t step = g->l->operand[operand].row * (int64_t)real->element;
     const bp__interleaved_copy copy = {.elements = g->values,
@@ -60,7 +60,7 @@ static void store_values(const bp__small_group *g, int operand, int count) {
     real->store(&copy);
 }
 
-/* Columns of a matrix of cells, in order, as the rows of a view. */
+/* Stores the columns of an interleaved matrix in order, as the rows of a view. */
 static void store_columns(bp__small_group *g, bp__small_view to, char *elements, int64_t row, int rows, int columns) {
     const bp__interleaved_copy copy = {.elements = elements,
                                        .element_row = 1,
@@ -119,7 +119,7 @@ void bp__small_svd(bp__small_group *g) {
     if (!vectors) {
         return;
     }
-    /* What stands beside U's first columns has no value, and keeps its place. */
+    /* Further columns of U belong to no singular value and keep their positions. */
     for (int i = columns * lanes; i < u_columns * lanes; i++) {
         g->order[i] = i / lanes;
     }
@@ -129,7 +129,7 @@ void bp__small_svd(bp__small_group *g) {
     store_columns(g, wide ? bp__small_transposed(vh) : vh, g->c, g->plan->third_row, columns, columns);
 }
 
-/* ---- One number from all values ---- */
+/* ---- Operations with one number as result ---- */
 
 static double value_of(const bp__small_group *g, int value, int lane) {
     const int at = value * g->plan->kernels->lanes + lane;
@@ -162,7 +162,7 @@ static extent extent_of(const bp__small_group *g, int count, int lane) {
     return e;
 }
 
-/* Values up to this count as zero. */
+/* Returns the threshold up to which values count as zero. */
 static double threshold_of(const bp__small_group *g, int count, int lane) {
     return fmax(g->l->atol, g->l->rtol * extent_of(g, count, lane).most);
 }
@@ -192,7 +192,7 @@ void bp__small_norm(bp__small_group *g) {
     }
 }
 
-/* The condition of a zero matrix is infinite, as that of every singular one, whichever way the quotient goes. */
+/* The condition number of a zero matrix is infinite like that of every singular matrix, for order 2 and -2. */
 void bp__small_cond(bp__small_group *g) {
     decompose(g, 0);
     for (int lane = 0; lane < g->items; lane++) {
@@ -203,7 +203,7 @@ void bp__small_cond(bp__small_group *g) {
 
 /* ---- The Moore-Penrose inverse ---- */
 
-/* Values become what the columns of vectors are multiplied by. */
+/* Replaces values by the factors of the columns: the inverse, or 0 up to the threshold. */
 static void invert_values(bp__small_group *g, int count) {
     const int lanes = g->plan->kernels->lanes;
     for (int lane = 0; lane < lanes; lane++) {
@@ -241,7 +241,7 @@ static void invert_hermitian(bp__small_group *g) {
     g->plan->kernels->store(&copy);
 }
 
-/* V S^-1 U^H, of which the transposed matrix is the conjugate of U S^-1 V^H. */
+/* V S^-1 U^H. It is the transpose of the conjugate of U S^-1 V^H. */
 static void invert_general(bp__small_group *g) {
     const int rows = most_of(g->l), columns = least_of(g->l);
     decompose(g, columns);

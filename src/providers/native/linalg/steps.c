@@ -1,7 +1,8 @@
-/* steps.c - what each operation does with a group of small matrices, in terms of the kernels.
+/* steps.c - implements each operation for a group of small matrices, with the interleaved kernels.
  *
- * The cells of A are always in A's own place; which triangle is solved with, and from which side, is in the strides
- * that the kernels are given. Right sides are solved a few columns at a time, so that they stay in the cache beside A.
+ * The interleaved A always has the same place in scratch. Which triangle is solved with, and from which side, is
+ * expressed by the strides that the kernels get. Right sides are solved a few columns at a time, so that they stay in
+ * the cache together with A.
  */
 #include "small.h"
 
@@ -74,16 +75,16 @@ static void invert_diagonal(const bp__small_group *g) {
     g->plan->kernels->invert_diagonal(g->inverses, g->a, g->plan->factor_row + 1, (int)g->l->n);
 }
 
-/* How to solve with a triangle in the cells of A, or with its transpose. */
+/* Selects the triangle of A to solve with. */
 typedef struct triangle {
     bool upper, transposed, unit;
 } triangle;
 
-/* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__interleaved_solve. */
+/* b = inverse(op(T)) b for an interleaved n x k matrix b. `triangular` is that of bp__interleaved_solve. */
 static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int64_t sign = t.upper != t.transposed ? -1 : 1, row = sign * g->plan->factor_row;
-    /* From the last row to the first, an upper triangle is a lower one. */
+    /* Read from the last row to the first, an upper triangle is a lower one. */
     const int64_t last = sign < 0 ? g->l->n - 1 : 0;
     const bp__interleaved_solve solve = {
         .factor = g->a + last * (g->plan->factor_row + 1) * (int64_t)kernels->velement,
@@ -101,23 +102,24 @@ static void solve(const bp__small_group *g, triangle t, int k, bool triangular) 
     kernels->solve(&solve);
 }
 
-/* B or X, seen as n x k whichever side it stands on; a vector that stands on the right has its elements in a column. */
+/* Returns B or X as an n x k view, whichever side A is on. A vector with A on its right has its elements in a column.
+ */
 static bp__small_view right_side(const bp__small_group *g, int operand) {
     const bp_linalg_operand *o = &g->l->operand[operand];
     const bool across = !g->l->a_on_left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
     return across ? bp__small_transposed(bp__small_view_of(g, operand)) : bp__small_view_of(g, operand);
 }
 
-/* Two triangles, one after the other, on all columns of B. */
+/* Solution with one or two triangles for all columns of B. */
 typedef struct solution {
     int from, to; /* operands */
     triangle first, second;
     int count;
     bool order_first, order_last; /* rows are exchanged while loading, or while storing */
-    bool hermitian;               /* the second is the conjugate transpose of the first, which is lower */
+    bool hermitian;               /* the second triangle is the conjugate transpose of the first, which is lower */
 } solution;
 
-/* With L^H, which L^T makes the conjugate solution for the conjugate right side. */
+/* Solves with L^H. L^T solves the conjugate problem, so b is conjugated before and after. */
 static void solve_conjugate(bp__small_group *g, int k) {
     const int64_t elements = g->l->n * g->plan->right_row;
     g->plan->kernels->conjugate(g->b, elements);
@@ -151,7 +153,7 @@ static void solve_columns(bp__small_group *g, const solution *s) {
     }
 }
 
-/* With the factors in the cells: A is P L U, its transpose is U^T L^T P^T. */
+/* Solves with the LU factors: A = P L U, and A^T = U^T L^T P^T. */
 static void solve_factored(bp__small_group *g, int from, int to, bool transpose) {
     const triangle lower = {.transposed = transpose, .unit = true}, upper = {.upper = true, .transposed = transpose};
     const solution s = {.from = from,
@@ -166,14 +168,14 @@ static void solve_factored(bp__small_group *g, int from, int to, bool transpose)
     solve_columns(g, &s);
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 static void solve_general(bp__small_group *g) {
     factor_lu(g);
     solve_factored(g, 1, 2, !g->l->a_on_left);
 }
 
-/* Pivots of the caller, of which every lane must stay within the matrix. */
+/* Loads the caller's pivots. Lanes with a pivot outside the matrix are recorded, and the pivot is replaced. */
 static void load_pivots(bp__small_group *g) {
     const bp_linalg_operand *o = &g->l->operand[1];
     const int lanes = g->plan->kernels->lanes, n = (int)g->l->n;
@@ -188,7 +190,8 @@ static void load_pivots(bp__small_group *g) {
 }
 
 static void lu_solve(bp__small_group *g) {
-    /* X A^H = B is conj(A) X^T = B^T: the conjugate goes with the adjoint, the transpose with one of both. */
+    /* X A^H = B is conj(A) X^T = B^T. The adjoint needs the conjugate; the transpose is needed for either the adjoint
+     * or A on the right, but not for both. */
     load_all(g);
     if (g->l->adjoint) {
         g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
@@ -205,7 +208,7 @@ static void inv(bp__small_group *g) {
     g->plan->kernels->identity(g->b, g->plan->right_row, n);
     solve(g, (triangle){.unit = true}, n, true);
     solve(g, (triangle){.upper = true}, n, false);
-    /* The exchanges of rows of A are exchanges of columns of its inverse. */
+    /* Row exchanges of A are column exchanges of its inverse. */
     bp__interleaved_copy copy = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
     copy.element_row = 1, copy.element_column = g->plan->right_row;
     copy.order = g->order;
@@ -230,7 +233,7 @@ static void lu(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n;
     factor_lu(g);
     order_rows(g, m, k);
-    /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
+    /* Row i of the factors' product is row order[i] of A, so row order[i] of P is row i of the identity. */
     kernels->identity(g->b, g->plan->right_row, m);
     bp__interleaved_copy p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
     p.order = g->order;
@@ -255,7 +258,8 @@ static void slogdet(bp__small_group *g) {
 
 static void cholesky(bp__small_group *g) {
     const int n = (int)g->l->n;
-    /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
+    /* For an upper triangle the transposed matrix is loaded, which is the conjugate one. Its factor, stored transposed,
+     * is U. */
     bp__small_load_triangle(g, 0, BP__SHAPE_HERMITIAN, false);
     const bp__interleaved_factor factor = {
         .elements = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
@@ -266,7 +270,7 @@ static void cholesky(bp__small_group *g) {
     g->plan->kernels->store(&copy);
 }
 
-/* L of L L^H, also where U is given. */
+/* Loads L of A = L L^H. If U is given, L is its conjugate transpose. */
 static void load_cholesky(bp__small_group *g, int operand) {
     bp__small_load_triangle(g, operand, BP__SHAPE_LOWER, false);
     if (g->l->upper) {
@@ -281,7 +285,7 @@ static void cholesky_solve(bp__small_group *g) {
     solve_columns(g, &s);
 }
 
-/* LAPACK looks for a zero on the diagonal here, though not when solving. */
+/* Sets info to the first zero on the diagonal. LAPACK checks this for the inverse, but not when it solves. */
 static void find_zeros(bp__small_group *g) {
     const int n = (int)g->l->n;
     const bp_linalg_operand *o = &g->l->operand[0];
@@ -324,9 +328,9 @@ static void solve_triangular(bp__small_group *g) {
 typedef struct operation {
     bp__small_step step;
     int8_t inputs, info;
-    bool square;   /* needs cells for a matrix as high as A, and square */
-    bool solves;   /* needs cells for right sides */
-    bool spectral; /* an item without an answer is a failure, though there is no info to tell it */
+    bool square;   /* needs memory for a square matrix with the rows of A */
+    bool solves;   /* needs memory for right sides */
+    bool spectral; /* an item without a result is an error, although there is no info operand */
 } operation;
 
 static const operation operations[] = {
