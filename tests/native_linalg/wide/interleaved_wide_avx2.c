@@ -1,4 +1,4 @@
-/* interleaved_wide_avx2.c - the lanes of AVX-512 on a processor with AVX2: each vector is lowered to two. */
+/* interleaved_wide_avx2.c - compiles the AVX-512 kernels for interleaved batches for AVX2: each vector becomes two. */
 #include "providers/native/linalg/interleaved.h"
 
 extern const bp__interleaved_kernels bp__interleaved_wide[BP__INTERLEAVED_DTYPES];
