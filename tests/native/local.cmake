@@ -1,4 +1,4 @@
-# The AVX-512 tile in a form that runs everywhere; its file name brings the flags of AVX2.
+# The AVX-512 tile compiled for AVX2, so that it runs everywhere. The file name selects the flags of AVX2.
 set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_wide_avx2.c)
 add_library(native_wide OBJECT ${wide_source})
 target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src

@@ -1,4 +1,5 @@
-/* native.h - a product in known layouts, run by the native provider through a host of the tests, and its reference. */
+/* native.h - declares a matrix product in known layouts, its run by the native provider on a test host, and its check
+ * against a reference. */
 #ifndef TESTS_NATIVE_H
 #define TESTS_NATIVE_H
 
@@ -16,8 +17,8 @@
 typedef enum layout {
     ROWS,     /* compact, row by row */
     COLUMNS,  /* compact, column by column */
-    PADDED,   /* row by row with room between */
-    SPREAD,   /* no direction is contiguous */
+    PADDED,   /* row by row, with gaps between rows */
+    STRIDED,  /* no direction is contiguous */
     BACKWARD, /* both strides negative */
     SAME_ROW, /* row stride 0; inputs only */
     LAYOUTS
@@ -32,17 +33,17 @@ typedef struct product {
     layout a, b, c;
     bool conjugate_a, conjugate_b, share_b; /* share_b: one B for the whole batch */
     bp_scalar alpha, beta;
-    bool any_factors; /* classes ANY even where the values are 0 or 1 */
+    bool any_factors; /* alpha and beta have the class ANY even if they are 0 or 1 */
     kernels set;
     int threads;
     unsigned seed;
     bool whole_numbers; /* small integers, so that every sum is exact */
 } product;
 
-/* The operands of a product, with what surrounds them. */
+/* The operands of a product and the memory around them. */
 typedef struct operands {
     bp_problem problem;
-    void *memory[3]; /* A, B, C as allocated: exactly what the layout spans */
+    void *memory[3]; /* A, B, C as allocated: exactly the range of the layout */
     char *first[3];  /* element (0, 0) of the first product */
     size_t bytes[3];
 } operands;
@@ -50,24 +51,24 @@ typedef struct operands {
 bool runs_here(kernels set);
 const char *kernels_name(kernels set);
 
-int parts_of(bp_dtype dtype); /* 2 for complex */
+int parts_of(bp_dtype dtype); /* 2 for complex types */
 double get_part(bp_dtype dtype, const void *at, int part);
 void set_part(bp_dtype dtype, void *at, int part, double value);
-/* Where element (i, j) of product `item` of operand 0..2 is. */
+/* Returns the address of element (i, j) of product `item`, for operand 0..2. */
 void *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j);
 
-/* Fills A, B and C with numbers from `seed`; C and what lies between its elements too. */
+/* Fills A, B and C with numbers from `seed`, including the gaps of C. */
 void make_operands(operands *o, const product *p);
 void free_operands(operands *o);
-/* Runs the best offer on memory of the operands; `c` NULL means their own C. */
+/* Runs the first offer on the operands. NULL as `c` means the operands' own C. */
 bp_status run_product(const operands *o, const product *p, void *c);
-/* The same for any of the provider's offers. */
+/* Return the number of the provider's offers, and run one of them. */
 int count_offers(const operands *o, const product *p);
 bp_status run_offer(const operands *o, const product *p, int index, void *c);
-/* What the verdict says. */
+/* Returns the threads of the verdict. */
 int threads_planned(const operands *o, const product *p);
-/* Runs every offer, with and without operands packed beforehand, and compares with a sum in long double, within the
- * bound of the type; checks the bytes around C. */
+/* Runs every offer, with and without operands packed beforehand. Compares the results with sums in long double, within
+ * the error bound of the type, and checks the bytes around C. */
 void check_product(const product *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* support_check.c - runs a product through the provider, and compares it with sums in long double. */
+/* support_check.c - runs a product through the provider and compares it with sums in long double. */
 #include "native.h"
 
 #include "providers/native/choose.h"
@@ -23,25 +23,25 @@ bool runs_here(kernels set) {
 }
 
 const char *kernels_name(kernels set) {
-    static const char *const name[] = {"default", "avx2", "avx512", "avx512's tiles in narrower registers"};
+    static const char *const name[] = {"default", "avx2", "avx512", "avx512 tiles in narrower registers"};
     return name[set];
 }
 
-/* What the provider offers for a product; for the tile that stands in for AVX-512's, what it would. */
+/* The provider's offers for a product. For KERNELS_WIDE `lowered` contains the same choices. */
 typedef struct offered {
-    test_offers asked;
+    test_offers native;
     bp__native_choice lowered[BP__NATIVE_PATHS];
     int count;
 } offered;
 
-static void ask(offered *all, const operands *o, const product *p) {
-    test_offers_ask(&all->asked, &bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o->problem);
-    all->count = all->asked.count;
+static void get_offers(offered *all, const operands *o, const product *p) {
+    test_offers_ask(&all->native, &bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o->problem);
+    all->count = all->native.count;
     for (int i = 0; i < all->count; i++) {
-        const bp_verdict *verdict = &all->asked.of[i].verdict;
+        const bp_verdict *verdict = &all->native.of[i].verdict;
         assert_int_equal(verdict->reason, BP_REASON_ACCEPTED);
         assert_true(verdict->threads >= 1 && verdict->threads <= p->threads);
-        assert_true(verdict->cost_ns > 0 && verdict->cost_ns >= all->asked.of[0].verdict.cost_ns);
+        assert_true(verdict->cost_ns > 0 && verdict->cost_ns >= all->native.of[0].verdict.cost_ns);
     }
     if (p->set == KERNELS_WIDE) {
         assert_int_equal(bp__native_choose(test_plain_host(), &o->problem, all->lowered), all->count);
@@ -53,13 +53,13 @@ static bp_status prepare(offered *all, int index, const operands *o, const produ
         all->lowered[index].kernels = &bp__native_wide.of[p->dtype - BP_F16];
         return bp__native_prepare(test_plain_host(), &all->lowered[index], &o->problem.of.gemm, prepared);
     }
-    return test_offers_plan(&all->asked, index, &o->problem, prepared);
+    return test_offers_plan(&all->native, index, &o->problem, prepared);
 }
 
 int count_offers(const operands *o, const product *p) {
     offered all;
-    ask(&all, o, p);
-    test_offers_free(&all.asked);
+    get_offers(&all, o, p);
+    test_offers_free(&all.native);
     return all.count;
 }
 
@@ -72,14 +72,14 @@ int threads_planned(const operands *o, const product *p) {
 bp_status run_offer(const operands *o, const product *p, int index, void *c) {
     offered all;
     bp_prepared *prepared;
-    ask(&all, o, p);
+    get_offers(&all, o, p);
     bp_status status = prepare(&all, index, o, p, &prepared);
     if (status == BP_OK) {
         const bp_scalar scalars[2] = {p->alpha, p->beta};
         status = test_enqueue(prepared, (void *[]){o->first[0], o->first[1], c ? c : o->first[2]}, 3, scalars);
         prepared->destroy(prepared);
     }
-    test_offers_free(&all.asked);
+    test_offers_free(&all.native);
     return status;
 }
 
@@ -99,7 +99,7 @@ static wide factor_of(bp_scalar s, bp_dtype dtype) {
     return s.re + (parts_of(dtype) == 2 ? s.im * (wide)I : 0);
 }
 
-/* One row of A, or column of B, read once: parts and, for the bound, moduli. */
+/* One row of A or column of B: real and imaginary parts, and moduli for the error bound. */
 typedef struct line {
     double *part[2];
     double *size;
@@ -120,7 +120,7 @@ static line read_line(const operands *o, const product *p, int operand, int64_t 
     return x;
 }
 
-/* The sum of products in long double, and the sum of their moduli. */
+/* Returns the sum of products in long double; *size is the sum of their moduli. */
 static wide sum_of(const product *p, const line *a, const line *b, double *size) {
     long double re = 0, im = 0;
     *size = 0;
@@ -135,7 +135,7 @@ static wide sum_of(const product *p, const line *a, const line *b, double *size)
     return re + im * (wide)I;
 }
 
-/* Unit roundoff of the sums, and of the result. */
+/* Returns the unit roundoff of the sums, or of the result. */
 static long double roundoff(bp_dtype dtype, bool result) {
     switch (dtype) {
     case BP_F16:
@@ -150,9 +150,9 @@ static long double roundoff(bp_dtype dtype, bool result) {
     }
 }
 
-/* |error| <= gamma(k + 3) * (|alpha| |A| |B| + |beta| |C|), with gamma(n) = n u / (1 - n u) and u doubled where
- * products are not fused or complex (three roundings to a product rather than one), and one more rounding of the
- * result. */
+/* Checks |error| <= gamma(k + 3) * (|alpha| |A| |B| + |beta| |C|), with gamma(n) = n u / (1 - n u), plus one rounding
+ * of the result. u is doubled for products that are not fused, and again for complex ones, which have three roundings.
+ */
 static void compare(const product *p, const char *algorithm, const operands *o, const operands *before, int64_t item,
                     int64_t i, int64_t j, const line *a, const line *b) {
     const wide alpha = factor_of(p->alpha, p->dtype), beta = factor_of(p->beta, p->dtype);
@@ -183,7 +183,7 @@ static void compare(const product *p, const char *algorithm, const operands *o, 
     }
 }
 
-/* What is no element of C keeps its bytes: puts the old elements back, after which all must be as before. */
+/* Checks that only elements of C have changed: restores the old elements and compares all bytes. */
 static void check_surroundings(const product *p, operands *o, const operands *before) {
     size_t size = p->dtype == BP_C128 ? 16 : p->dtype == BP_F64 || p->dtype == BP_C64 ? 8 : p->dtype == BP_F32 ? 4 : 2;
     for (int64_t item = 0; item < p->batch; item++) {
@@ -198,19 +198,19 @@ static void check_surroundings(const product *p, operands *o, const operands *be
     }
 }
 
-/* The next index of a sample, which ends with the last one. */
+/* Returns the next index of a sample; the last index is always included. */
 static int64_t next_of(int64_t i, int64_t step, int64_t size) {
     return i + step < size || i == size - 1 ? i + step : size - 1;
 }
 
-/* Instrumented code takes ten times as long: there, one product of four will do. */
-static bool left_out(void) {
+/* Returns whether to skip a product. Instrumented code takes ten times as long, so it checks one product in four. */
+static bool skipped_under_sanitizers(void) {
     static int count;
     const char *sanitizer = getenv("TESTED_SANITIZERS");
     return sanitizer && sanitizer[0] && count++ % 4 != 0;
 }
 
-/* Of a large C, a sample: its corners, edges and some of the rest. */
+/* Checks all elements of a small C, and of a large one a sample that includes corners and edges. */
 static void check_elements(const product *p, const char *algorithm, const operands *o, const operands *before) {
     const int64_t step_i = p->m > 24 ? p->m / 12 : 1, step_j = p->n > 24 ? p->n / 12 : 1;
     for (int64_t item = 0; item < p->batch; item++) {
@@ -226,7 +226,8 @@ static void check_elements(const product *p, const char *algorithm, const operan
     }
 }
 
-/* With operands packed beforehand, and NaN where they lay: the same bits. */
+/* Checks that operands packed beforehand give bitwise the same result. The original operands are overwritten with NaN.
+ */
 static void check_packed(const product *p, const bp_prepared *prepared, uint32_t which, operands *o,
                          const operands *before) {
     const bp_scalar scalars[2] = {p->alpha, p->beta};
@@ -254,7 +255,7 @@ static void check_packed(const product *p, const bp_prepared *prepared, uint32_t
         }
     }
     if (memcmp(o->memory[2], expected, o->bytes[2]) != 0) {
-        fail_msg("%s type %u, %lldx%lldx%lld, threads %d: other bits with operands %u packed beforehand",
+        fail_msg("%s type %u, %lldx%lldx%lld, threads %d: the result differs with operands %u packed beforehand",
                  kernels_name(p->set), (unsigned)p->dtype, (long long)p->m, (long long)p->n, (long long)p->k,
                  p->threads, (unsigned)which);
     }
@@ -262,7 +263,7 @@ static void check_packed(const product *p, const bp_prepared *prepared, uint32_t
 }
 
 static void check_offer(const product *p, offered *all, int index, operands *o, const operands *before) {
-    const bp_verdict *verdict = &all->asked.of[index].verdict;
+    const bp_verdict *verdict = &all->native.of[index].verdict;
     const bp_scalar scalars[2] = {p->alpha, p->beta};
     bp_prepared *prepared;
     assert_int_equal(prepare(all, index, o, p, &prepared), BP_OK);
@@ -274,22 +275,22 @@ static void check_offer(const product *p, offered *all, int index, operands *o, 
         }
     }
     prepared->destroy(prepared);
-    check_surroundings(p, o, before); /* and C is as before */
+    check_surroundings(p, o, before); /* restores C too */
 }
 
 void check_product(const product *p) {
-    if (left_out()) {
+    if (skipped_under_sanitizers()) {
         return;
     }
     operands o, before;
     offered all;
     make_operands(&o, p);
     make_operands(&before, p);
-    ask(&all, &o, p);
+    get_offers(&all, &o, p);
     for (int i = 0; i < all.count; i++) {
         check_offer(p, &all, i, &o, &before);
     }
-    test_offers_free(&all.asked);
+    test_offers_free(&all.native);
     free_operands(&o);
     free_operands(&before);
 }

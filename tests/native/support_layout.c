@@ -1,4 +1,4 @@
-/* support_layout.c - operands in all layouts, and elements of all types. */
+/* support_layout.c - makes operands in all layouts and elements of all types. */
 #include "native.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ int parts_of(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
 }
 
-/* 16-bit floats by arithmetic on values, unlike the library, which works on bits. */
+/* Conversions of 16-bit floats by arithmetic on values, unlike the library's, which work on bits. */
 static double decode(uint16_t bits, int exponent_bits, int mantissa_bits) {
     int bias = (1 << (exponent_bits - 1)) - 1, exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1);
     double mantissa = bits & ((1 << mantissa_bits) - 1), sign = bits >> 15 ? -1 : 1;
@@ -42,7 +42,7 @@ static uint16_t encode(double value, int exponent_bits, int mantissa_bits) {
     return (uint16_t)(sign | (exponent - 1 + bias) << mantissa_bits | (int)mantissa);
 }
 
-/* All values of both 16-bit types. */
+/* Returns a table of all values of f16 or, if `brain`, bf16. */
 static const double *decoded(bool brain) {
     static double values[2][65536];
     static bool ready;
@@ -103,7 +103,7 @@ static void strides_of(layout how, int64_t rows, int64_t columns, int64_t *row, 
     case PADDED:
         *row = columns + 3, *column = 1;
         break;
-    case SPREAD:
+    case STRIDED:
         *row = 2 * columns + 1, *column = 2;
         break;
     case BACKWARD:
@@ -115,7 +115,7 @@ static void strides_of(layout how, int64_t rows, int64_t columns, int64_t *row, 
     }
 }
 
-/* Elements from the lowest to the highest address, and the place of (0, 0) among them. */
+/* Returns the elements from the lowest to the highest address; *origin is the index of (0, 0) among them. */
 static int64_t span_of(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t *origin) {
     if (rows == 0 || columns == 0) {
         *origin = 0;
@@ -130,8 +130,8 @@ static int64_t span_of(int64_t rows, int64_t columns, int64_t row, int64_t colum
     return high - low + 1;
 }
 
-/* Numbers in [-1, 1), or small whole ones, made once for each type and repeated: a prime number of them, so that no row
- * of a matrix equals another. */
+/* Returns NUMBERS numbers in [-1, 1), or small integers if `whole`. They are made once for each type and repeated.
+ * NUMBERS is prime, so that no two rows of a matrix are equal. */
 #define NUMBERS 4099
 static const char *numbers_of(bp_dtype dtype, bool whole) {
     static char *cache[2][BP_C128 + 1];
@@ -154,9 +154,9 @@ static void fill(void *memory, size_t count, bp_dtype dtype, unsigned seed, bool
     const char *numbers = numbers_of(dtype, whole);
     size_t size = size_of(dtype), from = seed * 2654435761u % NUMBERS;
     for (size_t done = 0; done < count; from = 0) {
-        size_t piece = NUMBERS - from < count - done ? NUMBERS - from : count - done;
-        memcpy((char *)memory + done * size, numbers + from * size, piece * size);
-        done += piece;
+        size_t chunk = NUMBERS - from < count - done ? NUMBERS - from : count - done;
+        memcpy((char *)memory + done * size, numbers + from * size, chunk * size);
+        done += chunk;
     }
 }
 

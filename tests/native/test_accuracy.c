@@ -1,4 +1,5 @@
-/* test_accuracy.c - every type, layout and kernel set on awkward shapes, within the forward error bound of the type. */
+/* test_accuracy.c - tests products of every type, layout and kernel set on difficult shapes, within the forward error
+ * bound of the type. */
 #include "native.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static product plain(bp_dtype dtype, int64_t m, int64_t n, int64_t k, kernels se
             print_message("skipped on this processor: %s\n", kernels_name(set));                                       \
         } else
 
-/* Sizes around one, two and three vectors of every set, tiles and their halves. */
+/* Sizes around one, two and three vectors of every set, tiles, and half tiles. */
 static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 9, 12, 13, 15, 16, 17, 23, 25, 31, 33, 47, 49};
 
 static void test_every_small_shape(void **state) {
@@ -52,7 +53,7 @@ static void test_every_layout(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < DTYPES; d++) {
             for (int at = 0; at < LAYOUTS * LAYOUTS * (LAYOUTS - 1) * 2; at++) {
-                /* Two of the shapes for each triple of layouts; other types take others. */
+                /* Two of the shapes for each triple of layouts; each type uses other shapes. */
                 const int64_t *shape = shapes[(at + at / 7 + d) % COUNT(shapes)];
                 int rest = at / 2;
                 product p = plain(dtypes[d], shape[0], shape[1], shape[2], set);
@@ -69,7 +70,7 @@ static void test_every_layout(void **state) {
     }
 }
 
-/* Several blocks in each direction, and shapes with one long side. */
+/* Tests several blocks in each direction, and shapes with one long side. */
 static void test_blocks(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{129, 127, 65}, {64, 63, 769},  {257, 131, 390}, {3, 5, 3001}, {2, 2100, 17},
@@ -80,7 +81,7 @@ static void test_blocks(void **state) {
                 product p = plain(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2], set);
                 p.threads = 1 + i % 3;
                 check_product(&p);
-                p.a = i % 2 ? COLUMNS : SPREAD;
+                p.a = i % 2 ? COLUMNS : STRIDED;
                 p.b = i % 3 ? COLUMNS : BACKWARD;
                 p.c = i % 2 ? PADDED : COLUMNS;
                 p.conjugate_a = true;
@@ -91,7 +92,7 @@ static void test_blocks(void **state) {
     }
 }
 
-/* 16-bit types and whole numbers: every sum is exact, so the result must be. */
+/* Tests products of small integers: every sum is exact, so the result must be exact. */
 static void test_exact(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -121,7 +122,8 @@ static void test_factors(void **state) {
                 p.any_factors = at % 2 == 1;
                 p.alpha = factors[rest % COUNT(factors)];
                 p.beta = factors[rest / COUNT(factors)];
-                if (parts_of(p.dtype) == 1) { /* the imaginary parts mean nothing, so let the reference not see them */
+                if (parts_of(p.dtype) == 1) { /* imaginary parts of factors are ignored, so the reference must not use
+                                               * them */
                     p.alpha.im = p.beta.im = 0;
                 }
                 check_product(&p);

@@ -1,5 +1,5 @@
-/* test_reproducibility.c - the same bits whatever the number of threads, the place in a batch, the rows beside, and the
- * layout. */
+/* test_reproducibility.c - tests that results are bitwise the same for any number of threads, position in a batch,
+ * other rows, and layout. */
 #include "native.h"
 
 #include "support/pool.h"
@@ -15,9 +15,9 @@ static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_C64, BP_C1
             print_message("skipped on this processor: %s\n", kernels_name(set));                                       \
         } else
 
-/* Instrumented code takes twenty times as long. There, a third of the combinations is run: each kernel set meets each
- * type and each shape, though not each type with each shape. */
-static bool left_out(int set, int dtype, int shape) {
+/* Returns whether to skip a combination. Instrumented code takes twenty times as long, so it runs a third of them:
+ * every kernel set with every type and every shape, but not every type with every shape. */
+static bool skipped_under_sanitizers(int set, int dtype, int shape) {
     const char *sanitizer = getenv("TESTED_SANITIZERS");
     return sanitizer && *sanitizer && (set + dtype + shape) % 3 != 0;
 }
@@ -41,7 +41,7 @@ static product make(bp_dtype dtype, const int64_t *shape, kernels set) {
                      .seed = 77};
 }
 
-/* Every offer with each of the counts. */
+/* Runs every offer with several numbers of threads. */
 static void check_threads(product p, int used[8]) {
     static const int threads[] = {2, 3, 7};
     operands one, many;
@@ -65,7 +65,7 @@ static void check_threads(product p, int used[8]) {
     free_operands(&one);
 }
 
-/* The library gives threads to large products only; these are large enough for seven, on every path. */
+/* Only large products get several threads. These shapes are large enough for seven threads on every path. */
 static void test_threads(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{181, 173, 391}, {97, 801, 260}, {3, 4001, 150}, {1, 5003, 397}, {5003, 1, 397},
@@ -74,7 +74,7 @@ static void test_threads(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out((int)set, d, i)) {
+                if (skipped_under_sanitizers((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);
@@ -86,7 +86,7 @@ static void test_threads(void **state) {
     assert_true(used[2] > 0 && used[3] > 0 && used[7] > 0);
 }
 
-/* Each product of a batch has the bits that it has alone. */
+/* Tests that each product of a batch has bitwise the same result alone. */
 static void test_batch_positions(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{2, 2, 2},   {1, 1, 300}, {7, 9, 5},      {33, 20, 70},
@@ -94,7 +94,7 @@ static void test_batch_positions(void **state) {
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out((int)set, d, i)) {
+                if (skipped_under_sanitizers((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);
@@ -123,15 +123,15 @@ static void test_batch_positions(void **state) {
     }
 }
 
-/* Real types: a row of A*B keeps its bits with other rows gone, and any layout gives the same. (A result of one element
- * is the exception that native.h names, so rows here are longer.) */
+/* Tests real types: a row of A*B is bitwise the same without the other rows and in any layout. Results of one element
+ * are an exception (see native.h), so rows are longer here. */
 static void test_rows_and_layouts(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{6, 3, 11}, {40, 37, 300}, {150, 140, 800}, {9, 260, 1}, {30, 2, 513}};
     EACH_SET(set) {
         for (int d = 0; d < 4; d++) {
             for (int i = 0; i < COUNT(shapes); i++) {
-                if (left_out((int)set, d, i)) {
+                if (skipped_under_sanitizers((int)set, d, i)) {
                     continue;
                 }
                 product p = make(dtypes[d], shapes[i], set);
@@ -143,7 +143,7 @@ static void test_rows_and_layouts(void **state) {
                     part.m = how == 0 ? 1 : how == 1 ? 2 : p.m;
                     part.c = how == 2 ? COLUMNS : ROWS;
                     part.a = how == 3 ? COLUMNS : ROWS;
-                    part.b = how == 3 ? SPREAD : ROWS;
+                    part.b = how == 3 ? STRIDED : ROWS;
                     operands o, before;
                     make_operands(&o, &part);
                     make_operands(&before, &p);
@@ -171,8 +171,8 @@ static void test_rows_and_layouts(void **state) {
     }
 }
 
-/* AVX2 and the AVX-512 tiles sum in the same order with the same fused operations. */
-static void test_wide_is_avx2(void **state) {
+/* Tests that AVX2 and AVX-512 tiles sum in the same order with the same fused operations. */
+static void test_avx512_tiles_match_avx2(void **state) {
     (void)state;
     if (!runs_here(KERNELS_AVX2)) {
         print_message("skipped: this processor has no AVX2\n");
@@ -200,7 +200,7 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_batch_positions),
         cmocka_unit_test(test_rows_and_layouts),
-        cmocka_unit_test(test_wide_is_avx2),
+        cmocka_unit_test(test_avx512_tiles_match_avx2),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

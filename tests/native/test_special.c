@@ -1,4 +1,5 @@
-/* test_special.c - NaN, Inf and denormals, empty sizes, factors that are zero, refusals, and failing memory. */
+/* test_special.c - tests NaN, infinity and denormals, empty sizes, factors of zero, refusals, and failing allocations.
+ */
 #include "native.h"
 
 #include "machine/internal.h"
@@ -47,7 +48,8 @@ static double result(const operands *o, const product *p, int64_t i, int64_t j) 
     return get_part(p->dtype, element(o, 2, 0, i, j), 0);
 }
 
-/* A NaN in A reaches its whole row and no other, also through zeros in B; Inf * 0 is NaN; Inf - Inf is NaN. */
+/* Tests that NaN in A reaches its whole row and no other row, even with zeros in B; that Inf * 0 is NaN; and that Inf -
+ * Inf is NaN. */
 static void test_non_finite(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -81,8 +83,9 @@ static void test_non_finite(void **state) {
     }
 }
 
-/* beta 0 leaves C unread, so NaN there goes; alpha 0 leaves A and B unread; 1 * Inf has no NaN in its other part. */
-static void test_unread(void **state) {
+/* Tests that a beta of 0 leaves C unread, so that NaN there has no effect; that an alpha of 0 leaves A and B unread;
+ * and that 1 * Inf does not make the imaginary part NaN. */
+static void test_unread_operands(void **state) {
     (void)state;
     EACH_SET(set) {
         for (int at = 0; at < COUNT(dtypes) * COUNT(shapes) * 2; at++) {
@@ -114,7 +117,7 @@ static void test_unread(void **state) {
     }
 }
 
-static void test_infinity_keeps_parts_apart(void **state) {
+static void test_infinite_real_part_only(void **state) {
     (void)state;
     EACH_SET(set) {
         product p = make(BP_C128, shapes[4], set);
@@ -130,7 +133,7 @@ static void test_infinity_keeps_parts_apart(void **state) {
     }
 }
 
-/* Denormal inputs count, and denormal results are not flushed: the smallest number times one, k times. */
+/* Tests that denormal inputs and results are not flushed to zero: adds the smallest number k times. */
 static void test_denormals(void **state) {
     (void)state;
     static const double smallest[] = {0x1p-24, 0x1p-133, 0x1p-149, 0x1p-1074, 0x1p-149, 0x1p-1074};
@@ -148,7 +151,8 @@ static void test_denormals(void **state) {
     }
 }
 
-/* 16-bit results round once, to nearest even: at ties, at the edge of infinity and below the smallest normal number. */
+/* Tests that 16-bit results are rounded once, to nearest even: at ties, near infinity, and below the smallest normal
+ * number. */
 static void test_rounding(void **state) {
     (void)state;
     static const struct {
@@ -220,7 +224,7 @@ static void test_refusals(void **state) {
     free_operands(&o);
 }
 
-static void test_notes(void **state) {
+static void test_properties(void **state) {
     (void)state;
     for (int d = 0; d < COUNT(dtypes); d++) {
         product p = make(dtypes[d], shapes[6], KERNELS_DEFAULT);
@@ -236,7 +240,7 @@ static void test_notes(void **state) {
     }
 }
 
-/* A capability above the hardware's is lowered; one that is no instruction set of ours means the default kernels. */
+/* Tests that a capability above the hardware's is lowered, and that other instruction sets mean the default kernels. */
 static void test_capability(void **state) {
     (void)state;
     product p = make(BP_F32, shapes[6], KERNELS_DEFAULT);
@@ -271,7 +275,7 @@ static bp_status status_only(bp_status status, const char *format, ...) {
     return status;
 }
 
-/* Without memory no plan is made; a run has its workspace, and takes nothing more. */
+/* Tests that planning fails without memory, and that a run needs no memory except its workspace. */
 static void test_no_memory(void **state) {
     (void)state;
     for (int at = 0; at < COUNT(dtypes) * COUNT(shapes) * 2; at++) {
@@ -308,13 +312,13 @@ static int stop_pool(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_non_finite),
-        cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_infinity_keeps_parts_apart),
+        cmocka_unit_test(test_unread_operands),
+        cmocka_unit_test(test_infinite_real_part_only),
         cmocka_unit_test(test_denormals),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_properties),
         cmocka_unit_test(test_capability),
         cmocka_unit_test(test_no_memory),
     };

@@ -1,5 +1,5 @@
-/* contract.h - a contraction with any strides, run by the native provider through a host of the tests, beside plain
- * loops in long double. */
+/* contract.h - declares a contraction with any strides, its run by the native provider on a test host, and a reference
+ * in long double. */
 #ifndef TESTS_NATIVE_CONTRACT_H
 #define TESTS_NATIVE_CONTRACT_H
 
@@ -20,7 +20,7 @@
 typedef long double complex wide;
 enum { A, B, C, SIDES };
 
-/* A capability of the library, or the vectors of AVX-512 compiled for AVX2 (see wide/). */
+/* A capability of the library, or the AVX-512 vectors compiled for AVX2 (see wide/). */
 typedef enum kernels { KERNELS_DEFAULT, KERNELS_AVX2, KERNELS_AVX512, KERNELS_WIDE, KERNELS_SETS } kernels;
 bool runs_here(kernels set);
 #define EACH_SET(set)                                                                                                  \
@@ -30,59 +30,60 @@ bool runs_here(kernels set);
 
 typedef struct task {
     bp_dtype dtype;
-    int ndim, kept;
+    int ndim, output_ndim;
     int64_t size[BP_MAX_CONTRACT_NDIM];
     int64_t step[SIDES][BP_MAX_CONTRACT_NDIM]; /* in elements */
-    bool second, in_place;
-    bool aside; /* addresses are off by the least that they may be */
+    bool has_b, in_place;
+    bool misaligned; /* addresses have the smallest alignment that is allowed */
     kernels set;
     int threads;
     unsigned seed;
 } task;
 
-/* A task's operands in memory. */
+/* The operands of a task in memory. */
 typedef struct operands {
     task t;
     bp_problem problem;
-    char *memory[SIDES]; /* exactly what the strides span */
-    char *before[SIDES]; /* what it held before the call */
+    char *memory[SIDES]; /* exactly the range of the strides */
+    char *before[SIDES]; /* contents before the call */
     size_t bytes[SIDES];
-    char *first[SIDES]; /* element 0; NULL where the operand is not there */
+    char *first[SIDES]; /* element 0; NULL if there is no such operand */
     bp_verdict verdict;
 } operands;
 
 bool is_complex(bp_dtype dtype);
-/* Half the distance from 1 to the next number of the type. */
+/* Returns half the distance from 1 to the next number of the type. */
 long double roundoff(bp_dtype dtype);
 
-/* The next number of a generator of its own, below `below`. */
+/* Returns the next random number below `below`, and advances the state. */
 uint64_t draw(uint64_t *state, uint64_t below);
 
-/* All operands with their memory: inputs are random numbers around 0, and C is marked. */
+/* Allocates all operands. Inputs are random numbers around 0; C is filled with a mark. */
 void make_operands(operands *o, const task *t);
 void free_operands(operands *o);
 bp_status run_task(operands *o);
 
-/* The element of an operand in a place, given by an index for each dimension. */
+/* Returns the address of an element; `index` has an entry for each dimension. */
 char *element(const operands *o, int side, const int64_t *index);
 wide value_of(bp_dtype dtype, const void *at);
 wide get(const operands *o, int side, const int64_t *index);
-/* Puts a value that the type has exactly. */
+/* Stores a value that the type can represent exactly. */
 void put(const operands *o, int side, const int64_t *index, wide value);
-/* The next index over dimensions `from` to `until`, the last one fastest; false after the last one. */
+/* Advances the index over dimensions [from, until), the last one fastest. Returns false after the last index. */
 bool advance(const task *t, int from, int until, int64_t *index);
-/* What C should be in a place of the kept dimensions, and the sum of the moduli of all terms. */
+/* Returns the expected element of C at an index of the output dimensions; *moduli is the sum of the moduli of all
+ * terms. */
 wide reference(const operands *o, int64_t *index, long double *moduli);
 
-/* Every element of C against the reference, within what the roundings of a sum in pieces can be; and nothing else was
- * written. */
+/* Checks every element of C against the reference within the rounding error of a split sum, and checks that nothing
+ * else was written. */
 void check_results(const operands *o);
 void check_surroundings(const operands *o);
-/* All of it. */
+/* Makes the operands, runs the task and checks everything. */
 void check_task(const task *t);
 
-/* Gives an operand strides as if it had been made with its dimensions in this order, the fastest last, each with room
- * for `gap` more elements than it has. */
+/* Sets an operand's strides as if its dimensions had been allocated in this order, fastest last, with `gap` extra
+ * elements in each. */
 void lay_out(task *t, int side, const int *order, int count, int64_t gap);
 
 #endif

@@ -1,4 +1,4 @@
-# What there is for AVX-512 in a form that runs everywhere; the files' names bring the flags of AVX2.
+# The AVX-512 kernels compiled for AVX2, so that they run everywhere. The file names select the flags of AVX2.
 file(GLOB wide_sources CONFIGURE_DEPENDS native_contract/wide/*.c)
 add_library(native_contract_wide OBJECT ${wide_sources})
 target_include_directories(native_contract_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)

@@ -1,4 +1,5 @@
-/* support_case.c - operands of a contraction in memory, the call through the provider, and the reference. */
+/* support_case.c - allocates the operands of a contraction, runs it through the provider, and computes the reference.
+ */
 #include "contract.h"
 
 #include "providers/native/contract/contract.h"
@@ -42,7 +43,7 @@ long double roundoff(bp_dtype dtype) {
     }
 }
 
-/* The least distance between two numbers of the type. */
+/* Returns the smallest distance between two numbers of the type. */
 static long double grain(bp_dtype dtype) {
     switch (dtype) {
     case BP_F16:
@@ -64,7 +65,7 @@ uint64_t draw(uint64_t *state, uint64_t below) {
 
 /* ---- Elements ---- */
 
-/* By its parts, since a product with I would make NaN of infinity. */
+/* Makes a complex number from its parts, because a product with I would turn infinity into NaN. */
 static wide pair(long double re, long double im) {
     const long double parts[2] = {re, im};
     wide value;
@@ -108,7 +109,7 @@ wide value_of(bp_dtype dtype, const void *at) {
     }
 }
 
-/* Tries all 65536: the value must be one of them. */
+/* Returns the 16-bit number with this value, by trying all 65536. The test fails if there is none. */
 static uint16_t half_of(bp_dtype dtype, long double value) {
     for (uint32_t bits = 0; bits < 65536; bits++) {
         const long double x = half_value((uint16_t)bits, dtype == BP_F16 ? 5 : 8);
@@ -116,7 +117,7 @@ static uint16_t half_of(bp_dtype dtype, long double value) {
             return (uint16_t)bits;
         }
     }
-    fail_msg("the type does not have %Lg", value);
+    fail_msg("the type cannot represent %Lg", value);
     return 0;
 }
 
@@ -168,7 +169,7 @@ void lay_out(task *t, int side, const int *order, int count, int64_t gap) {
     }
 }
 
-/* Random patterns of the type, with exponents near 0. */
+/* Fills an operand with random numbers with exponents near 0. */
 static void fill(const operands *o, int side, uint64_t *state) {
     const size_t unit = bp_dtype_size(o->t.dtype);
     const int reals = is_complex(o->t.dtype) ? 2 : 1;
@@ -191,7 +192,7 @@ static void fill(const operands *o, int side, uint64_t *state) {
 }
 
 static bool is_there(const task *t, int side) {
-    return side == A || (side == B ? t->second : !t->in_place);
+    return side == A || (side == B ? t->has_b : !t->in_place);
 }
 
 static void make_memory(operands *o, int side) {
@@ -201,16 +202,16 @@ static void make_memory(operands *o, int side) {
     bool empty = false;
     for (int d = 0; d < t->ndim; d++) {
         const int64_t span = (t->size[d] - 1) * t->step[side][d];
-        empty = empty || (t->size[d] == 0 && (side != C || d < t->kept));
+        empty = empty || (t->size[d] == 0 && (side != C || d < t->output_ndim));
         low += span < 0 ? span : 0;
         high += span > 0 ? span : 0;
     }
-    const int64_t aside = t->aside ? unit / (is_complex(t->dtype) ? 2 : 1) : 0;
-    o->bytes[side] = (size_t)(aside + (empty ? 1 : high - low + 1) * unit);
+    const int64_t misaligned = t->misaligned ? unit / (is_complex(t->dtype) ? 2 : 1) : 0;
+    o->bytes[side] = (size_t)(misaligned + (empty ? 1 : high - low + 1) * unit);
     o->memory[side] = malloc(o->bytes[side]);
     assert_non_null(o->memory[side]);
     memset(o->memory[side], MARK, o->bytes[side]);
-    o->first[side] = o->memory[side] + aside - (empty ? 0 : low * unit);
+    o->first[side] = o->memory[side] + misaligned - (empty ? 0 : low * unit);
 }
 
 static void describe(operands *o) {
@@ -223,13 +224,13 @@ static void describe(operands *o) {
     o->problem.policy.threads = t->threads ? t->threads : 1;
     o->problem.policy.capability = (uint8_t)wanted;
     p->ndim = t->ndim;
-    p->output_ndim = t->kept;
-    p->has_b = t->second;
+    p->output_ndim = t->output_ndim;
+    p->has_b = t->has_b;
     p->in_place = t->in_place;
     for (int d = 0; d < t->ndim; d++) {
         p->size[d] = t->size[d];
         p->a[d] = t->step[A][d];
-        p->b[d] = t->second ? t->step[B][d] : 0;
+        p->b[d] = t->has_b ? t->step[B][d] : 0;
         p->c[d] = t->in_place ? t->step[A][d] : t->step[C][d];
     }
 }
@@ -260,7 +261,7 @@ void free_operands(operands *o) {
     }
 }
 
-static void remember(operands *o) {
+static void save_contents(operands *o) {
     for (int side = 0; side < SIDES; side++) {
         if (o->memory[side]) {
             free(o->before[side]);
@@ -282,9 +283,9 @@ static bp_status plan_for(operands *o, bp_prepared **plan) {
     if (o->t.set != KERNELS_WIDE) {
         return test_plan_first(&bp_provider_native, instance, &o->problem, plan);
     }
-    bp__contract_tiling form;
-    bp__contract_choose_tiling(test_plain_host(), &o->problem, 2, &form);
-    return bp__contract_prepare(test_plain_host(), &bp__contract_wide[o->t.dtype - BP_F16], &form, o->verdict.threads,
+    bp__contract_tiling tiling;
+    bp__contract_choose_tiling(test_plain_host(), &o->problem, 2, &tiling);
+    return bp__contract_prepare(test_plain_host(), &bp__contract_wide[o->t.dtype - BP_F16], &tiling, o->verdict.threads,
                                 plan);
 }
 
@@ -294,7 +295,7 @@ bp_status run_task(operands *o) {
     if (status != BP_OK) {
         return status;
     }
-    remember(o);
+    save_contents(o);
     status = test_enqueue(plan, (void *const *)o->first, 3, NULL);
     plan->destroy(plan);
     return status;
@@ -302,7 +303,7 @@ bp_status run_task(operands *o) {
 
 /* ---- Reference and checks ---- */
 
-/* In place, A has become C: what it was is asked for. */
+/* Returns an element of an input as it was before the call, because C may have overwritten A. */
 static wide input(const operands *o, int side, const int64_t *index) {
     const char *at = element(o, side, index);
     return value_of(o->t.dtype, o->before[side] ? o->before[side] + (at - o->memory[side]) : at);
@@ -312,22 +313,22 @@ wide reference(const operands *o, int64_t *index, long double *moduli) {
     const task *t = &o->t;
     wide sum = 0;
     *moduli = 0;
-    for (int d = t->kept; d < t->ndim; d++) {
+    for (int d = t->output_ndim; d < t->ndim; d++) {
         index[d] = 0;
         if (t->size[d] == 0) {
             return 0;
         }
     }
     do {
-        const wide a = input(o, A, index), b = t->second ? input(o, B, index) : 1;
+        const wide a = input(o, A, index), b = t->has_b ? input(o, B, index) : 1;
         sum += pair(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
         *moduli += cabsl(a) * cabsl(b);
-    } while (advance(t, t->kept, t->ndim, index));
+    } while (advance(t, t->output_ndim, t->ndim, index));
     return sum;
 }
 
 static bool is_empty(const task *t) {
-    for (int d = 0; d < t->kept; d++) {
+    for (int d = 0; d < t->output_ndim; d++) {
         if (t->size[d] == 0) {
             return true;
         }
@@ -337,7 +338,7 @@ static bool is_empty(const task *t) {
 
 static int64_t terms_of(const task *t) {
     int64_t terms = 1;
-    for (int d = t->kept; d < t->ndim; d++) {
+    for (int d = t->output_ndim; d < t->ndim; d++) {
         terms *= t->size[d];
     }
     return terms;
@@ -350,7 +351,7 @@ void check_results(const operands *o) {
     if (is_empty(t)) {
         return;
     }
-    /* No chain of additions is longer than some hundred terms, however many there are. */
+    /* No chain of additions has more than some hundred terms, however long the sum is. */
     const int64_t terms = terms_of(t);
     const long double chain = (long double)(terms < 160 ? terms + 2 : 160 + terms / 1000);
     do {
@@ -358,13 +359,13 @@ void check_results(const operands *o) {
         const wide exact = reference(o, index, &moduli), got = get(o, C, index);
         const long double bound =
             1.01L * roundoff(t->dtype) * cabsl(exact) + chain * roundoff(summed) * moduli + grain(t->dtype);
-        const bool plain = terms == 1 && !t->second;
+        const bool plain = terms == 1 && !t->has_b;
         if (plain ? got != exact : !(cabsl(got - exact) <= bound)) {
             fail_msg("dtype %d, set %d, seed %u, %s, element %d: %.20Lg%+.20Lgi, not %.20Lg%+.20Lgi (bound %Lg)",
                      t->dtype, t->set, t->seed, o->verdict.algorithm, (int)index[0], creall(got), cimagl(got),
                      creall(exact), cimagl(exact), bound);
         }
-    } while (advance(t, 0, t->kept, index));
+    } while (advance(t, 0, t->output_ndim, index));
 }
 
 void check_surroundings(const operands *o) {
@@ -384,7 +385,7 @@ void check_surroundings(const operands *o) {
         do {
             const int64_t at = element(o, C, index) - o->memory[written];
             memcpy(rest + at, o->before[written] + at, (size_t)unit);
-        } while (advance(t, 0, t->kept, index));
+        } while (advance(t, 0, t->output_ndim, index));
     }
     assert_memory_equal(rest, o->before[written], o->bytes[written]);
     free(rest);

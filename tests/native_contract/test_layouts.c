@@ -1,5 +1,5 @@
-/* test_layouts.c - contractions of any number of dimensions in any layout: random ones, and those whose tiles, turns
- * and blocks have edges of their own. */
+/* test_layouts.c - tests contractions of any number of dimensions in any layout: random ones, and ones whose tiles,
+ * transposed blocks and splits have remainders. */
 #include "contract.h"
 
 #include "support/pool.h"
@@ -8,17 +8,17 @@
 
 static void shuffle(int *order, int count, uint64_t *state) {
     for (int i = count - 1; i > 0; i--) {
-        const int j = (int)draw(state, (uint64_t)i + 1), kept = order[i];
+        const int j = (int)draw(state, (uint64_t)i + 1), saved = order[i];
         order[i] = order[j];
-        order[j] = kept;
+        order[j] = saved;
     }
 }
 
-/* A layout of some of the dimensions in any order, with gaps, some of them backwards; inputs may also repeat elements
- * or walk along diagonals. */
+/* Sets a random layout: some of the dimensions in any order, with gaps and negative strides. Inputs may also have
+ * strides of 0 or be diagonals. */
 static void random_layout(task *t, int side, uint64_t *state) {
     int order[BP_MAX_CONTRACT_NDIM], count = 0;
-    for (int d = 0; d < (side == C ? t->kept : t->ndim); d++) {
+    for (int d = 0; d < (side == C ? t->output_ndim : t->ndim); d++) {
         if (side == C || draw(state, 5) > 0) {
             order[count++] = d;
         }
@@ -36,16 +36,16 @@ static void random_layout(task *t, int side, uint64_t *state) {
     }
 }
 
-/* The order of kept dimensions that providers are promised: the farthest apart in C first. */
-static void sort_kept(task *t) {
-    for (int i = 0; i < t->kept; i++) {
-        for (int d = 1; d < t->kept; d++) {
+/* Sorts the output dimensions as providers expect them: the largest stride in C first. */
+static void sort_output(task *t) {
+    for (int i = 0; i < t->output_ndim; i++) {
+        for (int d = 1; d < t->output_ndim; d++) {
             const int64_t here = t->step[C][d], before = t->step[C][d - 1];
             if ((here < 0 ? -here : here) > (before < 0 ? -before : before)) {
                 for (int side = 0; side < SIDES; side++) {
-                    const int64_t kept = t->step[side][d];
+                    const int64_t saved = t->step[side][d];
                     t->step[side][d] = t->step[side][d - 1];
-                    t->step[side][d - 1] = kept;
+                    t->step[side][d - 1] = saved;
                 }
                 const int64_t size = t->size[d];
                 t->size[d] = t->size[d - 1];
@@ -61,9 +61,9 @@ static task random_task(unsigned seed) {
     const int kind = (int)draw(&state, 4);
     t.dtype = (bp_dtype)(BP_F16 + (int)draw(&state, 6));
     t.ndim = (int)draw(&state, 7);
-    t.kept = kind == 0 ? t.ndim : (int)draw(&state, (uint64_t)t.ndim + 1);
-    t.second = draw(&state, 2);
-    t.aside = draw(&state, 4) == 0;
+    t.output_ndim = kind == 0 ? t.ndim : (int)draw(&state, (uint64_t)t.ndim + 1);
+    t.has_b = draw(&state, 2);
+    t.misaligned = draw(&state, 4) == 0;
     static const uint64_t most[] = {1, 5000, 70, 17, 9, 6, 4};
     for (int d = 0; d < t.ndim; d++) {
         t.size[d] = 1 + (int64_t)draw(&state, draw(&state, 4) ? most[t.ndim] : 4);
@@ -71,7 +71,7 @@ static task random_task(unsigned seed) {
     random_layout(&t, A, &state);
     random_layout(&t, B, &state);
     random_layout(&t, C, &state);
-    sort_kept(&t);
+    sort_output(&t);
     return t;
 }
 
@@ -86,11 +86,12 @@ static void test_random(void **state) {
     }
 }
 
-/* Dimensions by letters, as einsum has them: "ji,ik->jk". Operands are contiguous, with their last letter fastest. */
+/* Makes a task from a subscript as in einsum, for example "ji,ik->jk". Operands are contiguous, with their last letter
+ * fastest. */
 static task from_text(const char *text, const int64_t *sizes, bp_dtype dtype) {
     task t = {.dtype = dtype, .seed = (unsigned)strlen(text)};
     const char *parts[SIDES] = {text, strchr(text, ','), strchr(text, '>') + 1};
-    t.second = parts[B] != NULL;
+    t.has_b = parts[B] != NULL;
     parts[B] = parts[B] ? parts[B] + 1 : text;
     char letters[BP_MAX_CONTRACT_NDIM + 1] = "";
     for (int round = 0; round < 2; round++) {
@@ -99,7 +100,7 @@ static task from_text(const char *text, const int64_t *sizes, bp_dtype dtype) {
                 letters[t.ndim++] = *p;
             }
         }
-        t.kept = round ? t.kept : t.ndim;
+        t.output_ndim = round ? t.output_ndim : t.ndim;
     }
     for (int d = 0; d < t.ndim; d++) {
         t.size[d] = sizes[letters[d] - 'a'];
@@ -110,31 +111,31 @@ static task from_text(const char *text, const int64_t *sizes, bp_dtype dtype) {
         while (*end >= 'a' && *end <= 'z') {
             end++;
         }
-        for (const char *p = end - 1; p >= parts[side] && (side != B || t.second); p--) {
+        for (const char *p = end - 1; p >= parts[side] && (side != B || t.has_b); p--) {
             const int d = (int)(strchr(letters, *p) - letters);
-            t.step[side][d] += step; /* a letter that comes twice is a diagonal */
+            t.step[side][d] += step; /* a letter that occurs twice is a diagonal */
             step *= t.size[d];
         }
     }
     return t;
 }
 
-/* Two of the types in each case, so that all come in turn. */
+/* Checks two of the six types in each call, so that successive calls cover all. */
 static void check_text(const char *text, const int64_t *sizes) {
-    static int turn;
+    static int round;
     EACH_SET(set) {
-        turn++;
+        round++;
         EACH_DTYPE(dtype) {
             task t = from_text(text, sizes, dtype);
             t.set = set;
-            if (((int)dtype + turn) % 3 == 0) {
+            if (((int)dtype + round) % 3 == 0) {
                 check_task(&t);
             }
         }
     }
 }
 
-/* Sizes of a, b, c, ... that make whole tiles, single elements beyond them, and blocks of a long dimension. */
+/* Sizes of a, b, c, ... that give whole tiles, single elements beyond them, and blocks of a long dimension. */
 static const int64_t shapes[][5] = {
     {64, 48, 16, 2, 3}, {65, 47, 17, 1, 2}, {130, 33, 3, 2, 2},
     {3, 200, 5, 2, 2},  {5, 4, 4100, 1, 1}, {7, 1030, 9, 1, 3},
@@ -192,24 +193,24 @@ static void test_sums_of_products(void **state) {
     }
 }
 
-/* As many dimensions as there may be; those of size 2 in every order that a random choice makes. */
+/* Tests the largest number of dimensions, of sizes 1 and 2 in random order. */
 static void test_many_dimensions(void **state) {
     (void)state;
     for (unsigned seed = 0; seed < 60; seed++) {
         uint64_t random = seed + 77;
         task t = {.dtype = (bp_dtype)(BP_F16 + (int)seed % 6), .ndim = 32, .seed = seed};
-        t.kept = seed % 3 ? (int)draw(&random, 33) : 32;
-        t.second = seed % 4 == 1;
+        t.output_ndim = seed % 3 ? (int)draw(&random, 33) : 32;
+        t.has_b = seed % 4 == 1;
         int order[32];
         for (int d = 0; d < 32; d++) {
             t.size[d] = draw(&random, 3) ? 1 : 2;
             order[d] = d;
         }
-        lay_out(&t, C, order, t.kept, 0);
+        lay_out(&t, C, order, t.output_ndim, 0);
         shuffle(order, 32, &random);
         lay_out(&t, A, order, 32, 0);
         shuffle(order, 32, &random);
-        lay_out(&t, B, order, t.second ? 32 : 0, 0);
+        lay_out(&t, B, order, t.has_b ? 32 : 0, 0);
         for (t.set = KERNELS_DEFAULT; t.set < KERNELS_SETS; t.set++) {
             if (runs_here(t.set)) {
                 check_task(&t);

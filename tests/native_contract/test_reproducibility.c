@@ -1,4 +1,5 @@
-/* test_reproducibility.c - the same bits on any number of threads; and long sums that lose little. */
+/* test_reproducibility.c - tests that results are bitwise the same on any number of threads, and that long sums are
+ * accurate. */
 #include "contract.h"
 
 #include "support/pool.h"
@@ -7,13 +8,14 @@
 #include <string.h>
 
 typedef struct shape {
-    int ndim, kept;
+    int ndim, output_ndim;
     int64_t size[4];
     int64_t a[4], b[4], c[4];
-    bool second;
+    bool has_b;
 } shape;
 
-/* All large enough for several threads: copies both ways, rows, dot products, pieces, and what is moved first. */
+/* All are large enough for several threads: copies in both directions, rows, dot products, split sums, and packed
+ * operands. */
 static const shape shapes[] = {
     {2, 2, {700, 800}, {800, 1}, {0}, {800, 1}, false},
     {2, 2, {700, 801}, {1, 700}, {0}, {801, 1}, false},
@@ -32,7 +34,7 @@ static const shape shapes[] = {
 };
 
 static task task_of(const shape *s, bp_dtype dtype, kernels set) {
-    task t = {.dtype = dtype, .ndim = s->ndim, .kept = s->kept, .second = s->second, .set = set, .seed = 3};
+    task t = {.dtype = dtype, .ndim = s->ndim, .output_ndim = s->output_ndim, .has_b = s->has_b, .set = set, .seed = 3};
     memcpy(t.size, s->size, sizeof s->size);
     memcpy(t.step[A], s->a, sizeof s->a);
     memcpy(t.step[B], s->b, sizeof s->b);
@@ -49,7 +51,7 @@ static void test_threads(void **state) {
             task t = task_of(&shapes[at / 6], (bp_dtype)(BP_F16 + at % 6), set);
             operands one, many;
             if ((at / 6 + at % 6 + (int)set) % 3 != 0) {
-                continue; /* two types for each shape and set, all in turn */
+                continue; /* two types for each shape and set; together all types */
             }
             make_operands(&one, &t);
             assert_int_equal(run_task(&one), BP_OK);
@@ -69,7 +71,7 @@ static void test_threads(void **state) {
     assert_int_equal(used, (1 << COUNT(shapes)) - 1);
 }
 
-/* Against the reference, too; it takes its time. */
+/* Also compares with the reference, which takes longer. */
 static void test_large(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -81,7 +83,7 @@ static void test_large(void **state) {
     }
 }
 
-/* The mean of a million numbers near 1: a plain loop in f32 would be off by a thousand roundings and more. */
+/* Tests sums of a million numbers near 1. A plain loop in f32 would have an error of a thousand roundings or more. */
 static void test_long_sums(void **state) {
     (void)state;
     static const shape sums[] = {
@@ -110,20 +112,20 @@ static void test_long_sums(void **state) {
                 long double moduli;
                 const wide exact = reference(&o, index, &moduli);
                 assert_true(cabsl(get(&o, C, index) - exact) <= 4 * 0x1p-24L * moduli);
-            } while (advance(&t, 0, t.kept, index));
+            } while (advance(&t, 0, t.output_ndim, index));
             free_operands(&o);
         }
     }
 }
 
-/* Instruction sets differ in the order of terms alone: where there is one term, and no rounding, they do not. */
-static void test_levels_agree(void **state) {
+/* Instruction sets differ only in the order of terms. Results with one term and no rounding are therefore the same. */
+static void test_instruction_sets_agree(void **state) {
     (void)state;
     for (int at = 0; at < COUNT(shapes) * 6; at++) {
         const shape *s = &shapes[at / 6];
         const bool pairs = is_complex((bp_dtype)(BP_F16 + at % 6));
-        if (s->kept < s->ndim || (s->second && pairs)) {
-            continue; /* a complex product has a sum in it */
+        if (s->output_ndim < s->ndim || (s->has_b && pairs)) {
+            continue; /* a complex product contains a sum */
         }
         task t = task_of(s, (bp_dtype)(BP_F16 + at % 6), KERNELS_DEFAULT);
         operands first, other;
@@ -145,7 +147,7 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_long_sums),
-        cmocka_unit_test(test_levels_agree),
+        cmocka_unit_test(test_instruction_sets_agree),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -1,5 +1,5 @@
-/* test_special.c - sizes of 0, results in place, addresses off by an element, NaN, infinity, signed zeros, denormals
- * and overflow, types that are not offered, and memory that is not there. */
+/* test_special.c - tests sizes of 0, results in place, addresses with the smallest alignment, NaN, infinity, signed
+ * zeros, denormals, overflow, types that are not offered, and failing allocations. */
 #include "contract.h"
 
 #include "machine/internal.h"
@@ -9,26 +9,26 @@
 #include <math.h>
 #include <string.h>
 
-/* ij,ij->ij, with everything contiguous. */
-static task matrix(bp_dtype dtype, int64_t rows, int64_t columns, bool second, kernels set) {
+/* ij,ij->ij with contiguous operands. */
+static task matrix(bp_dtype dtype, int64_t rows, int64_t columns, bool has_b, kernels set) {
     return (task){.dtype = dtype,
                   .ndim = 2,
-                  .kept = 2,
+                  .output_ndim = 2,
                   .size = {rows, columns},
-                  .step = {{columns, 1}, {second ? columns : 0, second ? 1 : 0}, {columns, 1}},
-                  .second = second,
+                  .step = {{columns, 1}, {has_b ? columns : 0, has_b ? 1 : 0}, {columns, 1}},
+                  .has_b = has_b,
                   .set = set,
                   .seed = (unsigned)(rows + columns)};
 }
 
-static task sum_of(bp_dtype dtype, int64_t kept, int64_t summed, bool second, bool across, kernels set) {
-    task t = matrix(dtype, kept, summed, second, set);
-    t.kept = 1;
+static task sum_of(bp_dtype dtype, int64_t elements, int64_t summed, bool has_b, bool across, kernels set) {
+    task t = matrix(dtype, elements, summed, has_b, set);
+    t.output_ndim = 1;
     t.step[C][0] = 1;
     t.step[C][1] = 0;
     for (int side = A; side <= B && across; side++) {
-        t.step[side][0] = side == B && !second ? 0 : 1;
-        t.step[side][1] = side == B && !second ? 0 : kept;
+        t.step[side][0] = side == B && !has_b ? 0 : 1;
+        t.step[side][1] = side == B && !has_b ? 0 : elements;
     }
     return t;
 }
@@ -56,7 +56,7 @@ static void test_empty(void **state) {
     }
 }
 
-/* A becomes the product, in layouts with and without a contiguous direction, and backwards. */
+/* Tests products that overwrite A, in layouts with and without a contiguous direction, and with negative strides. */
 static void test_in_place(void **state) {
     (void)state;
     static const int64_t layouts[][2] = {{61, 1}, {1, 70}, {130, 2}, {-61, 1}, {-61, -1}, {3, 220}};
@@ -68,7 +68,7 @@ static void test_in_place(void **state) {
                 memcpy(t.step[A], layouts[i / 8], sizeof layouts[0]);
                 t.step[B][0] = i & 1 ? 61 : i & 2 ? 1 : 0;
                 t.step[B][1] = i & 1 ? 1 : i & 2 ? 66 : i & 4 ? 1 : 0;
-                if (t.step[A][0] * t.step[A][0] < t.step[A][1] * t.step[A][1]) { /* the farthest apart in C first */
+                if (t.step[A][0] * t.step[A][0] < t.step[A][1] * t.step[A][1]) { /* the largest stride in C first */
                     const task s = t;
                     for (int side = A; side <= B; side++) {
                         t.step[side][0] = s.step[side][1];
@@ -86,13 +86,13 @@ static void test_in_place(void **state) {
     }
 }
 
-static void test_addresses(void **state) {
+static void test_unaligned_addresses(void **state) {
     (void)state;
     EACH_SET(set) {
         EACH_DTYPE(dtype) {
             for (int i = 0; i < 12; i++) {
                 task t = i < 4 ? matrix(dtype, 33, 41, i % 2, set) : sum_of(dtype, 33, 41, i % 2, i / 2 % 2, set);
-                t.aside = true;
+                t.misaligned = true;
                 check_task(&t);
             }
         }
@@ -105,43 +105,43 @@ static long double part_of(wide x, int part) {
     return part ? cimagl(x) : creall(x);
 }
 
-/* Rows and dot products whose terms are all 0 but one, or one beside a zero of the other operand. */
+/* Tests rows and dot products in which one term is NaN or infinity, or infinity times zero. */
 static void test_nan_and_infinity(void **state) {
     (void)state;
-    static const int64_t places[] = {0, 3, 15, 16, 40, 41, 42};
+    static const int64_t positions[] = {0, 3, 15, 16, 40, 41, 42};
     EACH_SET(set) {
-        for (int at = 0; at < 6 * 8 * COUNT(places); at++) {
+        for (int at = 0; at < 6 * 8 * COUNT(positions); at++) {
             const bp_dtype dtype = (bp_dtype)(BP_F16 + at % 6);
-            const bool second = at / 6 & 1, across = at / 6 & 2, infinite = at / 6 & 4;
-            const int64_t place = places[at / 48];
-            task t = sum_of(dtype, 43, 43, second, across, set);
+            const bool has_b = at / 6 & 1, across = at / 6 & 2, infinite = at / 6 & 4;
+            const int64_t position = positions[at / 48];
+            task t = sum_of(dtype, 43, 43, has_b, across, set);
             operands o;
             make_operands(&o, &t);
-            int64_t index[BP_MAX_CONTRACT_NDIM] = {place, 42 - place};
+            int64_t index[BP_MAX_CONTRACT_NDIM] = {position, 42 - position};
             put(&o, A, index, infinite ? (wide)INFINITY : (wide)NAN);
-            if (second) {
-                put(&o, B, index, infinite && place == 3 ? 0 : 1);
+            if (has_b) {
+                put(&o, B, index, infinite && position == 3 ? 0 : 1);
             }
             assert_int_equal(run_task(&o), BP_OK);
             assert_true(o.verdict.properties & BP_PROPERTY_PROPAGATES_NAN);
             for (index[0] = 0; index[0] < 43; index[0]++) {
                 const long double re = part_of(get(&o, C, index), 0);
-                const bool is_nan = !infinite || (second && place == 3);
-                assert_true(index[0] != place ? isfinite(re) : is_nan ? isnan(re) : isinf(re) && re > 0);
+                const bool is_nan = !infinite || (has_b && position == 3);
+                assert_true(index[0] != position ? isfinite(re) : is_nan ? isnan(re) : isinf(re) && re > 0);
             }
             free_operands(&o);
         }
     }
 }
 
-/* A copy keeps every bit, whatever it stands for; elementwise products keep the sign of zero. */
-static void test_bits_of_copies(void **state) {
+/* Tests that a copy keeps every bit, whatever the value, and that elementwise products keep the sign of zero. */
+static void test_copies_keep_every_bit(void **state) {
     (void)state;
     EACH_SET(set) {
         EACH_DTYPE(dtype) {
-            for (int turned = 0; turned < 2; turned++) {
+            for (int transposed = 0; transposed < 2; transposed++) {
                 task t = matrix(dtype, 67, 83, false, set);
-                if (turned) {
+                if (transposed) {
                     t.step[A][0] = 1;
                     t.step[A][1] = 67;
                 }
@@ -188,17 +188,17 @@ static void test_signed_zeros(void **state) {
 static const struct {
     bp_dtype dtype;
     long double tiny, huge;
-} ends[] = {{BP_F16, 0x1p-24L, 65504},       {BP_BF16, 0x1p-133L, 0x1.FEp127L}, {BP_F32, FLT_TRUE_MIN, FLT_MAX},
-            {BP_F64, DBL_TRUE_MIN, DBL_MAX}, {BP_C64, FLT_TRUE_MIN, FLT_MAX},   {BP_C128, DBL_TRUE_MIN, DBL_MAX}};
+} limits[] = {{BP_F16, 0x1p-24L, 65504},       {BP_BF16, 0x1p-133L, 0x1.FEp127L}, {BP_F32, FLT_TRUE_MIN, FLT_MAX},
+              {BP_F64, DBL_TRUE_MIN, DBL_MAX}, {BP_C64, FLT_TRUE_MIN, FLT_MAX},   {BP_C128, DBL_TRUE_MIN, DBL_MAX}};
 
-/* Denormals are numbers like others, and what is too large becomes infinite. f16 is summed in f32, where three of its
- * largest numbers have room, and so has the difference. */
-static void test_ends_of_the_range(void **state) {
+/* Tests that denormals are not flushed and that overflow gives infinity. f16 is summed in f32, which can represent
+ * three times its largest number and the difference. */
+static void test_range_limits(void **state) {
     (void)state;
     EACH_SET(set) {
-        for (int at = 0; at < COUNT(ends) * 4; at++) {
-            const bp_dtype dtype = ends[at / 4].dtype;
-            const long double values[] = {ends[at / 4].tiny, ends[at / 4].huge};
+        for (int at = 0; at < COUNT(limits) * 4; at++) {
+            const bp_dtype dtype = limits[at / 4].dtype;
+            const long double values[] = {limits[at / 4].tiny, limits[at / 4].huge};
             task t = sum_of(dtype, 2, 3, at & 1, at & 2, set);
             operands o;
             make_operands(&o, &t);
@@ -206,7 +206,7 @@ static void test_ends_of_the_range(void **state) {
             do {
                 const bool falls = index[1] == 1 && index[0] == 1;
                 put(&o, A, index, falls ? -values[1] : values[index[0]]);
-                if (t.second) {
+                if (t.has_b) {
                     put(&o, B, index, 1);
                 }
             } while (advance(&t, 0, 2, index));
@@ -234,7 +234,7 @@ static void test_overflow_and_rounding_of_halves(void **state) {
                 put(&o, B, index, index[1] % 2 ? 1.5L : 2);
             } while (advance(&t, 0, 2, index));
             assert_int_equal(run_task(&o), BP_OK);
-            do { /* 1.5 + 1.5 units is a tie, which goes to the even neighbour */
+            do { /* 1.5 + 1.5 units is a tie; it is rounded to the even neighbour */
                 const long double got = creall(get(&o, C, index));
                 assert_true(index[1] % 2 ? got == 1.5L + 2 * unit : isinf(got) && got > 0);
             } while (advance(&t, 0, 2, index));
@@ -285,7 +285,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(test_plan_first(&bp_provider_native, instance, &o.problem, &plan), BP_E_NO_MEMORY);
     failing = false;
     assert_int_equal(test_plan_first(&bp_provider_native, instance, &o.problem, &plan), BP_OK);
-    failing = true; /* a run has its workspace, and takes nothing more */
+    failing = true; /* a run needs no memory except its workspace */
     assert_int_equal(test_enqueue(plan, (void *const *)o.first, 3, NULL), BP_OK);
     failing = false;
     check_results(&o);
@@ -297,11 +297,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_unaligned_addresses),
         cmocka_unit_test(test_nan_and_infinity),
-        cmocka_unit_test(test_bits_of_copies),
+        cmocka_unit_test(test_copies_keep_every_bit),
         cmocka_unit_test(test_signed_zeros),
-        cmocka_unit_test(test_ends_of_the_range),
+        cmocka_unit_test(test_range_limits),
         cmocka_unit_test(test_overflow_and_rounding_of_halves),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_no_memory),

@@ -1,5 +1,5 @@
-/* fft_case.h - transforms for the tests of the native provider: described, laid out in memory, run, and compared with
- * sums in long double. */
+/* fft_case.h - declares transforms for the tests of the native provider: description, layout in memory, run, and
+ * comparison with sums in long double. */
 #ifndef TESTS_NATIVE_FFT_CASE_H
 #define TESTS_NATIVE_FFT_CASE_H
 
@@ -23,21 +23,21 @@ typedef long double complex wide;
 
 typedef enum layout {
     PACKED,   /* last dimension fastest */
-    REVERSED, /* the same, every stride negative */
+    REVERSED, /* like PACKED, with every stride negative */
     COLUMNS,  /* first dimension fastest */
     SPACED,   /* gaps between all elements */
-    CONSTANT, /* inputs: one item for all of the batch */
+    CONSTANT, /* inputs: one item for the whole batch */
     SINGLE    /* inputs: one element for everything */
 } layout;
 
-/* Up to three dimensions to transform, and two of a batch (0: not there). */
+/* Up to three dimensions to transform and two of a batch; 0: no such dimension. */
 typedef struct test_case {
     bp_fft_kind kind;
     bool inverse, f64, in_place;
     int64_t n[3];
     int64_t batch[2];
     layout in, out;
-    double scale; /* 0: 1 */
+    double scale; /* 0 means 1 */
     int threads, capability;
 } test_case;
 
@@ -46,7 +46,7 @@ typedef struct test_side {
     char *memory, *first, *before;
     size_t bytes;
     size_t element;    /* bytes */
-    int ndim;          /* batch and transform together */
+    int ndim;          /* dimensions of batch and transform together */
     int64_t size[5];   /* batch first */
     int64_t stride[5]; /* in elements */
 } test_side;
@@ -60,23 +60,23 @@ typedef struct test_run {
 
 bool fft_runs_here(int capability);
 
-/* Memory with random data, laid out. `seed` decides the data alone. */
+/* Allocates and lays out operands with random data. `seed` affects the data only. */
 void fft_make(test_run *run, const test_case *what, unsigned seed);
 void fft_free(test_run *run);
 
-/* Through accept() and plan(). Checks that nothing but the elements of the output was written. */
+/* Runs accept() and plan(), then the plan. Checks that only elements of the output were written. */
 void fft_execute(test_run *run);
 
-/* Element of a side as a number; `index` counts through all dimensions, the last fastest. */
+/* Return or set an element; `index` counts through all dimensions, the last one fastest. */
 wide fft_get(const test_run *run, const test_side *side, int64_t index);
 void fft_set(const test_run *run, const test_side *side, int64_t index, wide value);
 int64_t fft_count(const test_side *side);
 
-/* Error of the output in the 2-norm, relative to that of the reference, over at most `most` elements of each item
- * (0: all), in units of the type's epsilon. */
+/* Returns the error of the output in the 2-norm, relative to the norm of the reference, in units of the type's epsilon.
+ * It uses at most `most` elements of each item (0: all). */
 double fft_error(const test_run *run, int64_t most);
 
-/* Number of elements of a transform. */
+/* Returns the number of elements of a transform. */
 int64_t fft_elements(const test_case *what);
 
 #endif

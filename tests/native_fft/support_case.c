@@ -1,4 +1,4 @@
-/* support_case.c - lays transforms out in memory, runs them and computes what they should give. */
+/* support_case.c - allocates transforms, runs them and computes the expected results. */
 #include "fft_case.h"
 
 #include <float.h>
@@ -49,7 +49,7 @@ int64_t fft_count(const test_side *side) {
     return count;
 }
 
-/* Bytes from the first element. */
+/* Returns the offset from the first element in bytes. */
 static int64_t offset_of(const test_side *side, int64_t index) {
     int64_t offset = 0;
     for (int d = side->ndim - 1; d >= 0; d--) {
@@ -103,7 +103,7 @@ static void lay_out(test_side *side, const test_case *what, bool input) {
         step *= fixed ? 1 : side->size[d] + (how == SPACED ? 1 : 0);
         *(side->stride[d] < 0 ? &low : &high) += side->stride[d] * (side->size[d] > 0 ? side->size[d] - 1 : 0);
     }
-    /* Room on both sides shows writes outside. */
+    /* Margins on both sides detect writes outside of the operand. */
     side->bytes = (size_t)(high - low + 1 + 32) * side->element;
     side->memory = malloc(side->bytes);
     side->before = malloc(side->bytes);
@@ -134,7 +134,7 @@ static void describe(test_run *run) {
     }
     f->batch_ndim = batch;
     for (int d = 0; d < rank; d++) {
-        /* Dimensions of size 1 are left out, but for the one of a real transform that is half as long. */
+        /* Dimensions of size 1 are omitted, except the halved dimension of a real transform. */
         if (what->n[d] == 1 && (what->kind == BP_FFT_C2C || d < rank - 1)) {
             continue;
         }
@@ -173,7 +173,7 @@ void fft_free(test_run *run) {
     }
 }
 
-/* The bytes between elements are as they were. */
+/* Checks that the bytes between elements are unchanged. */
 static void check_gaps(const test_side *side) {
     char *expected = malloc(side->bytes);
     assert_non_null(expected);
@@ -207,7 +207,7 @@ void fft_execute(test_run *run) {
 
 /* ---- The reference ---- */
 
-/* Element of the whole input: the half of a C2R that is not there follows from symmetry. */
+/* Returns an element of the full input. The missing half of a C2R input follows from symmetry. */
 static wide input_at(const test_run *run, int64_t item, const int64_t *index) {
     const test_case *what = &run->what;
     const int rank = rank_of(what), batch = run->in.ndim - rank;
@@ -222,7 +222,8 @@ static wide input_at(const test_run *run, int64_t item, const int64_t *index) {
     return mirrored ? conjl(value) : value;
 }
 
-/* Elements that are their own mirror image have no imaginary part that counts; those of one dimension only. */
+/* Returns the part of an input element that has an effect. In one dimension, imaginary parts of elements that mirror
+ * themselves have none. */
 static wide counted(const test_case *what, int64_t index, wide value) {
     const bool own = what->kind == BP_FFT_C2R && rank_of(what) == 1 && 2 * index % what->n[0] == 0;
     return own ? creall(value) : value;
@@ -232,7 +233,7 @@ static wide *roots_of(int64_t n, bool inverse) {
     wide *roots = malloc((size_t)n * sizeof *roots);
     assert_non_null(roots);
     for (int64_t t = 0; t < n; t++) {
-        /* Arguments within pi, for the sake of the last digits. */
+        /* Angles are reduced to [-pi, pi], for accuracy in the last digits. */
         const long double turn = (long double)(2 * t > n ? t - n : t) / (long double)n;
         const long double angle = 6.283185307179586476925286766559005768L * turn;
         roots[t] = cosl(angle) + (inverse ? sinl(angle) : -sinl(angle)) * (wide)I;
@@ -240,7 +241,7 @@ static wide *roots_of(int64_t n, bool inverse) {
     return roots;
 }
 
-/* One dimension of `values` in place: lines of n elements `step` apart. */
+/* Transforms one dimension of `values` in place: lines of n elements, `step` apart. */
 static void transform_dimension(wide *values, int64_t count, int64_t n, int64_t step, const wide *roots) {
     wide *line = malloc((size_t)n * sizeof *line);
     assert_non_null(line);
@@ -277,7 +278,7 @@ static void compare(const test_run *run, int64_t item, int64_t at, wide expected
     s->size += creall(expected) * creall(expected) + cimagl(expected) * cimagl(expected);
 }
 
-/* Some outputs of a long line, each from its definition. */
+/* Compares some outputs of a long line, each computed from the definition. */
 static void sample_line(const test_run *run, int64_t item, int64_t most, sums *s) {
     const int64_t n = run->what.n[0], outputs = fft_count(&run->out) / run->problem.of.fft.batch;
     wide *roots = roots_of(n, run->what.inverse), *line = malloc((size_t)n * sizeof *line);

@@ -1,8 +1,8 @@
-/* test_accuracy.c - transforms of the native provider against sums in long double: every kind, length, layout and
+/* test_accuracy.c - tests transforms of the native provider against sums in long double: every kind, length, layout and
  * instruction set.
  *
- * The bound is on the error in the 2-norm: BOUND * epsilon * sqrt(log2 n + 2), twice that for lengths that go through a
- * convolution. What was measured is at most two thirds of it.
+ * The bound on the error in the 2-norm is BOUND * epsilon * sqrt(log2 n + 2), and twice that for lengths that need a
+ * convolution. Measured errors are at most two thirds of it.
  */
 #include "fft_case.h"
 
@@ -13,7 +13,7 @@
 
 #define BOUND 0.75
 
-/* Primes up to 61 have butterflies. */
+/* Returns whether n has a prime factor above 61. Primes up to 61 have butterflies. */
 static bool is_rough(int64_t n) {
     for (int64_t factor = 2; factor <= 61; factor++) {
         while (n % factor == 0) {
@@ -47,7 +47,7 @@ static void check(const test_case *what, int64_t most) {
     fft_free(&run);
 }
 
-/* All four kinds at both precisions and every instruction set that is here. */
+/* Checks all four kinds in both precisions with every available instruction set. */
 static void check_kinds(test_case what, int64_t most) {
     for (int capability = 0; capability <= BP_CAPABILITY_AVX512; capability++) {
         for (int kind = 0; fft_runs_here(capability) && kind < 8; kind++) {
@@ -74,7 +74,7 @@ static void test_every_small_length(void **state) {
     }
 }
 
-static void test_awkward_lengths(void **state) {
+static void test_difficult_lengths(void **state) {
     (void)state;
     static const int64_t lengths[] = {131,  135,   144,   169,   200,   210,   243,   251,   256,   257,
                                       289,  299,   300,   343,   512,   625,   720,   729,   1000,  1001,
@@ -174,7 +174,7 @@ static void test_in_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_every_small_length, report),
-        cmocka_unit_test_teardown(test_awkward_lengths, report),
+        cmocka_unit_test_teardown(test_difficult_lengths, report),
         cmocka_unit_test_teardown(test_batches_and_layouts, report),
         cmocka_unit_test_teardown(test_long_lines_in_layouts, report),
         cmocka_unit_test_teardown(test_several_dimensions, report),

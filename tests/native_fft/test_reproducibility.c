@@ -1,5 +1,5 @@
-/* test_reproducibility.c - the native provider's transforms give the same bits with any number of threads, at any place
- * in a batch and in any layout; and what they do with special values, with nothing, and with large lengths. */
+/* test_reproducibility.c - tests that transforms of the native provider are bitwise the same for any number of threads,
+ * position in a batch and layout. Also tests special values, empty batches, and large lengths. */
 #include "fft_case.h"
 
 #include "support/pool.h"
@@ -12,7 +12,7 @@ extern const bp_provider bp_provider_native;
 
 static const int capabilities[] = {BP_CAPABILITY_DEFAULT, BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX512};
 
-static void same_elements(const test_run *a, const test_run *b, int64_t from_a, int64_t from_b, int64_t count) {
+static void check_same_elements(const test_run *a, const test_run *b, int64_t from_a, int64_t from_b, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         const wide x = fft_get(a, &a->out, from_a + i), y = fft_get(b, &b->out, from_b + i);
         assert_memory_equal(&(double){(double)creall(x)}, &(double){(double)creall(y)}, sizeof(double));
@@ -20,7 +20,7 @@ static void same_elements(const test_run *a, const test_run *b, int64_t from_a, 
     }
 }
 
-/* Kind `which` of eight, at an instruction set. */
+/* Returns kind `which` of eight, for an instruction set. */
 static test_case kind_of(test_case what, int which, int capability) {
     what.f64 = which & 1;
     what.kind = which < 4 ? BP_FFT_C2C : which < 6 ? BP_FFT_R2C : BP_FFT_C2R;
@@ -58,7 +58,7 @@ static void test_threads(void **state) {
     assert_true(used[2] > 0 && used[3] > 0);
 }
 
-/* Each item of a batch, in any layout, has the bits that it has alone. */
+/* Tests that each item of a batch, in any layout, has bitwise the same result alone. */
 static void test_batch_positions(void **state) {
     (void)state;
     static const int64_t lengths[][2] = {{2, 0},  {5, 0},   {8, 0},   {16, 0},   {31, 0},   {48, 0}, {64, 0},
@@ -86,7 +86,7 @@ static void test_batch_positions(void **state) {
                     }
                     memcpy(alone.in.before, alone.in.memory, alone.in.bytes);
                     fft_execute(&alone);
-                    same_elements(&all, &alone, item * fft_count(&alone.out), 0, fft_count(&alone.out));
+                    check_same_elements(&all, &alone, item * fft_count(&alone.out), 0, fft_count(&alone.out));
                     fft_free(&alone);
                 }
                 fft_free(&all);
@@ -95,7 +95,7 @@ static void test_batch_positions(void **state) {
     }
 }
 
-/* One bad element makes all of its item bad, and nothing else. */
+/* Tests that one NaN or infinity affects all outputs of its item and no other item. */
 static void test_special_values(void **state) {
     (void)state;
     static const int64_t lengths[] = {2, 7, 16, 37, 100, 128, 243, 1000, 9216};
@@ -118,8 +118,8 @@ static void test_special_values(void **state) {
                     const wide x = fft_get(&run, &run.out, 4 * out + k);
                     assert_false(isfinite(creall(x)) && isfinite(cimagl(x)));
                 }
-                same_elements(&run, &good, 0, 0, 4 * out);
-                same_elements(&run, &good, 5 * out, 5 * out, 14 * out);
+                check_same_elements(&run, &good, 0, 0, 4 * out);
+                check_same_elements(&run, &good, 5 * out, 5 * out, 14 * out);
                 fft_free(&run);
                 fft_free(&good);
             }
@@ -127,7 +127,7 @@ static void test_special_values(void **state) {
     }
 }
 
-static void test_nothing(void **state) {
+static void test_empty_batch(void **state) {
     (void)state;
     for (int which = 0; which < 8; which++) {
         const test_case base = {.n = {12}, .batch = {-1}};
@@ -158,27 +158,28 @@ static void test_refusals(void **state) {
     fft_free(&run);
 }
 
-/* A transform there and back is the data again, times n, and keeps its energy: for lengths too long for sums. */
-static void test_there_and_back(void **state) {
+/* Tests that the inverse transform restores the data and that the energy is kept, for lengths that are too long for
+ * reference sums. */
+static void test_inverse_restores_data(void **state) {
     (void)state;
     static const int64_t lengths[] = {1 << 18, 1 << 20, 531441, 1000000, 262139, 720720};
     for (int i = 0; i < COUNT(lengths); i++) {
         for (int f64 = 0; f64 < 2; f64++) {
             const int64_t n = lengths[i];
             test_case what = {.f64 = f64, .n = {n}, .capability = BP_CAPABILITY_AVX2, .threads = 2};
-            test_run there, back;
-            fft_make(&there, &what, 9);
-            fft_execute(&there);
+            test_run forward, back;
+            fft_make(&forward, &what, 9);
+            fft_execute(&forward);
             what.inverse = true;
             what.scale = 1 / (double)n;
             fft_make(&back, &what, 10);
-            memcpy(back.in.memory, there.out.memory, back.in.bytes);
-            memcpy(back.in.before, there.out.memory, back.in.bytes);
+            memcpy(back.in.memory, forward.out.memory, back.in.bytes);
+            memcpy(back.in.before, forward.out.memory, back.in.bytes);
             fft_execute(&back);
             long double error = 0, size = 0, energy = 0;
             for (int64_t k = 0; k < n; k++) {
-                const wide x = fft_get(&there, &there.in, k), off = fft_get(&back, &back.out, k) - x;
-                const wide y = fft_get(&there, &there.out, k);
+                const wide x = fft_get(&forward, &forward.in, k), off = fft_get(&back, &back.out, k) - x;
+                const wide y = fft_get(&forward, &forward.out, k);
                 error += creall(off) * creall(off) + cimagl(off) * cimagl(off);
                 size += creall(x) * creall(x) + cimagl(x) * cimagl(x);
                 energy += creall(y) * creall(y) + cimagl(y) * cimagl(y);
@@ -186,13 +187,13 @@ static void test_there_and_back(void **state) {
             const long double epsilon = f64 ? 2.3e-16L : 1.2e-7L;
             assert_true(sqrtl(error / size) < 8 * epsilon);
             assert_true(fabsl(energy / (size * (long double)n) - 1) < 8 * epsilon);
-            fft_free(&there);
+            fft_free(&forward);
             fft_free(&back);
         }
     }
 }
 
-/* An impulse gives the roots of unity themselves, whose moduli tell of every table. */
+/* Tests transforms of an impulse. They are the roots of unity, so that an error in any table shows. */
 static void test_impulse(void **state) {
     (void)state;
     static const int64_t lengths[] = {64, 1000, 4096, 8192, 1 << 16, 1 << 20, 10007};
@@ -209,7 +210,7 @@ static void test_impulse(void **state) {
             for (int64_t k = 0; k < n; k += 1 + n / 5000) {
                 const long double angle = 6.283185307179586476925286766559005768L * (long double)(at * k % n) / n;
                 const wide off = fft_get(&run, &run.out, k) - (cosl(angle) - sinl(angle) * (wide)I);
-                /* The convolution of a prime length spreads errors of all elements. */
+                /* The convolution of a prime length has the errors of all elements in each output. */
                 assert_true(cabsl(off) < (n == 10007 ? 16 : 4) * epsilon);
             }
             fft_free(&run);
@@ -219,8 +220,9 @@ static void test_impulse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_batch_positions), cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_nothing), cmocka_unit_test(test_refusals),        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_batch_positions),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_empty_batch),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_inverse_restores_data),
         cmocka_unit_test(test_impulse),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);

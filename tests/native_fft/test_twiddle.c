@@ -1,4 +1,5 @@
-/* test_twiddle.c - the roots of unity in plans are within half a unit in the last place, however small they are. */
+/* test_twiddle.c - tests that the roots of unity in plans are correct to half a unit in the last place, however small
+ * they are. */
 #include "fft_case.h"
 
 #include "providers/native/fft/twiddle.h"
@@ -7,21 +8,21 @@
 
 #define TURN 6.283185307179586476925286766559005768L
 
-/* e^(-2 pi i t / n) by functions of the C library, from an angle within an eighth of a turn. */
+/* Returns e^(-2 pi i t / n) from functions of the C library, with the angle reduced to an eighth of a turn. */
 static wide reference(int64_t t, int64_t n) {
     const int64_t eighth = (8 * t + n) / (2 * n) % 4, rest = 4 * t - (8 * t + n) / (2 * n) * n;
     const long double angle = TURN * (long double)rest / (4 * (long double)n);
-    static const long double turned[4][2] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
-    return (cosl(angle) - sinl(angle) * (wide)I) * (turned[eighth][0] + turned[eighth][1] * (wide)I);
+    static const long double quarter_turns[4][2] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
+    return (cosl(angle) - sinl(angle) * (wide)I) * (quarter_turns[eighth][0] + quarter_turns[eighth][1] * (wide)I);
 }
 
-/* Units in the last place of the double that is closest to `value`. */
+/* Returns the error of `got` in units of its last place. */
 static double units(double got, long double value) {
     const double size = fabs(got);
     return (double)(fabsl((long double)got - value) / ((long double)nextafter(size, HUGE_VAL) - (long double)size));
 }
 
-static void test_half_a_unit(void **state) {
+static void test_half_ulp_accuracy(void **state) {
     (void)state;
     static const int64_t lengths[] = {1,  2,   3,    4,    5,     7,     8,     12,      16,
                                       61, 100, 1000, 4096, 10007, 30030, 65536, 1 << 20, 20014};
@@ -39,7 +40,7 @@ static void test_half_a_unit(void **state) {
             const wide expected = reference(t, n);
             const double re = units(pair[0], creall(expected)), im = units(pair[1], cimagl(expected));
             worst = fmax(worst, fmax(re, im));
-            /* Rounding of the last bits of long double comes on top of half a unit. */
+            /* The rounding of the last bits of long double adds to half a unit. */
             assert_true(re <= 0.502 && im <= 0.502);
             assert_true(fabsl((long double)narrow[0] - creall(expected)) <=
                         0.5001L * (long double)fabsf(narrow[0]) * 1.2e-7L);
@@ -52,6 +53,6 @@ static void test_half_a_unit(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half_a_unit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half_ulp_accuracy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

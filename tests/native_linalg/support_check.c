@@ -1,5 +1,5 @@
-/* support_check.c - what the outputs of an operation must satisfy, worked out in long double from the inputs: residuals
- * within the bounds of backward stable algorithms, exact zeros and ones where there are some, and pivots. */
+/* support_check.c - checks outputs in long double against what they must satisfy: residuals within the bounds of
+ * backward stable algorithms, exact zeros and ones, and pivots. */
 #include "linalg.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static dense make(int64_t rows, int64_t columns) {
     return d;
 }
 
-static wide *cell(dense d, int64_t i, int64_t j) {
+static wide *value_at(dense d, int64_t i, int64_t j) {
     return d.at + i * d.columns + j;
 }
 
@@ -25,19 +25,19 @@ static dense read_operand(const operands *o, int operand, int64_t item) {
     dense d = make(x->rows, x->columns);
     for (int64_t i = 0; i < d.rows; i++) {
         for (int64_t j = 0; j < d.columns; j++) {
-            *cell(d, i, j) = get(o, operand, item, i, j);
+            *value_at(d, i, j) = get(o, operand, item, i, j);
         }
     }
     return d;
 }
 
-/* Consumes d. */
-static dense turned(dense d, bool transpose, bool conjugate) {
+/* Returns the transpose and/or conjugate of d; frees d. */
+static dense transposed(dense d, bool transpose, bool conjugate) {
     dense r = transpose ? make(d.columns, d.rows) : make(d.rows, d.columns);
     for (int64_t i = 0; i < d.rows; i++) {
         for (int64_t j = 0; j < d.columns; j++) {
-            const wide x = conjugate ? conjl(*cell(d, i, j)) : *cell(d, i, j);
-            *(transpose ? cell(r, j, i) : cell(r, i, j)) = x;
+            const wide x = conjugate ? conjl(*value_at(d, i, j)) : *value_at(d, i, j);
+            *(transpose ? value_at(r, j, i) : value_at(r, i, j)) = x;
         }
     }
     free(d.at);
@@ -49,21 +49,21 @@ static dense product(dense a, dense b) {
     for (int64_t i = 0; i < a.rows; i++) {
         for (int64_t j = 0; j < b.columns; j++) {
             for (int64_t l = 0; l < a.columns; l++) {
-                *cell(c, i, j) += *cell(a, i, l) * *cell(b, l, j);
+                *value_at(c, i, j) += *value_at(a, i, l) * *value_at(b, l, j);
             }
         }
     }
     return c;
 }
 
-/* The triangle of d (consumed), with ones on its diagonal when `unit`. */
+/* Returns the triangle of d, with ones on the diagonal if `unit`; changes d. */
 static dense triangle_of(dense d, bool upper, bool unit) {
     for (int64_t i = 0; i < d.rows; i++) {
         for (int64_t j = 0; j < d.columns; j++) {
             if (upper ? i > j : i < j) {
-                *cell(d, i, j) = 0;
+                *value_at(d, i, j) = 0;
             } else if (i == j && unit) {
-                *cell(d, i, j) = 1;
+                *value_at(d, i, j) = 1;
             }
         }
     }
@@ -74,7 +74,7 @@ static dense leading(dense d, int64_t rows, int64_t columns) {
     dense r = make(rows, columns);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++) {
-            *cell(r, i, j) = *cell(d, i, j);
+            *value_at(r, i, j) = *value_at(d, i, j);
         }
     }
     return r;
@@ -85,7 +85,7 @@ static long double norm(dense d) {
     for (int64_t i = 0; i < d.rows; i++) {
         long double sum = 0;
         for (int64_t j = 0; j < d.columns; j++) {
-            sum += cabsl(*cell(d, i, j));
+            sum += cabsl(*value_at(d, i, j));
         }
         most = sum > most ? sum : most;
     }
@@ -96,7 +96,7 @@ static long double tolerance(const operands *o) {
     return (is_complex(o->t.dtype) ? 16 : 4) * (long double)(o->t.n + o->t.m + 4) * unit_roundoff(o->t.dtype);
 }
 
-/* |a - b| <= bound, for each element; frees both. */
+/* Checks |a - b| <= bound for each element; frees both. */
 static void check_close(dense a, dense b, long double bound) {
     assert_int_equal(a.rows, b.rows);
     assert_int_equal(a.columns, b.columns);
@@ -151,7 +151,7 @@ static void shape_definite(const operands *o, int64_t item, bool poison) {
             wide other = poison ? (wide)NAN : o->t.upper ? x : conjl(x);
             put(o, 0, item, o->t.upper ? i : j, o->t.upper ? j : i, other);
         }
-        /* Written in parts, since a product with I would make both of them NaN. */
+        /* The imaginary part is set directly, because a product with I would make both parts NaN. */
         wide diagonal = 2 * n;
         ((long double *)&diagonal)[1] = poison ? (long double)NAN : 0;
         put(o, 0, item, i, i, diagonal);
@@ -189,7 +189,7 @@ static void shape_factored(const operands *o, int64_t item) {
     reference_lu(a.at, n, n, pivots);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
-            put(o, 0, item, i, j, *cell(a, i, j));
+            put(o, 0, item, i, j, *value_at(a, i, j));
         }
         put(o, 1, item, i, 0, pivots[i]);
     }
@@ -216,7 +216,7 @@ void shape_inputs(operands *o, bool poison) {
             break;
         case BP_OP_DET:
         case BP_OP_SLOGDET:
-            /* Well conditioned, and not without exchanges. */
+            /* The matrices are well conditioned and need row exchanges. */
             for (int64_t i = 0; i < n; i++) {
                 const int64_t j = (i + item) % n;
                 put(o, 0, item, i, j, get(o, 0, item, i, j) + 2 * n);
@@ -230,7 +230,7 @@ void shape_inputs(operands *o, bool poison) {
 
 /* ---- Outputs ---- */
 
-/* m x = b, for matrices seen as on the left; frees all but m's copy. */
+/* Checks m x = b; frees all three. */
 static void check_solution(const operands *o, dense m, dense x, dense b) {
     const long double bound = tolerance(o) * (norm(m) * norm(x) + norm(b));
     dense mx = product(m, x);
@@ -239,20 +239,20 @@ static void check_solution(const operands *o, dense m, dense x, dense b) {
     check_close(mx, b, bound);
 }
 
-/* A right side as n x k. */
+/* Returns a right side as an n x k matrix. */
 static dense right_side(const operands *o, int operand, int64_t item) {
-    return turned(read_operand(o, operand, item), o->t.right && !o->t.vector, false);
+    return transposed(read_operand(o, operand, item), o->t.right && !o->t.vector, false);
 }
 
 static dense identity(int64_t n) {
     dense d = make(n, n);
     for (int64_t i = 0; i < n; i++) {
-        *cell(d, i, i) = 1;
+        *value_at(d, i, i) = 1;
     }
     return d;
 }
 
-/* P L U from factors in one matrix (consumed) and pivots. */
+/* Returns P L U from pivots and factors in one matrix, which it frees. */
 static dense multiplied(dense lu, const int *pivots) {
     const int64_t k = lu.rows < lu.columns ? lu.rows : lu.columns;
     dense l = triangle_of(leading(lu, lu.rows, k), false, true),
@@ -260,9 +260,9 @@ static dense multiplied(dense lu, const int *pivots) {
     dense a = product(l, u);
     for (int64_t s = k - 1; s >= 0; s--) {
         for (int64_t j = 0; j < a.columns; j++) {
-            const wide x = *cell(a, s, j);
-            *cell(a, s, j) = *cell(a, pivots[s] - 1, j);
-            *cell(a, pivots[s] - 1, j) = x;
+            const wide x = *value_at(a, s, j);
+            *value_at(a, s, j) = *value_at(a, pivots[s] - 1, j);
+            *value_at(a, pivots[s] - 1, j) = x;
         }
     }
     free(l.at);
@@ -285,7 +285,7 @@ static void check_lu_factor(const operands *o, int64_t item) {
     for (int64_t s = 0; s < k; s++) {
         pivots[s] = (int)creall(get(o, 2, item, s, 0));
         assert_in_range(pivots[s], s + 1, m);
-        /* In single precision two candidates may be too close to tell. */
+        /* In single precision two candidates may be too close to distinguish. */
         if (real_of(o->t.dtype) == BP_F64) {
             assert_int_equal(pivots[s], expected[s]);
         }
@@ -302,20 +302,20 @@ static void check_lu(const operands *o, int64_t item) {
     for (int64_t i = 0; i < m; i++) {
         long double across = 0, down = 0;
         for (int64_t j = 0; j < m; j++) {
-            assert_true(*cell(p, i, j) == 0 || *cell(p, i, j) == 1);
-            across += creall(*cell(p, i, j));
-            down += creall(*cell(p, j, i));
+            assert_true(*value_at(p, i, j) == 0 || *value_at(p, i, j) == 1);
+            across += creall(*value_at(p, i, j));
+            down += creall(*value_at(p, j, i));
         }
         assert_true(across == 1 && down == 1);
     }
     for (int64_t i = 0; i < l.rows; i++) {
         for (int64_t j = i; j < l.columns; j++) {
-            assert_true(*cell(l, i, j) == (i == j));
+            assert_true(*value_at(l, i, j) == (i == j));
         }
     }
     for (int64_t i = 0; i < u.rows; i++) {
         for (int64_t j = 0; j < i && j < u.columns; j++) {
-            assert_true(*cell(u, i, j) == 0);
+            assert_true(*value_at(u, i, j) == 0);
         }
     }
     dense pl = product(p, l), a = read_operand(o, 0, item);
@@ -329,26 +329,26 @@ static void check_cholesky(const operands *o, int64_t item) {
     dense l = read_operand(o, 1, item), a = read_operand(o, 0, item);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < i; j++) {
-            assert_true(*cell(l, o->t.upper ? i : j, o->t.upper ? j : i) == 0);
-            const wide x = *cell(a, o->t.upper ? j : i, o->t.upper ? i : j);
-            *cell(a, i, j) = o->t.upper ? conjl(x) : x;
-            *cell(a, j, i) = conjl(*cell(a, i, j));
+            assert_true(*value_at(l, o->t.upper ? i : j, o->t.upper ? j : i) == 0);
+            const wide x = *value_at(a, o->t.upper ? j : i, o->t.upper ? i : j);
+            *value_at(a, i, j) = o->t.upper ? conjl(x) : x;
+            *value_at(a, j, i) = conjl(*value_at(a, i, j));
         }
-        assert_true(cimagl(*cell(l, i, i)) == 0);
-        *cell(a, i, i) = creall(*cell(a, i, i));
+        assert_true(cimagl(*value_at(l, i, i)) == 0);
+        *value_at(a, i, i) = creall(*value_at(a, i, i));
     }
-    dense left = turned(leading(l, n, n), o->t.upper, o->t.upper),
-          right = turned(leading(l, n, n), !o->t.upper, !o->t.upper);
+    dense left = transposed(leading(l, n, n), o->t.upper, o->t.upper),
+          right = transposed(leading(l, n, n), !o->t.upper, !o->t.upper);
     const long double bound = tolerance(o) * norm(a);
     check_close(product(left, right), a, bound);
     free(left.at), free(right.at), free(l.at);
     check_info(o, 2, item);
 }
 
-/* L L^H from a triangle in an operand. */
+/* Returns L L^H for a triangle in an operand. */
 static dense hermitian(const operands *o, int operand, int64_t item) {
-    dense l = turned(triangle_of(read_operand(o, operand, item), o->t.upper, false), o->t.upper, o->t.upper);
-    dense r = turned(leading(l, l.rows, l.columns), true, true), a = product(l, r);
+    dense l = transposed(triangle_of(read_operand(o, operand, item), o->t.upper, false), o->t.upper, o->t.upper);
+    dense r = transposed(leading(l, l.rows, l.columns), true, true), a = product(l, r);
     free(l.at), free(r.at);
     return a;
 }
@@ -357,7 +357,7 @@ static void check_cholesky_inverse(const operands *o, int64_t item) {
     dense x = read_operand(o, 1, item);
     for (int64_t i = 0; i < x.rows; i++) {
         for (int64_t j = 0; j <= i; j++) {
-            assert_true(*cell(x, i, j) == conjl(*cell(x, j, i)));
+            assert_true(*value_at(x, i, j) == conjl(*value_at(x, j, i)));
         }
     }
     check_solution(o, hermitian(o, 0, item), x, identity(o->t.n));
@@ -370,7 +370,7 @@ static void check_lu_solve(const operands *o, int64_t item) {
         pivots[i] = (int)creall(get(o, 1, item, i, 0));
     }
     dense a = multiplied(read_operand(o, 0, item), pivots);
-    a = turned(a, o->t.adjoint != o->t.right, o->t.adjoint);
+    a = transposed(a, o->t.adjoint != o->t.right, o->t.adjoint);
     check_solution(o, a, right_side(o, 3, item), right_side(o, 2, item));
 }
 
@@ -382,7 +382,7 @@ static void check_det(const operands *o, int64_t item) {
     wide sign = 1;
     long double logarithm = 0;
     for (int64_t i = 0; i < n; i++) {
-        const wide d = *cell(a, i, i);
+        const wide d = *value_at(a, i, i);
         sign *= d / cabsl(d) * (pivots[i] != i + 1 ? -1 : 1);
         logarithm += logl(cabsl(d));
     }
@@ -390,7 +390,7 @@ static void check_det(const operands *o, int64_t item) {
     const long double bound = 8 * tolerance(o);
     if (o->t.op == BP_OP_DET) {
         const wide expected = sign * expl(logarithm);
-        /* The matrices are so large that in single precision some are beyond its range. */
+        /* Some of the determinants exceed the range of single precision. */
         if (real_of(o->t.dtype) == BP_F64 || cabsl(expected) < 1e37L) {
             assert_true(cabsl(get(o, 1, item, 0, 0) - expected) <= bound * cabsl(expected));
         }
@@ -400,21 +400,21 @@ static void check_det(const operands *o, int64_t item) {
     assert_true(fabsl(creall(get(o, 2, item, 0, 0)) - logarithm) <= bound * (1 + fabsl(logarithm)));
 }
 
-/* Columns of q are orthonormal; frees q. */
+/* Checks that the columns of q are orthonormal; frees q. */
 static void check_orthonormal(const operands *o, dense q) {
-    dense adjoint = turned(leading(q, q.rows, q.columns), true, true);
+    dense adjoint = transposed(leading(q, q.rows, q.columns), true, true);
     dense product_of_both = product(adjoint, q);
     free(adjoint.at), free(q.at);
     check_close(product_of_both, identity(product_of_both.rows), 4 * tolerance(o));
 }
 
-/* The columns of d times the values of an operand; the others are left out. */
+/* Returns the columns of d times the values of an operand; further columns are omitted. */
 static dense scaled(const operands *o, dense d, int operand, int64_t item) {
     const int64_t count = o->problem.of.linalg.operand[operand].rows;
     dense r = leading(d, d.rows, count);
     for (int64_t i = 0; i < r.rows; i++) {
         for (int64_t j = 0; j < count; j++) {
-            *cell(r, i, j) *= get(o, operand, item, j, 0);
+            *value_at(r, i, j) *= get(o, operand, item, j, 0);
         }
     }
     return r;
@@ -424,11 +424,11 @@ static void check_eigh(const operands *o, int64_t item) {
     const int64_t n = o->t.n;
     dense a = read_operand(o, 0, item), v = read_operand(o, 2, item);
     for (int64_t i = 0; i < n; i++) {
-        *cell(a, i, i) = creall(*cell(a, i, i));
+        *value_at(a, i, i) = creall(*value_at(a, i, i));
         for (int64_t j = 0; j < i; j++) {
-            const wide x = *cell(a, o->t.upper ? j : i, o->t.upper ? i : j);
-            *cell(a, i, j) = o->t.upper ? conjl(x) : x;
-            *cell(a, j, i) = conjl(*cell(a, i, j));
+            const wide x = *value_at(a, o->t.upper ? j : i, o->t.upper ? i : j);
+            *value_at(a, i, j) = o->t.upper ? conjl(x) : x;
+            *value_at(a, j, i) = conjl(*value_at(a, i, j));
         }
         assert_true(i == 0 || creall(get(o, 1, item, i, 0)) >= creall(get(o, 1, item, i - 1, 0)));
     }
@@ -450,7 +450,7 @@ static void check_svd(const operands *o, int64_t item) {
     check_close(product(us, rows), a, bound);
     free(us.at), free(rows.at);
     check_orthonormal(o, u);
-    check_orthonormal(o, turned(vh, true, true));
+    check_orthonormal(o, transposed(vh, true, true));
 }
 
 void check_item(const operands *o, int64_t item) {
@@ -476,12 +476,12 @@ void check_item(const operands *o, int64_t item) {
         check_info(o, 2, item);
         break;
     case BP_OP_SOLVE:
-        check_solution(o, turned(read_operand(o, 0, item), t->right, false), right_side(o, 2, item),
+        check_solution(o, transposed(read_operand(o, 0, item), t->right, false), right_side(o, 2, item),
                        right_side(o, 1, item));
         check_info(o, 3, item);
         break;
     case BP_OP_SOLVE_TRIANGULAR:
-        check_solution(o, turned(triangle_of(read_operand(o, 0, item), t->upper, t->unit), t->right, false),
+        check_solution(o, transposed(triangle_of(read_operand(o, 0, item), t->upper, t->unit), t->right, false),
                        right_side(o, 2, item), right_side(o, 1, item));
         break;
     case BP_OP_CHOLESKY:
@@ -510,7 +510,7 @@ void check_task(const task *t) {
     shape_inputs(&before, true);
     assert_int_equal(run_task(&o), BP_OK);
     check_surroundings(&o, &before);
-    /* Of large batches both ends, where full groups and the last one are, and some between. */
+    /* Large batches: checks both ends, where full groups and the last group are, and some items between. */
     for (int64_t item = 0; item < t->batch; item += t->batch <= 40 || item < 4 || item + 20 > t->batch ? 1 : 61) {
         check_item(&o, item);
     }

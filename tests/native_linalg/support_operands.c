@@ -1,4 +1,4 @@
-/* support_operands.c - memory of a task's operands in its layouts, and the call through the provider. */
+/* support_operands.c - allocates a task's operands in its layouts and runs the task through the provider. */
 #include "linalg.h"
 
 #include "providers/native/linalg/norm.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 extern const bp_provider bp_provider_native;
-extern const bp__interleaved_kernels bp__interleaved_wide[BP__LANES_DTYPES];
+extern const bp__interleaved_kernels bp__interleaved_wide[BP__INTERLEAVED_DTYPES];
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
 
 const bp_dtype dtypes[DTYPES] = {BP_F32, BP_F64, BP_C64, BP_C128};
@@ -48,7 +48,7 @@ task square_task(bp_op op, bp_dtype dtype, int64_t n, int64_t columns) {
                   .order = op == BP_OP_COND ? 2 : 0};
 }
 
-told last;
+reported last;
 
 static bp_status keep_status(bp_status status, const char *format, ...) {
     va_list arguments;
@@ -148,7 +148,7 @@ void put(const operands *o, int operand, int64_t item, int64_t i, int64_t j, wid
            size_of(o, operand));
 }
 
-/* ---- Which operands an operation has ---- */
+/* ---- Operands of an operation ---- */
 
 static void add(operands *o, bp_dtype dtype, int64_t rows, int64_t columns) {
     bp_linalg_operand *x = &o->problem.of.linalg.operand[o->count++];
@@ -265,9 +265,9 @@ static void add_all(operands *o) {
 static void lay_out(operands *o, int operand, layout how) {
     bp_linalg_problem *l = &o->problem.of.linalg;
     bp_linalg_operand *x = &l->operand[operand];
-    int64_t row = how == COLUMNS ? 1 : how == SPREAD ? 3 * x->columns + 1 : x->columns;
-    int64_t column = how == COLUMNS ? x->rows : how == SPREAD ? 3 : 1;
-    int64_t each = how == SPREAD ? x->rows * row + 5 : x->rows * x->columns;
+    int64_t row = how == COLUMNS ? 1 : how == STRIDED ? 3 * x->columns + 1 : x->columns;
+    int64_t column = how == COLUMNS ? x->rows : how == STRIDED ? 3 : 1;
+    int64_t each = how == STRIDED ? x->rows * row + 5 : x->rows * x->columns;
     const int64_t items = how == SHARED ? 1 : l->batch;
     const int64_t elements = items * each + 1;
     int64_t first = 0;
@@ -371,7 +371,7 @@ bp_status run_task(operands *o) {
     } else {
         assert_int_equal(test_plan_first(&bp_provider_native, instance, &o->problem, &prepared), BP_OK);
     }
-    last = (told){0};
+    last = (reported){0};
     const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
@@ -383,7 +383,7 @@ void check_surroundings(const operands *o, const operands *before) {
             assert_memory_equal(o->memory[i], before->memory[i], o->bytes[i]);
             continue;
         }
-        /* Elements are put back as they were; then all bytes must be. */
+        /* The mark is restored in all elements; then every byte must be the mark. */
         char *copy = malloc(o->bytes[i]);
         assert_non_null(copy);
         memcpy(copy, o->memory[i], o->bytes[i]);

@@ -1,5 +1,5 @@
-/* test_accuracy.c - every operation on small matrices, in every type, layout, side and triangle, against residuals in
- * long double. What an operation must not read is NaN in these tests. */
+/* test_accuracy.c - tests every operation on small matrices, in every type, layout, side and triangle, by residuals in
+ * long double. Elements that an operation must not read are NaN in these tests. */
 #include "linalg.h"
 
 #include "support/pool.h"
@@ -12,7 +12,7 @@ static bool has_sides(bp_op op) {
     return op == BP_OP_SOLVE || op == BP_OP_LU_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE;
 }
 
-/* All sizes, with batches that fill no group, one group, and a part of the next. */
+/* Tests all sizes, with batches of less than a group, one group, and one group and a part. */
 static void test_sizes(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -31,8 +31,9 @@ static void test_sizes(void **state) {
     }
 }
 
-/* Every way to solve: side, adjoint, triangle, unit diagonal, vectors, and more columns than are taken at a time. */
-static void test_ways_to_solve(void **state) {
+/* Tests all ways to solve: side, adjoint, triangle, unit diagonal, vectors, and more columns than are loaded at a time.
+ */
+static void test_solve_options(void **state) {
     (void)state;
     static const int64_t columns[] = {1, 2, 5, 32, 77};
     EACH_SET(set) {
@@ -70,7 +71,7 @@ static void test_layouts(void **state) {
                     t.in = (layout)in;
                     t.out = (layout)out;
                     t.upper = out % 2;
-                    t.no_info = in == SPREAD;
+                    t.no_info = in == STRIDED;
                     check_task(&t);
                 }
             }
@@ -99,7 +100,7 @@ static void test_rectangles(void **state) {
     }
 }
 
-/* Large batches, on several threads. */
+/* Tests large batches on several threads. */
 static void test_batches(void **state) {
     (void)state;
     static const int64_t batches[] = {2, 3, 4, 5, 8, 9, 16, 17, 33, 1000};
@@ -118,7 +119,7 @@ static void test_batches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_ways_to_solve), cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_solve_options), cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_rectangles), cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);

@@ -1,5 +1,5 @@
-/* test_empty.c - problems in which some size or the batch is 0, of every operation: all outputs are written, with what
- * mathematics says. */
+/* test_empty.c - tests problems of every operation in which a size or the batch is 0: all outputs are written with the
+ * mathematically defined values. */
 #include "linalg.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ typedef struct expected {
     bp_op op;
     int64_t m, n, k;
     bp_linalg_mode mode;
-    double diagonal[4], other[4]; /* of outputs in order */
+    double diagonal[4], other[4]; /* of the outputs in order */
 } expected;
 
 static const expected all[] = {
@@ -67,7 +67,7 @@ static void check(const expected *e, bp_dtype dtype, int64_t batch, layout how) 
     free_operands(&before);
 }
 
-static void test_all(void **state) {
+static void test_outputs(void **state) {
     (void)state;
     for (int e = 0; e < COUNT(all); e++) {
         for (int d = 0; d < COUNT(dtypes); d++) {
@@ -78,7 +78,7 @@ static void test_all(void **state) {
     }
 }
 
-static void test_no_items(void **state) {
+static void test_empty_batch(void **state) {
     (void)state;
     for (int op = BP_OP_INV; op <= BP_OP_MATRIX_NORM; op++) {
         const task t = {.op = (bp_op)op, .dtype = BP_F64, .m = 4, .n = 4, .k = 1, .batch = 0, .mode = BP_MODE_DEFAULT};
@@ -90,7 +90,7 @@ static void test_no_items(void **state) {
     }
 }
 
-/* Without unknowns, all of B is left over. */
+/* Tests least squares without unknowns: the residual is all of B. */
 static void test_residuals(void **state) {
     (void)state;
     for (int d = 0; d < COUNT(dtypes); d++) {
@@ -122,8 +122,8 @@ static void test_residuals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_no_items),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_empty_batch),
         cmocka_unit_test(test_residuals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

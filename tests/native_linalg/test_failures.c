@@ -1,5 +1,5 @@
-/* test_failures.c - items that fail, in the middle of a batch: what they give, that their neighbours keep their bits,
- * what a checked call says, and numbers at the ends of the range. */
+/* test_failures.c - tests items that fail in the middle of a batch: their outputs, unchanged neighbours, and the error
+ * of a checked call. Also tests numbers at the limits of the range. */
 #include "linalg.h"
 
 #include "support/pool.h"
@@ -16,14 +16,14 @@ static task make(bp_op op, bp_dtype dtype, int64_t n, int64_t batch, kernels set
     return t;
 }
 
-/* Where info is among the operands, or -1. */
+/* Returns the index of the operand info, or -1. */
 static int info_of(const operands *o) {
     const bool has = o->t.op == BP_OP_INV || o->t.op == BP_OP_CHOLESKY || o->t.op == BP_OP_CHOLESKY_INVERSE ||
                      o->t.op == BP_OP_LU_FACTOR || o->t.op == BP_OP_SOLVE;
     return has ? o->count - 1 : -1;
 }
 
-static void same_item(const operands *a, const operands *b, int64_t item) {
+static void check_same_item(const operands *a, const operands *b, int64_t item) {
     for (int i = a->inputs; i < a->count; i++) {
         const bp_linalg_operand *x = &a->problem.of.linalg.operand[i];
         for (int64_t at = 0; at < x->rows * x->columns; at++) {
@@ -47,12 +47,12 @@ static void check_non_finite(const task *t, double value) {
         }
         make_operands(&o, t);
         shape_inputs(&o, true);
-        const int64_t sick = 5, row = t->n - 1;
-        put(&o, which, sick, row, 0, (wide)value);
+        const int64_t bad_item = 5, row = t->n - 1;
+        put(&o, which, bad_item, row, 0, (wide)value);
         assert_int_equal(run_task(&o), BP_OK);
         for (int64_t item = 0; item < t->batch; item++) {
-            if (item != sick) {
-                same_item(&o, &clean, item);
+            if (item != bad_item) {
+                check_same_item(&o, &clean, item);
                 continue;
             }
             for (int i = o.inputs; i < o.count; i++) {
@@ -69,7 +69,7 @@ static void check_non_finite(const task *t, double value) {
         }
         o.problem.of.linalg.fail_on_item_error = 1;
         assert_int_equal(run_task(&o), BP_E_NON_FINITE);
-        assert_int_equal(last.item, sick);
+        assert_int_equal(last.item, bad_item);
         assert_int_equal(last.info, BP_INFO_NON_FINITE);
         free_operands(&o);
     }
@@ -91,8 +91,9 @@ static void test_non_finite(void **state) {
     }
 }
 
-/* Makes item `item` singular from pivot `at` on (from 1): that row and column become zero, or the matrix indefinite. */
-static void spoil(const operands *o, int64_t item, int64_t at) {
+/* Makes item `item` singular from pivot `at` (from 1) on: this row and column become zero. For Cholesky the item is
+ * indefinite. */
+static void make_singular(const operands *o, int64_t item, int64_t at) {
     for (int64_t i = 0; i < o->t.n; i++) {
         for (int64_t j = 0; j < o->t.n; j++) {
             const bool cut = i == at - 1 || j == at - 1;
@@ -118,14 +119,14 @@ static void test_singular(void **state) {
                 shape_inputs(&clean, true);
                 shape_inputs(&o, true);
                 assert_int_equal(run_task(&clean), BP_OK);
-                spoil(&o, 4, 6);
-                spoil(&o, 22, 3);
+                make_singular(&o, 4, 6);
+                make_singular(&o, 22, 3);
                 assert_int_equal(run_task(&o), BP_OK);
                 for (int64_t item = 0; item < t.batch; item++) {
                     const int info = (int)creall(get(&o, info_of(&o), item, 0, 0));
                     assert_int_equal(info, item == 4 ? 6 : item == 22 ? 3 : 0);
                     if (!info) {
-                        same_item(&o, &clean, item);
+                        check_same_item(&o, &clean, item);
                     }
                 }
                 o.problem.of.linalg.fail_on_item_error = 1;
@@ -133,13 +134,13 @@ static void test_singular(void **state) {
                 assert_int_equal(run_task(&o), expected);
                 assert_int_equal(last.item, 4);
                 assert_int_equal(last.info, 6);
-                /* The same without a place for info, and of the first of two kinds of failure. */
+                /* Without an operand info a checked call reports the first of two different failures. */
                 task bare = t;
                 bare.no_info = bare.check = true;
                 operands p;
                 make_operands(&p, &bare);
                 shape_inputs(&p, true);
-                spoil(&p, 20, 2);
+                make_singular(&p, 20, 2);
                 put(&p, 0, 9, 6, 6, (wide)NAN);
                 assert_int_equal(run_task(&p), BP_E_NON_FINITE);
                 assert_int_equal(last.item, 9);
@@ -151,7 +152,7 @@ static void test_singular(void **state) {
     }
 }
 
-/* LU goes on after a zero pivot, with the rest as by the book; small whole numbers make all of it exact. */
+/* Tests that LU continues after a zero pivot, like the reference. Small integers make all results exact. */
 static void test_zero_pivots(void **state) {
     (void)state;
     static const double matrix[5][5] = {
@@ -181,7 +182,7 @@ static void test_zero_pivots(void **state) {
     }
 }
 
-/* Of equal candidates the first is the pivot; complex ones are compared by |re| + |im|. */
+/* Tests that the first of equal candidates is the pivot, and that complex candidates are compared by |re| + |im|. */
 static void test_ties(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -191,7 +192,8 @@ static void test_ties(void **state) {
             make_operands(&o, &t);
             for (int64_t i = 0; i < 13; i++) {
                 put(&o, 0, 2, i, 0, i == 4 || i == 5 || i == 11 ? (i % 2 ? 3 : -3) : 1);
-                /* |3 + 3i| is less than |5|, but 3 + 3 is more than 5. */
+                /* 3 + 3i| is less than |5|, but 3 + 3 is more than 5.
+                 */
                 put(&o, 0, 1, i, 0, i == 6 ? 5 : i == 9 ? 3 + 3 * (wide)I : 0);
             }
             assert_int_equal(run_task(&o), BP_OK);
@@ -220,7 +222,8 @@ static void test_pivots_outside(void **state) {
     }
 }
 
-/* Diagonals of denormals and of the largest numbers: x = b / d to the last bits, without a reciprocal's overflow. */
+/* Tests diagonals of denormals and of the largest numbers: x = b / d is accurate, although a reciprocal would overflow.
+ */
 static void test_range(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -246,7 +249,7 @@ static void test_range(void **state) {
     }
 }
 
-/* Factors of a determinant far outside of the range, though it is inside, and the logarithm of one that is not. */
+/* Tests determinants in range with partial products far outside of it, and logarithms of determinants out of range. */
 static void test_determinants(void **state) {
     (void)state;
     EACH_SET(set) {

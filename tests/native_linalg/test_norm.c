@@ -1,5 +1,5 @@
-/* test_norm.c - norms that are sums of elements, of any size and layout, against sums in long double; the ends of the
- * range, NaN and infinity, and the same bits on any number of threads. */
+/* test_norm.c - tests norms that are sums of elements, for any size and layout, against sums in long double. Also tests
+ * the limits of the range, NaN and infinity, and that results are bitwise the same on any number of threads. */
 #include "linalg.h"
 
 #include "support/pool.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0 stands for the Frobenius norm. */
+/* 0 means the Frobenius norm. */
 static const double orders[] = {0, 1, -1, INFINITY, -INFINITY};
 
 static task make(bp_dtype dtype, int64_t m, int64_t n, double order, kernels set) {
@@ -64,8 +64,9 @@ static long double most_of(bp_dtype dtype) {
     return real_of(dtype) == BP_F64 ? (long double)DBL_MAX : (long double)FLT_MAX;
 }
 
-/* Sums are in double precision, in chains and pieces, so that few roundings follow each other; a modulus has three, and
- * the result one more. Moduli below the normal numbers are off by less than the smallest one. */
+/* Runs a task and checks its norms. Sums are in double precision, in chains and splits, so that few roundings add up. A
+ * modulus has three roundings, the result one more. Moduli below the normal numbers have an error below the smallest
+ * one. */
 static void check(operands *o) {
     const int64_t elements = o->t.m * o->t.n;
     const long double unit = unit_roundoff(o->t.dtype), sums = (long double)(elements / 16 + 40) * 0x1p-53L;
@@ -97,7 +98,7 @@ static void test_sizes(void **state) {
             for (int way = 0; way < COUNT(orders) * LAYOUTS; way++) {
                 const int64_t *size = sizes[at / COUNT(dtypes)];
                 if (size[0] * size[1] > 10000 && (at + way) % 7 != 0) {
-                    continue; /* the reference takes long */
+                    continue; /* the reference is slow */
                 }
                 task t = make(dtypes[at % COUNT(dtypes)], size[0], size[1], orders[way / LAYOUTS], set);
                 t.batch = size[0] * size[1] > 1000 ? 1 : 1 + (at + way) % 4;
@@ -113,7 +114,7 @@ static void test_sizes(void **state) {
     }
 }
 
-/* Elements whose squares leave the range of the type, or the largest and the smallest that there are. */
+/* Tests elements whose squares exceed the range of the type, and elements near the largest and smallest numbers. */
 static void test_range(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -149,8 +150,8 @@ static long double norm_of_four(bp_dtype dtype, double order, kernels set, const
     return norm;
 }
 
-/* The smallest numbers give exact results, and the largest one in the range of the type. */
-static void test_ends(void **state) {
+/* Tests that norms of the smallest numbers are exact, and that the largest number has a finite norm. */
+static void test_range_limits(void **state) {
     (void)state;
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
@@ -166,33 +167,33 @@ static void test_ends(void **state) {
     }
 }
 
-/* NaN and infinity reach the norm, whatever stands beside them. */
-static void test_through(void **state) {
+/* Tests that NaN and infinity reach the norm, whatever the other elements are. */
+static void test_nan_and_infinity_propagate(void **state) {
     (void)state;
-    static const int64_t places[] = {0, 1, 30, 400};
+    static const int64_t positions[] = {0, 1, 30, 400};
     EACH_SET(set) {
-        for (int at = 0; at < COUNT(dtypes) * COUNT(orders) * COUNT(places) * 2; at++) {
+        for (int at = 0; at < COUNT(dtypes) * COUNT(orders) * COUNT(positions) * 2; at++) {
             const double order = orders[at / COUNT(dtypes) % COUNT(orders)];
             task t = make(dtypes[at % COUNT(dtypes)], 23, 29, order, set);
             t.in = at / COUNT(dtypes) / COUNT(orders) % 2 ? COLUMNS : ROWS;
-            const int64_t place = places[at / COUNT(dtypes) / COUNT(orders) / 2];
-            for (int second = 0; second < 2; second++) {
+            const int64_t position = positions[at / COUNT(dtypes) / COUNT(orders) / 2];
+            for (int with_nan = 0; with_nan < 2; with_nan++) {
                 operands o;
                 make_operands(&o, &t);
                 put(&o, 0, 0, 22, 28, -INFINITY);
-                if (second) {
-                    put(&o, 0, 0, place / t.n, place % t.n, NAN);
+                if (with_nan) {
+                    put(&o, 0, 0, position / t.n, position % t.n, NAN);
                 }
                 assert_int_equal(run_task(&o), BP_OK);
                 const long double norm = norm_of(&o, 0);
-                assert_true(second ? isnan(norm) : order < 0 ? isfinite(norm) : isinf(norm));
+                assert_true(with_nan ? isnan(norm) : order < 0 ? isfinite(norm) : isinf(norm));
                 free_operands(&o);
             }
         }
     }
 }
 
-/* A number with an infinite part is infinite, though the other part be NaN; as for C's cabs. */
+/* Tests that a number with an infinite part is infinite even if the other part is NaN, as for C's cabs. */
 static void test_infinite_parts(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -211,7 +212,7 @@ static void test_infinite_parts(void **state) {
     }
 }
 
-/* On several threads, which share the items or each item. */
+/* Tests several threads, which share the items or each item. */
 static void test_threads(void **state) {
     (void)state;
     static const int64_t sizes[][3] = {{4, 5, 10000}, {700, 1500, 1}, {300, 5000, 2}, {900000, 2, 1}, {1, 2000000, 1}};
@@ -244,8 +245,9 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_range),          cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_through), cmocka_unit_test(test_infinite_parts), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_limits),   cmocka_unit_test(test_nan_and_infinity_propagate),
+        cmocka_unit_test(test_infinite_parts), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

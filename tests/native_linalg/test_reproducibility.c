@@ -1,4 +1,5 @@
-/* test_reproducibility.c - the same bits whatever the number of threads and the place in a batch; and what is refused.
+/* test_reproducibility.c - tests that results are bitwise the same for any number of threads and position in a batch.
+ * Also tests refusals.
  */
 #include "linalg.h"
 
@@ -44,8 +45,8 @@ static void test_threads(void **state) {
     assert_true((used & 1 << 2) && (used & 1 << 3) && (used & 1 << 7));
 }
 
-/* Each item has the bits that it has alone, where it fills all lanes. */
-static void test_places(void **state) {
+/* Tests that each item has bitwise the same result alone, when it fills all lanes. */
+static void test_positions_in_batch(void **state) {
     (void)state;
     EACH_SET(set) {
         for (int op = 0; op < OPS; op++) {
@@ -104,7 +105,7 @@ static void test_refusals(void **state) {
     assert_int_equal(verdict_of(t), BP_REASON_ACCEPTED);
     t.m = 33;
     assert_int_equal(verdict_of(t), BP_REASON_SIZE);
-    /* Conditions in norms that are sums need an inverse. */
+    /* Condition numbers in norms that are sums need an inverse, which this provider does not compute for them. */
     t = make(BP_OP_COND, BP_F64, 5, 2, KERNELS_DEFAULT);
     t.order = 1;
     assert_int_equal(verdict_of(t), BP_REASON_OP);
@@ -119,7 +120,7 @@ static void test_refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_positions_in_batch),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);

@@ -1,5 +1,5 @@
-/* test_spectra.c - eigenvalues and singular values of matrices that are hard on their algorithms, and what happens
- * where these give up. The tests of LAPACK's answers run on these kernels too (tests/lapack). */
+/* test_spectra.c - tests eigenvalues and singular values of matrices that are difficult for the algorithms, and
+ * failures to converge. The tests of LAPACK results in tests/lapack also run on these kernels. */
 #include "linalg.h"
 
 #include "support/pool.h"
@@ -15,7 +15,7 @@ static task make(bp_op op, bp_dtype dtype, int64_t m, int64_t n, kernels set) {
 
 typedef wide (*element_of)(int64_t item, int64_t i, int64_t j, int64_t n);
 
-/* Every item of the batch from its elements. */
+/* Makes every item of the batch from a function of its elements, and checks the results. */
 static void check_made(task t, element_of value, long double scale) {
     t.mode = t.op == BP_OP_SVD ? t.mode : BP_MODE_DEFAULT;
     operands o;
@@ -34,13 +34,13 @@ static void check_made(task t, element_of value, long double scale) {
     free_operands(&o);
 }
 
-/* Two diagonals with zeros in the first of them: each item has its own, at one place, at two, at the last, at all. */
+/* A bidiagonal matrix with zeros on the diagonal: each item has one zero, two zeros, the last one, or all. */
 static wide two_diagonals(int64_t item, int64_t i, int64_t j, int64_t n) {
     const bool zero = i == item % n || i == (item * 7 + 3) % (2 * n) || item == 20;
     return i == j ? (zero ? 0 : 1 + (i * item) % 5) : j == i + 1 ? 1 + (i + item) % 3 : 0;
 }
 
-static wide nothing(int64_t item, int64_t i, int64_t j, int64_t n) {
+static wide zero_matrix(int64_t item, int64_t i, int64_t j, int64_t n) {
     (void)item, (void)i, (void)j, (void)n;
     return 0;
 }
@@ -55,27 +55,27 @@ static wide ones(int64_t item, int64_t i, int64_t j, int64_t n) {
     return 1 + item;
 }
 
-/* Symmetric, each eigenvalue but the middle one in a pair with the opposite sign. */
-static wide beside(int64_t item, int64_t i, int64_t j, int64_t n) {
+/* Symmetric with zeros on the diagonal: eigenvalues come in pairs of opposite sign, except the middle one. */
+static wide off_diagonal(int64_t item, int64_t i, int64_t j, int64_t n) {
     (void)n;
     return i == j + 1 || j == i + 1 ? 1 + (item + (i < j ? i : j)) % 4 : 0;
 }
 
-/* Symmetric, from 1 at one end to far below rounding at the other. */
+/* Symmetric, with elements from 1 at one end to far below rounding at the other. */
 static wide graded(int64_t item, int64_t i, int64_t j, int64_t n) {
     const int64_t step = item % 2 ? i + j : 2 * n - 2 - i - j;
     return ldexpl(1 + 0.25L * (long double)((i * j + item) % 3), (int)(-2 * step));
 }
 
-/* Far from symmetric, and each element in another magnitude. */
+/* Far from symmetric, with each element of another magnitude. */
 static wide scattered(int64_t item, int64_t i, int64_t j, int64_t n) {
     return ldexpl((i + j) % 2 ? 1 : -1.5L, (int)((i * 5 + j * 11 + item) % (n + 3) * -7));
 }
 
-static void test_matrices(void **state) {
+static void test_difficult_matrices(void **state) {
     (void)state;
-    static const element_of symmetric[] = {nothing, multiple, ones, beside, graded};
-    static const element_of any[] = {nothing, multiple, ones, beside, graded, two_diagonals, scattered};
+    static const element_of symmetric[] = {zero_matrix, multiple, ones, off_diagonal, graded};
+    static const element_of any[] = {zero_matrix, multiple, ones, off_diagonal, graded, two_diagonals, scattered};
     EACH_SET(set) {
         for (int d = 0; d < COUNT(dtypes); d++) {
             for (int64_t n = 1; n <= 32; n += n < 6 ? 1 : 13) {
@@ -92,7 +92,7 @@ static void test_matrices(void **state) {
     }
 }
 
-/* The ends of the range: whatever a matrix is scaled by, its vectors stay bit for bit, and its values follow. */
+/* Tests scaled matrices at the limits of the range: vectors must be bitwise the same, and values scaled. */
 static void test_scales(void **state) {
     (void)state;
     EACH_SET(set) {
@@ -129,20 +129,20 @@ static void test_scales(void **state) {
     }
 }
 
-/* Runs a task without a single iteration: what is not diagonal at once does not converge. */
+/* Runs a task without iterations, so that only diagonal matrices converge. */
 static bp_status run_without_tries(operands *o) {
     bp_prepared *prepared;
     const bp__interleaved_kernels *set = &bp__interleaved_default[o->t.dtype - BP_F32];
     assert_int_equal(bp__small_prepare(test_host(), &o->problem, set, 2, &prepared), BP_OK);
     ((bp__small_plan *)prepared)->tries = 0;
-    last = (told){0};
+    last = (reported){0};
     const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
 }
 
-/* Items that do not converge are NaN, in integers 0, and a checked call names the first of them; the others have their
- * results. */
+/* Tests that outputs of items without convergence are NaN, or 0 for integers, that a checked call reports the first of
+ * them, and that other items have their results. */
 static void test_unconverged(void **state) {
     (void)state;
     static const bp_op spectral[] = {BP_OP_EIGH,        BP_OP_SVD,  BP_OP_PINV,
@@ -162,9 +162,9 @@ static void test_unconverged(void **state) {
             for (int x = 1; x < o.count; x++) {
                 const bool whole = o.problem.of.linalg.operand[x].dtype == BP_I64;
                 for (int64_t item = 0; item < t.batch; item++) {
-                    const bool lost = item == 9 || item == 17;
+                    const bool failed = item == 9 || item == 17;
                     const wide y = get(&o, x, item, 0, 0);
-                    assert_true(whole ? y == (lost ? 0 : 4) : (bool)isnan(creall(y)) == lost);
+                    assert_true(whole ? y == (failed ? 0 : 4) : (bool)isnan(creall(y)) == failed);
                 }
             }
             o.problem.of.linalg.fail_on_item_error = 1;
@@ -178,7 +178,7 @@ static void test_unconverged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matrices),
+        cmocka_unit_test(test_difficult_matrices),
         cmocka_unit_test(test_scales),
         cmocka_unit_test(test_unconverged),
     };

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The only process of the emulated machine: runs /commands, shows what comes of them on the serial line, switches off.
+# The only process of the emulated machine: runs /commands, prints their output on the serial line, and switches off.
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/tmp TERM=dumb
 mount -t devtmpfs none /dev

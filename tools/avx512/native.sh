@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the native provider's kernels for AVX-512 on an emulated processor, through the project's own tests, and fails when
-# one of them does or when other kernels would run. See docs/explanation/avx512.md. Usage: tools/avx512/native.sh [PART...]
-# Parts (all of them, unless some are named): explain bits special layouts ops accuracy fft fft_special linalg_bits
+# Runs the native provider's AVX-512 kernels on an emulated processor with the project's own tests. Fails if a test fails
+# or if other kernels would run. See docs/explanation/avx512.md. Usage: tools/avx512/native.sh [PART...]
+# Parts (default: all): explain bits special layouts ops accuracy fft fft_special linalg_bits
 # linalg linalg_failures norm
 #   BUILD=build-avx512   folder to build in
-#   EVERY=8              the tests of accuracy make each 8th of their checks; 1 for all of them
+#   EVERY=8              the accuracy tests make every 8th check only; 1: all checks
 # and the variables of run.sh.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -17,9 +17,9 @@ cmake -S . -B "$build" > "$work/cmake.log"
 cmake --build "$build" -j2 --target backplane_cli backplane_internal native_wide native_linalg_wide test_ops_matmul \
     test_ops_gemm > "$work/make.log"
 
-# That the object files have what their names say.
+# The object files must contain AVX-512 instructions.
 for kernels in native.dir/src/providers/native/kernel native_fft.dir/src/providers/native/fft/kernel \
-    native_linalg.dir/src/providers/native/linalg/lanes \
+    native_linalg.dir/src/providers/native/linalg/interleaved \
     native_linalg.dir/src/providers/native/linalg/norm; do
     object=$build/CMakeFiles/provider_${kernels}_avx512.c.o
     count=$(objdump -d "$object" | grep -cE 'vfn?m(add|sub)(132|213|231)p[sd] .*%zmm' || true)
@@ -27,7 +27,7 @@ for kernels in native.dir/src/providers/native/kernel native_fft.dir/src/provide
     [ "$count" -gt 0 ]
 done
 
-# link OUTPUT AREA FILE...: a program of files with what the tests of an area share, as CMake builds those otherwise.
+# link OUTPUT AREA FILE...: links a program from files and the shared code of an area's tests, as CMake does.
 link() {
     output=$work/$1
     area=$2
@@ -38,7 +38,7 @@ link() {
         "-Itests/$area" -o "$output" "$@" "tests/$area"/support_*.c \
         $wide "$build/libbackplane_internal.a" -lcmocka -ldl -lpthread -lm
 }
-# only AREA TEST FUNCTION...: a test of an area on these kernels alone, with functions led through the area's file.
+# only AREA TEST FUNCTION...: links a test that runs only the AVX-512 kernels. The functions are wrapped by the area's file.
 only() {
     output=only_$1_$2
     files="tests/$1/test_$2.c tools/avx512/only.c tools/avx512/only_$1.c"
@@ -50,36 +50,36 @@ only() {
     # shellcheck disable=SC2086 # names without blanks
     link "$output" "$area" $files
 }
-for test in accuracy bits special; do
+for test in accuracy reproducibility special; do
     only native "$test" runs_here check_product
 done
-for test in accuracy bits; do
+for test in accuracy reproducibility; do
     only native_fft "$test" fft_runs_here fft_make fft_execute fft_error
 done
 for test in accuracy failures norm; do
     only native_linalg "$test" runs_here run_task check_task
 done
-link same_bits native tools/avx512/same_bits.c
-link same_bits_linalg native_linalg tools/avx512/same_bits_linalg.c
+link identical native tools/avx512/identical.c
+link identical_linalg native_linalg tools/avx512/identical_linalg.c
 
 command_of() {
     case $1 in
-    # The instruction set left to the library, which must take this one for every type.
+    # The library chooses the instruction set itself, and must choose AVX-512 for every type.
     explain) echo "for type in f16 bf16 f32 f64 c64 c128; do" \
         "$build/backplane explain matmul \$type 200x200 200x200 > /tmp/text; cat /tmp/text;" \
         "grep -q 'packed avx512' /tmp/text || exit; done" ;;
-    bits) echo "$work/same_bits" ;;
+    bits) echo "$work/identical" ;;
     special) echo "$work/only_native_special" ;;
     accuracy) echo "EVERY=$every $work/only_native_accuracy" ;;
-    layouts) echo "TESTS=test_rows_and_layouts $work/only_native_bits" ;;
-    # Plans take an emulator's time, even where their transforms are not compared.
+    layouts) echo "TESTS=test_rows_and_layouts $work/only_native_reproducibility" ;;
+    # Plans are slow in the emulator, even if their transforms are not compared.
     fft) echo "TESTS=test_every_small_length EVERY=$every $work/only_native_fft_accuracy &&" \
-        "TESTS=test_awkward_lengths EVERY=$every $work/only_native_fft_accuracy" ;;
-    fft_special) echo "TESTS=test_special_values $work/only_native_fft_bits" ;;
+        "TESTS=test_difficult_lengths EVERY=$every $work/only_native_fft_accuracy" ;;
+    fft_special) echo "TESTS=test_special_values $work/only_native_fft_reproducibility" ;;
     linalg) echo "EVERY=$every $work/only_native_linalg_accuracy" ;;
-    linalg_bits) echo "$work/same_bits_linalg" ;;
+    linalg_bits) echo "$work/identical_linalg" ;;
     linalg_failures) echo "$work/only_native_linalg_failures" ;;
-    # Threads share long sums as on any processor, and the emulated machine has one: millions of numbers for nothing.
+    # The emulated machine has one processor. The thread test would add millions of numbers without testing anything.
     norm) echo "SKIP=test_threads $work/only_native_linalg_norm" ;;
     ops) echo "$build/tests/test_ops_gemm && $build/tests/test_ops_matmul" ;;
     *) echo "tools/avx512/native.sh: no part is called $1" >&2; return 2 ;;

@@ -1,20 +1,20 @@
-/* only.c - linked into the tests of the native provider, which are unchanged otherwise, so that an emulator can run
- * them: of the kernel sets the one for AVX-512 alone, and it must be there. The linker's --wrap leads functions of the
- * tests through only_<area>.c. These variables make a run shorter:
- *   EVERY=n    make each n-th check alone, where a test has one function for them
- *   TESTS=...  a pattern of cmocka for the names of the tests
- *   SKIP=...   another one, for tests that are left out
+/* only.c - restricts the tests of the native provider to the AVX-512 kernels, so that an emulator can run them. It is
+ * linked into the unchanged tests, and requires AVX-512. The linker's --wrap redirects functions of the tests to
+ * only_<area>.c. Environment variables:
+ *    EVERY=n    run every n-th check only, in tests that use one function for their checks
+ *    TESTS=...  cmocka pattern of the tests to run
+ *    SKIP=...   cmocka pattern of the tests to skip
  */
 #include "only.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static long every = 1, seen, checked;
+static long every = 1, offered, checked;
 
-static void tell(void) {
-    if (seen > 0) {
-        printf("made %ld of %ld checks\n", checked, seen);
+static void report_counts(void) {
+    if (offered > 0) {
+        printf("made %ld of %ld checks\n", checked, offered);
     }
 }
 
@@ -28,18 +28,18 @@ __attribute__((constructor)) static void start(void) {
     if (skip) {
         cmocka_set_skip_filter(skip);
     }
-    atexit(tell);
+    atexit(report_counts);
 }
 
-void only_with(bool avx512) {
+void only_require_avx512(bool avx512) {
     if (!avx512) {
         printf("this processor has no AVX-512\n");
         exit(EXIT_FAILURE);
     }
 }
 
-bool only_turn(void) {
-    const bool turn = seen++ % every == 0;
-    checked += turn;
-    return turn;
+bool only_next_check(void) {
+    const bool chosen = offered++ % every == 0;
+    checked += chosen;
+    return chosen;
 }

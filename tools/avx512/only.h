@@ -1,4 +1,4 @@
-/* only.h - between only.c and the files beside it that lead the functions of one area's tests to it. */
+/* only.h - declares the functions of only.c that the wrappers of the test areas call. */
 #ifndef TOOLS_AVX512_ONLY_H
 #define TOOLS_AVX512_ONLY_H
 
@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-/* Ends the program where the tests do not find AVX-512: what they ran otherwise would say nothing of it. */
-void only_with(bool avx512);
-/* Whether the next check is one of those that EVERY=n leaves; counts them. */
-bool only_turn(void);
+/* Ends the program with a failure if the tests do not find AVX-512, because no AVX-512 kernel would be tested. */
+void only_require_avx512(bool avx512);
+/* Counts a check and returns whether to run it: every n-th one with EVERY=n. */
+bool only_next_check(void);
 
 #endif

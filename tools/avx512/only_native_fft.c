@@ -1,5 +1,5 @@
-/* only_native_fft.c - transforms on AVX-512 alone: see only.c. Tests that name AVX2 get AVX-512 too. A check is a
- * transform that is compared with sums: fft_error() is what takes the time of it, and is left out with EVERY. */
+/* only_native_fft.c - runs the tests of transforms on AVX-512 only (see only.c). Tests that name AVX2 get AVX-512 too.
+ * fft_error() takes most of the time of a check; EVERY skips it. */
 #include "fft_case.h"
 
 #include "only.h"
@@ -16,7 +16,7 @@ void __wrap_fft_execute(test_run *run);
 double __wrap_fft_error(const test_run *run, int64_t most);
 
 bool __wrap_fft_runs_here(int capability) {
-    only_with(__real_fft_runs_here(BP_CAPABILITY_AVX512));
+    only_require_avx512(__real_fft_runs_here(BP_CAPABILITY_AVX512));
     return capability == BP_CAPABILITY_AVX512;
 }
 
@@ -26,7 +26,7 @@ void __wrap_fft_make(test_run *run, const test_case *what, unsigned seed) {
     __real_fft_make(run, &here, seed);
 }
 
-/* What the verdict says, too: another kernel set would pass these tests as well. */
+/* Also checks the verdict's algorithm, because another kernel set would pass these tests too. */
 void __wrap_fft_execute(test_run *run) {
     __real_fft_execute(run);
     const char *algorithm = run->verdict.algorithm;
@@ -34,5 +34,5 @@ void __wrap_fft_execute(test_run *run) {
 }
 
 double __wrap_fft_error(const test_run *run, int64_t most) {
-    return only_turn() ? __real_fft_error(run, most) : 0;
+    return only_next_check() ? __real_fft_error(run, most) : 0;
 }

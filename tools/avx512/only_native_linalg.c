@@ -1,4 +1,4 @@
-/* only_native_linalg.c - small linear algebra on AVX-512 alone: see only.c. */
+/* only_native_linalg.c - runs the tests of small linear algebra on AVX-512 only (see only.c). */
 #include "linalg.h"
 
 #include "only.h"
@@ -13,17 +13,17 @@ bool __wrap_runs_here(kernels set);
 bp_status __wrap_run_task(operands *o);
 
 bool __wrap_runs_here(kernels set) {
-    only_with(__real_runs_here(KERNELS_AVX512));
+    only_require_avx512(__real_runs_here(KERNELS_AVX512));
     return set == KERNELS_AVX512;
 }
 
 void __wrap_check_task(const task *t) {
-    if (only_turn()) {
+    if (only_next_check()) {
         __real_check_task(t);
     }
 }
 
-/* What the verdict says, too: another kernel set would pass these tests as well. */
+/* Also checks the verdict's algorithm, because another kernel set would pass these tests too. */
 bp_status __wrap_run_task(operands *o) {
     const bp_status status = __real_run_task(o);
     const char *algorithm = o->verdict.algorithm;

@@ -1,5 +1,5 @@
-/* probe.c - shows, inside the emulated machine, that the processor has AVX-512, that the kernel has enabled its
- * registers, and that a zmm multiply-add gives the right sixteen numbers. Exit status 0 only where all three hold.
+/* probe.c - verifies in the emulated machine that the processor has AVX-512, that the kernel has enabled its registers,
+ * and that a zmm multiply-add is correct in all sixteen lanes. Exit status 0 if all three are true.
  */
 #include <cpuid.h>
 #include <immintrin.h>
@@ -13,7 +13,8 @@ static uint64_t read_xcr0(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* Sixteen fused multiply-adds that rounding twice would get wrong: (1 + e)(1 - e) - 1 is -e*e, and 0 without fusing. */
+/* Returns how many of sixteen fused multiply-adds are wrong. (1 + e)(1 - e) - 1 is -e*e if fused, and 0 with two
+ * roundings. */
 __attribute__((target("avx512f"))) static int wrong_lanes(void) {
     const float e = 0x1p-13f;
     float sums[16];

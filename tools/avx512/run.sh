@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs commands on an emulated processor with AVX-512, for machines that have none: docs/explanation/avx512.md says what that proves.
+# Runs commands on an emulated processor with AVX-512, for machines without it. docs/explanation/avx512.md explains what that proves.
 # Usage: tools/avx512/run.sh COMMAND...
-# Each COMMAND is one line for sh, run in the root of the repository; files that it names, and the libraries they need,
-# are copied into the emulated machine at the same path. First comes a check that the processor has AVX-512.
-# Exit status: 0 when every command ended with 0. The outputs are in build/avx512/results.txt, too.
+# Each COMMAND is one line for sh, run in the root of the repository. Files that it names, and the libraries they need,
+# are copied into the emulated machine at the same path. First a check verifies that the processor has AVX-512.
+# Exit status: 0 if every command returned 0. The output is also written to build/avx512/results.txt.
 #   CPU=corei7_skylake_x   a processor of `bochs --help cpu` with AVX-512; corei7_icelake_u and tigerlake are others
 #   LIMIT=3600             seconds after which the emulator is stopped
 #   EXTRA=                 further files to copy, separated by blanks
@@ -33,7 +33,7 @@ if [ -n "$packages" ]; then
     exit 2
 fi
 
-# A kernel with its console on a serial line, unpacked from its package and not installed.
+# A kernel with a serial console. It is unpacked from its package, not installed.
 mkdir -p "$work/cache"
 kernel=$(find "$work/cache" -name 'vmlinuz-*' | sort | tail -n 1)
 if [ -z "$kernel" ]; then
@@ -49,7 +49,7 @@ fi
 rm -rf "$root" "$disc"
 mkdir -p "$root/bin" "$root/dev" "$root/proc" "$root/sys" "$root/tmp" "$root/$PWD" "$disc/isolinux"
 
-# A file, and the libraries that it is linked with, at the paths that they have here.
+# copy FILE: copies a file and the libraries it is linked with, keeping their paths.
 copy() {
     path=$(realpath "$1")
     for file in "$path" $(ldd "$path" 2>/dev/null | grep -o '/[^ ]*'); do
@@ -80,7 +80,7 @@ done
 (cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) > "$disc/initrd"
 cp "$kernel" "$disc/vmlinuz"
 cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 "$disc/isolinux"
-# The emulated CPUID gives a size for the compacted XSAVE area that Linux rejects: keep to the standard one.
+# The emulated CPUID reports a size of the compacted XSAVE area that Linux rejects, so only the standard format is used.
 cat > "$disc/isolinux/isolinux.cfg" <<END
 default linux
 prompt 0
@@ -108,9 +108,9 @@ panic: action=fatal
 error: action=report
 info: action=ignore
 END
-echo continue > "$work/debugger" # what the emulator's debugger is told to do at its first prompt
+echo continue > "$work/debugger" # the first command of the emulator's debugger
 
-# Its display wants a terminal, which script(1) gives it. It ends by itself when the emulated machine is switched off.
+# The emulator's display needs a terminal, which script(1) provides. It ends when the emulated machine is switched off.
 : > "$work/serial.log"
 TERM=vt100 nice -n 10 timeout --foreground -k 5 "$limit" script -qec \
     "bochs-bin -q -f $work/bochsrc -rc $work/debugger" "$work/screen.log" < /dev/null > /dev/null 2>&1 &

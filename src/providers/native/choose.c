@@ -1,5 +1,5 @@
-/* choose.c - which path a product takes, which operand runs along vectors, and how threads share it. All of it follows
- * from the problem's bytes and the machine, so that one problem always gets one answer.
+/* choose.c - chooses the path of a matrix product, the operand that vectors run along, and how threads share the work.
+ * All decisions follow from the problem's bytes and the machine, so that a problem always gets the same answer.
  */
 #include "choose.h"
 
@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Multiplications up to which scalar loops win, and up to which packing S does not pay. */
+/* Multiplications up to which scalar loops are fastest, and up to which packing S does not pay. */
 #define TINY_WORK 32
 #define SMALL_WORK (112 * 112 * 112)
-/* What half a second-level cache holds beside the columns of S that pass by. */
+/* Bytes of V that half a second-level cache holds while columns of S are read. */
 #define NARROW_BYTES (128 << 10)
 
 static const bp__native_set *const sets[] =
-    BP__NATIVE_LEVELS(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
+    BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
 
 static const char *algorithm_text(bp__native_path path, int set) {
     static const char *const packed[] = {"packed default", "packed avx2", "packed avx512"};
@@ -42,8 +42,8 @@ static const char *algorithm_text(bp__native_path path, int set) {
     return packed[set];
 }
 
-/* Whether vectors should run along the columns of C. They follow the direction in which C is contiguous, unless that
- * one is shorter than a vector and the other is not. */
+/* Returns whether vectors run along the rows of C (index n) instead of its columns (index m). They follow the direction
+ * in which C is contiguous, unless it is shorter than a vector and the other one is not. */
 static bool along_columns(const bp_gemm_problem *g, int lanes) {
     if (g->n == 1 || g->m == 1) {
         return g->m == 1 && g->n > 1;
@@ -73,13 +73,13 @@ static void orient(const bp_gemm_problem *g, bp__native_choice *choice) {
         choice->shares_v &= (choice->transposed ? g->batch_b[i] : g->batch_a[i]) == 0;
         choice->shares_s &= (choice->transposed ? g->batch_a[i] : g->batch_b[i]) == 0;
     }
-    /* A vector of one row, and panels of one column, may be read as contiguous. */
+    /* A vector of one row and panels of one column can be read as contiguous. */
     if (v->p == 1) {
         v->v_p = v->c_p = 1;
     }
 }
 
-/* p*q*k, or something large where that overflows. */
+/* Returns p*q*k, or INT64_MAX on overflow. */
 static int64_t work_of(const bp__native_view *v) {
     int64_t work;
     if (__builtin_mul_overflow(v->p, v->q, &work) || __builtin_mul_overflow(work, v->k, &work)) {
@@ -88,13 +88,13 @@ static int64_t work_of(const bp__native_view *v) {
     return work;
 }
 
-/* Whether V is a single panel as it lies and stays in the cache: every element of S is then used once, and packing it
- * would double the work. */
+/* Returns whether V is one contiguous panel that stays in the cache. Each element of S is then used once, so that
+ * packing S would be as much work as the product. */
 static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *v) {
     return v->p <= kernels->p_panel && v->v_p == 1 && v->k <= NARROW_BYTES / (v->p * (int64_t)kernels->element);
 }
 
-/* The path that measurements favour. */
+/* Returns the path that is fastest by measurements. */
 static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
@@ -127,7 +127,8 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     return v->q <= kernels->q_panel || work <= SMALL_WORK || is_narrow(kernels, v) ? BP__PATH_SMALL : BP__PATH_PACKED;
 }
 
-/* Cuts each product into parts, rows first: a part has whole vectors, and enough of them that a thread is worth it. */
+/* Decides how threads share the work. Each product is cut into parts of whole vectors, along p first (outer products:
+ * along q first). The number of threads is reduced to the number of parts. */
 static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
@@ -159,7 +160,7 @@ static void split(const bp_gemm_problem *g, bp__native_choice *choice) {
     choice->threads = units < choice->threads ? (int)units : choice->threads;
 }
 
-/* A part that would take long is cut further, so that a call can be stopped between two. */
+/* Cuts parts that would take long, so that a call can be stopped between two parts. */
 static void cut_long_parts(bp__native_choice *choice) {
     const bp__native_view *v = &choice->view;
     const double long_work = 2e7, most_cuts = 1 << 20;
@@ -175,7 +176,7 @@ static void cut_long_parts(bp__native_choice *choice) {
     choice->q_parts *= left < 2 ? 1 : along_q < left ? (int)(along_q > 1 ? along_q : 1) : (int)left;
 }
 
-/* Whether a path that is not the favoured one can take the product all the same. */
+/* Returns whether a path other than the preferred one can run the product. */
 static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, bp__native_path path) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
@@ -185,7 +186,7 @@ static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, 
                        (path == BP__PATH_SMALL && !kernels->widen && !conjugates && work_of(v) > TINY_WORK));
 }
 
-/* Threads, parts and cost of the path. */
+/* Fills in threads, parts and cost of the choice's path. */
 static void complete(const bp_host *host, const bp_problem *problem, int set, bp__native_choice *choice) {
     const bp_gemm_problem *g = &problem->of.gemm;
     choice->algorithm = algorithm_text(choice->path, set);
@@ -217,7 +218,8 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
             *other = shape;
             other->path = path;
             complete(host, problem, set, other);
-            /* The estimates are coarser than the rules of path_for(), except where packing was done before. */
+            /* The estimates are coarser than the rules of path_for(), so another path never gets a lower cost. Packing
+             * that was done beforehand is an exception. */
             const bool prepacked = (problem->policy.packed & bp__native_packs(other)) != 0;
             const double least = best->cost_ns * 1.01;
             other->cost_ns = !prepacked && other->cost_ns < least ? least : other->cost_ns;

@@ -1,4 +1,4 @@
-/* choose.h - what the provider decides about a problem before any data is seen. */
+/* choose.h - declares what the provider decides about a matrix product from its problem alone. */
 #ifndef BP_NATIVE_CHOOSE_H
 #define BP_NATIVE_CHOOSE_H
 
@@ -22,43 +22,45 @@ typedef struct bp__native_choice {
     const char *algorithm;
     bp__native_path path;
     bool transposed;         /* V is B, S is A */
-    bool shares_v, shares_s; /* the whole batch has one of them */
-    bool packed_v;           /* V will be handed in packed */
-    bool split_items;        /* threads take whole products of the batch, or parts of them */
-    int p_parts, q_parts;    /* of each product, for paths other than PACKED */
+    bool shares_v, shares_s; /* all products of the batch use the same operand */
+    bool packed_v;           /* the caller passes V in packed form */
+    bool split_items;        /* threads take whole products or parts of them; otherwise all threads share each product
+                              */
+    int p_parts, q_parts;    /* parts of each product along p and q; 1 for the path PACKED */
     int threads;
     double cost_ns;
-    bp__native_view view; /* sizes, strides and conjugation; pointers and factors come with the call */
+    bp__native_view view; /* sizes, strides and conjugation; pointers and factors are set in each call */
 } bp__native_choice;
 
-/* Decides everything that follows from the problem, once for each path that can take it. The first one is what is best
- * by what was measured of the paths; no other one costs less. Pure. Returns how many there are, 0 for a type that is
- * not offered. */
+/* Fills `choices` with one choice for each path that can run the problem, and returns their number. The first one is
+ * the best by measurements of the paths, and none of the others has a lower cost. Returns 0 for a type that the
+ * provider does not offer. Has no side effects. */
 int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]);
 
-/* The operands that can be packed beforehand: a bit for A, a bit for B. */
+/* Returns which operands can be packed beforehand: bit 0 for A, bit 1 for B. */
 uint32_t bp__native_packs(const bp__native_choice *choice);
 
-/* Estimated time on one thread, from rates measured for each path (cost.c). `set` is 0 default, 1 AVX2, 2 AVX-512. */
+/* Returns the estimated time on one thread, from measured rates of each path (cost.c). `set` is the ISA index. */
 double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch);
-/* What `threads` threads make of it. */
+/* Returns the estimated time on `threads` threads. */
 double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns, int threads);
-/* How many threads are worth their while. */
+/* Returns how many threads are worth their start-up time, at most `most`. */
 int bp__native_worth(double alone_ns, int most);
 
 /* ---- gemm_blocked.c ---- */
-/* Bytes of scratch for one product on `threads` threads. */
+/* Returns the bytes of scratch for one product on `threads` threads. */
 size_t bp__native_blocked_scratch(const bp__native_kernels *kernels, const bp__native_view *view, int threads);
-/* Operands that were packed before: all their panels, summation block by summation block; NULL: packed on the way. */
+/* Operands that were packed beforehand: all panels, one block of k after another. NULL: the operand is packed during
+ * the call. */
 typedef struct bp__native_prepacked {
     const char *v, *s;
 } bp__native_prepacked;
 
-/* One product through panels, in the caller's thread when `threads` is 1. */
+/* Computes one product from packed panels. With one thread it runs in the caller's thread. */
 void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view *view,
                         const bp__native_prepacked *prepacked, int threads, void *scratch, bp__stop *stop);
 
-/* Packs V, or S, as a whole, for runs on so many threads. */
+/* Return the size of V (or S) in packed form, and pack all of it for runs on `threads` threads. */
 size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v);
 void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to,
                         bp__stop *stop);

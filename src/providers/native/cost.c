@@ -1,25 +1,26 @@
-/* cost.c - how long a product takes, roughly, so that a dispatcher can compare this provider with a library.
+/* cost.c - estimates the time of a matrix product, so that dispatch can compare this provider with libraries.
  *
- * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz; those of AVX-512 are twice AVX2's less a
- * tenth. Other processors differ, but they differ for all libraries alike.
+ * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz. Rates of AVX-512 are assumed to be 1.8 times
+ * those of AVX2. Other processors differ, but they differ for all libraries alike.
  */
 #include "choose.h"
 
-/* Multiply-adds of elements per nanosecond in the inner tile, by instruction set and type. */
+/* Multiply-adds per nanosecond in the inner tile, by ISA index and type. */
 static const double rate[3][BP__NATIVE_DTYPES] = {
     [0] = {10, 10, 10, 5, 2.5, 1.2},
     [1] = {46, 46, 46, 23, 11.6, 5.8},
     [2] = {83, 83, 83, 41, 21, 10.5},
 };
 
-/* Work that is worth a thread: what waking one takes, several times over. */
+/* Nanoseconds of work per thread: several times what waking a thread takes. */
 #define GRAIN_NS 25000
 
 static double whole(double x, double unit) {
     return (double)(int64_t)((x + unit - 1) / unit) * unit;
 }
 
-/* Bytes per nanosecond from where the operands probably are. */
+/* Returns the bytes per nanosecond at which operands of this size can be read: `in_cache` if they fit in half of the
+ * third-level cache. */
 static double bandwidth(const bp_host *host, double bytes, double in_cache) {
     const double cache = host->machine->l3_bytes > 0 ? (double)host->machine->l3_bytes : 8e6;
     return bytes < cache / 2 ? in_cache : 15;
@@ -29,17 +30,17 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* One product on one thread. */
+/* Returns the nanoseconds of one product on one thread. */
 static double cost_of_one(const bp_host *host, double speed, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
     const double p = (double)v->p, q = (double)v->q, k = (double)v->k, element = (double)kernels->element;
     const double bytes = element * (p * k + q * k + p * q);
-    /* Lanes that a tile pads are computed too. */
+    /* Padding lanes of a tile are computed too. */
     const double compute = whole(p, kernels->lanes) * q * k / speed;
     const double tiles = whole(p, kernels->p_panel) / kernels->p_panel * whole(q, kernels->q_panel) / kernels->q_panel;
     const double pack = kernels->widen ? 0.4 : 0.2;
-    /* One column, or one vector, does not fill the units: the chains of a tile wait for each other. */
+    /* A single column or a single vector has too few independent chains to fill the arithmetic units. */
     const double chains = q < 2 ? 3 : p <= kernels->lanes && kernels->p_panel > kernels->lanes ? 1.8 : 1;
     switch (choice->path) {
     case BP__PATH_NONE:
@@ -74,7 +75,7 @@ double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns,
     if (threads <= 1) {
         return alone_ns;
     }
-    /* Arithmetic grows with the threads; memory does not, and two of them fill it. */
+    /* Compute-bound paths scale with the threads. Memory-bound ones do not: two threads use the whole bandwidth. */
     const bool computes = choice->path == BP__PATH_PACKED || choice->path == BP__PATH_SMALL;
     return alone_ns / (computes ? 0.95 * threads : 1.5) + 2000;
 }

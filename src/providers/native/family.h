@@ -1,17 +1,17 @@
-/* family.h - how provider.c reaches the families of operations. */
-#ifndef BP_NATIVE_PART_H
-#define BP_NATIVE_PART_H
+/* family.h - declares the families of operations that the native provider consists of. */
+#ifndef BP_NATIVE_FAMILY_H
+#define BP_NATIVE_FAMILY_H
 
 #include "backplane/provider.h"
 
-/* The slots of bp_provider, for one family; the host is all that the provider's instance is. `found` is what accept()
- * offered with the verdict. */
+/* Functions of bp_provider for one family. The provider's instance is the host table. `found` holds the bytes that
+ * accept() offered with the verdict. */
 typedef struct bp__native_family {
     void (*accept)(const bp_host *host, const bp_problem *problem, bp_offers *offers);
     bp_status (*plan)(const bp_host *host, const bp_problem *problem, const void *found, bp_prepared **prepared);
 } bp__native_family;
 
-/* Offers nothing: the one refusal of a family. */
+/* Adds a refusal with this reason to the offers. It is the only offer that a family makes then. */
 void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text);
 
 extern const bp__native_family bp__native_gemm;

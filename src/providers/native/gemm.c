@@ -1,4 +1,4 @@
-/* gemm.c - matrix products of the native provider: its candidates and plans. */
+/* gemm.c - offers and plans matrix products of the native provider. */
 #include "choose.h"
 #include "family.h"
 

@@ -1,18 +1,19 @@
-/* gemm_blocked.c - one large product through packed panels, for one thread or several; blocks are whole panels, so that
- * panels that were packed before, all at once, serve any of them.
+/* gemm_blocked.c - computes one large product from packed panels, on one thread or several.
  *
- * A block of S, [k_block x q_block], is packed once and shared; then threads draw tiles of C, pack the strip of V that
- * a tile needs into memory of their own, and multiply. Sizes of tiles follow from the number of threads, sums do not.
+ * A block of S, [k_block x q_block], is packed once and shared by all threads. The threads then take tiles of C. For
+ * each tile a thread packs the strip of V into its own memory and multiplies. Tile sizes depend on the number of
+ * threads; the order of sums does not. Blocks are whole panels, so that operands packed beforehand fit every block
+ * size.
  */
 #include "choose.h"
 
 #include <stdatomic.h>
 
-#define S_BYTES ((int64_t)4 << 20)   /* shared block of S: third-level cache */
+#define S_BYTES ((int64_t)4 << 20)   /* shared block of S: fits in the third-level cache */
 #define V_BYTES ((int64_t)240 << 10) /* strip of V: half of a second-level cache */
-#define WIDE_BLOCK 1024              /* side of the block of C that 16-bit types keep in f32 */
+#define WIDE_BLOCK 1024              /* rows and columns of the block of C that 16-bit types keep in f32 */
 
-/* One pass over [p0, p0+p) x [q0, q0+q) of C for k in [k0, k0+k). */
+/* One pass: adds the products of k in [k0, k0+k) to rows [p0, p0+p) and columns [q0, q0+q) of C. */
 typedef struct pass {
     const bp__native_kernels *kernels;
     const bp__native_view *view;
@@ -21,9 +22,9 @@ typedef struct pass {
     int threads;
     const bp__native_prepacked *prepacked;
     char *s_panels, *v_panels;
-    const char *s_from; /* the panels of S in use: s_panels, or what was packed before */
+    const char *s_from; /* the panels of S in use: s_panels, or those packed beforehand */
     size_t v_bytes;     /* of one thread's strip */
-    float *wide;        /* C of 16-bit types: [q][p] of this block */
+    float *wide;        /* 16-bit types: this block of C in f32, [q][p] */
     bool first, last;
     atomic_int next;
     bp__stop *stop;
@@ -46,7 +47,8 @@ static int64_t p_most(const bp__native_kernels *kernels) {
     return V_BYTES / (kernels->k_block * (int64_t)kernels->packed) / kernels->p_panel * kernels->p_panel;
 }
 
-/* At least one panel, at most what the cache holds, and as many tiles as keep all threads busy to the end. */
+/* Returns the rows of a tile: at least one panel, at most what the cache holds. The number of tiles is a multiple of
+ * the threads, so that all threads stay busy to the end. */
 static int64_t p_tile(const bp__native_kernels *kernels, int64_t p, int threads) {
     int64_t tiles = round_up((p + p_most(kernels) - 1) / p_most(kernels), threads);
     return round_up((p + tiles - 1) / tiles, kernels->p_panel);
@@ -82,7 +84,7 @@ static const char *at(const void *base, int64_t elements, const bp__native_kerne
     return (const char *)base + elements * (int64_t)kernels->element;
 }
 
-/* A slice of S into panels; slices are whole panels, so that each is written by one thread. */
+/* Packs one thread's share of the block of S. Shares are whole panels, so that each panel is written by one thread. */
 static void pack_s_task(void *context, int task) {
     const pass *w = context;
     const bp__native_view *view = w->view;
@@ -96,7 +98,8 @@ static void pack_s_task(void *context, int task) {
     }
 }
 
-/* One tile of C from its panels. */
+/* Multiplies one tile: C += V*S for rows from p and columns from q of the pass. The first pass applies beta; for 16-bit
+ * types the last one rounds the tile to C's type. */
 static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) {
     const bp__native_kernels *kernels = w->kernels;
     bp__native_view tile = *w->view;
@@ -129,7 +132,7 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
     }
 }
 
-/* Where the panels of V from row p of the pass on lie, in what was packed before. */
+/* Returns the panels of V from row p of the pass on, in an operand that was packed beforehand. */
 static const char *prepacked_v(const pass *w, int64_t p) {
     return w->prepacked->v +
            (w->k0 * round_up(w->view->p, w->kernels->p_panel) + (w->p0 + p) * w->k) * (int64_t)w->kernels->packed;
@@ -140,6 +143,7 @@ static const char *prepacked_s(const pass *w) {
            (w->k0 * round_up(w->view->q, w->kernels->q_panel) + w->q0 * w->k) * (int64_t)w->kernels->packed;
 }
 
+/* Computes tiles until none is left. The packed strip of V is reused if the next tile has the same rows. */
 static void tile_task(void *context, int task) {
     pass *w = context;
     const bp__native_view *view = w->view;
@@ -172,7 +176,7 @@ static void cut_into_tiles(pass *w) {
     w->q_tiles = (w->q + w->q_tile - 1) / w->q_tile;
 }
 
-/* Tasks of one step of a pass. */
+/* Runs one step of a pass on all threads. */
 static void share(pass *w, bp_task task) {
     if (w->threads > 1) {
         w->stop->host->parallel(w->threads, w->threads, task, w);
@@ -181,7 +185,7 @@ static void share(pass *w, bp_task task) {
     }
 }
 
-/* All summation blocks of a block of C, one after the other. */
+/* Computes a block of C: one pass for each block of k, in order. */
 static void run_passes(pass *w) {
     cut_into_tiles(w);
     for (w->k0 = 0; w->k0 < w->view->k && !bp__stops(w->stop); w->k0 += w->kernels->k_block) {
@@ -217,11 +221,11 @@ size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__nat
     int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel), bytes;
     bool fits = !__builtin_mul_overflow(length, view->k, &bytes) &&
                 !__builtin_mul_overflow(bytes, (int64_t)kernels->packed, &bytes) && bytes < INT64_MAX - 64;
-    return fits ? cache_lines(bytes) : SIZE_MAX; /* strides of 0 make operands larger than memory */
+    return fits ? cache_lines(bytes) : SIZE_MAX; /* strides of 0 can make an operand larger than memory */
 }
 
-/* The strips of V as tile_task() packs them, each followed by the next: how the panels at the end of a strip are cut
- * depends on where it ends. */
+/* Packs the strips of V one after another, as tile_task() does. Strips must match, because the end of a strip decides
+ * how its last panels are cut. */
 static void prepack_v(pass *w, char *panels) {
     const bp__native_view *view = w->view;
     for (w->p0 = 0; w->p0 < view->p; w->p0 += p_block(w->kernels, view->p)) {
@@ -235,7 +239,7 @@ static void prepack_v(pass *w, char *panels) {
     }
 }
 
-/* One summation block after the other, all panels of each. */
+/* Packs one operand: all panels of the first block of k, then of the second, and so on. */
 void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to,
                         bp__stop *stop) {
     pass w = {

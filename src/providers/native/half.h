@@ -1,5 +1,6 @@
-/* half.h - f16 and bf16 as f32 and back, one by one and by vectors, for the kernel templates that compute in f32 and
- * round once, to nearest even. Included after kernel_vector.h. What it has for vectors depends on the instruction set.
+/* half.h - converts f16 and bf16 to f32 and back, as scalars and as vectors. Kernel templates that compute in f32 use
+ * it; results are rounded to nearest even. Include it after kernel_vector.h. Which vector loads exist depends on the
+ * instruction set.
  */
 #ifndef BP_NATIVE_HALF_H
 #define BP_NATIVE_HALF_H
@@ -46,7 +47,7 @@ INLINE uint16_t narrow_f16(float x) {
     if (bits > 0x7f800000u) {
         return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
     }
-    if (bits >= 0x47800000u) { /* 65536 and above; from 65520 on the sum below carries into infinity by itself */
+    if (bits >= 0x47800000u) { /* 65536 and above; from 65520 on the addition below carries into infinity */
         return (uint16_t)(sign | 0x7c00u);
     }
     if (bits < 0x38800000u) { /* below 2^-14: the sum with 0.5 has the spacing of f16's subnormals */
@@ -56,7 +57,7 @@ INLINE uint16_t narrow_f16(float x) {
     return (uint16_t)(sign | (bits - (112u << 23)) >> 13);
 }
 
-/* Vectors of f32: V has VECTOR_BYTES / 4 lanes, S half of them where there are more than four. */
+/* Loads of f32 vectors. V has VECTOR_BYTES / 4 lanes; S has half as many, but at least four. */
 #define BITS_VECTOR(lanes)                                                                                             \
     typedef uint16_t half_bits_##lanes __attribute__((vector_size(2 * lanes), aligned(2), may_alias));                 \
     typedef uint32_t float_bits_##lanes __attribute__((vector_size(4 * lanes)));

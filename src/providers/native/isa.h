@@ -1,22 +1,22 @@
-/* isa.h - which kernel set of the native provider runs a problem: one answer for products, transforms and linear
- * algebra. A level is the place of a set in each family's table: 0 default, 1 AVX2, 2 AVX-512.
+/* isa.h - selects the instruction set of the native kernels for a problem. An ISA index is the position of a kernel set
+ * in each family's table: 0 default, 1 AVX2, 2 AVX-512.
  */
-#ifndef BP_NATIVE_LEVEL_H
-#define BP_NATIVE_LEVEL_H
+#ifndef BP_NATIVE_ISA_H
+#define BP_NATIVE_ISA_H
 
 #include "backplane/provider.h"
 
 #if defined(__x86_64__)
-#define BP__NATIVE_LEVELS(lowest, avx2, avx512)                                                                        \
+#define BP__NATIVE_PER_ISA(lowest, avx2, avx512)                                                                       \
     { lowest, avx2, avx512 }
 #else
-/* The sets of x86 are not there to be named. */
-#define BP__NATIVE_LEVELS(lowest, avx2, avx512)                                                                        \
+/* The x86 sets are not compiled on other processors. */
+#define BP__NATIVE_PER_ISA(lowest, avx2, avx512)                                                                       \
     { lowest }
 #endif
 
-/* The level that the problem's policy asks for, as far as the processor has it. Instruction sets of other processors
- * have no kernels of their own and use those of level 0. */
+/* Returns the ISA index for a problem: the capability of its policy, limited by what the processor has. Processors
+ * without kernels of their own use index 0. */
 static inline int bp__native_isa(const bp_host *host, const bp_problem *problem) {
 #if defined(__x86_64__)
     const int most = host->hardware <= BP_CAPABILITY_AVX512 ? (int)host->hardware : BP_CAPABILITY_DEFAULT;

@@ -1,4 +1,4 @@
-/* kernel_avx2.c - kernels for AVX2 and FMA3: 16 registers, of which 12 hold sums. */
+/* kernel_avx2.c - compiles the product kernels for AVX2 and FMA3: 16 registers, 12 of them for sums. */
 #include "native.h"
 
 #if defined(__AVX2__) && defined(__FMA__)

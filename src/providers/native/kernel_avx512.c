@@ -1,4 +1,4 @@
-/* kernel_avx512.c - kernels for AVX-512 (F, VL, BW, DQ): 32 registers, of which 24 hold sums. */
+/* kernel_avx512.c - compiles the product kernels for AVX-512 (F, VL, BW, DQ): 32 registers, 24 of them for sums. */
 #include "native.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__)

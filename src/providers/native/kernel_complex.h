@@ -1,7 +1,8 @@
-/* kernel_complex.h - template: the kernels of one complex type. Parameters: REAL (type of a part), TYPE (c64 or c128),
- * PART (f32 or f64), VL (parts of a vector), VECTOR_LANES, K_BLOCK. Panels hold split parts: V as [k][vector][re, im],
- * S as [k][column] pairs. An element sums  re += vr*sr, re -= vi*si, im += vr*si, im += vi*sr  for each k, in this
- * order.
+/* kernel_complex.h - template: product kernels of one complex type. Parameters: REAL (type of a real part), TYPE (c64
+ * or c128), PART (f32 or f64), VL (reals of a vector), VECTOR_LANES, K_BLOCK.
+ *
+ * Panels hold real and imaginary parts apart: V as [k][vector][re, im], S as [k][column] pairs. For each k, in
+ * ascending order, an element adds four products in this order: re += vr*sr, im += vr*si, re -= vi*si, im += vi*sr.
  */
 #define NAME(x) JOIN(x, TYPE)
 #define PARTS(x) JOIN(x, PART)
@@ -18,7 +19,7 @@ INLINE void NAME(store)(REAL *to, VECTOR x) {
     *(NAME(loose) *)to = x;
 }
 
-/* Splits VL numbers in memory into parts, and joins them again. */
+/* split() separates VL complex numbers in memory into real and imaginary parts; join() stores them as pairs again. */
 #define EVEN(lane, a) (2 * (lane))
 #define ODD(lane, a) (2 * (lane) + 1)
 #define ZIP(lane, from) (((lane)&1 ? VL : 0) + (lane) / 2 + (from))
@@ -37,7 +38,7 @@ INLINE int NAME(vectors)(int64_t left) {
     return vectors < MV ? (int)vectors : MV;
 }
 
-/* (re, im) *= factor. A real factor scales the parts, so that 1 * (Inf, 0) has no NaN. */
+/* (re, im) *= factor. A real factor multiplies both parts, because 1 * (Inf, 0) must not produce NaN. */
 #define SCALE(factor, re, im, madd, msub, splat)                                                                       \
     do {                                                                                                               \
         if ((factor)[1] == 0) {                                                                                        \
@@ -56,7 +57,7 @@ INLINE REAL NAME(self)(REAL x) {
     return x;
 }
 
-/* One element of C from its sum. */
+/* Writes one element of C: c = alpha * sum + beta * c. */
 INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const double *beta) {
     SCALE(alpha, re, im, PARTS(scalar_madd), NAME(scalar_msub), NAME(self));
     if (beta[0] != 0 || beta[1] != 0) {
@@ -69,6 +70,8 @@ INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const d
     c[1] = im;
 }
 
+/* Writes the sums of a tile to C: c = alpha * sum + beta * c. Full contiguous vectors are stored as such; edges and
+ * strided columns go element by element. `rows` rows exist. */
 INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], const bp__native_view *t, REAL *c,
                          int rows) {
     const bool keep = t->beta[0] != 0 || t->beta[1] != 0;
@@ -101,6 +104,8 @@ INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], con
     }
 }
 
+/* Computes a tile of mv vectors by nr columns: all sums are in registers, and k is the outer loop. V is always packed;
+ * S is packed or in memory. */
 INLINE void NAME(tile)(int mv, int nr, bool packed, const bp__native_view *t, const REAL *v, const REAL *s, REAL *c,
                        int rows) {
     const int64_t s_k = packed ? 2 * NR : 2 * t->s_k, s_q = packed ? 2 : 2 * t->s_q;
@@ -156,6 +161,8 @@ static NAME(tile_function) *const NAME(tiles)[2][MV][NR] = {
 #undef PANELS_ROW
 #undef MEMORY_ROW
 
+/* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
+ * while all panels of V are read. */
 static void NAME(block)(const bp__native_view *b) {
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
         const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK;
@@ -175,7 +182,8 @@ static void NAME(block)(const bp__native_view *b) {
     }
 }
 
-/* One vector of rows into a panel of `width` rows. Parts of contiguous k are transposed like real numbers, 2*k of them.
+/* Packs one vector of rows into a panel of `width` rows. If k is contiguous, the 2*k reals of each row are transposed
+ * like a real type's.
  */
 INLINE void NAME(pack_rows)(REAL *to, int width, const REAL *from, int64_t across, int64_t along, int rows, int64_t k) {
     int64_t l = 0;

@@ -1,7 +1,8 @@
-/* kernel_complex_paths.h - template: complex products without panels of S. Included after kernel_complex.h, with the
- * same parameters. S is not conjugated here: such products go through panels.
+/* kernel_complex_paths.h - template: complex products that need no packed S. Included after kernel_complex.h, with the
+ * same parameters. S is never conjugated here, because choose.c gives such products to the packed path.
  */
 
+/* Computes a small product: packs V panel by panel into scratch and reads S in memory. */
 static void NAME(small)(const bp__native_view *whole, void *scratch) {
     bp__native_view t = *whole;
     for (int64_t k = 0; k < whole->k; k += K_BLOCK) {
@@ -25,7 +26,7 @@ static void NAME(small)(const bp__native_view *whole, void *scratch) {
     }
 }
 
-/* V is split once; then C is written column by column, as memory likes it. */
+/* Computes an outer product (k == 1): packs V once, then writes C column by column in memory order. */
 static void NAME(outer)(const bp__native_view *w, void *scratch) {
     NAME(pack_v)(scratch, w->v, w->v_p, w->v_k, w->p, 1, w->v_conjugate);
     for (int64_t q = 0; q < w->q; q++) {
@@ -41,10 +42,11 @@ static void NAME(outer)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* A slice of C whose sums stay in the first-level cache while V streams by. */
+/* Elements of C in a slice: their sums stay in the first-level cache while V is read. */
 #define SLICE ((int)(4096 / sizeof(REAL)))
 
-/* sum += v[0..rows) * x, with parts of the sum apart; `sign` is -1 for a conjugated v. */
+/* sum[i] += v[i] * x for `rows` elements; real and imaginary parts of the sums are apart. `sign` is -1 if v is
+ * conjugated. */
 INLINE void NAME(gather)(REAL *sum_re, REAL *sum_im, const REAL *v, const REAL *x, REAL sign, int rows) {
     const VECTOR x_re = PARTS(splat)(x[0]), x_im = PARTS(splat)(x[1]), signs = PARTS(splat)(sign);
     int i = 0;
@@ -64,6 +66,8 @@ INLINE void NAME(gather)(REAL *sum_re, REAL *sum_im, const REAL *v, const REAL *
     }
 }
 
+/* Computes C = alpha * V*s + beta * C for one column s, with contiguous columns of V. Each slice of C reads all columns
+ * of V once. */
 static void NAME(gemv)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     static const double one[2] = {1, 0};
@@ -86,16 +90,17 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
 }
 #undef SLICE
 
-/* Element l goes to lane l mod (2 * VL), whatever the strides. */
+/* Computes a dot product. Element l is added in lane l mod (2 * VL) for all strides, so that the result does not depend
+ * on them. */
 static void NAME(dot)(const bp__native_view *w, void *scratch) {
     (void)scratch;
-    enum { PIECE = 8 * VL };
-    REAL x[2][PIECE], y[2][PIECE];
+    enum { STEP = 8 * VL };
+    REAL x[2][STEP], y[2][STEP];
     VECTOR re[2] = {PARTS(splat)(0), PARTS(splat)(0)}, im[2] = {PARTS(splat)(0), PARTS(splat)(0)};
     const REAL *v = w->v, *s = w->s;
-    for (int64_t first = 0; first < w->k; first += PIECE) {
-        const int count = w->k - first < PIECE ? (int)(w->k - first) : PIECE;
-        if (count < PIECE) {
+    for (int64_t first = 0; first < w->k; first += STEP) {
+        const int count = w->k - first < STEP ? (int)(w->k - first) : STEP;
+        if (count < STEP) {
             memset(x, 0, sizeof x);
             memset(y, 0, sizeof y);
         }
@@ -105,7 +110,7 @@ static void NAME(dot)(const bp__native_view *w, void *scratch) {
             y[0][l] = s[2 * (first + l) * w->s_k];
             y[1][l] = s[2 * (first + l) * w->s_k + 1] * (w->s_conjugate ? -1 : 1);
         }
-        for (int l = 0; l < PIECE; l += VL) {
+        for (int l = 0; l < STEP; l += VL) {
             const int i = l / VL & 1;
             const VECTOR v_re = NAME(load)(x[0] + l), v_im = NAME(load)(x[1] + l);
             const VECTOR s_re = NAME(load)(y[0] + l), s_im = NAME(load)(y[1] + l);
@@ -122,7 +127,7 @@ static void NAME(dot)(const bp__native_view *w, void *scratch) {
     NAME(update)(w->c, total_re, total_im, w->alpha, w->beta);
 }
 
-/* k is at most K_BLOCK. */
+/* Computes a product in scalar loops; k is at most K_BLOCK. */
 static void NAME(tiny)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     for (int64_t q = 0; q < w->q; q++) {
@@ -141,6 +146,7 @@ static void NAME(tiny)(const bp__native_view *w, void *scratch) {
     }
 }
 
+/* C = beta * C. A beta of 0 writes zeros without reading C. */
 static void NAME(scale)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     const bool keep = w->beta[0] != 0 || w->beta[1] != 0;

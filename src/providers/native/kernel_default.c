@@ -1,4 +1,4 @@
-/* kernel_default.c - kernels for the instruction set that the compiler may assume everywhere: SSE2, NEON, or none. */
+/* kernel_default.c - compiles the product kernels for the baseline instruction set: SSE2, NEON, or scalar code. */
 #define SET bp__native_default
 #define SET_NAME "default"
 #define VECTOR_BYTES 16

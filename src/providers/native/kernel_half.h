@@ -1,8 +1,9 @@
-/* kernel_half.h - f16 and bf16: they become f32 on their way into panels, C waits in f32 until k is through, and is
- * rounded once, to nearest even. Included after the f32 kernels.
+/* kernel_half.h - defines the kernels of f16 and bf16. Inputs become f32 while they are packed, C stays in f32 until
+ * all of k is summed, and each element is rounded once, to nearest even. Included after the f32 kernels.
  */
 #include "half.h"
 
+/* widen_block and narrow_block convert a block of C to f32 and back; scale computes C = beta * C. */
 #define HALF(type)                                                                                                     \
     static void widen_block_##type(float *to, int64_t to_q, const void *from, const bp__native_view *shape) {          \
         for (int64_t q = 0; q < shape->q; q++) {                                                                       \

@@ -1,8 +1,9 @@
-/* kernel_pack.h - template: copies a strip of rows (V) or columns (S) into panels [k][width], padded with zeros.
+/* kernel_pack.h - template: packs a strip of rows (V) or columns (S) into panels [k][width], padded with zeros.
  *
- * Parameters: REAL (type in the panel), TYPE (its suffix), IN (type in memory), PACK (name of the function), LANES (4
- * for LANES_4), PACK_LANES (their number, divides every width), PACK_WIDTH(left) (width of the next panel when `left`
- * rows are left), PACK_ONE(x) (IN to REAL), and optionally PACK_LOAD(pointer) (PACK_LANES converted elements).
+ * Parameters: REAL (type in the panel), TYPE (its suffix), IN (type in memory), PACK (name of the function), LANES
+ * (LANES_4 for 4 lanes), PACK_LANES (their number, a divisor of every width), PACK_WIDTH(left) (width of the next panel
+ * if `left` rows remain), PACK_ONE(x) (converts IN to REAL), and optionally PACK_LOAD(pointer) (loads PACK_LANES
+ * converted elements).
  */
 #define PNAME(x) JOIN(x, PACK)
 #define PVECTOR PNAME(vector)
@@ -24,7 +25,7 @@ INLINE PVECTOR PNAME(load)(const IN *from) {
 }
 #endif
 
-/* Exchanges the off-diagonal squares of side `step` in the square of vectors: after steps 1, 2, 4, ... it is
+/* Exchanges the off-diagonal squares of side `step` in a square of vectors. After steps 1, 2, 4, ... the square is
  * transposed. */
 #define LOW(lane, step) (((lane) & (step)) ? PACK_LANES + (lane) - (step) : (lane))
 #define HIGH(lane, step) (((lane) & (step)) ? PACK_LANES + (lane) : (lane) + (step))
@@ -38,7 +39,8 @@ INLINE PVECTOR PNAME(load)(const IN *from) {
         }                                                                                                              \
     }
 
-/* Rows of contiguous k, PACK_LANES of them at once; `rows` of them exist. Returns how far in k it came. */
+/* Packs PACK_LANES rows with contiguous k by transposing squares in registers. Only `rows` of them exist; the others
+ * become zeros. Returns how many k were packed: the largest multiple of PACK_LANES. */
 INLINE int64_t PNAME(transpose)(REAL *panel, int width, const IN *source, int64_t across, int rows, int64_t k) {
     int64_t l = 0;
     for (; l + PACK_LANES <= k; l += PACK_LANES) {
@@ -98,6 +100,7 @@ INLINE void PNAME(panel)(REAL *panel, int width, const IN *source, int64_t acros
     }
 }
 
+/* Packs `count` rows of k elements. `across` is the stride between rows and `along` the stride in k, in elements. */
 static void PACK(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
                  bool conjugate) {
     (void)conjugate;

@@ -1,13 +1,13 @@
-/* kernel_paths.h - template: products of one real type that are no blocked matrix product: a vector, an outer product,
- * a dot product, a handful of numbers, and C = beta * C. Included after kernel_real.h, with the same parameters.
+/* kernel_paths.h - template: products of one real type other than matrix times matrix: matrix-vector, outer and dot
+ * products, tiny products in scalar loops, and C = beta * C. Included after kernel_real.h, with the same parameters.
  */
 
-/* A slice of C that stays in the first-level cache while V streams by. */
+/* Elements of C in a slice: their sums stay in the first-level cache while V is read. */
 #define SLICE ((int)(8192 / sizeof(REAL)))
-/* Steps of k taken at once, so that the sums are loaded and stored less often. */
+/* Columns of V that are added at once, so that sums are loaded and stored less often. */
 #define DEPTH 4
 
-/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for each of `rows` rows, k ascending: the chain of native.h. */
+/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of native.h. */
 INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const REAL *x, int rows) {
     VECTOR factor[DEPTH];
     UNROLL
@@ -32,6 +32,8 @@ INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const
     }
 }
 
+/* Computes C = alpha * V*s + beta * C for one column s, with contiguous columns of V. Each slice of C reads all columns
+ * of V once, DEPTH columns at a time. */
 static void NAME(gemv)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     const REAL *s = w->s;
@@ -59,7 +61,8 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* The chain of one element starts from zero, which turns a product of -0 into +0. */
+/* Computes an outer product (k == 1). The chain of an element starts from zero as in native.h, so that a product of -0
+ * becomes +0. */
 static void NAME(outer)(const bp__native_view *w, void *scratch) {
     const REAL *v = w->v;
     if (w->v_p != 1) {
@@ -94,29 +97,30 @@ static void NAME(outer)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* Element l goes to lane l mod (4 * VL), whatever the strides: a strided operand is gathered first. */
+/* Returns the sum of x[l] * y[l]. Element l is added in lane l mod (4 * VL) for all strides: strided operands are first
+ * copied to a contiguous buffer. */
 static REAL NAME(dot_sum)(const REAL *x, int64_t x_k, const REAL *y, int64_t y_k, int64_t k) {
-    enum { PIECE = 16 * VL };
+    enum { STEP = 16 * VL };
     VECTOR sum[4] = {NAME(splat)(0), NAME(splat)(0), NAME(splat)(0), NAME(splat)(0)};
-    REAL gathered[2][PIECE];
-    for (int64_t first = 0; first < k; first += PIECE) {
-        const int count = k - first < PIECE ? (int)(k - first) : PIECE;
+    REAL gathered[2][STEP];
+    for (int64_t first = 0; first < k; first += STEP) {
+        const int count = k - first < STEP ? (int)(k - first) : STEP;
         const REAL *a = x + first * x_k, *b = y + first * y_k;
-        if (x_k != 1 || count < PIECE) {
+        if (x_k != 1 || count < STEP) {
             memset(gathered[0], 0, sizeof gathered[0]);
             for (int l = 0; l < count; l++) {
                 gathered[0][l] = a[l * x_k];
             }
             a = gathered[0];
         }
-        if (y_k != 1 || count < PIECE) {
+        if (y_k != 1 || count < STEP) {
             memset(gathered[1], 0, sizeof gathered[1]);
             for (int l = 0; l < count; l++) {
                 gathered[1][l] = b[l * y_k];
             }
             b = gathered[1];
         }
-        for (int l = 0; l < PIECE && l < count; l += 4 * VL) {
+        for (int l = 0; l < STEP && l < count; l += 4 * VL) {
             UNROLL
             for (int i = 0; i < 4; i++) {
                 sum[i] = NAME(madd)(NAME(load)(a + l + i * VL), NAME(load)(b + l + i * VL), sum[i]);
@@ -139,7 +143,7 @@ static void NAME(dot)(const bp__native_view *w, void *scratch) {
     *c = beta == 0 ? alpha * sum : NAME(update)(alpha, sum, beta, *c);
 }
 
-/* k is at most K_BLOCK. */
+/* Computes a product in scalar loops; k is at most K_BLOCK. */
 static void NAME(tiny)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     const REAL alpha = (REAL)w->alpha[0], beta = (REAL)w->beta[0];
@@ -156,6 +160,7 @@ static void NAME(tiny)(const bp__native_view *w, void *scratch) {
     }
 }
 
+/* C = beta * C. A beta of 0 writes zeros without reading C. */
 static void NAME(scale)(const bp__native_view *w, void *scratch) {
     (void)scratch;
     const REAL beta = (REAL)w->beta[0];

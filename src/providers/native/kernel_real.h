@@ -1,12 +1,12 @@
-/* kernel_real.h - template: the kernels of one real type. Parameters: REAL, TYPE (f32 or f64), VL (elements of a
- * vector), K_BLOCK. The tile is REAL_VECTORS vectors by REAL_COLUMNS columns. native.h tells why all paths give the
- * same bits.
+/* kernel_real.h - template: product kernels of one real type. Parameters: REAL, TYPE (f32 or f64), VL (elements of a
+ * vector), K_BLOCK. A tile has REAL_VECTORS vectors and REAL_COLUMNS columns. native.h explains why all paths give
+ * bitwise the same results.
  */
 #define NAME(x) JOIN(x, TYPE)
 #define VECTOR NAME(vector)
 #define MV REAL_VECTORS
 #define NR REAL_COLUMNS
-/* Columns of S that stay in the second-level cache while panels of V pass by. */
+/* Columns of S that stay in the second-level cache while panels of V are read. */
 #define CHUNK ((int)(S_CHUNK_BYTES / (K_BLOCK * sizeof(REAL)) / NR * NR))
 
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
@@ -17,7 +17,8 @@ INLINE void NAME(store)(REAL *to, VECTOR x) {
     *(NAME(loose) *)to = x;
 }
 
-/* Vectors of the next panel of V: full ones, but two halves rather than a full one and a thin rest. */
+/* Returns the number of vectors of the next panel of V. Panels are full, except that MV + 1 remaining vectors are cut
+ * into two panels of similar size. */
 INLINE int NAME(vectors)(int64_t left) {
     int64_t vectors = (left + VL - 1) / VL;
     return vectors == MV + 1 && MV > 2 ? MV - 1 : vectors < MV ? (int)vectors : MV;
@@ -27,7 +28,7 @@ INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c) {
     return NAME(scalar_madd)(alpha, sum, beta * c);
 }
 
-/* `rows` of `mv` vectors exist; with `part` the last vector of V in memory is short. */
+/* Writes the sums of a tile to C: c = alpha * sum + beta * c. `rows` of the tile's mv * VL rows exist. */
 INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_view *t, REAL *c, int rows) {
     const REAL alpha = (REAL)t->alpha[0], beta = (REAL)t->beta[0];
     const int64_t c_q = t->c_q, c_p = t->c_p;
@@ -59,6 +60,8 @@ INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_vie
     }
 }
 
+/* Computes a tile of mv vectors by nr columns: all sums are in registers, and k is the outer loop. `packed`: both
+ * operands are panels. `part`: the last vector of V in memory is not full. */
 INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_view *t, const REAL *v, const REAL *s,
                        REAL *c, int rows) {
     const int64_t v_k = packed ? mv * VL : t->v_k, s_k = packed ? NR : t->s_k, s_q = packed ? 1 : t->s_q;
@@ -93,7 +96,7 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
     NAME(finish)(mv, nr, sum, t, c, rows);
 }
 
-/* One function for each size of tile and place of its operands. */
+/* One function for each size of tile and location of its operands. */
 typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows);
 #define TILE(mv, nr)                                                                                                   \
     static void NAME(panels_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
@@ -117,6 +120,8 @@ static NAME(tile_function) *const NAME(tiles)[3][MV][NR] = {EACH_TILE(PANELS_ROW
 #undef MEMORY_ROW
 #undef PART_ROW
 
+/* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
+ * while all panels of V are read. */
 static void NAME(block)(const bp__native_view *b) {
     REAL *c = b->c;
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
@@ -154,6 +159,8 @@ static void NAME(block)(const bp__native_view *b) {
 #define PACK_LOAD(from) (*(const JOIN(vector, NAME(pack_s)) *)(from))
 #include "kernel_pack.h"
 
+/* Computes a small product. S is read in memory. V is read in memory if its columns are contiguous; otherwise it is
+ * packed panel by panel into scratch. */
 static void NAME(small)(const bp__native_view *whole, void *scratch) {
     bp__native_view t = *whole;
     const bool in_place = whole->v_p == 1;

@@ -1,6 +1,6 @@
-/* kernel_set.h - all kernels of one instruction set, from the templates. Parameters: SET (name of the table), SET_NAME,
- * VECTOR_BYTES, and the tiles: REAL_VECTORS, REAL_COLUMNS (a multiple of 4), COMPLEX_VECTORS, COMPLEX_COLUMNS.
- * Everything here is static but the table, so that several sets live in one program.
+/* kernel_set.h - instantiates all product kernels of one instruction set from the templates. Parameters: SET (name of
+ * the table), SET_NAME, VECTOR_BYTES, and the tiles: REAL_VECTORS, REAL_COLUMNS (a multiple of 4), COMPLEX_VECTORS,
+ * COMPLEX_COLUMNS. Only the table is not static, so that several sets can be in one program.
  */
 #include "native.h"
 
@@ -20,15 +20,15 @@
 #define EACH_TILE_(f, vectors, columns) EACH_TILE_##vectors(f, EACH_COLUMN_##columns)
 #define EACH_TILE(f, vectors, columns) EACH_TILE_(f, vectors, columns)
 
-/* Fixed for every machine: block sizes along k decide bits, so they follow the type and never a cache. */
+/* Block sizes along k decide the results, so they depend on the type only and never on a cache size. */
 #define K_BLOCK_F32 384
 #define K_BLOCK_F64 256
 #define K_BLOCK_C64 256
 #define K_BLOCK_C128 192
-/* Columns of S, in bytes, that stay in the second-level cache while panels of V pass by. */
+/* Bytes of the columns of S that stay in the second-level cache while panels of V are read. */
 #define S_CHUNK_BYTES (192 * 1024)
 
-/* Where a tile's operands lie: in panels, in memory, or in memory with a short last vector. */
+/* Location of a tile's operands: in panels, in memory, or in memory with a last vector that is not full. */
 enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 
 /* ---- f64 ---- */
@@ -55,7 +55,7 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #undef NR
 #undef CHUNK
 
-/* ---- f32, and the 16-bit types on top of it ---- */
+/* ---- f32, and the 16-bit types that use its kernels ---- */
 #define REAL float
 #define TYPE f32
 #define VL (VECTOR_BYTES / 4)
@@ -126,7 +126,7 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #undef NR
 #undef CHUNK
 
-/* ---- complex ---- */
+/* ---- Complex types ---- */
 #define REAL float
 #define TYPE c64
 #define PART f32

@@ -1,7 +1,9 @@
-/* kernel_vector.h - vectors of one instruction set, for the kernel templates: VECTOR_BYTES wide, in GCC's and clang's
- * vector extension, with intrinsics only where the extension has no words: fused multiply-add and masked access.
+/* kernel_vector.h - defines the vector types and operations of one instruction set for the kernel templates. Vectors
+ * are VECTOR_BYTES wide and use the vector extension of GCC and clang. Intrinsics are used only for what the extension
+ * cannot express: fused multiply-add and masked loads.
  *
- * A 64-byte vector on a machine with 32-byte registers is lowered to two: tests run the AVX-512 tile so.
+ * On a processor with 32-byte registers, a 64-byte vector is compiled to two. Tests use this to run the AVX-512 tile
+ * without AVX-512.
  */
 #ifndef BP_NATIVE_KERNEL_VECTOR_H
 #define BP_NATIVE_KERNEL_VECTOR_H
@@ -14,7 +16,7 @@
 #include <arm_neon.h>
 #endif
 
-/* Products and sums are fused where madd() says so, and nowhere else: the bits of every path depend on it. */
+/* Products and sums are fused only where the code calls madd(), because the results of every path depend on it. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #define UNROLL _Pragma("unroll")
@@ -34,7 +36,7 @@
 typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* madd: a*b + c with one rounding where the machine has it; msub: c - a*b. */
+/* madd is a*b + c, with one rounding if the processor has FMA. msub is c - a*b. */
 #if FUSED
 INLINE float scalar_madd_f32(float a, float b, float c) {
     return __builtin_fmaf(a, b, c);
@@ -116,7 +118,7 @@ INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
     return (vector_f64)vfmsq_f64(c, a, b);
 }
 #elif FUSED
-/* Vectors wider than the registers of a machine with fused scalars: lane by lane, for tests alone. */
+/* Vectors wider than the registers, with fused scalar operations: computed lane by lane. Only tests use this. */
 #define LANEWISE(name, type, sign, fused)                                                                              \
     INLINE type name(type a, type b, type c) {                                                                         \
         for (int i = 0; i < (int)(sizeof a / sizeof a[0]); i++) {                                                      \
@@ -166,7 +168,7 @@ INLINE vector_f64 splat_f64(double value) {
     return (vector_f64){LANES_F64(LANE_SAME, value)};
 }
 
-/* The first `count` lanes from memory, zeros in the others; nothing beyond them is touched. */
+/* Loads the first `count` lanes from memory and sets the others to zero. Memory beyond them is not accessed. */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 INLINE vector_f32 load_part_f32(const float *from, int count) {
     return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1u), from);

@@ -1,18 +1,19 @@
-/* native.h - between the files of the native provider: what one product looks like to them, and what a kernel set
- * offers.
+/* native.h - declares the view of one matrix product and the kernel set of one instruction set.
  *
- * Each product is seen as C(p,q) = sum over k of V(p,k) * S(k,q), where p runs along vectors and q across them. It is
- * the product itself (V is A, p is m) or its transpose (V is B, p is n), whichever puts vectors along the contiguous
- * direction of C.
+ * Each product is computed as C(p,q) = sum over k of V(p,k) * S(k,q). Vectors run along p; each element of S is
+ * broadcast. The view is either the product itself (V is A, p is m) or its transpose (V is B, p is n). choose.c takes
+ * the view in which vectors follow the contiguous direction of C.
  *
- * Why the same bits come out for every thread count and every place in a batch: an element of C is one chain
+ * Results are bitwise reproducible for every thread count and every position in a batch. An element of C is one chain
+ * of operations:
  *     acc = fma(V(p,k), S(k,q), acc), k ascending from acc = 0 within a block of k, then c = fma(alpha, acc, beta * c)
- * (beta being 1 after the first block), and the block size is a constant of the type. Tiles, their order, threads,
- * packing and vector lanes decide only *where and when* a chain is computed; lanes never mix, and edges are padded, not
- * summed otherwise. Real types therefore give bits that do not even depend on m, n or strides: row i of A*B is the same
- * whatever rows stand beside it. Two exceptions, both decided by the shape alone: a result of one element (a dot
- * product) sums in lanes, and a complex element takes its two imaginary products in an order that depends on which
- * operand is V.
+ * beta is 1 after the first block, and the block size is a constant of the type. Tiles, their order, threads, packing
+ * and vector lanes only decide when and where a chain is computed. Lanes are never added to each other, and edges are
+ * padded. Results of real types therefore do not depend on m, n or strides either: row i of A*B is the same whatever
+ * the other rows are.
+ *
+ * There are two exceptions, both decided by the shape alone. A result of one element (a dot product) is summed in
+ * several lanes. A complex element adds its two imaginary products in an order that depends on which operand is V.
  */
 #ifndef BP_NATIVE_H
 #define BP_NATIVE_H
@@ -22,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Strides in elements. `v` and `s` may be packed panels, see bp__native_kernels. */
+/* One product. Strides are in elements. `v` and `s` may be packed panels (see bp__native_kernels). */
 typedef struct bp__native_view {
     const void *v, *s;
     void *c;
@@ -36,38 +37,40 @@ typedef void (*bp__native_pack)(void *panels, const void *source, int64_t across
                                 int64_t k, bool conjugate);
 typedef void (*bp__native_run)(const bp__native_view *view, void *scratch);
 
-/* What one instruction set offers for one data type. Packed V: panels of `p_panel` rows (fewer vectors at the end),
- * each [k][p_panel]; packed S: panels of `q_panel` columns, each [k][q_panel], padded. Complex panels hold split parts.
+/* Kernels of one instruction set for one data type. Packed V consists of panels of `p_panel` rows, each stored as
+ * [k][p_panel]; the last ones may have fewer vectors. Packed S consists of panels of `q_panel` columns, each stored as
+ * [k][q_panel] and padded with zeros. Complex panels store real and imaginary parts apart.
  */
 typedef struct bp__native_kernels {
     bool complex;
     int lanes;      /* elements of a vector */
     int p_panel;    /* rows of a full tile */
     int q_panel;    /* columns of a full tile */
-    int k_block;    /* the summation block: part of what the bits depend on */
+    int k_block;    /* length of a block of k; results depend on it */
     size_t element; /* bytes of an element in memory */
     size_t packed;  /* bytes of an element in a panel */
     bp__native_pack pack_v;
     bp__native_pack pack_s;
-    /* C = alpha * V*S + beta * C for packed panels and k at most k_block. C is of the type summed in. */
+    /* C = alpha * V*S + beta * C for packed panels, with k at most k_block. C has the type that sums are computed in.
+     */
     void (*block)(const bp__native_view *view);
-    /* The paths below take the whole product, and NULL means that the type has no such path. `scratch` holds
-     * scratch_elements() packed elements. */
-    bp__native_run small; /* S in place, V in place or packed panel by panel */
+    /* Each function below computes a whole product; NULL: the type has no such function. `scratch` is the memory that
+     * run.c reserves for one thread. */
+    bp__native_run small; /* reads S in place, and V in place or packed panel by panel */
     bp__native_run gemv;  /* q == 1, v_p == 1 */
     bp__native_run outer; /* k == 1 */
     bp__native_run dot;   /* p == q == 1 */
     bp__native_run tiny;  /* scalar loops */
     bp__native_run scale; /* C = beta * C */
-    /* Types that are summed in f32: moves a block of C to and from it; NULL for others. */
+    /* Types that are summed in f32: convert a block of C to f32 and back. NULL for other types. */
     void (*widen)(float *to, int64_t to_q, const void *from, const bp__native_view *shape);
     void (*narrow)(void *to, const float *from, int64_t from_q, const bp__native_view *shape);
 } bp__native_kernels;
 
-/* In the order of bp_dtype from BP_F16 on. */
+/* Types from BP_F16 on, in the order of bp_dtype. */
 #define BP__NATIVE_DTYPES 6
 typedef struct bp__native_set {
-    const char *name; /* as algorithm texts call it */
+    const char *name; /* as in algorithm names */
     bp__native_kernels of[BP__NATIVE_DTYPES];
 } bp__native_set;
 

@@ -1,12 +1,13 @@
-/* provider.c - the built-in provider: every operation but large factorizations, with no library and no OpenMP. Products
- * are in this folder, transforms, small linear algebra and contractions in folders of their own. */
+/* provider.c - defines the built-in provider. It computes every operation except factorizations of large matrices,
+ * without any library and without OpenMP. Products are in this folder; transforms, small linear algebra and
+ * contractions are in folders of their own. */
 #include "family.h"
 
 #include <stdio.h>
 
 static bp_status open_native(const bp_host *host, const bp_library_info *library, void **instance) {
     (void)library;
-    /* The host's table is all that an instance would keep; it lives as long as the library. */
+    /* An instance needs nothing but the host table, which exists as long as the library. */
     *instance = (void *)(uintptr_t)host;
     return BP_OK;
 }
@@ -22,28 +23,29 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text) {
     offers->add(offers, &verdict, NULL, 0);
 }
 
-/* The families, in the spelling of BP_OP_MAP. einsum is made of products and contractions and never gets here. */
+/* The families, named as in BP_OP_MAP. dispatch turns einsum into products and contractions, so einsum itself never
+ * gets here. */
 #define bp__native_einsum bp__native_contract
-static const bp__native_family *part_of(uint32_t op) {
-    static const bp__native_family *const parts[] = {
+static const bp__native_family *family_of(uint32_t op) {
+    static const bp__native_family *const families[] = {
 #define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = &bp__native_##family,
         BP_OP_MAP(X)
 #undef X
     };
-    return op < sizeof parts / sizeof *parts ? parts[op] : NULL;
+    return op < sizeof families / sizeof *families ? families[op] : NULL;
 }
 
 static void accept(void *instance, const bp_problem *problem, bp_offers *offers) {
-    const bp__native_family *part = part_of(problem->op);
-    if (part) {
-        part->accept(instance, problem, offers);
+    const bp__native_family *family = family_of(problem->op);
+    if (family) {
+        family->accept(instance, problem, offers);
     }
 }
 
 static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared) {
     (void)verdict;
-    return part_of(problem->op)->plan(instance, problem, found, prepared);
+    return family_of(problem->op)->plan(instance, problem, found, prepared);
 }
 
 BP_PROVIDER_DEFINE(native) = {
@@ -51,7 +53,7 @@ BP_PROVIDER_DEFINE(native) = {
     .struct_size = sizeof(bp_provider),
     .name = "native",
     .version = BP_VERSION_STRING,
-    .description = "built-in kernels, same bits on any number of threads",
+    .description = "built-in kernels, bitwise reproducible on any number of threads",
     .open = open_native,
     .close = close_native,
     .accept = accept,

@@ -1,8 +1,8 @@
-/* run.c - prepared products: what a plan keeps, and how a call goes from there to the kernels.
+/* run.c - runs planned products: stores what a plan needs, and passes each call to the kernels.
  *
- * Everything that the problem decides was decided before; a call adds addresses and factors. A single small product
- * goes straight to its kernel. All others become units of work, which threads draw: products of the batch, or
- * rectangles of C.
+ * A plan contains everything that follows from the problem; a call adds addresses and factors. A single small product
+ * goes directly to its kernel. All other work is divided into units that threads take one after another: products of
+ * the batch, or rectangles of C.
  */
 #include "choose.h"
 
@@ -10,21 +10,21 @@
 #include <string.h>
 
 typedef struct prepared {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     const bp__native_kernels *kernels;
-    bp__native_run kernel; /* of paths other than PACKED */
+    bp__native_run kernel; /* for paths other than PACKED */
     bp__native_view view;
     bool transposed, split_items;
     uint8_t alpha, beta;
     int threads, p_parts, q_parts, batch_ndim;
     int64_t batch;
-    int64_t handful; /* units that are drawn at a time: the counter is shared */
-    size_t scratch;  /* bytes of each thread */
+    int64_t chunk;  /* units that a thread takes at a time, because the counter is shared */
+    size_t scratch; /* bytes for each thread */
     int64_t shape[BP_MAX_BATCH_NDIM], step_v[BP_MAX_BATCH_NDIM], step_s[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
 } prepared;
 
-/* One call. */
+/* State of one call. */
 typedef struct call {
     const prepared *plan;
     bp__native_run kernel;
@@ -36,7 +36,7 @@ typedef struct call {
     bp__stop stop;
 } call;
 
-/* `scalars` may be missing where the class says it all. */
+/* Sets alpha or beta from its class. `scalars` may be NULL if the class determines the value. */
 static inline void set_factor(double to[2], uint8_t class, const bp_scalar *scalars, int which) {
     to[0] = class == BP_FACTOR_ANY ? scalars[which].re : class == BP_FACTOR_ONE;
     to[1] = class == BP_FACTOR_ANY ? scalars[which].im : 0;
@@ -54,11 +54,11 @@ static inline void begin(const prepared *plan, bp__native_view *view, const bp_o
     set_factor(view->alpha, plan->alpha, exec->scalars, 0);
     set_factor(view->beta, plan->beta, exec->scalars, 1);
     if (!plan->kernels->complex) {
-        view->alpha[1] = view->beta[1] = 0; /* means nothing to a real type */
+        view->alpha[1] = view->beta[1] = 0; /* ignored for real types */
     }
 }
 
-/* An alpha of 0 leaves A and B unread. */
+/* Returns the kernel to run. If alpha is 0, A and B are not read. */
 static bp__native_run kernel_of(const prepared *plan, const bp__native_view *view) {
     return view->alpha[0] == 0 && view->alpha[1] == 0 ? plan->kernels->scale : plan->kernel;
 }
@@ -67,7 +67,7 @@ static const char *advance(const void *base, int64_t elements, const prepared *p
     return (const char *)base + elements * (int64_t)plan->kernels->element;
 }
 
-/* The view of product `item` of the batch. */
+/* Sets `view` to product `item` of the batch. */
 static void select_item(const call *work, int64_t item, bp__native_view *view) {
     const prepared *plan = work->plan;
     int64_t v = 0, s = 0, c = 0;
@@ -84,7 +84,7 @@ static void select_item(const call *work, int64_t item, bp__native_view *view) {
     view->c = (char *)view->c + c * (int64_t)plan->kernels->element;
 }
 
-/* Narrows a view to one of the rectangles that its C is cut into; the rows of a part are whole vectors. */
+/* Restricts a view to one rectangle of C. The rows of a rectangle are whole vectors. */
 static void select_part(const prepared *plan, int p_part, int q_part, bp__native_view *view) {
     int64_t vectors = (view->p + plan->kernels->lanes - 1) / plan->kernels->lanes;
     int64_t p0 = vectors * p_part / plan->p_parts * plan->kernels->lanes;
@@ -97,17 +97,18 @@ static void select_part(const prepared *plan, int p_part, int q_part, bp__native
     view->c = (char *)view->c + (p0 * view->c_p + q0 * view->c_q) * (int64_t)plan->kernels->element;
 }
 
+/* Computes units of work until none is left or the call is stopped. */
 static void draw_units(void *context, int task) {
     call *work = context;
     const prepared *plan = work->plan;
     char *scratch = work->scratch ? work->scratch + (size_t)task * plan->scratch : NULL;
     const int parts = plan->p_parts * plan->q_parts;
     for (;;) {
-        int64_t unit = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        int64_t unit = atomic_fetch_add_explicit(&work->next, plan->chunk, memory_order_relaxed);
         if (unit >= work->units || bp__stops(&work->stop)) {
             return;
         }
-        int64_t end = unit + plan->handful < work->units ? unit + plan->handful : work->units;
+        int64_t end = unit + plan->chunk < work->units ? unit + plan->chunk : work->units;
         for (; unit < end; unit++) {
             bp__native_view view;
             select_item(work, unit / parts, &view);
@@ -126,7 +127,7 @@ static void draw_units(void *context, int task) {
 /* ---- Packed operands ---- */
 
 typedef struct packed {
-    bp_packed base; /* first: what the dispatcher sees */
+    bp_packed base; /* must be first: dispatch uses this part */
     const bp_host *host;
     char *panels;
 } packed;
@@ -156,7 +157,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
                   .host = plan->host,
                   .panels = panels};
     *result = &p->base;
-    return bp__stop_status(&stop); /* the caller destroys what is there after a failure */
+    return bp__stop_status(&stop); /* the caller also destroys the result after a failure */
 }
 
 static inline bp__native_prepacked prepacked_of(const prepared *plan, const bp_exec *exec) {
@@ -166,15 +167,15 @@ static inline bp__native_prepacked prepacked_of(const prepared *plan, const bp_e
     return (bp__native_prepacked){v ? v->panels : NULL, s ? s->panels : NULL};
 }
 
-/* Of an operand that the whole batch shares, on the path through panels. */
+/* Only operands that the whole batch shares can be packed beforehand, and only on the path PACKED. */
 uint32_t bp__native_packs(const bp__native_choice *choice) {
     const uint32_t v = choice->transposed ? 2 : 1, s = 3 - v;
     return choice->path != BP__PATH_PACKED ? 0 : (choice->shares_v ? v : 0) | (choice->shares_s ? s : 0);
 }
 
-/* ---- Runs ---- */
+/* ---- Calls ---- */
 
-/* Products through their kernel, and products through panels with one thread each. */
+/* Runs products that have a kernel, and packed products with one thread each. */
 static bp_status run_units(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call work = {.plan = plan,
@@ -192,7 +193,7 @@ static bp_status run_units(const bp_prepared *self, const bp_operand *operands, 
     return bp__stop_status(&work.stop);
 }
 
-/* Products through panels, one after the other, with all threads on each. */
+/* Runs packed products one after another, with all threads on each. */
 static bp_status run_blocked(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call work = {.plan = plan, .prepacked = prepacked_of(plan, exec), .stop = stop_of(plan)};
@@ -211,7 +212,7 @@ static bp_status run_blocked(const bp_prepared *self, const bp_operand *operands
     return bp__stop_status(&work.stop);
 }
 
-/* One product on one thread, straight to its kernel. */
+/* Runs one product on one thread directly with its kernel. */
 static bp_status run_single(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     bp__native_view view;
@@ -251,7 +252,7 @@ static bp__native_run kernel_for(const bp__native_kernels *kernels, bp__native_p
     return NULL;
 }
 
-/* Bytes that one thread packs into; a multiple of a cache line. */
+/* Returns the bytes that one thread packs into, rounded up to cache lines. */
 static size_t scratch_for(const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *view = &choice->view;
@@ -268,12 +269,13 @@ static size_t scratch_for(const bp__native_choice *choice) {
     return (elements * kernels->packed + line - 1) / line * line;
 }
 
-/* Enough units for a question whether to go on, and few enough that all threads end together. */
-static int64_t handful_for(const bp__native_choice *choice, int64_t batch) {
+/* Returns the units that a thread takes at a time: enough that interrupt checks cost little, and so few that all
+ * threads end together. */
+static int64_t chunk_for(const bp__native_choice *choice, int64_t batch) {
     const bp__native_view *view = &choice->view;
     const int64_t parts = (int64_t)choice->p_parts * choice->q_parts;
     const double work = (double)view->p * (double)view->q * (double)(view->k + 1) / (double)parts;
-    return bp__stop_handful(work, batch * parts / (16 * (int64_t)choice->threads) + 1);
+    return bp__stop_chunk(work, batch * parts / (16 * (int64_t)choice->threads) + 1);
 }
 
 bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choice, const bp_gemm_problem *problem,
@@ -300,7 +302,7 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
     plan->q_parts = choice->q_parts;
     plan->batch_ndim = problem->batch_ndim;
     plan->batch = problem->batch;
-    plan->handful = handful_for(choice, problem->batch);
+    plan->chunk = chunk_for(choice, problem->batch);
     plan->scratch = scratch_for(choice);
     for (int i = 0; i < problem->batch_ndim; i++) {
         plan->shape[i] = problem->batch_shape[i];
@@ -317,7 +319,7 @@ bp_status bp__native_prepare(const bp_host *host, const bp__native_choice *choic
     } else {
         plan->base.enqueue = run_units;
     }
-    const bool all_share = plan->base.enqueue == run_blocked; /* its scratch is for all threads */
+    const bool all_share = plan->base.enqueue == run_blocked; /* its scratch size already covers all threads */
     plan->base.workspace = plan->scratch * (size_t)(all_share ? 1 : plan->threads);
     *result = &plan->base;
     return BP_OK;

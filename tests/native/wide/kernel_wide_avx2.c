@@ -1,6 +1,5 @@
-/* kernel_wide_avx2.c - the tiles of AVX-512 from the same templates, with each 64-byte vector lowered to two of 32
- * bytes (or to what the compiler has): so their logic is tested on machines without AVX-512. The machine code is
- * another, of course.
+/* kernel_wide_avx2.c - compiles the AVX-512 tiles from the same templates for AVX2: each 64-byte vector becomes two of
+ * 32 bytes. This tests their logic on machines without AVX-512, but not the AVX-512 machine code.
  */
 #define SET bp__native_wide
 #define SET_NAME "wide"

@@ -1,4 +1,4 @@
-/* kernel_wide_avx2.c - the kernels of AVX-512 on a processor with AVX2: each vector is lowered to two. */
+/* kernel_wide_avx2.c - compiles the AVX-512 contraction kernels for AVX2: each vector becomes two. */
 #include "providers/native/contract/contract.h"
 
 extern const bp__contract_kernels bp__contract_wide[BP__CONTRACT_DTYPES];

@@ -1,4 +1,4 @@
-/* norm_wide_avx2.c - the sums of AVX-512 on a processor with AVX2: each vector is lowered to two. */
+/* norm_wide_avx2.c - compiles the AVX-512 sums of matrix norms for AVX2: each vector becomes two. */
 #include "providers/native/linalg/norm.h"
 
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];

@@ -1,4 +1,4 @@
-/* kernel_avx2.c - contractions on AVX2 and FMA. */
+/* kernel_avx2.c - compiles the contraction kernels for AVX2 and FMA3. */
 #include "contract.h"
 
 #if defined(__AVX2__) && defined(__FMA__)

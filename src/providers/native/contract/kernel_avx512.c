@@ -1,4 +1,4 @@
-/* kernel_avx512.c - contractions on AVX-512 (F, VL, BW, DQ). */
+/* kernel_avx512.c - compiles the contraction kernels for AVX-512 (F, VL, BW, DQ). */
 #include "contract.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__)

@@ -1,8 +1,10 @@
-/* kernel_complex.h - template: sums, dot products and products of one complex type, in memory's order of real and
- * imaginary parts. Parameters: those of kernel_real.h, of its parts; sums of elements alone are those of their parts.
+/* kernel_complex.h - template: sums, dot products and products of one complex type. Real and imaginary parts alternate
+ * in vectors as in memory. Parameters: those of kernel_real.h for the type of the parts. Sums without b use that type's
+ * kernels.
  *
- * A product is collected in two sums: of a times b's real part (or a times b), and of a times b's imaginary part with
- * its parts exchanged on one side. What is added and what is subtracted is put together at the end.
+ * A product is kept in two sums, which are combined at the end. In rows and products, `straight` adds a * re(b), and
+ * `crossed` adds im(b) times a with its real and imaginary parts exchanged. In dot products, `straight` adds a * b part
+ * by part, and `crossed` adds a times b with its parts exchanged.
  */
 #define VECTOR OF_SUM(vector)
 
@@ -14,7 +16,7 @@ INLINE VECTOR NAME(exchange)(VECTOR x) {
     return __builtin_shufflevector(x, x, EACH_LANE(EXCHANGED, 0));
 }
 
-/* Lanes of both sums, the second one's are taken off the real parts. */
+/* Returns straight + crossed in the imaginary lanes and straight - crossed in the real lanes. */
 INLINE VECTOR NAME(together)(VECTOR straight, VECTOR crossed) {
     const VECTOR sign = {EACH_LANE(SIGN, 0)};
     return OF_SUM(madd)(sign, crossed, straight);
@@ -24,7 +26,7 @@ INLINE VECTOR NAME(load)(const char *from, int64_t lanes) {
     return lanes == LANES ? OF_SUM(load)(from) : OF_SUM(load_some)(from, lanes);
 }
 
-/* b's parts, each in both lanes of its pair. */
+/* Real and imaginary part of b, each in both lanes of its pair. */
 typedef struct NAME(factor) {
     VECTOR re, im;
 } NAME(factor);
@@ -38,21 +40,21 @@ INLINE NAME(factor) NAME(factor_at)(const char *b) {
     return (NAME(factor)){OF_SUM(splat)(OF_SUM(one_of)(b)), OF_SUM(splat)(OF_SUM(one_of)(b + BYTES))};
 }
 
-/* The next lanes of all rows; x counts bytes. */
-INLINE VECTOR NAME(terms)(bool constant, int rows, const char *const *a, const char *const *b,
+/* Returns the next `lanes` reals of the product, added over all rows. x is an offset in bytes. */
+INLINE VECTOR NAME(terms)(bool broadcast, int rows, const char *const *a, const char *const *b,
                           const NAME(factor) * factors, int64_t x, int64_t lanes) {
     VECTOR straight = {0}, crossed = {0};
     UNROLL
     for (int r = 0; r < rows; r++) {
         const VECTOR left = NAME(load)(a[r] + x, lanes), other = NAME(exchange)(left);
-        const NAME(factor) f = constant ? factors[r] : NAME(factor_of)(NAME(load)(b[r] + x, lanes));
+        const NAME(factor) f = broadcast ? factors[r] : NAME(factor_of)(NAME(load)(b[r] + x, lanes));
         straight = r ? OF_SUM(madd)(left, f.re, straight) : left * f.re;
         crossed = r ? OF_SUM(madd)(other, f.im, crossed) : other * f.im;
     }
     return NAME(together)(straight, crossed);
 }
 
-INLINE void NAME(add_rows)(bool constant, int rows, int64_t n, char *sums, const char *a, const int64_t *ay,
+INLINE void NAME(add_rows)(bool broadcast, int rows, int64_t n, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     const char *left[4], *right[4];
     NAME(factor) factors[4];
@@ -60,35 +62,35 @@ INLINE void NAME(add_rows)(bool constant, int rows, int64_t n, char *sums, const
     for (int r = 0; r < rows; r++) {
         left[r] = a + ay[r];
         right[r] = b + by[r];
-        factors[r] = constant ? NAME(factor_at)(right[r]) : (NAME(factor)){{0}, {0}};
+        factors[r] = broadcast ? NAME(factor_at)(right[r]) : (NAME(factor)){{0}, {0}};
     }
     int64_t x = 0;
     for (; x + LANES <= 2 * n; x += LANES) {
         char *to = sums + x * BYTES;
-        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(constant, rows, left, right, factors, x * BYTES, LANES));
+        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(broadcast, rows, left, right, factors, x * BYTES, LANES));
     }
     if (x < 2 * n) {
         char *to = sums + x * BYTES;
-        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(constant, rows, left, right, factors, x * BYTES, 2 * n - x));
+        OF_SUM(store)(to, OF_SUM(load)(to) + NAME(terms)(broadcast, rows, left, right, factors, x * BYTES, 2 * n - x));
     }
 }
 
-INLINE void NAME(all_rows)(bool constant, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
+INLINE void NAME(all_rows)(bool broadcast, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     int64_t y = 0;
     for (; y + 4 <= count; y += 4) {
-        NAME(add_rows)(constant, 4, n, sums, a, ay + y, b, by + y);
+        NAME(add_rows)(broadcast, 4, n, sums, a, ay + y, b, by + y);
     }
     for (; y < count; y++) {
-        NAME(add_rows)(constant, 1, n, sums, a, ay + y, b, by + y);
+        NAME(add_rows)(broadcast, 1, n, sums, a, ay + y, b, by + y);
     }
 }
 
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
-                       const int64_t *by, bool constant) {
+                       const int64_t *by, bool broadcast) {
     if (!b) {
-        OF_SUM(rows)(2 * n, count, sums, a, ay, b, by, constant);
-    } else if (constant) {
+        OF_SUM(rows)(2 * n, count, sums, a, ay, b, by, broadcast);
+    } else if (broadcast) {
         NAME(all_rows)(true, n, count, sums, a, ay, b, by);
     } else {
         NAME(all_rows)(false, n, count, sums, a, ay, b, by);
@@ -108,7 +110,7 @@ INLINE void NAME(chain)(bool alone, NAME(sum) * sum, const char *a, const char *
     sum->crossed = OF_SUM(madd)(left, NAME(exchange)(right), sum->crossed);
 }
 
-/* Real parts are in the even lanes of `x`, imaginary ones in the odd ones; adds the lanes of each. */
+/* Adds the even lanes of `x` to pair[0] (real part) and the odd ones to pair[1] (imaginary part). */
 INLINE void NAME(pair_of_lanes)(VECTOR x, REAL *pair) {
     REAL part[LANES];
     memcpy(part, &x, sizeof part);
@@ -160,22 +162,22 @@ static void NAME(dots)(int64_t n, int64_t count, void *sums, const char *a, cons
 
 /* ---- Products ---- */
 
-INLINE void NAME(product)(bool constant, int64_t n, char *c, const char *a, const char *b) {
-    const NAME(factor) factor = constant ? NAME(factor_at)(b) : (NAME(factor)){{0}, {0}};
+INLINE void NAME(product)(bool broadcast, int64_t n, char *c, const char *a, const char *b) {
+    const NAME(factor) factor = broadcast ? NAME(factor_at)(b) : (NAME(factor)){{0}, {0}};
     int64_t x = 0;
     for (; x + LANES <= 2 * n; x += LANES) {
-        OF_SUM(store)(c + x * BYTES, NAME(terms)(constant, 1, &a, &b, &factor, x * BYTES, LANES));
+        OF_SUM(store)(c + x * BYTES, NAME(terms)(broadcast, 1, &a, &b, &factor, x * BYTES, LANES));
     }
     if (x < 2 * n) {
-        const VECTOR rest = NAME(terms)(constant, 1, &a, &b, &factor, x * BYTES, 2 * n - x);
+        const VECTOR rest = NAME(terms)(broadcast, 1, &a, &b, &factor, x * BYTES, 2 * n - x);
         OF_SUM(store_some)(c + x * BYTES, rest, 2 * n - x);
     }
 }
 
 static void NAME(products)(int64_t rows, int64_t n, char *c, const int64_t *cz, const char *a, const int64_t *az,
-                           const char *b, const int64_t *bz, bool constant) {
+                           const char *b, const int64_t *bz, bool broadcast) {
     for (int64_t z = 0; z < rows; z++) {
-        if (constant) {
+        if (broadcast) {
             NAME(product)(true, n, c + cz[z], a + az[z], b + bz[z]);
         } else {
             NAME(product)(false, n, c + cz[z], a + az[z], b + bz[z]);

@@ -1,12 +1,13 @@
 /* kernel_real.h - template: sums, dot products and products of one real type. Parameters: TYPE, BYTES (of an element),
- * SUM (the type summed in: f32 or f64), REAL (its name in C), LANES, EACH_LANE.
+ * SUM (the type of sums: f32 or f64), REAL (its C type), LANES, EACH_LANE.
  */
 #define VECTOR OF_SUM(vector)
 
-/* What a kernel does with b. Constants at every call, so that the compiler makes a loop for each. */
-enum NAME(with) { NAME(ALONE), NAME(BESIDE), NAME(TIMES) };
+/* How a kernel uses b: not at all, as vectors, or as one broadcast element. It is a constant in every call, so that the
+ * compiler generates a loop for each. */
+enum NAME(with) { NAME(NO_B), NAME(VECTOR_B), NAME(BROADCAST_B) };
 
-/* The next `lanes` terms of each row, added up in the order of the rows. */
+/* Returns the next `lanes` products (or elements of a) of each row, added in the order of the rows. */
 INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *const *b, const VECTOR *factor,
                           int64_t x, int64_t lanes) {
     VECTOR sum = {0};
@@ -14,9 +15,9 @@ INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *
     for (int r = 0; r < rows; r++) {
         const char *at = a[r] + x * BYTES;
         const VECTOR left = lanes == LANES ? NAME(load)(at) : NAME(load_some)(at, lanes);
-        if (with == NAME(ALONE)) {
+        if (with == NAME(NO_B)) {
             sum = r ? sum + left : left;
-        } else if (with == NAME(TIMES)) {
+        } else if (with == NAME(BROADCAST_B)) {
             sum = r ? OF_SUM(madd)(left, factor[r], sum) : left * factor[r];
         } else {
             at = b[r] + x * BYTES;
@@ -27,6 +28,7 @@ INLINE VECTOR NAME(terms)(int with, int rows, const char *const *a, const char *
     return sum;
 }
 
+/* sums[x] += the sum over `rows` rows of a[ay[r] + x] * b[by[r] + x], for n elements. */
 INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char *a, const int64_t *ay, const char *b,
                            const int64_t *by) {
     const char *left[8], *right[8];
@@ -34,8 +36,8 @@ INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char
     UNROLL
     for (int r = 0; r < rows; r++) {
         left[r] = a + ay[r];
-        right[r] = with == NAME(ALONE) ? NULL : b + by[r];
-        factor[r] = OF_SUM(splat)(with == NAME(TIMES) ? NAME(one_of)(right[r]) : 0);
+        right[r] = with == NAME(NO_B) ? NULL : b + by[r];
+        factor[r] = OF_SUM(splat)(with == NAME(BROADCAST_B) ? NAME(one_of)(right[r]) : 0);
     }
     int64_t x = 0;
     for (; x + LANES <= n; x += LANES) {
@@ -48,10 +50,11 @@ INLINE void NAME(add_rows)(int with, int rows, int64_t n, char *sums, const char
     }
 }
 
+/* Adds all `count` rows, several at a time, so that sums are loaded and stored less often. */
 INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     int64_t y = 0;
-    for (; with == NAME(ALONE) && y + 8 <= count; y += 8) {
+    for (; with == NAME(NO_B) && y + 8 <= count; y += 8) {
         NAME(add_rows)(with, 8, n, sums, a, ay + y, b, by + y);
     }
     for (; y + 4 <= count; y += 4) {
@@ -63,13 +66,13 @@ INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const
 }
 
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
-                       const int64_t *by, bool constant) {
+                       const int64_t *by, bool broadcast) {
     if (!b) {
-        NAME(all_rows)(NAME(ALONE), n, count, sums, a, ay, b, ay);
-    } else if (constant) {
-        NAME(all_rows)(NAME(TIMES), n, count, sums, a, ay, b, by);
+        NAME(all_rows)(NAME(NO_B), n, count, sums, a, ay, b, ay);
+    } else if (broadcast) {
+        NAME(all_rows)(NAME(BROADCAST_B), n, count, sums, a, ay, b, by);
     } else {
-        NAME(all_rows)(NAME(BESIDE), n, count, sums, a, ay, b, by);
+        NAME(all_rows)(NAME(VECTOR_B), n, count, sums, a, ay, b, by);
     }
 }
 
@@ -84,6 +87,8 @@ INLINE VECTOR NAME(chain)(bool alone, VECTOR sum, const char *a, const char *b, 
     return OF_SUM(madd)(left, right, sum);
 }
 
+/* Returns the dot product of `count` contiguous elements, or the sum of a's elements if `alone`. There are CHAINS
+ * independent vector sums. */
 INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     VECTOR sum[CHAINS] = {{0}};
     int64_t y = 0;
@@ -100,10 +105,11 @@ INLINE REAL NAME(dot)(bool alone, int64_t count, const char *a, const char *b) {
     if (y < count) {
         sum[1] = NAME(chain)(alone, sum[1], a + y * BYTES, alone ? NULL : b + y * BYTES, count - y);
     }
-    return OF_SUM(lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    return OF_SUM(sum_lanes)((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-/* So few terms that vectors would be mostly empty; `count` is constant at every call. */
+/* Adds dot products with so few terms that most lanes of a vector would be empty. `count` is a constant in every call.
+ */
 INLINE void NAME(short_sums)(bool alone, int64_t n, int count, REAL *sums, const char *a, const int64_t *ax,
                              const char *b, const int64_t *bx) {
     for (int64_t x = 0; x < n; x++) {
@@ -154,7 +160,7 @@ static void NAME(dots)(int64_t n, int64_t count, void *sums, const char *a, cons
 /* ---- Products ---- */
 
 INLINE void NAME(product)(int with, int64_t n, char *c, const char *a, const char *b) {
-    const VECTOR factor = OF_SUM(splat)(with == NAME(TIMES) ? NAME(one_of)(b) : 0);
+    const VECTOR factor = OF_SUM(splat)(with == NAME(BROADCAST_B) ? NAME(one_of)(b) : 0);
     int64_t x = 0;
     for (; x + LANES <= n; x += LANES) {
         NAME(store)(c + x * BYTES, NAME(terms)(with, 1, &a, &b, &factor, x, LANES));
@@ -165,12 +171,12 @@ INLINE void NAME(product)(int with, int64_t n, char *c, const char *a, const cha
 }
 
 static void NAME(products)(int64_t rows, int64_t n, char *c, const int64_t *cz, const char *a, const int64_t *az,
-                           const char *b, const int64_t *bz, bool constant) {
+                           const char *b, const int64_t *bz, bool broadcast) {
     for (int64_t z = 0; z < rows; z++) {
-        if (constant) {
-            NAME(product)(NAME(TIMES), n, c + cz[z], a + az[z], b + bz[z]);
+        if (broadcast) {
+            NAME(product)(NAME(BROADCAST_B), n, c + cz[z], a + az[z], b + bz[z]);
         } else {
-            NAME(product)(NAME(BESIDE), n, c + cz[z], a + az[z], b + bz[z]);
+            NAME(product)(NAME(VECTOR_B), n, c + cz[z], a + az[z], b + bz[z]);
         }
     }
 }

@@ -1,5 +1,5 @@
-/* kernel_set.h - all kernels of one instruction set, from the templates. Parameters: SET (name of the table) and
- * VECTOR_BYTES.
+/* kernel_set.h - instantiates all contraction kernels of one instruction set from the templates. Parameters: SET (name
+ * of the table) and VECTOR_BYTES.
  */
 #include "contract.h"
 
@@ -9,11 +9,12 @@
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)
 #define NAME(x) JOIN_(x, TYPE)
-#define OF_SUM(x) JOIN_(x, SUM) /* what belongs to the type summed in */
-#define CHAINS 4                /* of additions that do not wait for each other */
-#define FEW 4                   /* terms of a dot product that are added one by one */
+#define OF_SUM(x) JOIN_(x, SUM) /* functions of the type that sums are computed in */
+#define CHAINS 4                /* chains of additions that do not depend on each other */
+#define FEW 4                   /* terms of a dot product up to which they are added one by one */
 
-/* Lanes in the order of memory, with neighbours made alike or exchanged, and signs for them. */
+/* Shuffles in memory order: even lanes doubled, odd lanes doubled, neighbours exchanged; and the signs -1, 1, -1, ...
+ */
 #define TWIN_EVEN(lane, unused) ((lane) & ~1)
 #define TWIN_ODD(lane, unused) ((lane) | 1)
 #define EXCHANGED(lane, unused) ((lane) ^ 1)
@@ -25,7 +26,7 @@ typedef float one_f32 __attribute__((may_alias));
 typedef double one_f64 __attribute__((may_alias));
 typedef uint16_t one_half __attribute__((may_alias));
 
-/* ---- Vectors to and from memory: all lanes, and the first of them ---- */
+/* ---- Vector loads and stores: all lanes, and the first `count` lanes ---- */
 
 INLINE vector_f32 load_f32(const char *from) {
     return *(const loose_f32 *)(const void *)from;
@@ -113,8 +114,8 @@ STORE_SOME(bf16, vector_f32, 2)
 STORE_SOME(f32, vector_f32, 4)
 STORE_SOME(f64, vector_f64, 8)
 
-/* Neighbouring lanes are added first, so that the pairs of complex numbers need no order of their own. */
-INLINE float lanes_f32(vector_f32 x) {
+/* Returns the sum of all lanes. Halves of the vector are added until one lane is left. */
+INLINE float sum_lanes_f32(vector_f32 x) {
     float part[VECTOR_BYTES / 4];
     memcpy(part, &x, sizeof part);
     for (int half = VECTOR_BYTES / 8; half > 0; half /= 2) {
@@ -124,7 +125,7 @@ INLINE float lanes_f32(vector_f32 x) {
     }
     return part[0];
 }
-INLINE double lanes_f64(vector_f64 x) {
+INLINE double sum_lanes_f64(vector_f64 x) {
     double part[VECTOR_BYTES / 8];
     memcpy(part, &x, sizeof part);
     for (int half = VECTOR_BYTES / 16; half > 0; half /= 2) {
@@ -135,7 +136,7 @@ INLINE double lanes_f64(vector_f64 x) {
     return part[0];
 }
 
-/* Sums that become doubles, a vector of those at a time. */
+/* totals += sums, then sums = 0, for one vector of doubles at a time. */
 typedef float few_f32 __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
 typedef loose_f64 few_f64;
 #define WIDEN(type, real)                                                                                              \

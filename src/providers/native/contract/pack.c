@@ -1,25 +1,25 @@
-/* pack.c - moves blocks of elements between any two layouts: copies and permutations, and the packing of operands for
- * the kernels.
+/* pack.c - copies blocks of elements between any two layouts: copies, permutations, and packing of operands for the
+ * kernels.
  *
- * Elements are bytes here, of a size that registers have. Where the two sides run in different directions, small
- * squares are turned in registers, so that both sides are read and written by vectors.
+ * Elements are bytes of a size that registers have. If the two sides are contiguous in different directions, small
+ * squares are transposed in registers, so that both sides are accessed by vectors.
  */
 #include "contract.h"
 
 #include <string.h>
 
-/* At any address that a bfloat16 may have. */
+/* Types for unaligned access. Addresses are multiples of 2, the size of the smallest element. */
 typedef uint16_t __attribute__((may_alias)) unit2;
 typedef uint32_t __attribute__((may_alias, aligned(2))) unit4;
 typedef uint64_t __attribute__((may_alias, aligned(2))) unit8;
 typedef uint16_t __attribute__((vector_size(16), may_alias, aligned(2))) unit16;
 
-/* ---- By tables ---- */
+/* ---- Copies by tables ---- */
 
 #define TO(type, r) ((type *)(void *)(to->at + to->row[r]))
 #define FROM(type, at) (*(const type *)(const void *)(at))
 
-#define DEFINE_MOVES(type)                                                                                             \
+#define DEFINE_COPIES(type)                                                                                            \
     static void scatter_##type(int64_t rows, int64_t columns, const bp__contract_side *to,                             \
                                const bp__contract_side *from) {                                                        \
         const int64_t *puts = to->column, *gets = from->column;                                                        \
@@ -42,15 +42,15 @@ typedef uint16_t __attribute__((vector_size(16), may_alias, aligned(2))) unit16;
             }                                                                                                          \
         }                                                                                                              \
     }
-DEFINE_MOVES(unit2)
-DEFINE_MOVES(unit4)
-DEFINE_MOVES(unit8)
-DEFINE_MOVES(unit16)
+DEFINE_COPIES(unit2)
+DEFINE_COPIES(unit4)
+DEFINE_COPIES(unit8)
+DEFINE_COPIES(unit16)
 
-/* ---- One element many times ---- */
+/* ---- Repeated elements ---- */
 
-/* Vectors of it, the last of which overlaps the one before; an element that does not fill a vector is in it several
- * times, so that this goes by elements. */
+/* Fills each row with one element. Rows are written in 16-byte vectors; the last vector overlaps the one before. The
+ * vector repeats the element, so the overlap is right for every size. */
 static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
                  const bp__contract_side *from) {
     const int64_t bytes = columns * (int64_t)unit;
@@ -71,10 +71,11 @@ static void fill(size_t unit, int64_t rows, int64_t columns, const bp__contract_
     }
 }
 
-/* ---- Rows ---- */
+/* ---- Contiguous rows ---- */
 
-/* What is too short for the set-up of memcpy to pay; the ends of a line overlap where it has no whole units. */
-static inline void move_short(char *to, const char *from, int64_t bytes) {
+/* Copies a row that is too short for memcpy to pay. The last vector overlaps the one before if the size is not a
+ * multiple. */
+static inline void copy_short(char *to, const char *from, int64_t bytes) {
 #define ENDS(type)                                                                                                     \
     do {                                                                                                               \
         const type head = FROM(type, from), tail = FROM(type, from + bytes - (int64_t)sizeof(type));                   \
@@ -96,30 +97,31 @@ static inline void move_short(char *to, const char *from, int64_t bytes) {
 #undef ENDS
 }
 
-static void move_rows(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
+static void copy_rows(size_t unit, int64_t rows, int64_t columns, const bp__contract_side *to,
                       const bp__contract_side *from) {
     enum { SHORT = 256 };
     const int64_t bytes = columns * (int64_t)unit;
     for (int64_t r = 0; r < rows; r++) {
         if (bytes <= SHORT) {
-            move_short(to->at + to->row[r], from->at + from->row[r], bytes);
+            copy_short(to->at + to->row[r], from->at + from->row[r], bytes);
         } else {
             memcpy(to->at + to->row[r], from->at + from->row[r], (size_t)bytes);
         }
     }
 }
 
-/* ---- Turned ---- */
+/* ---- Transposed blocks ---- */
 
-/* Squares: vectors along columns of `from` come in, vectors along rows of `to` go out. `from` points to the first row
- * and has a column's offset in the table, `to` the other way about. */
+/* The functions below transpose one square in registers. They load vectors along columns of `from` and store vectors
+ * along rows of `to`. `from` points to the first row and needs a column's offset; `to` points to the first column and
+ * needs a row's offset. */
 
-typedef uint32_t __attribute__((vector_size(16))) words4;
-typedef uint64_t __attribute__((vector_size(16))) words8;
+typedef uint32_t __attribute__((vector_size(16))) ints4;
+typedef uint64_t __attribute__((vector_size(16))) ints8;
 
-static inline void turn_unit2(char *to, const int64_t *row, const char *from, const int64_t *column) {
+static inline void transpose_unit2(char *to, const int64_t *row, const char *from, const int64_t *column) {
     unit16 in[8], pair[8];
-    words4 four[8];
+    ints4 four[8];
     _Pragma("GCC unroll 8") for (int i = 0; i < 8; i++) {
         in[i] = FROM(unit16, from + column[i]);
     }
@@ -129,64 +131,64 @@ static inline void turn_unit2(char *to, const int64_t *row, const char *from, co
     }
     _Pragma("GCC unroll 8") for (int i = 0; i < 8; i += 4) {
         _Pragma("GCC unroll 8") for (int half = 0; half < 2; half++) {
-            const words4 a = (words4)pair[i + half], b = (words4)pair[i + 2 + half];
+            const ints4 a = (ints4)pair[i + half], b = (ints4)pair[i + 2 + half];
             four[i + 2 * half] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
             four[i + 2 * half + 1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
         }
     }
     _Pragma("GCC unroll 8") for (int i = 0; i < 4; i++) {
-        const words8 a = (words8)four[i], b = (words8)four[i + 4];
+        const ints8 a = (ints8)four[i], b = (ints8)four[i + 4];
         *(unit16 *)(void *)(to + row[2 * i]) = (unit16)__builtin_shufflevector(a, b, 0, 2);
         *(unit16 *)(void *)(to + row[2 * i + 1]) = (unit16)__builtin_shufflevector(a, b, 1, 3);
     }
 }
 
-static inline void turn_unit4(char *to, const int64_t *row, const char *from, const int64_t *column) {
-    const words4 a = (words4)FROM(unit16, from + column[0]), b = (words4)FROM(unit16, from + column[1]);
-    const words4 c = (words4)FROM(unit16, from + column[2]), d = (words4)FROM(unit16, from + column[3]);
-    const words8 ab01 = (words8)__builtin_shufflevector(a, b, 0, 4, 1, 5);
-    const words8 ab23 = (words8)__builtin_shufflevector(a, b, 2, 6, 3, 7);
-    const words8 cd01 = (words8)__builtin_shufflevector(c, d, 0, 4, 1, 5);
-    const words8 cd23 = (words8)__builtin_shufflevector(c, d, 2, 6, 3, 7);
+static inline void transpose_unit4(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    const ints4 a = (ints4)FROM(unit16, from + column[0]), b = (ints4)FROM(unit16, from + column[1]);
+    const ints4 c = (ints4)FROM(unit16, from + column[2]), d = (ints4)FROM(unit16, from + column[3]);
+    const ints8 ab01 = (ints8)__builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const ints8 ab23 = (ints8)__builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const ints8 cd01 = (ints8)__builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const ints8 cd23 = (ints8)__builtin_shufflevector(c, d, 2, 6, 3, 7);
     *(unit16 *)(void *)(to + row[0]) = (unit16)__builtin_shufflevector(ab01, cd01, 0, 2);
     *(unit16 *)(void *)(to + row[1]) = (unit16)__builtin_shufflevector(ab01, cd01, 1, 3);
     *(unit16 *)(void *)(to + row[2]) = (unit16)__builtin_shufflevector(ab23, cd23, 0, 2);
     *(unit16 *)(void *)(to + row[3]) = (unit16)__builtin_shufflevector(ab23, cd23, 1, 3);
 }
 
-static inline void turn_unit8(char *to, const int64_t *row, const char *from, const int64_t *column) {
-    const words8 a = (words8)FROM(unit16, from + column[0]), b = (words8)FROM(unit16, from + column[1]);
+static inline void transpose_unit8(char *to, const int64_t *row, const char *from, const int64_t *column) {
+    const ints8 a = (ints8)FROM(unit16, from + column[0]), b = (ints8)FROM(unit16, from + column[1]);
     *(unit16 *)(void *)(to + row[0]) = (unit16)__builtin_shufflevector(a, b, 0, 2);
     *(unit16 *)(void *)(to + row[1]) = (unit16)__builtin_shufflevector(a, b, 1, 3);
 }
 
-static inline void turn_unit16(char *to, const int64_t *row, const char *from, const int64_t *column) {
+static inline void transpose_unit16(char *to, const int64_t *row, const char *from, const int64_t *column) {
     *(unit16 *)(void *)(to + row[0]) = FROM(unit16, from + column[0]);
 }
 
-/* Elements along each side of a patch: whole cache lines are used while they are near. */
+/* rows and columns of a patch: whole cache lines are used before they leave the cache */
 enum { PATCH = 16 };
 
-#define DEFINE_TURN(type, square)                                                                                      \
-    static void turn_patch_##type(char *to, const int64_t *row, const char *from, const int64_t *column) {             \
+#define DEFINE_TRANSPOSE(type, square)                                                                                 \
+    static void transpose_patch_##type(char *to, const int64_t *row, const char *from, const int64_t *column) {        \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
         for (int i = 0; i < PATCH; i++) {                                                                              \
             __builtin_prefetch(from + column[i] + PATCH * unit);                                                       \
         }                                                                                                              \
         _Pragma("GCC unroll 16") for (int r = 0; r < PATCH; r += square) {                                             \
             _Pragma("GCC unroll 16") for (int c = 0; c < PATCH; c += square) {                                         \
-                turn_##type(to + c * unit, row + r, from + r * unit, column + c);                                      \
+                transpose_##type(to + c * unit, row + r, from + r * unit, column + c);                                 \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    /* What patches leave: squares, then single elements. */                                                           \
-    static void turn_edge_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,        \
-                                 const int64_t *column) {                                                              \
+    /* Transposes what patches do not cover: whole squares first, then single elements. */                             \
+    static void transpose_edge_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,   \
+                                      const int64_t *column) {                                                         \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
         for (int64_t r = 0; r < rows; r += square) {                                                                   \
             for (int64_t c = 0; c < columns; c += square) {                                                            \
                 if (rows - r >= square && columns - c >= square) {                                                     \
-                    turn_##type(to + c * unit, row + r, from + r * unit, column + c);                                  \
+                    transpose_##type(to + c * unit, row + r, from + r * unit, column + c);                             \
                     continue;                                                                                          \
                 }                                                                                                      \
                 for (int64_t i = r; i < rows && i < r + square; i++) {                                                 \
@@ -197,27 +199,27 @@ enum { PATCH = 16 };
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    static void turn_block_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,       \
-                                  const int64_t *column) {                                                             \
+    static void transpose_block_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,  \
+                                       const int64_t *column) {                                                        \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
         for (int64_t c = 0; c < columns; c += PATCH) {                                                                 \
             const int64_t wide = columns - c < PATCH ? columns - c : PATCH;                                            \
             for (int64_t r = 0; r < rows; r += PATCH) {                                                                \
                 const int64_t high = rows - r < PATCH ? rows - r : PATCH;                                              \
                 if (wide == PATCH && high == PATCH) {                                                                  \
-                    turn_patch_##type(to + c * unit, row + r, from + r * unit, column + c);                            \
+                    transpose_patch_##type(to + c * unit, row + r, from + r * unit, column + c);                       \
                 } else {                                                                                               \
-                    turn_edge_##type(high, wide, to + c * unit, row + r, from + r * unit, column + c);                 \
+                    transpose_edge_##type(high, wide, to + c * unit, row + r, from + r * unit, column + c);            \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
-DEFINE_TURN(unit2, 8)
-DEFINE_TURN(unit4, 4)
-DEFINE_TURN(unit8, 2)
-DEFINE_TURN(unit16, 1)
+DEFINE_TRANSPOSE(unit2, 8)
+DEFINE_TRANSPOSE(unit4, 4)
+DEFINE_TRANSPOSE(unit8, 2)
+DEFINE_TRANSPOSE(unit16, 1)
 
-/* ---- Which ---- */
+/* ---- Selection by kind and element size ---- */
 
 #define BY_UNIT(unit, function, ...)                                                                                   \
     do {                                                                                                               \
@@ -235,22 +237,22 @@ DEFINE_TURN(unit16, 1)
 void bp__contract_pack(bp__contract_pack_kind kind, size_t unit, int64_t rows, int64_t columns,
                        const bp__contract_side *to, const bp__contract_side *from) {
     switch (kind) {
-    case BP__MOVE_ROWS:
-        move_rows(unit, rows, columns, to, from);
+    case BP__PACK_ROWS:
+        copy_rows(unit, rows, columns, to, from);
         return;
-    case BP__MOVE_FILL:
+    case BP__PACK_FILL:
         fill(unit, rows, columns, to, from);
         return;
-    case BP__MOVE_TURN:
-        BY_UNIT(unit, turn_block, rows, columns, to->at, to->row, from->at, from->column);
+    case BP__PACK_TRANSPOSE:
+        BY_UNIT(unit, transpose_block, rows, columns, to->at, to->row, from->at, from->column);
         return;
-    case BP__MOVE_UNTURN:
-        BY_UNIT(unit, turn_block, columns, rows, to->at, to->column, from->at, from->row);
+    case BP__PACK_UNTRANSPOSE:
+        BY_UNIT(unit, transpose_block, columns, rows, to->at, to->column, from->at, from->row);
         return;
-    case BP__MOVE_GATHER:
+    case BP__PACK_GATHER:
         BY_UNIT(unit, gather, rows, columns, to, from);
         return;
-    case BP__MOVE_SCATTER:
+    case BP__PACK_SCATTER:
         BY_UNIT(unit, scatter, rows, columns, to, from);
         return;
     }

@@ -1,4 +1,4 @@
-/* fft.c - Fourier transforms of the native provider: candidates and plans. */
+/* fft.c - offers and plans Fourier transforms of the native provider. */
 #include "choose.h"
 #include "providers/native/family.h"
 

@@ -1,4 +1,4 @@
-/* kernel_avx2.c - kernels for AVX2 and FMA3. */
+/* kernel_avx2.c - compiles the transform kernels for AVX2 and FMA3. */
 #if defined(__AVX2__) && defined(__FMA__)
 #define SET bp__fft_avx2
 #define VECTOR_BYTES 32

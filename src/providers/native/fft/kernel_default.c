@@ -1,4 +1,4 @@
-/* kernel_default.c - kernels for the instruction set that the compiler may assume everywhere: SSE2, NEON, or none. */
+/* kernel_default.c - compiles the transform kernels for the baseline instruction set: SSE2, NEON, or scalar code. */
 #define SET bp__fft_default
 #define VECTOR_BYTES 16
 #include "kernel_set.h"

@@ -1,6 +1,6 @@
-/* kernel_lanes.h - vectors of LANES reals of type REAL, and complex numbers in pairs of them: loads, stores, arithmetic
- * and transposition, for the templates beside it. Parameters: REAL, TYPE (f32 or f64), LANES, PAIRED (complex numbers
- * in 16 bytes). Included once for each combination.
+/* kernel_lanes.h - template: vectors of LANES reals, and complex numbers as two such vectors: loads, stores, arithmetic
+ * and transposition. Parameters: REAL, TYPE (f32 or f64), LANES, PAIRED (complex numbers in 16 bytes). Included once
+ * for each combination.
  */
 #define NAME_OF(name, type, lanes) name##_##type##_##lanes
 #define NAME_WITH(name, type, lanes) NAME_OF(name, type, lanes)
@@ -56,12 +56,12 @@ INLINE COMPLEX NAME(swap)(COMPLEX a) {
     return (COMPLEX){a.im, a.re};
 }
 
-/* One complex number in all lanes. */
-INLINE COMPLEX NAME(spread_one)(const REAL *pair) {
+/* Returns one complex number in all lanes. */
+INLINE COMPLEX NAME(splat_complex)(const REAL *pair) {
     return (COMPLEX){NAME(splat)(pair[0]), NAME(splat)(pair[1])};
 }
 
-/* Which element of interleaved memory is in lane l, and where element e is. */
+/* IN_LANE: element of interleaved memory that lane l contains. LANE_OF: lane that contains element e. */
 #define IN_LANE(l)                                                                                                     \
     ((l) % (2 * PAIRED) < PAIRED ? (l) / (2 * PAIRED) * PAIRED + (l) % (2 * PAIRED)                                    \
                                  : LANES / 2 + (l) / (2 * PAIRED) * PAIRED + (l) % (2 * PAIRED) - PAIRED)
@@ -115,31 +115,31 @@ INLINE void NAME(store_plain)(REAL *to, VECTOR v) {
     NAME(store)(to, SHUFFLE(v, v, ELEMENT_AT, 0));
 }
 
-/* Exchanges blocks of d lanes between two rows: what a transposition is made of. */
+/* Exchanges blocks of d lanes between two rows. A transposition consists of such steps. */
 #define KEEP_AT(l, d) ((l) & (d) ? (l) - (d) + LANES : (l))
-#define MOVE_AT(l, d) ((l) & (d) ? (l) + LANES : (l) + (d))
+#define TAKE_AT(l, d) ((l) & (d) ? (l) + LANES : (l) + (d))
 #define EXCHANGE(x, d)                                                                                                 \
     UNROLL for (int i = 0; i < LANES; i++) {                                                                           \
         if (!(i & (d))) {                                                                                              \
             const VECTOR a = x[i], b = x[i + (d)];                                                                     \
             x[i] = SHUFFLE(a, b, KEEP_AT, d);                                                                          \
-            x[i + (d)] = SHUFFLE(a, b, MOVE_AT, d);                                                                    \
+            x[i + (d)] = SHUFFLE(a, b, TAKE_AT, d);                                                                    \
         }                                                                                                              \
     }
 
 INLINE void NAME(transpose)(VECTOR *x) {
 #if PAIRED == 2
-    /* Rows of floats: blocks of one lane have no instruction, but an interleaved pair of rows has, and sorting twos out
-     * of those does both steps. */
+    /* Rows of floats: no instruction exchanges blocks of one lane. Interleaving two rows and then exchanging blocks of
+     * two lanes does both steps. */
 #define UNPACK_LOW(l, unused) ((l) / 4 * 4 + (l) % 4 / 2 + (l) % 2 * LANES)
 #define UNPACK_HIGH(l, unused) ((l) / 4 * 4 + 2 + (l) % 4 / 2 + (l) % 2 * LANES)
     UNROLL for (int i = 0; i < LANES; i += 4) {
         const VECTOR a = SHUFFLE(x[i], x[i + 1], UNPACK_LOW, 0), b = SHUFFLE(x[i], x[i + 1], UNPACK_HIGH, 0);
         const VECTOR c = SHUFFLE(x[i + 2], x[i + 3], UNPACK_LOW, 0), d = SHUFFLE(x[i + 2], x[i + 3], UNPACK_HIGH, 0);
         x[i] = SHUFFLE(a, c, KEEP_AT, 2);
-        x[i + 1] = SHUFFLE(a, c, MOVE_AT, 2);
+        x[i + 1] = SHUFFLE(a, c, TAKE_AT, 2);
         x[i + 2] = SHUFFLE(b, d, KEEP_AT, 2);
-        x[i + 3] = SHUFFLE(b, d, MOVE_AT, 2);
+        x[i + 3] = SHUFFLE(b, d, TAKE_AT, 2);
     }
 #undef UNPACK_LOW
 #undef UNPACK_HIGH
@@ -158,7 +158,7 @@ INLINE void NAME(transpose)(VECTOR *x) {
 }
 #endif
 
-/* Element e of working memory. */
+/* Loads and stores element e of working memory. */
 INLINE COMPLEX NAME(get)(const REAL *work, int64_t e) {
     const REAL *at = work + e * 2 * LANES;
     return (COMPLEX){NAME(load)(at), NAME(load)(at + LANES)};

@@ -1,8 +1,8 @@
-/* kernel_load_store.h - ways into and out of working memory: lines from anywhere, and the pass that makes lanes out of
+/* kernel_load_store.h - template: copies lines of any layout to and from working memory, and computes the first pass of
  * a single line. Parameters are those of kernel_lanes.h.
  */
 
-/* Line l of a group is in this lane. */
+/* order[i] is the line in lane i; LANE_OF_LINE is the inverse. */
 #if LANES == 1
 static const int NAME(order)[] = {0};
 #define LANE_OF_LINE(line) 0
@@ -11,7 +11,7 @@ static const int NAME(order)[] = {EACH_LANE(LANE_AT, 0)};
 #define LANE_OF_LINE(line) LANE_OF(line)
 #endif
 
-/* Elements [from, n) of lines of any layout. */
+/* Copies elements [from, n) of lines of any layout. */
 static void NAME(gather_any)(REAL *work, const bp__fft_lines *lines, bool swapped, int64_t from, int64_t n) {
     for (int i = 0; i < LANES; i++) {
         const int line = NAME(order)[i];
@@ -41,7 +41,7 @@ static void NAME(scatter_any)(const REAL *work, const bp__fft_lines *lines, bool
 }
 
 #if LANES > 1
-/* A square of complex numbers: element e of line l from lane l of row e, and back. */
+/* Transposes a square of complex numbers: row e, lane l becomes element e of line l, and the reverse. */
 INLINE void NAME(transpose_pairs)(COMPLEX *x) {
     VECTOR re[LANES], im[LANES];
     UNROLL for (int i = 0; i < LANES; i++) {
@@ -90,7 +90,10 @@ static void NAME(scatter)(const void *work, const bp__fft_lines *lines, bool swa
     NAME(scatter_any)(work, lines, swapped, done, n);
 }
 
-INLINE void NAME(head_at)(const REAL *from, bool swapped, const REAL *twiddle, int64_t p, int64_t m, REAL *work) {
+/* Computes LANES butterflies of the first pass, for elements p to p + LANES, with one twiddle vector for each output.
+ * The results are transposed, so that each residue becomes a lane. */
+INLINE void NAME(first_line_pass_at)(const REAL *from, bool swapped, const REAL *twiddle, int64_t p, int64_t m,
+                                     REAL *work) {
     COMPLEX x[LANES];
     UNROLL for (int k = 0; k < LANES; k++) {
         const COMPLEX a = NAME(load_pairs)(from + 2 * (p + m * k));
@@ -106,20 +109,22 @@ INLINE void NAME(head_at)(const REAL *from, bool swapped, const REAL *twiddle, i
     }
 }
 
-/* The last block may overlap the one before, and computes the same again. */
-static void NAME(head)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work) {
+/* Computes the first pass of one line. The last block may overlap the one before; it then computes the same values
+ * again. */
+static void NAME(first_line_pass)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work) {
     const REAL *w = twiddle;
     for (int64_t p = 0; p < m; p += LANES, w += 2 * LANES * (LANES - 1)) {
         const int64_t at = p + LANES <= m ? p : m - LANES;
         if (swapped) {
-            NAME(head_at)(in, true, w, at, m, work);
+            NAME(first_line_pass_at)(in, true, w, at, m, work);
         } else {
-            NAME(head_at)(in, false, w, at, m, work);
+            NAME(first_line_pass_at)(in, false, w, at, m, work);
         }
     }
 }
 
-static void NAME(spread)(void *to, const void *twiddle, int64_t m) {
+/* Makes the twiddle vectors of first_line_pass() from a table of pairs. */
+static void NAME(interleave_twiddles)(void *to, const void *twiddle, int64_t m) {
     REAL *w = to;
     for (int64_t p = 0; p < m; p += LANES) {
         const int64_t at = p + LANES <= m ? p : m - LANES;
@@ -133,7 +138,7 @@ static void NAME(spread)(void *to, const void *twiddle, int64_t m) {
     }
 }
 
-static void NAME(turn)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count) {
+static void NAME(twiddle_transpose)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count) {
     for (int64_t k = 0; k < count; k += LANES) {
         COMPLEX x[LANES];
         UNROLL for (int i = 0; i < LANES; i++) {

@@ -1,10 +1,10 @@
-/* kernel_pass.h - butterflies, and the passes made of them. Parameters are those of kernel_lanes.h.
+/* kernel_pass.h - template: butterflies, and the passes of a transform. Parameters are those of kernel_lanes.h.
  *
- * A pass is compiled three times: in working memory, with a first pass that reads any layout, and with a last one that
- * needs no twiddles and writes any layout.
+ * Each radix is compiled to three passes: a first pass that reads any layout, a middle pass in working memory, and a
+ * last pass that needs no twiddles and writes any layout.
  */
 
-/* a - i b and a + i b. */
+/* a - i b and a + i b */
 #define MINUS_I(a, b)                                                                                                  \
     (COMPLEX) {                                                                                                        \
         (a).re + (b).im, (a).im - (b).re                                                                               \
@@ -34,7 +34,7 @@ INLINE void NAME(dft8)(COMPLEX *x) {
     COMPLEX e[4] = {x[0], x[2], x[4], x[6]}, o[4] = {x[1], x[3], x[5], x[7]};
     NAME(dft4)(e);
     NAME(dft4)(o);
-    /* o[1] (1 - i) and o[3] (1 + i), less the root of 1/2 that the sums below bring in. */
+    /* o[1] (1 - i) and o[3] (1 + i), without the factor sqrt(1/2), which the sums below multiply by */
     const COMPLEX p = MINUS_I(o[1], o[1]), q = PLUS_I(o[3], o[3]);
     x[0] = NAME(add)(e[0], o[0]);
     x[4] = NAME(subtract)(e[0], o[0]);
@@ -67,7 +67,7 @@ INLINE void NAME(dft16)(COMPLEX *x) {
         COMPLEX column[4] = {x[p], x[p + 4], x[p + 8], x[p + 12]};
         NAME(dft4)(column);
         UNROLL for (int k = 0; k < 4; k++) {
-            y[k][p] = p > 0 && k > 0 ? NAME(multiply)(column[k], NAME(spread_one)(w[p][k])) : column[k];
+            y[k][p] = p > 0 && k > 0 ? NAME(multiply)(column[k], NAME(splat_complex)(w[p][k])) : column[k];
         }
     }
     UNROLL for (int k = 0; k < 4; k++) {
@@ -78,7 +78,7 @@ INLINE void NAME(dft16)(COMPLEX *x) {
     }
 }
 
-/* An odd radix by its definition, on sums and differences of mirrored elements. */
+/* Computes a DFT of odd length by its definition, from sums and differences of mirrored elements. */
 INLINE void NAME(dft_odd)(COMPLEX *x, int radix, const REAL *roots) {
     COMPLEX sum[BP__FFT_RADIX_MOST / 2 + 1], difference[BP__FFT_RADIX_MOST / 2 + 1];
     const COMPLEX first = x[0];
@@ -92,7 +92,7 @@ INLINE void NAME(dft_odd)(COMPLEX *x, int radix, const REAL *roots) {
     UNROLL for (int k = 1; k <= radix / 2; k++) {
         COMPLEX even = first, odd = {NAME(splat)(0), NAME(splat)(0)};
         UNROLL for (int j = 1; j <= radix / 2; j++) {
-            const COMPLEX root = NAME(spread_one)(roots + 2 * (j * k % radix));
+            const COMPLEX root = NAME(splat_complex)(roots + 2 * (j * k % radix));
             even = (COMPLEX){NAME(madd)(sum[j].re, root.re, even.re), NAME(madd)(sum[j].im, root.re, even.im)};
             odd = j == 1 ? NAME(scaled)(difference[j], root.im)
                          : (COMPLEX){NAME(madd)(difference[j].re, root.im, odd.re),
@@ -117,8 +117,8 @@ INLINE void NAME(butterfly)(COMPLEX *x, int radix, const REAL *roots) {
     }
 }
 
-/* Elements e, e + apart, ... of any layout. */
-INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_place *in, int64_t e, int64_t apart) {
+/* Loads elements e, e + apart, e + 2 apart, ... of any layout. */
+INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_view *in, int64_t e, int64_t apart) {
     const REAL *at = (const REAL *)in->at + e * in->step;
     const int64_t next = apart * in->step, part = in->part;
     switch (in->layout) {
@@ -150,7 +150,7 @@ INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_place *in, int6
     }
 }
 
-INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_place *out, int64_t e, int64_t apart) {
+INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_view *out, int64_t e, int64_t apart) {
     REAL *at = (REAL *)out->at + e * out->step;
     const int64_t next = apart * out->step, part = out->part;
     switch (out->layout) {
@@ -183,21 +183,21 @@ INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_place *out, in
     }
 }
 
-INLINE void NAME(turn_by)(COMPLEX *x, int radix, const REAL *twiddle) {
+INLINE void NAME(multiply_twiddles)(COMPLEX *x, int radix, const REAL *twiddle) {
     UNROLL for (int k = 1; k < radix; k++) {
-        x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (k - 1)));
+        x[k] = NAME(multiply)(x[k], NAME(splat_complex)(twiddle + 2 * (k - 1)));
     }
 }
 
-/* The first pass: s is 1. */
-INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+/* Computes the first pass, in which s is 1. */
+INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {
     const REAL *twiddle = pass->twiddle, *roots = pass->roots;
     const int64_t m = pass->m;
     for (int64_t p = 0; p < m; p++, twiddle += 2 * (radix - 1)) {
         COMPLEX x[BP__FFT_RADIX_MOST];
         NAME(load_some)(x, radix, in, p, m);
         NAME(butterfly)(x, radix, roots);
-        NAME(turn_by)(x, radix, twiddle);
+        NAME(multiply_twiddles)(x, radix, twiddle);
         UNROLL for (int k = 0; k < radix; k++) {
             NAME(put)(to, radix * p + k, x[k]);
         }
@@ -214,7 +214,7 @@ INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, co
                 x[k] = NAME(get)(from, q + s * (p + m * k));
             }
             NAME(butterfly)(x, radix, roots);
-            NAME(turn_by)(x, radix, twiddle);
+            NAME(multiply_twiddles)(x, radix, twiddle);
             UNROLL for (int k = 0; k < radix; k++) {
                 NAME(put)(to, q + s * (radix * p + k), x[k]);
             }
@@ -222,9 +222,9 @@ INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, co
     }
 }
 
-/* The last pass: m is 1, and so are all twiddles. */
-INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,
-                            const bp__fft_place *out, double scale) {
+/* Computes the last pass, in which m is 1 and all twiddles are 1. */
+INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,
+                            const bp__fft_view *out, double scale) {
     const REAL *roots = pass->roots;
     const VECTOR by = NAME(splat)((REAL)scale);
     const bool scales = scale != 1;
@@ -241,16 +241,16 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
     }
 }
 
-/* What a radix is compiled to. */
+/* Functions of one radix. */
 #define RADIX(radix)                                                                                                   \
-    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {                     \
+    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {                      \
         NAME(first_pass)(radix, pass, in, to);                                                                         \
     }                                                                                                                  \
     static void NAME(middle_##radix)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {                \
         NAME(middle_pass)(radix, pass, s, from, to);                                                                   \
     }                                                                                                                  \
-    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in,                       \
-                                   const bp__fft_place *out, double scale) {                                           \
+    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,                        \
+                                   const bp__fft_view *out, double scale) {                                            \
         NAME(last_pass)(radix, pass, s, in, out, scale);                                                               \
     }
 #define EACH_RADIX(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(11) X(13) WIDEST_RADIX(X)
@@ -261,15 +261,15 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
 #endif
 EACH_RADIX(RADIX)
 
-/* Adds one term to sums of the two kinds. */
+/* Adds one term to the even and the odd sum. */
 INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX difference, const REAL *root) {
-    const COMPLEX w = NAME(spread_one)(root);
+    const COMPLEX w = NAME(splat_complex)(root);
     *even = (COMPLEX){NAME(madd)(sum.re, w.re, even->re), NAME(madd)(sum.im, w.re, even->im)};
     *odd = (COMPLEX){NAME(madd)(difference.re, w.im, odd->re), NAME(madd)(difference.im, w.im, odd->im)};
 }
 
-/* Primes without code of their own: the same steps for a radix that the compiler does not know. Each sum has two
- * chains, which is faster and rounds less often. */
+/* Computes a DFT of a prime length without code of its own, as dft_odd() does with a radix that is known at run time.
+ * Each sum has two chains: this is faster and rounds less often. */
 static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
     COMPLEX sum[BP__FFT_PRIME_MOST / 2 + 2], difference[BP__FFT_PRIME_MOST / 2 + 2], total[4];
     const COMPLEX zero = {NAME(splat)(0), NAME(splat)(0)}, first = x[0];
@@ -299,8 +299,8 @@ static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
     }
 }
 
-/* Any pass of such a radix, whose cost is all in the butterfly. */
-static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+/* Computes any pass of such a radix, one element at a time; almost all of its time is in the butterfly. */
+static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, const bp__fft_view *out,
                            double scale) {
     const int radix = pass->radix;
     const REAL *twiddle = pass->twiddle;
@@ -316,7 +316,7 @@ static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
             NAME(dft_any)(x, radix, pass->roots);
             for (int k = 0; k < radix; k++) {
                 if (m > 1 && k > 0) {
-                    x[k] = NAME(multiply)(x[k], NAME(spread_one)(twiddle + 2 * (p * (radix - 1) + k - 1)));
+                    x[k] = NAME(multiply)(x[k], NAME(splat_complex)(twiddle + 2 * (p * (radix - 1) + k - 1)));
                 }
                 x[k] = scale != 1 ? NAME(scaled)(x[k], by) : x[k];
                 NAME(store_some)(x + k, 1, out, q + s * (radix * p + k), 1);
@@ -325,12 +325,12 @@ static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
     }
 }
 
-static void NAME(inner_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
-    const bp__fft_place out = {to, 2 * LANES, LANES, BP__FFT_LANES};
+static void NAME(inner_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, REAL *to) {
+    const bp__fft_view out = {to, 2 * LANES, LANES, BP__FFT_LANES};
     NAME(pass_any)(pass, s, in, &out, 1);
 }
 
-static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, REAL *to) {
+static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
     case radix:                                                                                                        \
@@ -343,7 +343,7 @@ static void NAME(run_first)(const bp__fft_pass *pass, const bp__fft_place *in, R
     }
 }
 
-static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, REAL *to) {
+static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, REAL *to) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
     case radix:                                                                                                        \
@@ -356,7 +356,7 @@ static void NAME(run_middle)(const bp__fft_pass *pass, int64_t s, const bp__fft_
     }
 }
 
-static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_place *in, const bp__fft_place *out,
+static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, const bp__fft_view *out,
                            double scale) {
     switch (pass->radix) {
 #define CASE(radix)                                                                                                    \
@@ -370,11 +370,12 @@ static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_pl
     }
 }
 
-static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_place *in,
-                         const bp__fft_place *out, double scale, void *const *work) {
-    /* The caller's place is not copied: it was written just now in parts, and a wide read of those would wait. */
-    bp__fft_place between = {NULL, 2 * LANES, LANES, BP__FFT_LANES};
-    const bp__fft_place *from = in;
+static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_view *in,
+                         const bp__fft_view *out, double scale, void *const *work) {
+    /* `in` is used by pointer and not copied. Its fields were just written one by one, and a wide load of the whole
+     * struct would wait for these stores. */
+    bp__fft_view between = {NULL, 2 * LANES, LANES, BP__FFT_LANES};
+    const bp__fft_view *from = in;
     for (int i = 0; i + 1 < count; i++) {
         REAL *to = work[i & 1];
         if (from->layout == BP__FFT_LANES) {

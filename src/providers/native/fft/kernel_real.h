@@ -1,16 +1,16 @@
-/* kernel_real.h - between the spectrum of real data and that of its pairs, and products along a line. Parameters are
- * those of kernel_lanes.h.
+/* kernel_real.h - template: converts between the spectrum of real data and the half-length complex spectrum, and
+ * multiplies along a line. Parameters are those of kernel_lanes.h.
  */
 
-/* One k: a = x[k], b = x[h-k]; gives y[k] and, in *mirrored, y[h-k]. */
-INLINE COMPLEX NAME(weave_one)(COMPLEX a, COMPLEX b, COMPLEX v, VECTOR g, COMPLEX *mirrored) {
+/* Converts one k: with a = x[k] and b = x[h-k], returns y[k] and stores y[h-k] in *mirrored. */
+INLINE COMPLEX NAME(combine_real_one)(COMPLEX a, COMPLEX b, COMPLEX v, VECTOR g, COMPLEX *mirrored) {
     const COMPLEX even = {a.re + b.re, a.im - b.im};
     const COMPLEX odd = NAME(multiply)((COMPLEX){a.re - b.re, a.im + b.im}, v);
     *mirrored = (COMPLEX){NAME(madd)(even.re, g, -odd.re), NAME(nmadd)(even.im, g, odd.im)};
     return (COMPLEX){NAME(madd)(even.re, g, odd.re), NAME(madd)(even.im, g, odd.im)};
 }
 
-INLINE void NAME(weave_ends)(REAL *y, const REAL *x, REAL g, bool splits, int64_t h) {
+INLINE void NAME(combine_real_ends)(REAL *y, const REAL *x, REAL g, bool splits, int64_t h) {
     const COMPLEX a = NAME(get)(x, 0);
     const VECTOR other = splits ? a.im : NAME(get)(x, h).re, by = NAME(splat)(splits ? 2 * g : g);
     const VECTOR sum = (a.re + other) * by, difference = (a.re - other) * by, zero = NAME(splat)(0);
@@ -20,19 +20,19 @@ INLINE void NAME(weave_ends)(REAL *y, const REAL *x, REAL g, bool splits, int64_
     }
 }
 
-INLINE void NAME(weave_from)(REAL *y, const REAL *x, const REAL *v, REAL g, int64_t from, int64_t h) {
+INLINE void NAME(combine_real_from)(REAL *y, const REAL *x, const REAL *v, REAL g, int64_t from, int64_t h) {
     for (int64_t k = from; k <= h / 2; k++) {
         COMPLEX mirrored;
-        const COMPLEX one = NAME(weave_one)(NAME(get)(x, k), NAME(get)(x, h - k), NAME(spread_one)(v + 2 * k),
-                                            NAME(splat)(g), &mirrored);
+        const COMPLEX one = NAME(combine_real_one)(NAME(get)(x, k), NAME(get)(x, h - k), NAME(splat_complex)(v + 2 * k),
+                                                   NAME(splat)(g), &mirrored);
         NAME(put)(y, h - k, mirrored);
         NAME(put)(y, k, one);
     }
 }
 
-static void NAME(weave)(void *y, const void *x, const void *v, double g, bool splits, int64_t h) {
-    NAME(weave_ends)(y, x, (REAL)g, splits, h);
-    NAME(weave_from)(y, x, v, (REAL)g, 1, h);
+static void NAME(combine_real)(void *y, const void *x, const void *v, double g, bool splits, int64_t h) {
+    NAME(combine_real_ends)(y, x, (REAL)g, splits, h);
+    NAME(combine_real_from)(y, x, v, (REAL)g, 1, h);
 }
 
 static void NAME(mirror)(void *work, int64_t n) {
@@ -50,22 +50,22 @@ INLINE COMPLEX NAME(reverse)(COMPLEX a) {
     return (COMPLEX){SHUFFLE(a.re, a.re, MIRRORED_AT, 0), SHUFFLE(a.im, a.im, MIRRORED_AT, 0)};
 }
 
-static void NAME(weave_line)(void *to, const void *from, const void *twiddle, double g, bool splits, int64_t h) {
+static void NAME(combine_real_line)(void *to, const void *from, const void *twiddle, double g, bool splits, int64_t h) {
     const VECTOR by = NAME(splat)((REAL)g);
     const REAL *x = from, *v = twiddle;
     REAL *y = to;
     int64_t k = 1;
-    NAME_WITH(weave_ends, TYPE, 1)(y, x, (REAL)g, splits, h);
-    /* Both blocks, one from each end, are read before either is written. */
+    NAME_WITH(combine_real_ends, TYPE, 1)(y, x, (REAL)g, splits, h);
+    /* One block from each end is loaded before either is stored, because y may be x. */
     for (; k + LANES - 1 <= (h - 1) / 2; k += LANES) {
         COMPLEX mirrored;
         const int64_t other = h - k - LANES + 1;
         const COMPLEX a = NAME(load_pairs)(x + 2 * k), b = NAME(reverse)(NAME(load_pairs)(x + 2 * other));
-        const COMPLEX one = NAME(weave_one)(a, b, NAME(load_pairs)(v + 2 * k), by, &mirrored);
+        const COMPLEX one = NAME(combine_real_one)(a, b, NAME(load_pairs)(v + 2 * k), by, &mirrored);
         NAME(store_pairs)(y + 2 * k, one);
         NAME(store_pairs)(y + 2 * other, NAME(reverse)(mirrored));
     }
-    NAME_WITH(weave_from, TYPE, 1)(y, x, v, (REAL)g, k, h);
+    NAME_WITH(combine_real_from, TYPE, 1)(y, x, v, (REAL)g, k, h);
 }
 #endif
 
@@ -95,15 +95,15 @@ static const bp__fft_kernels NAME(kernels) = {
     .gather = NAME(gather),
     .scatter = NAME(scatter),
     .order = NAME(order),
-    .weave = NAME(weave),
+    .combine_real = NAME(combine_real),
     .mirror = NAME(mirror),
     .modulate = NAME(modulate),
 #if LANES > 1
-    .head = NAME(head),
-    .spread = NAME(spread),
-    .turn = NAME(turn),
-    .weave_line = NAME(weave_line),
+    .first_line_pass = NAME(first_line_pass),
+    .interleave_twiddles = NAME(interleave_twiddles),
+    .twiddle_transpose = NAME(twiddle_transpose),
+    .combine_real_line = NAME(combine_real_line),
 #else
-    .weave_line = NAME(weave),
+    .combine_real_line = NAME(combine_real),
 #endif
 };

@@ -1,12 +1,10 @@
-/* kernel_set.h - all kernels of one instruction set, from the templates. Parameters: SET (name of the table) and
- * VECTOR_BYTES.
- *
- * Narrower vectors than the widest are for lines too short to fill those.
+/* kernel_set.h - instantiates all transform kernels of one instruction set from the templates. Parameters: SET (name of
+ * the table) and VECTOR_BYTES. Narrower vectors serve lines that are too short for the widest ones.
  */
 #include "kernels.h"
 #include "providers/native/kernel_vector.h"
 
-/* madd: a*b + c, nmadd: c - a*b; fused exactly where the instruction set can, at every width. */
+/* madd is a*b + c and nmadd is c - a*b. Both are fused at every width if and only if the instruction set has FMA. */
 #if defined(__FMA__)
 #define FUSED_PAIR(type, lanes, vector, madd, nmadd)                                                                   \
     INLINE vector madd_##type##_##lanes(vector a, vector b, vector c) {                                                \
@@ -20,7 +18,7 @@ FUSED_PAIR(f64, 2, __m128d, _mm_fmadd_pd, _mm_fnmadd_pd)
 FUSED_PAIR(f32, 8, __m256, _mm256_fmadd_ps, _mm256_fnmadd_ps)
 FUSED_PAIR(f64, 4, __m256d, _mm256_fmadd_pd, _mm256_fnmadd_pd)
 #if VECTOR_BYTES == 64
-/* kernel_vector.h has these in a form that narrower registers run too. */
+/* kernel_vector.h defines these so that they also compile for narrower registers. */
 FUSED_PAIR(f32, 16, vector_f32, madd_f32, msub_f32)
 FUSED_PAIR(f64, 8, vector_f64, madd_f64, msub_f64)
 #endif

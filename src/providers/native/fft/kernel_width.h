@@ -1,4 +1,5 @@
-/* kernel_width.h - all kernels of one type and width, and the end of its parameters LANES and EACH_LANE. */
+/* kernel_width.h - instantiates all transform kernels of one type and width, and undefines the parameters LANES and
+ * EACH_LANE. */
 #include "kernel_lanes.h"
 
 #include "kernel_pass.h"
@@ -22,7 +23,7 @@
 #undef ELEMENT_AT
 #undef SHUFFLE
 #undef KEEP_AT
-#undef MOVE_AT
+#undef TAKE_AT
 #undef EXCHANGE
 #undef MINUS_I
 #undef PLUS_I

@@ -1,20 +1,20 @@
-/* line.c - how a length is taken apart, and the tables that its transform needs. */
+/* line.c - chooses the algorithm for a transform length and makes its tables. */
 #include "line.h"
 #include "twiddle.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Lines from here on are split into columns and rows, so that passes stay in the first-level cache: when the length
- * suits vectors along the line, and when it does not. */
+/* Lengths from which a line is split into columns and rows, so that passes stay in the first-level cache. SPLIT_FROM:
+ * the length suits the widest vectors along the line. SPLIT_ODD_FROM: it does not. */
 #define SPLIT_FROM 8192
 #define SPLIT_ODD_FROM 256
 
 static const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, BP__FFT_PRIME_MOST};
 #define PRIMES ((int)(sizeof primes / sizeof primes[0]))
 
-/* What is left of n without the primes that have a butterfly. */
-static int64_t rough_part(int64_t n) {
+/* Returns n divided by all its prime factors that have a butterfly. */
+static int64_t rough_factor(int64_t n) {
     for (int i = 0; i < PRIMES; i++) {
         while (n % primes[i] == 0) {
             n /= primes[i];
@@ -23,7 +23,8 @@ static int64_t rough_part(int64_t n) {
     return n;
 }
 
-/* The widest kernels that can run along one line of n, which is when there are as many blocks of lanes as lanes. */
+/* Returns the widest kernels that can run along one line of n: n must be a multiple of the lanes and at least their
+ * square. */
 static const bp__fft_kernels *across_for(const bp__fft_kernels *const *kernels, int64_t n) {
     int i = 0;
     while (kernels[i]->lanes > 1 && (n % kernels[i]->lanes != 0 || n / kernels[i]->lanes < kernels[i]->lanes)) {
@@ -32,12 +33,12 @@ static const bp__fft_kernels *across_for(const bp__fft_kernels *const *kernels, 
     return kernels[i];
 }
 
-/* How much worse than a whole number of vectors a count of lines is. */
+/* Returns the factor by which padding to whole vectors increases a count of lines. */
 static double padding(int64_t count, int lanes) {
     return (double)((count + lanes - 1) / lanes * lanes) / (double)count;
 }
 
-/* The factor of n closest to its root that fills vectors, or 1. */
+/* Returns the factor of n closest to its square root that fills vectors, or 1. */
 static int64_t columns_for(int64_t n, int lanes) {
     int64_t best = 1;
     double least = HUGE_VAL;
@@ -57,7 +58,7 @@ static int64_t columns_for(int64_t n, int lanes) {
     return best;
 }
 
-/* The cheapest smooth length of at least `least` that runs in whole vectors. */
+/* Returns the cheapest smooth length of at least `least` that runs in whole vectors. */
 static int64_t convolution_for(int64_t least, int lanes) {
     int64_t best = lanes * lanes;
     while (best < least) {
@@ -75,28 +76,28 @@ static int64_t convolution_for(int64_t least, int lanes) {
 }
 
 bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, int64_t n) {
-    bp__fft_algorithm recipe = {.n = n, .wide = kernels[0], .across = across_for(kernels, n)};
+    bp__fft_algorithm algorithm = {.n = n, .wide = kernels[0], .across = across_for(kernels, n)};
     const int lanes = kernels[0]->lanes;
-    for (recipe.narrow = kernels[0]; recipe.narrow->lanes > 1; kernels++) {
-        recipe.narrow = kernels[1];
+    for (algorithm.narrow = kernels[0]; algorithm.narrow->lanes > 1; kernels++) {
+        algorithm.narrow = kernels[1];
     }
-    if (rough_part(n) != 1) {
-        recipe.way = BP__FFT_CHIRP;
-        recipe.inner = convolution_for(2 * n - 1, lanes);
-    } else if (n >= (recipe.across->lanes == lanes ? SPLIT_FROM : SPLIT_ODD_FROM)) {
-        recipe.columns = columns_for(n, lanes);
-        recipe.rows = n / recipe.columns;
-        recipe.way = recipe.columns > 1 ? BP__FFT_SPLIT : BP__FFT_DIRECT;
+    if (rough_factor(n) != 1) {
+        algorithm.way = BP__FFT_CHIRP;
+        algorithm.inner = convolution_for(2 * n - 1, lanes);
+    } else if (n >= (algorithm.across->lanes == lanes ? SPLIT_FROM : SPLIT_ODD_FROM)) {
+        algorithm.columns = columns_for(n, lanes);
+        algorithm.rows = n / algorithm.columns;
+        algorithm.way = algorithm.columns > 1 ? BP__FFT_SPLIT : BP__FFT_DIRECT;
     }
-    return recipe;
+    return algorithm;
 }
 
-int bp__fft_radices(const bp__fft_algorithm *recipe, int *radix) {
-    int64_t n = recipe->n;
+int bp__fft_radices(const bp__fft_algorithm *algorithm, int *radix) {
+    int64_t n = algorithm->n;
     int count = 0, twos = 0;
-    if (recipe->across->lanes > 1) {
-        radix[count++] = recipe->across->lanes;
-        n /= recipe->across->lanes;
+    if (algorithm->across->lanes > 1) {
+        radix[count++] = algorithm->across->lanes;
+        n /= algorithm->across->lanes;
     }
     for (int i = PRIMES - 1; i > 0; i--) {
         for (; n % primes[i] == 0; n /= primes[i]) {
@@ -106,7 +107,7 @@ int bp__fft_radices(const bp__fft_algorithm *recipe, int *radix) {
     for (; n > 1; n /= 2) {
         twos++;
     }
-    /* Fours where eights do not go into the power of two. */
+    /* Radix 4 takes the factors of two that radix 8 leaves. */
     for (; twos > 0 && twos % 3 != 0 && twos != 1; twos -= 2) {
         radix[count++] = 4;
     }
@@ -158,13 +159,13 @@ static bool twiddle_table(const bp__fft_line *line, const bp__fft_roots *roots, 
 static bool direct_tables(bp__fft_line *line, bool alone) {
     int radix[BP__FFT_PASSES_MOST];
     bp__fft_roots roots;
-    int64_t s = 1, n = line->recipe.n;
-    const bp__fft_kernels *across = line->recipe.across;
+    int64_t s = 1, n = line->algorithm.n;
+    const bp__fft_kernels *across = line->algorithm.across;
     if (!bp__fft_roots_open(line->host, n, &roots)) {
         return false;
     }
     bool fine = true;
-    line->count = bp__fft_radices(&line->recipe, radix);
+    line->count = bp__fft_radices(&line->algorithm, radix);
     for (int i = 0; fine && i < line->count; i++) {
         bp__fft_pass *pass = line->pass + i;
         *pass = (bp__fft_pass){.radix = radix[i], .m = n / s / radix[i], .s = s};
@@ -174,20 +175,22 @@ static bool direct_tables(bp__fft_line *line, bool alone) {
     }
     if (fine && alone && across->lanes > 1) {
         const int64_t m = line->pass[0].m, blocks = (m + across->lanes - 1) / across->lanes;
-        line->head = line->host->allocate((size_t)(blocks * across->lanes * (across->lanes - 1)) * line->pair);
-        fine = line->head != NULL;
+        line->first_twiddles =
+            line->host->allocate((size_t)(blocks * across->lanes * (across->lanes - 1)) * line->pair);
+        fine = line->first_twiddles != NULL;
         if (fine) {
-            across->spread(line->head, line->pass[0].twiddle, m);
+            across->interleave_twiddles(line->first_twiddles, line->pass[0].twiddle, m);
         }
     }
     bp__fft_roots_close(line->host, &roots);
     return fine;
 }
 
-/* Vectors for turn(): for each group of columns, one for each element of a column, ones where there is padding. */
+/* Makes the vectors of twiddle_transpose(): for each group of columns, one vector for each element of a column, with
+ * ones as padding. */
 static bool split_table(bp__fft_line *line) {
-    const bp__fft_kernels *wide = line->recipe.wide;
-    const int64_t lanes = wide->lanes, n = line->recipe.n, a = line->recipe.columns, b = line->recipe.rows;
+    const bp__fft_kernels *wide = line->algorithm.wide;
+    const int64_t lanes = wide->lanes, n = line->algorithm.n, a = line->algorithm.columns, b = line->algorithm.rows;
     const int64_t groups = (b + lanes - 1) / lanes, length = (a + lanes - 1) / lanes * lanes;
     bp__fft_roots roots;
     line->twiddle = line->host->allocate((size_t)(groups * length * lanes) * line->pair);
@@ -214,9 +217,10 @@ static bool split_table(bp__fft_line *line) {
     return true;
 }
 
-/* The chirp e^(-pi i j j / n), and the spectrum of its conjugate around 0, over the inverse transform's factor. */
+/* Makes the chirp e^(-pi i j j / n), and the spectrum of its conjugate around 0, with the factor of the inverse
+ * transform. */
 static bool chirp_tables(bp__fft_line *line) {
-    const int64_t n = line->recipe.n, inner = line->recipe.inner;
+    const int64_t n = line->algorithm.n, inner = line->algorithm.inner;
     const bp_host *host = line->host;
     bp__fft_roots roots;
     line->twiddle = host->allocate((size_t)n * line->pair);
@@ -225,7 +229,7 @@ static bool chirp_tables(bp__fft_line *line) {
     bool fine = line->twiddle && line->spectrum && scratch && bp__fft_roots_open(host, 2 * n, &roots);
     if (fine) {
         memset(line->spectrum, 0, (size_t)inner * line->pair);
-        /* j j modulo 2 n, without the product. */
+        /* j*j modulo 2n is updated incrementally, because the product could overflow. */
         for (int64_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), j++) {
             bp__fft_root root = bp__fft_root_at(&roots, square);
             bp__fft_put(line->twiddle, line->f64, j, root);
@@ -241,24 +245,24 @@ static bool chirp_tables(bp__fft_line *line) {
     return fine;
 }
 
-/* Parts of a split run in lanes, whatever their length. */
-static bp_status make_parts(const bp__fft_kernels *const *kernels, bp__fft_line *line) {
-    const bp__fft_algorithm *recipe = &line->recipe;
-    if (recipe->way == BP__FFT_DIRECT) {
+/* Makes the inner lines of SPLIT and CHIRP. Those of SPLIT run in lanes, whatever their length. */
+static bp_status make_sublines(const bp__fft_kernels *const *kernels, bp__fft_line *line) {
+    const bp__fft_algorithm *algorithm = &line->algorithm;
+    if (algorithm->way == BP__FFT_DIRECT) {
         return BP_OK;
     }
-    if (recipe->way == BP__FFT_CHIRP) {
-        return bp__fft_line_make(line->host, kernels, line->f64, recipe->inner, BP__FFT_ALONE, &line->first);
+    if (algorithm->way == BP__FFT_CHIRP) {
+        return bp__fft_line_make(line->host, kernels, line->f64, algorithm->inner, BP__FFT_ALONE, &line->first);
     }
     const bp_status status =
-        bp__fft_line_make(line->host, kernels, line->f64, recipe->columns, BP__FFT_IN_LANES, &line->first);
+        bp__fft_line_make(line->host, kernels, line->f64, algorithm->columns, BP__FFT_IN_LANES, &line->first);
     return status == BP_OK
-               ? bp__fft_line_make(line->host, kernels, line->f64, recipe->rows, BP__FFT_IN_LANES, &line->second)
+               ? bp__fft_line_make(line->host, kernels, line->f64, algorithm->rows, BP__FFT_IN_LANES, &line->second)
                : status;
 }
 
 static bool make_tables(bp__fft_line *line, bp__fft_use use) {
-    switch (line->recipe.way) {
+    switch (line->algorithm.way) {
     case BP__FFT_SPLIT:
         return split_table(line);
     case BP__FFT_CHIRP:
@@ -276,11 +280,12 @@ bp_status bp__fft_line_make(const bp_host *host, const bp__fft_kernels *const *k
     if (!made) {
         return host->fail(BP_E_NO_MEMORY, failure, (long long)n);
     }
-    *made = (bp__fft_line){.host = host, .recipe = bp__fft_algorithm_of(kernels, n), .f64 = f64, .pair = f64 ? 16 : 8};
+    *made =
+        (bp__fft_line){.host = host, .algorithm = bp__fft_algorithm_of(kernels, n), .f64 = f64, .pair = f64 ? 16 : 8};
     if (use == BP__FFT_IN_LANES) {
-        made->recipe.way = BP__FFT_DIRECT;
+        made->algorithm.way = BP__FFT_DIRECT;
     }
-    bp_status status = make_parts(kernels, made);
+    bp_status status = make_sublines(kernels, made);
     if (status == BP_OK && !make_tables(made, use)) {
         status = host->fail(BP_E_NO_MEMORY, failure, (long long)n);
     }
@@ -300,7 +305,7 @@ void bp__fft_line_free(bp__fft_line *line) {
         line->host->release((void *)(uintptr_t)line->pass[i].twiddle);
         line->host->release((void *)(uintptr_t)line->pass[i].roots);
     }
-    line->host->release(line->head);
+    line->host->release(line->first_twiddles);
     line->host->release(line->twiddle);
     line->host->release(line->spectrum);
     bp__fft_line_free(line->first);

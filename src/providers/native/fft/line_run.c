@@ -1,4 +1,4 @@
-/* line_run.c - runs the transform of one line, and of lines in lanes. */
+/* line_run.c - runs the transform of one line, or of several lines in lanes. */
 #include "line.h"
 
 #include <string.h>
@@ -9,43 +9,43 @@ static int64_t whole(int64_t count, int64_t unit) {
 
 /* ---- Direct ---- */
 
-void bp__fft_line_lanes(const bp__fft_line *line, const bp__fft_place *in, const bp__fft_place *out, double scale,
+void bp__fft_line_lanes(const bp__fft_line *line, const bp__fft_view *in, const bp__fft_view *out, double scale,
                         void *const *work) {
-    line->recipe.wide->passes(line->pass, line->count, 1, in, out, scale, work);
+    line->algorithm.wide->passes(line->pass, line->count, 1, in, out, scale, work);
 }
 
 static void run_direct(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch) {
-    const bp__fft_kernels *across = line->recipe.across;
+    const bp__fft_kernels *across = line->algorithm.across;
     const int64_t lanes = across->lanes;
     const bp__fft_layout layout = swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS;
-    const size_t block = (size_t)line->recipe.n * line->pair;
-    const bp__fft_place to = {.at = out, .step = 2 * lanes, .layout = layout};
+    const size_t block = (size_t)line->algorithm.n * line->pair;
+    const bp__fft_view to = {.at = out, .step = 2 * lanes, .layout = layout};
     if (lanes == 1) {
-        const bp__fft_place from = {.at = (void *)(uintptr_t)in, .step = 2, .layout = layout};
+        const bp__fft_view from = {.at = (void *)(uintptr_t)in, .step = 2, .layout = layout};
         void *const work[2] = {scratch, scratch + block};
         across->passes(line->pass, line->count, 1, &from, &to, scale, work);
         return;
     }
-    /* Two blocks take turns. The one that the last pass does not read may be the output, which is in the cache anyway;
-     * not when head would write over what it still reads. */
+    /* Two blocks are used alternately. The block that the last pass does not read can be the output, which is in the
+     * cache anyway. This is not possible if the first pass would overwrite input that it still reads. */
     const int rest = line->count - 1;
     const bool aligned = ((uintptr_t)out & 31) == 0;
     void *other = aligned && (in != out || rest % 2 == 1) ? out : scratch + block;
     void *first = rest % 2 == 1 ? (void *)scratch : other, *second = rest % 2 == 1 ? other : (void *)scratch;
-    across->head(in, swapped, line->head, line->pass[0].m, first);
-    const bp__fft_place from = {.at = first, .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    across->first_line_pass(in, swapped, line->first_twiddles, line->pass[0].m, first);
+    const bp__fft_view from = {.at = first, .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
     void *const work[2] = {second, first};
     across->passes(line->pass + 1, rest, lanes, &from, &to, scale, work);
 }
 
-/* ---- Split ---- */
+/* ---- Four-step ---- */
 
 typedef struct split {
     const bp__fft_line *line;
     const char *in;
     char *out;
     char *between; /* for each group of rows, the elements of all columns */
-    char *work;    /* of each task: two blocks */
+    char *work;    /* two blocks for each task */
     size_t block;
     bool swapped;
     double scale;
@@ -53,26 +53,26 @@ typedef struct split {
     bp__stop *stop;
 } split;
 
-/* Elements in working memory after all passes but the last: where the last one may put them. */
+/* Returns the working memory that the last pass does not read, so that it can write there. */
 static void *last_block(const bp__fft_line *line, void *const *work) {
     return work[(line->count - 1) & 1];
 }
 
 static void fill_zero(void *work, const bp__fft_line *line, int64_t from, int64_t to) {
-    const size_t element = line->pair * (size_t)line->recipe.wide->lanes;
+    const size_t element = line->pair * (size_t)line->algorithm.wide->lanes;
     memset((char *)work + (size_t)from * element, 0, (size_t)(to - from) * element);
 }
 
-/* One group of columns, to the place between. */
+/* Transforms one group of columns and stores it, multiplied by twiddles, as rows in `between`. */
 static void split_columns(const split *s, int64_t group, void *const *work) {
     const bp__fft_line *line = s->line;
-    const bp__fft_kernels *wide = line->recipe.wide;
-    const int64_t lanes = wide->lanes, a = line->recipe.columns, b = line->recipe.rows;
+    const bp__fft_kernels *wide = line->algorithm.wide;
+    const int64_t lanes = wide->lanes, a = line->algorithm.columns, b = line->algorithm.rows;
     const int64_t left = b - group * lanes, length = whole(a, lanes);
     const size_t vector = (size_t)lanes * line->pair;
-    bp__fft_place in = {.at = (void *)(uintptr_t)(s->in + (size_t)group * vector),
-                        .step = 2 * b,
-                        .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
+    bp__fft_view in = {.at = (void *)(uintptr_t)(s->in + (size_t)group * vector),
+                       .step = 2 * b,
+                       .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
     if (left < lanes) {
         int64_t offset[BP__FFT_LANES_MOST];
         for (int64_t i = 0; i < left; i++) {
@@ -80,29 +80,29 @@ static void split_columns(const split *s, int64_t group, void *const *work) {
         }
         const bp__fft_lines lines = {in.at, offset, (int)left, 2 * b, 1, false};
         wide->gather(work[1], &lines, s->swapped, a);
-        in = (bp__fft_place){.at = work[1], .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+        in = (bp__fft_view){.at = work[1], .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
     }
-    const bp__fft_place out = {
+    const bp__fft_view out = {
         .at = last_block(line->first, work), .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
     bp__fft_line_lanes(line->first, &in, &out, 1, work);
     fill_zero(out.at, line, a, length);
     const int64_t row_group = whole(b, lanes) * 2 * lanes; /* reals of one group of rows */
-    wide->turn(s->between + (size_t)(group * lanes) * vector, row_group, out.at,
-               (const char *)line->twiddle + (size_t)(group * length) * vector, length);
+    wide->twiddle_transpose(s->between + (size_t)(group * lanes) * vector, row_group, out.at,
+                            (const char *)line->twiddle + (size_t)(group * length) * vector, length);
 }
 
 static void split_rows(const split *s, int64_t group, void *const *work) {
     const bp__fft_line *line = s->line;
-    const bp__fft_kernels *wide = line->recipe.wide;
-    const int64_t lanes = wide->lanes, a = line->recipe.columns, b = line->recipe.rows, left = a - group * lanes;
+    const bp__fft_kernels *wide = line->algorithm.wide;
+    const int64_t lanes = wide->lanes, a = line->algorithm.columns, b = line->algorithm.rows, left = a - group * lanes;
     const size_t vector = (size_t)lanes * line->pair;
-    const bp__fft_place in = {.at = s->between + (size_t)(group * whole(b, lanes)) * vector,
-                              .step = 2 * lanes,
-                              .part = lanes,
-                              .layout = BP__FFT_LANES};
-    bp__fft_place out = {.at = s->out + (size_t)group * vector,
-                         .step = 2 * a,
-                         .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
+    const bp__fft_view in = {.at = s->between + (size_t)(group * whole(b, lanes)) * vector,
+                             .step = 2 * lanes,
+                             .part = lanes,
+                             .layout = BP__FFT_LANES};
+    bp__fft_view out = {.at = s->out + (size_t)group * vector,
+                        .step = 2 * a,
+                        .layout = s->swapped ? BP__FFT_PAIRS_SWAPPED : BP__FFT_PAIRS};
     if (left >= lanes) {
         bp__fft_line_lanes(line->second, &in, &out, s->scale, work);
         return;
@@ -112,20 +112,21 @@ static void split_rows(const split *s, int64_t group, void *const *work) {
         offset[i] = 2 * i;
     }
     const bp__fft_lines lines = {out.at, offset, (int)left, 2 * a, 1, false};
-    out = (bp__fft_place){
-        .at = last_block(line->second, work), .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
+    out =
+        (bp__fft_view){.at = last_block(line->second, work), .step = 2 * lanes, .part = lanes, .layout = BP__FFT_LANES};
     bp__fft_line_lanes(line->second, &in, &out, s->scale, work);
     wide->scatter(out.at, &lines, s->swapped, b);
 }
 
-/* What part `task` of `tasks` has of `count` things. */
+/* Returns share `task` of `tasks` shares of `count` units. */
 static void share(int64_t count, int task, int tasks, int64_t *from, int64_t *to) {
     *from = count / tasks * task + (task < count % tasks ? task : count % tasks);
     *to = *from + count / tasks + (task < count % tasks ? 1 : 0);
 }
 
-static void run_part(const split *s, int task, int64_t count, void (*part)(const split *, int64_t, void *const *)) {
-    const int64_t lanes = s->line->recipe.wide->lanes;
+static void run_groups_of(const split *s, int task, int64_t count,
+                          void (*part)(const split *, int64_t, void *const *)) {
+    const int64_t lanes = s->line->algorithm.wide->lanes;
     char *const mine = s->work + (size_t)task * 2 * s->block;
     void *const work[2] = {mine, mine + s->block};
     int64_t from, to;
@@ -137,21 +138,21 @@ static void run_part(const split *s, int task, int64_t count, void (*part)(const
 
 static void columns_task(void *context, int task) {
     const split *s = context;
-    run_part(s, task, s->line->recipe.rows, split_columns);
+    run_groups_of(s, task, s->line->algorithm.rows, split_columns);
 }
 
 static void rows_task(void *context, int task) {
     const split *s = context;
-    run_part(s, task, s->line->recipe.columns, split_rows);
+    run_groups_of(s, task, s->line->algorithm.columns, split_rows);
 }
 
 static size_t between_bytes(const bp__fft_line *line) {
-    const int64_t lanes = line->recipe.wide->lanes;
-    return (size_t)(whole(line->recipe.columns, lanes) * whole(line->recipe.rows, lanes)) * line->pair;
+    const int64_t lanes = line->algorithm.wide->lanes;
+    return (size_t)(whole(line->algorithm.columns, lanes) * whole(line->algorithm.rows, lanes)) * line->pair;
 }
 
 static size_t split_block(const bp__fft_line *line) {
-    const int64_t lanes = line->recipe.wide->lanes, longest = line->recipe.rows; /* the longer factor */
+    const int64_t lanes = line->algorithm.wide->lanes, longest = line->algorithm.rows; /* the longer factor */
     return (size_t)(whole(longest, lanes) * lanes) * line->pair;
 }
 
@@ -167,13 +168,14 @@ static void run_split(const bp__fft_line *line, const void *in, void *out, bool 
     }
 }
 
-/* ---- Chirp ---- */
+/* ---- Bluestein ---- */
 
+/* x * chirp, convolution with the conjugate chirp by two transforms of the inner length, then * chirp again. */
 static void run_chirp(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
                       int threads, bp__stop *stop) {
-    const int64_t n = line->recipe.n, inner = line->recipe.inner;
+    const int64_t n = line->algorithm.n, inner = line->algorithm.inner;
     const size_t block = (size_t)inner * line->pair;
-    const bp__fft_kernels *wide = line->recipe.wide;
+    const bp__fft_kernels *wide = line->algorithm.wide;
     char *const a = scratch, *const b = scratch + block, *const rest = scratch + 2 * block;
     wide->modulate(a, in, line->twiddle, n, swapped, false, 1);
     memset(a + (size_t)n * line->pair, 0, block - (size_t)n * line->pair);
@@ -188,7 +190,7 @@ static void run_chirp(const bp__fft_line *line, const void *in, void *out, bool 
 
 void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool swapped, double scale, char *scratch,
                       int threads, bp__stop *stop) {
-    switch (line->recipe.way) {
+    switch (line->algorithm.way) {
     case BP__FFT_DIRECT:
         run_direct(line, in, out, swapped, scale, scratch);
         return;
@@ -202,13 +204,13 @@ void bp__fft_line_run(const bp__fft_line *line, const void *in, void *out, bool 
 }
 
 size_t bp__fft_line_scratch(const bp__fft_line *line, int threads) {
-    switch (line->recipe.way) {
+    switch (line->algorithm.way) {
     case BP__FFT_SPLIT:
         return between_bytes(line) + (size_t)threads * 2 * split_block(line);
     case BP__FFT_CHIRP:
-        return 2 * (size_t)line->recipe.inner * line->pair + bp__fft_line_scratch(line->first, threads);
+        return 2 * (size_t)line->algorithm.inner * line->pair + bp__fft_line_scratch(line->first, threads);
     case BP__FFT_DIRECT:
         break;
     }
-    return 2 * (size_t)line->recipe.n * line->pair;
+    return 2 * (size_t)line->algorithm.n * line->pair;
 }

@@ -1,4 +1,4 @@
-/* run.c - plans of transforms: the tables of all stages, and running them on the caller's memory. */
+/* run.c - plans and runs transforms: makes the tables of all axes, and runs them on the caller's memory. */
 #include "choose.h"
 
 #include <string.h>
@@ -7,34 +7,34 @@ typedef struct plan {
     bp_prepared prepared;
     const bp_host *host;
     bp__fft_choice choice;
-    size_t element;  /* bytes of a real */
-    size_t between;  /* bytes of the memory that stages share */
-    size_t each;     /* bytes of scratch of one task's stages */
-    int64_t handful; /* items between two questions whether to go on */
+    size_t element; /* bytes of a real */
+    size_t between; /* bytes of the memory between axes */
+    size_t each;    /* bytes of scratch for the axes of one task */
+    int64_t chunk;  /* items between two interrupt checks */
 } plan;
 
-/* One call. `item` is where an item starts. */
+/* State of one call. `in` and `out` point to the current item. */
 typedef struct call {
     const plan *plan;
     const char *in;
     char *out;
     char *scratch;
-    const bp__fft_axis *stage; /* when threads share one */
+    const bp__fft_axis *axis; /* the axis that all threads share */
     bp__stop *stop;
 } call;
 
-static void run_stage(const call *c, const bp__fft_axis *stage, int part, int parts, int threads, char *between,
-                      char *scratch) {
+static void run_axis(const call *c, const bp__fft_axis *axis, int part, int parts, int threads, char *between,
+                     char *scratch) {
     char *const memory[] = {
         [BP__FFT_INPUT] = (char *)(uintptr_t)c->in, [BP__FFT_OUTPUT] = c->out, [BP__FFT_BETWEEN] = between};
-    bp__fft_axis_run(stage, memory[stage->from], memory[stage->to], part, parts, threads, scratch, c->stop);
+    bp__fft_axis_run(axis, memory[axis->from], memory[axis->to], part, parts, threads, scratch, c->stop);
 }
 
-/* Everything of an item in one thread. */
+/* Transforms one item in the calling thread. */
 static void run_item(const call *c, char *scratch) {
     const bp__fft_choice *choice = &c->plan->choice;
-    for (int i = 0; i < choice->stages && !bp__stopped(c->stop); i++) {
-        run_stage(c, choice->stage + i, 0, 1, 1, scratch, scratch + c->plan->between);
+    for (int i = 0; i < choice->axes && !bp__stopped(c->stop); i++) {
+        run_axis(c, choice->axis + i, 0, 1, 1, scratch, scratch + c->plan->between);
     }
 }
 
@@ -59,7 +59,7 @@ static void items_task(void *context, int task) {
     char *scratch = c->scratch + (size_t)task * (c->plan->between + c->plan->each);
     const int64_t until = count * (task + 1) / tasks;
     for (int64_t item = count * task / tasks; item < until && !bp__stops(c->stop);) {
-        const int64_t end = item + (until - item < c->plan->handful ? until - item : c->plan->handful);
+        const int64_t end = item + (until - item < c->plan->chunk ? until - item : c->plan->chunk);
         for (; item < end; item++) {
             const call one = item_at(c, item);
             run_item(&one, scratch);
@@ -67,21 +67,21 @@ static void items_task(void *context, int task) {
     }
 }
 
-static void stage_task(void *context, int task) {
+static void axis_task(void *context, int task) {
     const call *c = context;
-    run_stage(c, c->stage, task, c->plan->choice.threads, 1, c->scratch,
-              c->scratch + c->plan->between + (size_t)task * c->plan->each);
+    run_axis(c, c->axis, task, c->plan->choice.threads, 1, c->scratch,
+             c->scratch + c->plan->between + (size_t)task * c->plan->each);
 }
 
-/* Threads share every stage of one item. */
+/* Transforms one item with all threads sharing each axis. */
 static void run_shared(call *c) {
     const bp__fft_choice *choice = &c->plan->choice;
-    for (int i = 0; i < choice->stages && !bp__stops(c->stop); i++) {
-        c->stage = choice->stage + i;
+    for (int i = 0; i < choice->axes && !bp__stops(c->stop); i++) {
+        c->axis = choice->axis + i;
         if (choice->split_lines) {
-            c->plan->host->parallel(choice->threads, choice->threads, stage_task, c);
+            c->plan->host->parallel(choice->threads, choice->threads, axis_task, c);
         } else {
-            run_stage(c, c->stage, 0, 1, choice->threads, c->scratch, c->scratch + c->plan->between);
+            run_axis(c, c->axis, 0, 1, choice->threads, c->scratch, c->scratch + c->plan->between);
         }
     }
 }
@@ -118,13 +118,14 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     return bp__stop_status(&stop);
 }
 
-/* One line of contiguous pairs in one thread: small ones take less time than finding the way to them above. */
+/* Transforms one contiguous line in the calling thread. For short lines the general path would take longer than the
+ * transform. */
 static bp_status enqueue_line(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const plan *p = (const plan *)(const void *)self;
-    const bp__fft_axis *stage = p->choice.stage;
+    const bp__fft_axis *axis = p->choice.axis;
     bp__stop stop = stop_of(p);
-    bp__fft_line_run(stage->line, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), stage->swapped,
-                     stage->scale, bp_operand_address(&exec->workspace), 1, &stop);
+    bp__fft_line_run(axis->line, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), axis->swapped,
+                     axis->scale, bp_operand_address(&exec->workspace), 1, &stop);
     return bp__stop_status(&stop);
 }
 
@@ -135,22 +136,22 @@ static bp_status enqueue_nothing(const bp_prepared *self, const bp_operand *oper
 
 static void destroy(bp_prepared *self) {
     plan *p = (plan *)(void *)self;
-    for (int i = 0; i < p->choice.stages; i++) {
-        bp__fft_axis_free(p->host, p->choice.stage + i);
+    for (int i = 0; i < p->choice.axes; i++) {
+        bp__fft_axis_free(p->host, p->choice.axis + i);
     }
     p->host->release(p);
 }
 
 static bool is_line(const bp__fft_choice *choice) {
-    const bp__fft_axis *stage = choice->stage;
-    return choice->stages == 1 && choice->items.count == 1 && choice->threads == 1 && stage->lines.count == 1 &&
-           !stage->in_lanes && bp__fft_plain(stage);
+    const bp__fft_axis *axis = choice->axis;
+    return choice->axes == 1 && choice->items.count == 1 && choice->threads == 1 && axis->lines.count == 1 &&
+           !axis->in_lanes && bp__fft_plain(axis);
 }
 
 static double work_of_item(const bp__fft_choice *choice) {
     double work = 0;
-    for (int i = 0; i < choice->stages; i++) {
-        work += bp__fft_line_work(choice->stage + i) * (double)choice->stage[i].lines.count;
+    for (int i = 0; i < choice->axes; i++) {
+        work += bp__fft_line_work(choice->axis + i) * (double)choice->axis[i].lines.count;
     }
     return work;
 }
@@ -167,16 +168,16 @@ bp_status bp__fft_prepare(const bp_host *host, const bp__fft_choice *choice, bp_
     p->host = host;
     p->choice = *choice;
     p->element = choice->f64 ? 8 : 4;
-    p->handful = bp__stop_handful(work_of_item(&p->choice), INT64_MAX);
+    p->chunk = bp__stop_chunk(work_of_item(&p->choice), INT64_MAX);
     p->between = ((size_t)choice->between * 2 * p->element + 63) / 64 * 64;
     const int threads = choice->split_lines ? 1 : choice->threads;
-    for (int i = 0; i < choice->stages; i++) {
-        const bp_status status = bp__fft_axis_make(host, choice->kernels, choice->f64, p->choice.stage + i);
+    for (int i = 0; i < choice->axes; i++) {
+        const bp_status status = bp__fft_axis_make(host, choice->kernels, choice->f64, p->choice.axis + i);
         if (status != BP_OK) {
             destroy(&p->prepared);
             return status;
         }
-        const size_t size = bp__fft_axis_scratch(p->choice.stage + i, threads);
+        const size_t size = bp__fft_axis_scratch(p->choice.axis + i, threads);
         p->each = size > p->each ? size : p->each;
     }
     p->each = (p->each + 63) / 64 * 64;

@@ -1,9 +1,9 @@
-/* twiddle.c - roots of unity to within half a unit in the last place, for the tables of plans.
+/* twiddle.c - computes roots of unity for the tables of plans, correct to half a unit in the last place.
  *
- * An angle is first brought into [0, pi/4] by exact integer arithmetic. There it is the sum of a coarse and a fine
- * step, whose sines and cosines come from two tables of about sqrt(n) values in long double; the addition theorems then
- * have no cancellation, so that small results keep their digits too. A table of n roots costs n products, not n calls
- * of sin().
+ * An angle is first reduced to [0, pi/4] by exact integer arithmetic. The reduced angle is the sum of a coarse and a
+ * fine step. Their sines and cosines come from two tables of about sqrt(n) values in long double. The addition theorems
+ * have no cancellation there, so that small results keep their accuracy. A table of n roots therefore costs n products
+ * instead of n calls of sin().
  */
 #include "twiddle.h"
 

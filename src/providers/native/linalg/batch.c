@@ -1,35 +1,35 @@
-/* batch.c - prepared calls of small matrices: groups of items go through the kernels, drawn by threads, and the items
- * that failed are told. */
+/* batch.c - plans and runs batches of small matrices: threads take groups of items and run the kernels on them. Failed
+ * items are reported. */
 #include "small.h"
 
 #include "providers/native/stop.h"
 
 #include <string.h>
 
-/* One call. */
+/* State of one call. */
 typedef struct call {
     const bp__small_plan *plan;
     void *const *operands;
     char *scratch;
     int64_t groups;
     _Atomic int64_t next;
-    _Atomic int64_t failing; /* the first item that failed, and its info: see code_of() */
-    _Atomic int64_t astray;  /* the first item with a pivot outside */
+    _Atomic int64_t failing; /* the first item that failed, with its info: see code_of() */
+    _Atomic int64_t astray;  /* the first item with a pivot outside the matrix */
     bp__stop stop;
 } call;
 
 static void keep_least(_Atomic int64_t *least, int64_t value) {
-    int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
-    while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
+    int64_t current = atomic_load_explicit(least, memory_order_relaxed);
+    while (value < current && !atomic_compare_exchange_weak(least, &current, value)) {
     }
 }
 
-/* Item and info as one number that sorts by items. */
+/* Returns item and info as one number; the numbers sort by item. */
 static int64_t code_of(int64_t item, int info) {
     return item * 2 * BP__SMALL_MOST + info - BP_INFO_NON_FINITE;
 }
 
-/* An item for which NaN and infinity, or a failure, or an astray pivot was found. */
+/* Handles an item with NaN or infinity, a failure, or a pivot outside the matrix. */
 static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
     const bp__small_plan *plan = work->plan;
     const bp_op op = (bp_op)plan->problem.op;
@@ -38,20 +38,20 @@ static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) 
     if (g->astray >> lane & 1) {
         keep_least(&work->astray, item);
     }
-    /* What did not converge has no answer; where there is an info, outputs are what LAPACK leaves. */
+    /* An item that did not converge has no result. If there is an info operand, outputs keep what LAPACK leaves there.
+     */
     if (wrong || (info > 0 && bp__small_fails(op) && bp__small_info(op) < 0)) {
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(g->l, work->operands, item, at);
-        bp__item_give_up(&plan->problem, bp__small_inputs(op), plan->info, at);
+        bp__item_fill_nan(&plan->problem, bp__small_inputs(op), plan->info, at);
     }
-    /* Where there is no info, a zero pivot is an answer (lu, det). */
+    /* Without an info operand a zero pivot is a valid result (lu, det). */
     if (g->l->fail_on_item_error && info != 0 && (wrong || bp__small_fails(op))) {
         keep_least(&work->failing, code_of(item, info));
     }
 }
 
-/* Addresses of the items of a group, in the operands that are there; the last item also stands for those that the batch
- * lacks. */
+/* Sets the addresses of the items of a group. Lanes beyond the batch get the last item. */
 static void locate_group(const call *work, bp__small_group *g, int64_t first) {
     const int lanes = work->plan->kernels->lanes;
     for (int lane = 0; lane < lanes; lane++) {
@@ -63,7 +63,7 @@ static void locate_group(const call *work, bp__small_group *g, int64_t first) {
     }
 }
 
-/* The same where the batch is one dimension, or none: then addresses are a step apart. */
+/* Sets the addresses for a batch with at most one dimension: they are a fixed step apart. */
 static void step_group(const call *work, bp__small_group *g, int64_t first) {
     const int lanes = work->plan->kernels->lanes;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
@@ -115,11 +115,11 @@ static void draw_groups(void *context, int task) {
     g.c = g.b + plan->right;
     g.inverses = g.c + plan->third;
     for (;;) {
-        int64_t group = atomic_fetch_add_explicit(&work->next, plan->handful, memory_order_relaxed);
+        int64_t group = atomic_fetch_add_explicit(&work->next, plan->chunk, memory_order_relaxed);
         if (group >= work->groups || bp__stops(&work->stop)) {
             return;
         }
-        const int64_t end = group + plan->handful < work->groups ? group + plan->handful : work->groups;
+        const int64_t end = group + plan->chunk < work->groups ? group + plan->chunk : work->groups;
         for (; group < end; group++) {
             run_group(work, &g, group * plan->kernels->lanes);
         }
@@ -170,20 +170,22 @@ static void destroy(bp_prepared *self) {
     ((bp__small_plan *)self)->host->release(self);
 }
 
-/* Rows of many cells are kept from being a power of two apart, where a column would be in few sets of the cache. */
+/* Returns the row stride of an interleaved matrix. It is odd for long rows, because columns with a stride of a power of
+ * two would use few sets of the cache. */
 static int row_for(int columns) {
     return columns < 12 ? columns : columns | 1;
 }
 
-/* Groups that are drawn at a time: the counter is shared, and so few that all threads end together. */
-static int64_t handful_for(const bp__small_plan *plan, const bp__small_cells *cells) {
+/* Returns the groups that a thread takes at a time: more than one because the counter is shared, and so few that all
+ * threads end together. */
+static int64_t chunk_for(const bp__small_plan *plan, const bp__small_sizes *sizes) {
     const double right = (double)plan->problem.of.linalg.k;
-    const double work = (double)(cells->rows + 1) * cells->columns * (cells->columns + right);
+    const double work = (double)(sizes->rows + 1) * sizes->columns * (sizes->columns + right);
     const int64_t groups = groups_of(plan);
-    return bp__stop_handful(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
+    return bp__stop_chunk(work, plan->threads == 1 ? groups + 1 : groups / (16 * (int64_t)plan->threads) + 1);
 }
 
-#define TRIES 60 /* two or three are usual; LAPACK gives up after 30 */
+#define TRIES 60 /* two or three are usual; LAPACK stops after 30 */
 
 bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, const bp__interleaved_kernels *kernels,
                             int threads, bp_prepared **prepared) {
@@ -192,7 +194,7 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     const bp_linalg_problem *l = &problem->of.linalg;
-    const bp__small_cells cells = bp__small_cells_of(problem);
+    const bp__small_sizes sizes = bp__small_sizes_of(problem);
     memset(plan, 0, sizeof *plan);
     plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = enqueue, .destroy = destroy};
     plan->host = host;
@@ -200,22 +202,22 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->threads = threads;
     plan->tries = TRIES;
     plan->single = problem->dtype == BP_F32 || problem->dtype == BP_C64;
-    plan->width = cells.width;
-    plan->factor_row = row_for(cells.columns);
-    plan->right_row = row_for(cells.width);
-    plan->third_row = row_for(cells.third);
-    plan->factor = (size_t)(cells.rows * plan->factor_row) * kernels->cell;
-    plan->right = (size_t)(cells.rows * plan->right_row) * kernels->cell;
-    plan->third = (size_t)(cells.third * plan->third_row) * kernels->cell;
-    /* Threads stay off each other's cache lines. */
+    plan->width = sizes.width;
+    plan->factor_row = row_for(sizes.columns);
+    plan->right_row = row_for(sizes.width);
+    plan->third_row = row_for(sizes.third);
+    plan->factor = (size_t)(sizes.rows * plan->factor_row) * kernels->velement;
+    plan->right = (size_t)(sizes.rows * plan->right_row) * kernels->velement;
+    plan->third = (size_t)(sizes.third * plan->third_row) * kernels->velement;
+    /* Threads must not share cache lines. */
     plan->scratch =
-        (plan->factor + plan->right + plan->third + (size_t)cells.columns * kernels->inverse + 63) / 64 * 64;
+        (plan->factor + plan->right + plan->third + (size_t)sizes.columns * kernels->inverse + 63) / 64 * 64;
     plan->base.workspace = plan->scratch * (size_t)threads;
     plan->problem = *problem;
     const int info = bp__small_info((bp_op)problem->op);
     plan->info = info >= 0 && l->operand[info].dtype ? info : -1;
     plan->stepped = l->batch_ndim <= 1;
-    plan->handful = handful_for(plan, &cells);
+    plan->chunk = chunk_for(plan, &sizes);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *o = &l->operand[i];
         plan->step[i] = o->dtype && l->batch_ndim == 1 ? o->batch[0] * (int64_t)bp_dtype_size((bp_dtype)o->dtype) : 0;

@@ -1,5 +1,5 @@
-/* det.c - determinants from LU. The diagonal is multiplied in double with the power of two kept apart, so that nothing
- * overflows on the way to a result that does not, and a logarithm is taken once. */
+/* det.c - computes determinants from LU factors. The diagonal is multiplied in double with the exponent apart, so that
+ * intermediate products cannot overflow or underflow. A logarithm is taken only once. */
 #include "small.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ typedef struct product {
     int64_t exponent;
 } product;
 
-/* Takes a value that is so large or small that products would leave double's range to near 1. */
+/* Scales a value to near 1 if it is so large or small that a product could leave the range of double. */
 static void normalize(product *p) {
     const double re = fabs(p->re), im = fabs(p->im), size = re > im ? re : im;
     if ((size > 0x1p-250 && size < 0x1p250) || size == 0 || !isfinite(size)) {
@@ -26,7 +26,7 @@ static void normalize(product *p) {
 
 /* The diagonal of one lane's U. */
 typedef struct diagonal {
-    const char *cell;
+    const char *velement;
     size_t step;
     int lanes, lane;
     bool single, complex;
@@ -35,8 +35,8 @@ typedef struct diagonal {
 static diagonal diagonal_of(const bp__small_group *g, int lane) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const uint32_t dtype = g->l->operand[0].dtype;
-    return (diagonal){.cell = g->a,
-                      .step = (size_t)(g->plan->factor_row + 1) * kernels->cell,
+    return (diagonal){.velement = g->a,
+                      .step = (size_t)(g->plan->factor_row + 1) * kernels->velement,
                       .lanes = kernels->lanes,
                       .lane = lane,
                       .single = dtype == BP_F32 || dtype == BP_C64,
@@ -44,13 +44,13 @@ static diagonal diagonal_of(const bp__small_group *g, int lane) {
 }
 
 static inline product element_of(const diagonal *d, int i) {
-    const void *cell = d->cell + (size_t)i * d->step;
+    const void *velement = d->velement + (size_t)i * d->step;
     const int im = d->lanes + d->lane;
     if (d->single) {
-        const float *f = cell;
+        const float *f = velement;
         return (product){(double)f[d->lane], d->complex ? (double)f[im] : 0, 0};
     }
-    const double *f = cell;
+    const double *f = velement;
     return (product){f[d->lane], d->complex ? f[im] : 0, 0};
 }
 
@@ -58,7 +58,7 @@ static inline product times(product a, product b) {
     return (product){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, a.exponent + b.exponent};
 }
 
-/* So near to 1 that the product of as many as there may be is in range. */
+/* Returns whether a value is so near to 1 that the product of all diagonal elements stays in range. */
 static inline bool is_moderate(product p) {
     const double size = fabs(p.re) + fabs(p.im);
     return size > 0x1p-30 && size < 0x1p30;
@@ -92,7 +92,7 @@ static product det_of(const bp__small_group *g, int lane) {
     return odd ? (product){-det.re, -det.im, det.exponent} : det;
 }
 
-/* The nearest value of a type to v * 2^exponent; |exponent| may be far outside of int's use. */
+/* Returns v * 2^exponent, rounded. |exponent| may be far outside the range of int. */
 static double scaled(double v, int64_t exponent) {
     return exponent == 0 ? v : ldexp(v, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
 }

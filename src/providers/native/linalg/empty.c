@@ -1,18 +1,18 @@
-/* empty.c - problems in which some size, or the batch, is 0. There is nothing to compute, but outputs may still have
- * elements, and mathematics says which: products of nothing are 1, sums of nothing are 0, and bases of everything are
- * the identity. */
+/* empty.c - fills the outputs of problems in which a size or the batch is 0. Nothing is computed, but outputs may still
+ * have elements: empty products are 1, empty sums are 0, and bases of the whole space are the identity. */
 #include "small.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct prepared {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     bp_problem problem;
 } prepared;
 
-/* The squared norm of a column of B, which is what a solution without unknowns leaves. Not finite where B is not. */
+/* Returns the squared norm of a column of B: the residual of a solution without unknowns. It is not finite if B is not.
+ */
 static double column_square(const bp_linalg_operand *b, const char *at, int64_t column) {
     const size_t size = bp_dtype_size((bp_dtype)b->dtype);
     const bool single = b->dtype == BP_F32 || b->dtype == BP_C64;
@@ -28,7 +28,8 @@ static double column_square(const bp_linalg_operand *b, const char *at, int64_t 
     return sum;
 }
 
-/* Residuals of least squares: all of B where there is no unknown, and none where there is no equation. */
+/* Fills the residuals of least squares: the squared norms of B's columns if there are equations but no unknowns,
+ * otherwise NaN. */
 static void fill_residuals(const bp_linalg_problem *l, char *const *at) {
     const bp_linalg_operand *to = &l->operand[3];
     for (int64_t j = 0; at[3] && j < to->rows; j++) {
@@ -39,7 +40,7 @@ static void fill_residuals(const bp_linalg_problem *l, char *const *at) {
     }
 }
 
-/* Which outputs are the identity. */
+/* Returns whether an output is the identity. */
 static bool is_identity(const bp_problem *problem, int operand) {
     switch ((bp_op)problem->op) {
     case BP_OP_LU: /* P */

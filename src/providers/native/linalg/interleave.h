@@ -1,14 +1,14 @@
-/* interleave.h - template: matrices from memory to cells and back, and what is done to cells on the way. Parameters as
- * of interleaved_kernels.h, and PART_LANES.
+/* interleave.h - template: copies matrices between memory and the interleaved layout, and fills or checks interleaved
+ * matrices. Parameters are those of interleaved_kernels.h, and PART_LANES.
  *
- * Where memory is contiguous along rows, along columns, or altogether, whole vectors of each lane's matrix are read and
- * transposed in registers; otherwise elements move one by one.
+ * If memory is contiguous along rows, along columns, or as a whole, vectors of each lane's matrix are loaded and
+ * transposed in registers. Otherwise elements are copied one by one.
  */
-#define ELEMENT ((int64_t)(PARTS * sizeof(REAL)))
+#define ELEMENT_BYTES ((int64_t)(PARTS * sizeof(REAL)))
 
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* Exchanges the halves of pairs of vectors, at each distance in turn. */
+/* Transposes VL vectors of VL lanes in place: exchanges blocks at distances 1, 2, 4, ... */
 #define LOWER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) - (distance) : (lane))
 #define UPPER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) : (lane) + (distance))
 #define EXCHANGE_AT(distance)                                                                                          \
@@ -36,44 +36,47 @@ INLINE void NAME(transpose)(VECTOR *v) {
 #undef UPPER_LANE
 #undef EXCHANGE_AT
 
-/* The order in which elements of a move lie in memory: lines, of which each is contiguous if any is. */
+/* Order in which a copy reads the elements in memory: line by line. Lines are the contiguous direction, if there is
+ * one. */
 typedef struct NAME(lines) {
     int count, length;
-    int64_t next_line, next;           /* bytes */
-    int64_t cell_next_line, cell_next; /* cells */
+    int64_t next_line, next;                 /* bytes */
+    int64_t element_next_line, element_next; /* vector elements */
 } NAME(lines);
 
-INLINE NAME(lines) NAME(lines_of)(const bp__interleaved_move *t) {
-    NAME(lines) l = {t->rows, t->columns, t->row, t->column, t->cell_row, t->cell_column};
-    if (!t->order && t->row == ELEMENT) {
-        l = (NAME(lines)){t->columns, t->rows, t->column, t->row, t->cell_column, t->cell_row};
+INLINE NAME(lines) NAME(lines_of)(const bp__interleaved_copy *t) {
+    NAME(lines) l = {t->rows, t->columns, t->row, t->column, t->element_row, t->element_column};
+    if (!t->order && t->row == ELEMENT_BYTES) {
+        l = (NAME(lines)){t->columns, t->rows, t->column, t->row, t->element_column, t->element_row};
     }
-    if (!t->order && l.next == ELEMENT && l.next_line == l.length * ELEMENT) {
-        /* One line whose cells jump where a line of the matrix ends: see NAME(place). */
+    if (!t->order && l.next == ELEMENT_BYTES && l.next_line == l.length * ELEMENT_BYTES) {
+        /* The whole matrix is one contiguous line; NAME(position) handles the ends of its rows. */
         l.count = 1;
     }
     return l;
 }
 
-/* Where the next vectors of a run of memory are among the cells. */
-typedef struct NAME(place) {
+/* Position in the interleaved matrix of the next vectors of a contiguous run. */
+typedef struct NAME(position) {
     VECTOR *at;
-    int64_t next, jump; /* vectors: from element to element, and more at the end of a line */
+    int64_t next, jump; /* in vectors: to the next element, and additionally at the end of a line */
     int in_line, length;
-} NAME(place);
+} NAME(position);
 
-INLINE NAME(place) NAME(place_of)(const bp__interleaved_move *t, const NAME(lines) * l, int line, int element) {
+INLINE NAME(position) NAME(position_of)(const bp__interleaved_copy *t, const NAME(lines) * l, int line, int element) {
     const int into = element % l->length;
-    return (NAME(place)){
-        .at = (VECTOR *)((CELL *)t->cells + (line + element / l->length) * l->cell_next_line + into * l->cell_next),
-        .next = l->cell_next * PARTS,
-        .jump = (l->cell_next_line - l->length * l->cell_next) * PARTS,
-        .in_line = into,
-        .length = l->length};
+    return (NAME(position)){.at = (VECTOR *)((VELEMENT *)t->elements +
+                                             (line + element / l->length) * l->element_next_line +
+                                             into * l->element_next),
+                            .next = l->element_next * PARTS,
+                            .jump = (l->element_next_line - l->length * l->element_next) * PARTS,
+                            .in_line = into,
+                            .length = l->length};
 }
 
-/* The cells that a vector of memory holds parts of. */
-INLINE void NAME(next_places)(NAME(place) * p, VECTOR **at) {
+/* Returns in at[i] where each of the next VL reals of memory is in the interleaved matrix, and advances the position.
+ */
+INLINE void NAME(next_positions)(NAME(position) * p, VECTOR **at) {
     UNROLL
     for (int i = 0; i < VL; i += PARTS) {
         UNROLL
@@ -88,17 +91,17 @@ INLINE void NAME(next_places)(NAME(place) * p, VECTOR **at) {
     }
 }
 
-/* One run of contiguous memory, `reals` long, which is at least a vector; the last vector overlaps the one before. */
-INLINE void NAME(move_run)(bool store, int lanes, const bp__interleaved_move *t, const NAME(lines) * l, int line,
+/* Copies a contiguous run of `reals` reals, at least one vector. The last vector overlaps the one before. */
+INLINE void NAME(copy_run)(bool store, int lanes, const bp__interleaved_copy *t, const NAME(lines) * l, int line,
                            char **memory, int reals) {
-    NAME(place) p = NAME(place_of)(t, l, line, 0);
+    NAME(position) p = NAME(position_of)(t, l, line, 0);
     for (int done = 0; done < reals; done += VL) {
         if (done + VL > reals) {
             done = reals - VL;
-            p = NAME(place_of)(t, l, line, done / PARTS);
+            p = NAME(position_of)(t, l, line, done / PARTS);
         }
         VECTOR *at[VL], v[VL];
-        NAME(next_places)(&p, at);
+        NAME(next_positions)(&p, at);
         UNROLL
         for (int i = 0; i < VL; i++) {
             const void *from = memory[i] + (size_t)done * sizeof(REAL);
@@ -119,10 +122,10 @@ INLINE void NAME(move_run)(bool store, int lanes, const bp__interleaved_move *t,
     }
 }
 
-/* One line, element by element. */
-INLINE void NAME(move_line)(bool store, int lanes, const bp__interleaved_move *t, const NAME(lines) * l, int line,
+/* Copies one line, element by element. */
+INLINE void NAME(copy_line)(bool store, int lanes, const bp__interleaved_copy *t, const NAME(lines) * l, int line,
                             char **memory, int elements) {
-    NAME(place) p = NAME(place_of)(t, l, line, 0);
+    NAME(position) p = NAME(position_of)(t, l, line, 0);
     for (int i = 0; i < elements; i++) {
         UNROLL
         for (int part = 0; part < PARTS; part++) {
@@ -148,10 +151,10 @@ INLINE void NAME(move_line)(bool store, int lanes, const bp__interleaved_move *t
     }
 }
 
-INLINE void NAME(move)(bool store, int lanes, const bp__interleaved_move *t) {
+INLINE void NAME(copy)(bool store, int lanes, const bp__interleaved_copy *t) {
     const NAME(lines) l = NAME(lines_of)(t);
     const int elements = l.count == 1 ? t->rows * t->columns : l.length;
-    const bool whole = l.next == ELEMENT && elements * PARTS >= VL;
+    const bool whole = l.next == ELEMENT_BYTES && elements * PARTS >= VL;
     for (int line = 0; line < l.count; line++) {
         char *memory[VL];
         UNROLL
@@ -159,53 +162,53 @@ INLINE void NAME(move)(bool store, int lanes, const bp__interleaved_move *t) {
             memory[lane] = t->memory[lane] + (t->order ? t->order[line * VL + lane] : line) * l.next_line;
         }
         if (whole) {
-            NAME(move_run)(store, lanes, t, &l, line, memory, elements * PARTS);
+            NAME(copy_run)(store, lanes, t, &l, line, memory, elements * PARTS);
         } else {
-            NAME(move_line)(store, lanes, t, &l, line, memory, elements);
+            NAME(copy_line)(store, lanes, t, &l, line, memory, elements);
         }
     }
 }
 
-static void NAME(load)(const bp__interleaved_move *t) {
-    NAME(move)(false, VL, t);
+static void NAME(load)(const bp__interleaved_copy *t) {
+    NAME(copy)(false, VL, t);
 }
 
-static void NAME(store)(const bp__interleaved_move *t) {
+static void NAME(store)(const bp__interleaved_copy *t) {
     if (t->lanes == VL) {
-        NAME(move)(true, VL, t);
+        NAME(copy)(true, VL, t);
     } else {
-        NAME(move)(true, t->lanes, t);
+        NAME(copy)(true, t->lanes, t);
     }
 }
 
-/* ---- Cells in place ---- */
+/* ---- Operations on interleaved matrices ---- */
 
-/* A cell times zero is zero, with some sign, unless it is NaN or infinite: then it is NaN. The bits of these are
- * gathered, since sums would wait for each other. */
-INLINE WORDS NAME(not_finite)(CELL a) {
-    WORDS bits = (WORDS)(a.part[0] * 0);
+/* Returns bits that are not all zero in lanes with NaN or infinity: a number times zero is NaN then, and otherwise
+ * zero. The bits are combined with OR, because sums would depend on each other. */
+INLINE INTS NAME(not_finite)(VELEMENT a) {
+    INTS bits = (INTS)(a.part[0] * 0);
     UNROLL
     for (int part = 1; part < PARTS; part++) {
-        bits |= (WORDS)(a.part[part] * 0);
+        bits |= (INTS)(a.part[part] * 0);
     }
     return bits;
 }
 
-static unsigned NAME(examine)(const bp__interleaved_move *t, bp__interleaved_shape shape) {
-    WORDS bits = {0};
+static unsigned NAME(examine)(const bp__interleaved_copy *t, bp__interleaved_shape shape) {
+    INTS bits = {0};
     for (int i = 0; i < t->rows; i++) {
-        const int end = shape == BP__LANES_ALL ? t->columns : shape == BP__LANES_STRICT ? i : i + 1;
-        CELL *a = (CELL *)t->cells + i * t->cell_row;
-        if (PARTS == 2 && shape == BP__LANES_HERMITIAN) {
-            a[i * t->cell_column].part[PARTS - 1] = OF_PART(splat)(0);
+        const int end = shape == BP__SHAPE_ALL ? t->columns : shape == BP__SHAPE_STRICT ? i : i + 1;
+        VELEMENT *a = (VELEMENT *)t->elements + i * t->element_row;
+        if (PARTS == 2 && shape == BP__SHAPE_HERMITIAN) {
+            a[i * t->element_column].part[PARTS - 1] = OF_PART(splat)(0);
         }
-        if (t->cell_column == 1) {
+        if (t->element_column == 1) {
             for (int j = 0; j < end; j++) {
                 bits |= NAME(not_finite)(a[j]);
             }
         } else {
             for (int j = 0; j < end; j++) {
-                bits |= NAME(not_finite)(a[j * t->cell_column]);
+                bits |= NAME(not_finite)(a[j * t->element_column]);
             }
         }
     }
@@ -217,12 +220,12 @@ static unsigned NAME(examine)(const bp__interleaved_move *t, bp__interleaved_sha
     return wrong;
 }
 
-/* What stands in row i, column j outside of what counts; i == j is the unit diagonal. */
-INLINE CELL NAME(filling)(const CELL *mirrored, bp__interleaved_shape shape, int i, int j) {
-    if (shape != BP__LANES_HERMITIAN) {
-        return (CELL){{OF_PART(splat)(i == j)}};
+/* Returns the element of row i, column j outside of `shape`. i == j is the diagonal of UNIT. */
+INLINE VELEMENT NAME(filling)(const VELEMENT *mirrored, bp__interleaved_shape shape, int i, int j) {
+    if (shape != BP__SHAPE_HERMITIAN) {
+        return (VELEMENT){{OF_PART(splat)(i == j)}};
     }
-    CELL x = *mirrored;
+    VELEMENT x = *mirrored;
     NAME(conjugate)(&x, 1);
     return x;
 }
@@ -230,35 +233,35 @@ INLINE CELL NAME(filling)(const CELL *mirrored, bp__interleaved_shape shape, int
 static void NAME(trim)(void *to, int64_t to_row, const void *from, int64_t from_row, int rows, int columns,
                        bp__interleaved_shape shape) {
     for (int i = 0; i < rows; i++) {
-        CELL *target = (CELL *)to + i * to_row;
-        const CELL *source = (const CELL *)from + i * from_row;
-        /* Columns start to end count; those of a lower shape are before the diagonal, or with it. */
-        const int until = shape == BP__LANES_UPPER ? columns : shape == BP__LANES_UNIT ? i : i + 1;
-        const int start = shape == BP__LANES_UPPER ? (i < columns ? i : columns) : 0;
+        VELEMENT *target = (VELEMENT *)to + i * to_row;
+        const VELEMENT *source = (const VELEMENT *)from + i * from_row;
+        /* Columns [start, end) belong to the shape. A lower shape ends before the diagonal (UNIT) or with it. */
+        const int until = shape == BP__SHAPE_UPPER ? columns : shape == BP__SHAPE_UNIT ? i : i + 1;
+        const int start = shape == BP__SHAPE_UPPER ? (i < columns ? i : columns) : 0;
         const int end = until < columns ? until : columns;
         for (int j = start; j < end && target != source; j++) {
             target[j] = source[j];
         }
         for (int j = 0; j < start; j++) {
-            target[j] = (CELL){{OF_PART(splat)(0)}};
+            target[j] = (VELEMENT){{OF_PART(splat)(0)}};
         }
         for (int j = end; j < columns; j++) {
-            target[j] = NAME(filling)((const CELL *)from + j * from_row + i, shape, i, j);
+            target[j] = NAME(filling)((const VELEMENT *)from + j * from_row + i, shape, i, j);
         }
-        if (PARTS == 2 && shape == BP__LANES_HERMITIAN) {
+        if (PARTS == 2 && shape == BP__SHAPE_HERMITIAN) {
             target[i].part[PARTS - 1] = OF_PART(splat)(0);
         }
     }
 }
 
-static void NAME(identity)(void *cells, int64_t row, int n) {
+static void NAME(identity)(void *elements, int64_t row, int n) {
     for (int i = 0; i < n; i++) {
-        CELL *a = (CELL *)cells + i * row;
+        VELEMENT *a = (VELEMENT *)elements + i * row;
         for (int j = 0; j < n; j++) {
-            a[j] = (CELL){{OF_PART(splat)(0)}};
+            a[j] = (VELEMENT){{OF_PART(splat)(0)}};
         }
         a[i].part[0] = OF_PART(splat)(1);
     }
 }
 
-#undef ELEMENT
+#undef ELEMENT_BYTES

@@ -1,4 +1,4 @@
-/* interleaved_avx2.c - small matrices on AVX2 and FMA3. */
+/* interleaved_avx2.c - compiles the kernels for interleaved batches for AVX2 and FMA3. */
 #include "interleaved.h"
 
 #if defined(__AVX2__) && defined(__FMA__)

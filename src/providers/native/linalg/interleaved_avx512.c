@@ -1,4 +1,4 @@
-/* interleaved_avx512.c - small matrices on AVX-512 (F, VL, BW, DQ). */
+/* interleaved_avx512.c - compiles the kernels for interleaved batches for AVX-512 (F, VL, BW, DQ). */
 #include "interleaved.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__)

@@ -1,16 +1,17 @@
-/* interleaved_complex.h - template: arithmetic of cells of a complex type, as interleaved_real.h for a real one.
- * Parameters: TYPE (c64 or c128), PART (f32 or f64).
+/* interleaved_complex.h - template: arithmetic of vector elements of a complex type. interleaved_real.h defines the
+ * same functions for real types. Parameters: TYPE (c64 or c128), PART (f32 or f64).
  */
-typedef struct CELL {
+typedef struct VELEMENT {
     VECTOR part[2]; /* real, imaginary */
-} CELL;
+} VELEMENT;
 
-/* The size by which pivots are chosen, in LAPACK too; no square root, and no overflow before the parts'. */
-INLINE VECTOR NAME(size)(CELL a) {
+/* Returns |re| + |im|, by which pivots are chosen, as in LAPACK. It needs no square root and avoids the overflow of
+ * squares. */
+INLINE VECTOR NAME(size)(VELEMENT a) {
     return OF_PART(absolute)(a.part[0]) + OF_PART(absolute)(a.part[1]);
 }
-/* c - a * b, or with the conjugate of b. */
-INLINE CELL NAME(subtract_product)(bool conjugate, CELL c, CELL a, CELL b) {
+/* Returns c - a * b, or c - a * conj(b). */
+INLINE VELEMENT NAME(subtract_product)(bool conjugate, VELEMENT c, VELEMENT a, VELEMENT b) {
     c.part[0] = OF_PART(msub)(a.part[0], b.part[0], c.part[0]);
     c.part[1] = OF_PART(msub)(a.part[1], b.part[0], c.part[1]);
     if (conjugate) {
@@ -22,14 +23,14 @@ INLINE CELL NAME(subtract_product)(bool conjugate, CELL c, CELL a, CELL b) {
     }
     return c;
 }
-INLINE CELL NAME(scale)(CELL a, CELL r, VECTOR s) {
+INLINE VELEMENT NAME(scale)(VELEMENT a, VELEMENT r, VECTOR s) {
     const VECTOR re = a.part[0] * s, im = a.part[1] * s;
-    CELL x;
+    VELEMENT x;
     x.part[0] = OF_PART(msub)(im, r.part[1], re * r.part[0]);
     x.part[1] = OF_PART(madd)(im, r.part[0], re * r.part[1]);
     return x;
 }
-INLINE void NAME(invert)(CELL a, CELL *r, VECTOR *s) {
+INLINE void NAME(invert)(VELEMENT a, VELEMENT *r, VECTOR *s) {
     const VECTOR re = OF_PART(absolute)(a.part[0]), im = OF_PART(absolute)(a.part[1]);
     *s = OF_PART(unscale)(OF_PART(select)(re > im, re, im));
     const VECTOR x = a.part[0] * *s, y = a.part[1] * *s;

@@ -1,5 +1,5 @@
-/* interleaved_default.c - small matrices on the instruction set that the compiler may assume everywhere: SSE2, NEON, or
- * none.
+/* interleaved_default.c - compiles the kernels for interleaved batches for the baseline instruction set: SSE2, NEON, or
+ * scalar code.
  */
 #define SET bp__interleaved_default
 #define VECTOR_BYTES 16

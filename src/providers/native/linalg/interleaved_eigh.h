@@ -1,16 +1,17 @@
-/* interleaved_eigh.h - template: eigenvalues and eigenvectors of Hermitian matrices. Reflectors reduce each matrix to
- * three real diagonals, and implicit QL steps make these one (LAPACK's steqr). Parameters as of interleaved_kernels.h.
+/* interleaved_eigh.h - template: eigenvalues and eigenvectors of Hermitian matrices. Reflectors reduce each matrix to a
+ * real tridiagonal one, and implicit QL steps make it diagonal (LAPACK's steqr). Parameters are those of
+ * interleaved_kernels.h.
  *
- * All lanes look for the same eigenvalue at a time, until it is there in each. A lane that has it, or whose matrix is
- * split further up, is rotated by nothing meanwhile.
+ * All lanes iterate on the same eigenvalue until it has converged in each of them. A lane in which it has converged, or
+ * whose matrix splits further up, gets the identity as rotation meanwhile.
  */
 
 /* a -= w v^H + v w^H */
-static void NAME(update_twice)(CELL *a, int64_t row, int n, const CELL *v, const CELL *w) {
+static void NAME(update_twice)(VELEMENT *a, int64_t row, int n, const VELEMENT *v, const VELEMENT *w) {
     for (int i = 0; i < n; i++) {
-        const CELL left = v[i], right = w[i];
+        const VELEMENT left = v[i], right = w[i];
         for (int j = 0; j < n; j++) {
-            CELL x = a[i * row + j];
+            VELEMENT x = a[i * row + j];
             x = NAME(subtract_product)(true, x, right, v[j]);
             a[i * row + j] = NAME(subtract_product)(true, x, left, w[j]);
         }
@@ -18,11 +19,11 @@ static void NAME(update_twice)(CELL *a, int64_t row, int n, const CELL *v, const
 }
 
 /* to = a v */
-INLINE void NAME(multiply_tile)(int rows, const CELL *a, int64_t row, int n, const CELL *v, CELL *to) {
-    CELL sum[ROWS];
+INLINE void NAME(multiply_tile)(int rows, const VELEMENT *a, int64_t row, int n, const VELEMENT *v, VELEMENT *to) {
+    VELEMENT sum[ROWS];
     UNROLL
     for (int i = 0; i < rows; i++) {
-        sum[i] = (CELL){{OF_PART(splat)(0)}};
+        sum[i] = (VELEMENT){{OF_PART(splat)(0)}};
     }
     for (int j = 0; j < n; j++) {
         UNROLL
@@ -36,9 +37,9 @@ INLINE void NAME(multiply_tile)(int rows, const CELL *a, int64_t row, int n, con
     }
 }
 
-/* a becomes H^H a H. */
-static void NAME(reflect_both)(CELL *a, int64_t row, int n, const CELL *v, CELL tau) {
-    CELL w[BP__SMALL_MOST];
+/* a = H^H a H */
+static void NAME(reflect_both)(VELEMENT *a, int64_t row, int n, const VELEMENT *v, VELEMENT tau) {
+    VELEMENT w[BP__SMALL_MOST];
     int i = 0;
     for (; i + ROWS <= n; i += ROWS) {
         NAME(multiply_tile)(ROWS, a + i * row, row, n, v, w + i);
@@ -46,7 +47,7 @@ static void NAME(reflect_both)(CELL *a, int64_t row, int n, const CELL *v, CELL 
     for (; i < n; i++) {
         NAME(multiply_tile)(1, a + i * row, row, n, v, w + i);
     }
-    /* v^H a v is real: with its half, w takes the product of both sides into account. */
+    /* v^H a v is real. Half of it is subtracted from w, so that one rank-2 update applies both sides. */
     VECTOR inner = OF_PART(splat)(0), square = OF_PART(splat)(0);
     for (i = 0; i < n; i++) {
         UNROLL
@@ -59,7 +60,7 @@ static void NAME(reflect_both)(CELL *a, int64_t row, int n, const CELL *v, CELL 
         square = OF_PART(madd)(tau.part[part], tau.part[part], square);
     }
     const VECTOR half = inner * square * OF_PART(splat)((REAL)0.5);
-    const CELL zero = {{OF_PART(splat)(0)}};
+    const VELEMENT zero = {{OF_PART(splat)(0)}};
     for (i = 0; i < n; i++) {
         w[i] = NAME(subtract_product)(false, zero, NAME(negative)(w[i]), tau);
         UNROLL
@@ -70,10 +71,11 @@ static void NAME(reflect_both)(CELL *a, int64_t row, int n, const CELL *v, CELL 
     NAME(update_twice)(a, row, n, v, w);
 }
 
-/* The diagonal to d, what stands beside it to e; column k below the diagonal becomes the v of reflector k. */
-static void NAME(make_tridiagonal)(CELL *a, int64_t row, int n, VECTOR *d, VECTOR *e, CELL *tau) {
+/* Reduces the matrix: the diagonal goes to d, the subdiagonal to e. Column k below the diagonal becomes the vector v of
+ * reflector k. */
+static void NAME(make_tridiagonal)(VELEMENT *a, int64_t row, int n, VECTOR *d, VECTOR *e, VELEMENT *tau) {
     for (int k = 0; k + 1 < n; k++) {
-        CELL *below = a + (k + 1) * row + k, v[BP__SMALL_MOST];
+        VELEMENT *below = a + (k + 1) * row + k, v[BP__SMALL_MOST];
         const int left = n - 1 - k;
         const NAME(reflector) h = NAME(reflect)(below, row, left);
         for (int i = 0; i < left; i++) {
@@ -87,9 +89,9 @@ static void NAME(make_tridiagonal)(CELL *a, int64_t row, int n, VECTOR *d, VECTO
     d[n - 1] = a[(n - 1) * row + n - 1].part[0];
 }
 
-/* The product of all reflectors, in the place of their vectors: each step needs only those before it. */
-static void NAME(make_unitary)(CELL *a, int64_t row, int n, const CELL *tau) {
-    const CELL zero = {{OF_PART(splat)(0)}};
+/* Replaces the reflector vectors by the product of all reflectors. Step k only needs the vectors before k. */
+static void NAME(make_unitary)(VELEMENT *a, int64_t row, int n, const VELEMENT *tau) {
+    const VELEMENT zero = {{OF_PART(splat)(0)}};
     for (int k = n - 1; k >= 0; k--) {
         for (int i = k; i < n; i++) {
             a[k * row + i] = a[i * row + k] = zero;
@@ -101,20 +103,20 @@ static void NAME(make_unitary)(CELL *a, int64_t row, int n, const CELL *tau) {
     }
 }
 
-/* What is known of each lane while it looks for eigenvalue `at`. */
+/* State of each lane while it computes eigenvalue `at`. */
 typedef struct NAME(ql_state) {
-    VECTOR end;    /* the last row of the block that the value is in */
-    VECTOR corner; /* the diagonal there */
-    WORDS active;  /* the block has more than the value */
+    VECTOR end;    /* last row of the block that contains the value */
+    VECTOR corner; /* diagonal element of that row */
+    INTS active;   /* the block has more than one row */
 } NAME(ql_state);
 
-/* Splits the matrix where what stands beside the diagonal does not count. */
+/* Splits the matrix where a subdiagonal element is negligible. */
 static NAME(ql_state) NAME(ql_split)(int at, int n, const VECTOR *d, VECTOR *e, VECTOR least) {
     NAME(ql_state) to = {.end = OF_PART(splat)((REAL)(n - 1)), .corner = d[n - 1]};
     for (int i = n - 2; i >= at; i--) {
         const VECTOR around = OF_PART(absolute)(d[i]) + OF_PART(absolute)(d[i + 1]);
-        /* So asked, NaN is small: a lane that nobody reads does not keep the others waiting. */
-        const WORDS small = ~(OF_PART(absolute)(e[i]) > OF_PART(madd)(around, OF_PART(splat)(UNIT), least));
+        /* With this comparison NaN counts as small, so that a lane with NaN does not delay the others. */
+        const INTS small = ~(OF_PART(absolute)(e[i]) > OF_PART(madd)(around, OF_PART(splat)(UNIT), least));
         e[i] = OF_PART(select)(small, OF_PART(splat)(0), e[i]);
         to.end = OF_PART(select)(small, OF_PART(splat)((REAL)i), to.end);
         to.corner = OF_PART(select)(small, d[i], to.corner);
@@ -123,12 +125,12 @@ static NAME(ql_state) NAME(ql_split)(int at, int n, const VECTOR *d, VECTOR *e, 
     return to;
 }
 
-/* One step from row `from` up to row `at`. Each rotation waits for the one before; meanwhile those of the step before,
- * `late`, turn the vectors. */
+/* One QL step from row `from` up to row `at`. Each rotation depends on the one before. To use the waiting time, the
+ * rotations of the previous step, `late`, are applied to the vectors here. */
 static void NAME(ql_step)(const bp__interleaved_eigh *t, const NAME(ql_state) * lanes, int at, int from, VECTOR *d,
-                          VECTOR *e, NAME(turns) * made, const NAME(turns) * late) {
+                          VECTOR *e, NAME(rotations) * made, const NAME(rotations) * late) {
     const VECTOR one = OF_PART(splat)(1), zero = OF_PART(splat)(0);
-    const WORDS active = lanes->active;
+    const INTS active = lanes->active;
     const VECTOR ratio = (d[at + 1] - d[at]) / (e[at] + e[at]);
     const VECTOR root = OF_PART(root)(OF_PART(madd)(ratio, ratio, one));
     VECTOR g = lanes->corner - d[at] + e[at] / (ratio + OF_PART(signed)(root, ratio));
@@ -136,33 +138,33 @@ static void NAME(ql_step)(const bp__interleaved_eigh *t, const NAME(ql_state) * 
     made->first = from, made->step = -1, made->count = from - at;
     for (int k = 0; k < from - at; k++) {
         const int i = from - 1 - k;
-        const WORDS on = active & (lanes->end > OF_PART(splat)((REAL)i));
-        const WORDS inside = active & (lanes->end > OF_PART(splat)((REAL)(i + 1)));
+        const INTS on = active & (lanes->end > OF_PART(splat)((REAL)i));
+        const INTS inside = active & (lanes->end > OF_PART(splat)((REAL)(i + 1)));
         const VECTOR f = sine * e[i], b = cosine * e[i];
-        const OF_PART(rotation) turn = OF_PART(rotate)(g, f);
-        e[i + 1] = OF_PART(select)(inside, turn.r, e[i + 1]);
-        const VECTOR next = d[i + 1] - p, r = OF_PART(madd)(d[i] - next, turn.s, 2 * turn.c * b);
-        p = OF_PART(select)(on, turn.s * r, p);
+        const OF_PART(rotation) rotation = OF_PART(rotate)(g, f);
+        e[i + 1] = OF_PART(select)(inside, rotation.r, e[i + 1]);
+        const VECTOR next = d[i + 1] - p, r = OF_PART(madd)(d[i] - next, rotation.s, 2 * rotation.c * b);
+        p = OF_PART(select)(on, rotation.s * r, p);
         d[i + 1] = OF_PART(select)(on, next + p, d[i + 1]);
-        g = OF_PART(select)(on, OF_PART(madd)(turn.c, r, -b), g);
-        cosine = OF_PART(select)(on, turn.c, cosine);
-        sine = OF_PART(select)(on, turn.s, sine);
-        made->c[k] = OF_PART(select)(on, turn.c, one);
-        made->s[k] = OF_PART(select)(on, turn.s, zero);
+        g = OF_PART(select)(on, OF_PART(madd)(rotation.c, r, -b), g);
+        cosine = OF_PART(select)(on, rotation.c, cosine);
+        sine = OF_PART(select)(on, rotation.s, sine);
+        made->c[k] = OF_PART(select)(on, rotation.c, one);
+        made->s[k] = OF_PART(select)(on, rotation.s, zero);
         if (k < late->count) {
-            NAME(turn_one)(t->cells, t->row, t->n, late, k);
+            NAME(apply_rotation)(t->elements, t->row, t->n, late, k);
         }
     }
     d[at] = OF_PART(select)(active, d[at] - p, d[at]);
     e[at] = OF_PART(select)(active, g, e[at]);
-    NAME(turn_rest)(t->cells, t->row, t->n, late, made->count);
+    NAME(apply_rotations)(t->elements, t->row, t->n, late, made->count);
 }
 
-/* Returns info, as numbers of the type. */
+/* Computes all eigenvalues. Returns info, in the real type. */
 static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
-    NAME(turns) turns[2];
-    turns[1].count = 0;
+    NAME(rotations) rotations[2];
+    rotations[1].count = 0;
     int now = 0;
     e[t->n - 1] = info;
     for (int i = 0; i < t->n; i++) {
@@ -180,26 +182,26 @@ static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
                 break;
             }
             const int from = NAME(last_of)(lanes.end, lanes.active);
-            NAME(ql_step)(t, &lanes, at, from, d, e, &turns[now], &turns[!now]);
-            turns[now].count = t->vectors ? turns[now].count : 0;
+            NAME(ql_step)(t, &lanes, at, from, d, e, &rotations[now], &rotations[!now]);
+            rotations[now].count = t->vectors ? rotations[now].count : 0;
             now = !now;
         }
     }
-    NAME(turn_rest)(t->cells, t->row, t->n, &turns[!now], 0);
+    NAME(apply_rotations)(t->elements, t->row, t->n, &rotations[!now], 0);
     return info;
 }
 
 static void NAME(eigh)(const bp__interleaved_eigh *t) {
     VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
-    CELL tau[BP__SMALL_MOST];
-    const VECTOR scale = NAME(normalize)(t->cells, t->row, t->n, t->n);
-    NAME(make_tridiagonal)(t->cells, t->row, t->n, d, e, tau);
+    VELEMENT tau[BP__SMALL_MOST];
+    const VECTOR scale = NAME(normalize)(t->elements, t->row, t->n, t->n);
+    NAME(make_tridiagonal)(t->elements, t->row, t->n, d, e, tau);
     if (t->vectors) {
-        NAME(make_unitary)(t->cells, t->row, t->n, tau);
+        NAME(make_unitary)(t->elements, t->row, t->n, tau);
     }
     const VECTOR info = NAME(ql)(t, d, e);
     if (t->vectors) {
-        NAME(clear_signs)(t->cells, t->row, t->n, t->n);
+        NAME(clear_signs)(t->elements, t->row, t->n, t->n);
     }
     NAME(put_in_order)(d, t->n, true, t->order);
     for (int i = 0; i < t->n; i++) {

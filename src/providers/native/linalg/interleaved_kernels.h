@@ -1,23 +1,23 @@
-/* interleaved_kernels.h - template: factorizations and solutions of one type, on cells (interleaved.h). Parameters:
- * TYPE, PART, REAL and the tile: ROWS is 4, COLUMNS is how many columns of sums the registers hold beside that many
- * rows.
+/* interleaved_kernels.h - template: LU, Cholesky, triangular solution and products of one type, for interleaved
+ * batches. Parameters: TYPE, PART, REAL, and the tile: ROWS is 4; COLUMNS is how many columns of sums fit in registers
+ * with that many rows.
  *
- * All sums run left-looking: a tile of the result collects all products of earlier rows and columns in registers, k
- * ascending, and is then finished with the small triangle on the diagonal.
+ * All algorithms are left-looking. A tile of the result adds all products with earlier rows and columns in registers, k
+ * ascending. It is then finished with the small triangle on the diagonal.
  */
 
-/* x -= a * b, for `rows` x k cells of a and k x `columns` cells of b, or of the conjugate of b. */
-INLINE void NAME(reduce)(int rows, int columns, bool conjugate, CELL (*x)[COLUMNS], const CELL *a, int64_t a_row,
-                         int64_t a_k, const CELL *b, int64_t b_k, int64_t b_column, int64_t k) {
+/* x -= a * b, or x -= a * conj(b), for a tile x of `rows` x `columns`; a is rows x k and b is k x columns. */
+INLINE void NAME(reduce)(int rows, int columns, bool conjugate, VELEMENT (*x)[COLUMNS], const VELEMENT *a,
+                         int64_t a_row, int64_t a_k, const VELEMENT *b, int64_t b_k, int64_t b_column, int64_t k) {
     for (; k > 0; k--, a += a_k, b += b_k) {
-        CELL right[COLUMNS];
+        VELEMENT right[COLUMNS];
         UNROLL
         for (int j = 0; j < columns; j++) {
             right[j] = b[j * b_column];
         }
         UNROLL
         for (int i = 0; i < rows; i++) {
-            const CELL left = a[i * a_row];
+            const VELEMENT left = a[i * a_row];
             UNROLL
             for (int j = 0; j < columns; j++) {
                 x[i][j] = NAME(subtract_product)(conjugate, x[i][j], left, right[j]);
@@ -26,7 +26,8 @@ INLINE void NAME(reduce)(int rows, int columns, bool conjugate, CELL (*x)[COLUMN
     }
 }
 
-INLINE void NAME(fetch)(int rows, int columns, CELL (*x)[COLUMNS], const CELL *from, int64_t row, int64_t column) {
+INLINE void NAME(fetch)(int rows, int columns, VELEMENT (*x)[COLUMNS], const VELEMENT *from, int64_t row,
+                        int64_t column) {
     UNROLL
     for (int i = 0; i < rows; i++) {
         UNROLL
@@ -36,7 +37,7 @@ INLINE void NAME(fetch)(int rows, int columns, CELL (*x)[COLUMNS], const CELL *f
     }
 }
 
-INLINE void NAME(put)(int rows, int columns, CELL (*x)[COLUMNS], CELL *to, int64_t row, int64_t column) {
+INLINE void NAME(put)(int rows, int columns, VELEMENT (*x)[COLUMNS], VELEMENT *to, int64_t row, int64_t column) {
     UNROLL
     for (int i = 0; i < rows; i++) {
         UNROLL
@@ -46,7 +47,7 @@ INLINE void NAME(put)(int rows, int columns, CELL (*x)[COLUMNS], CELL *to, int64
     }
 }
 
-/* Calls f with constants for how many rows and columns of a tile there are. */
+/* Calls f with the tile's numbers of rows and columns as constants, so that loops are unrolled. */
 #define TILE_OF_ROWS(f, rows, ...)                                                                                     \
     (rows == 4 ? f(4, __VA_ARGS__) : rows == 3 ? f(3, __VA_ARGS__) : rows == 2 ? f(2, __VA_ARGS__) : f(1, __VA_ARGS__))
 #define EACH_TILE(f, rows, columns, ...)                                                                               \
@@ -58,25 +59,26 @@ INLINE void NAME(put)(int rows, int columns, CELL (*x)[COLUMNS], CELL *to, int64
         }                                                                                                              \
     } while (0)
 
-/* What divides by a cell. */
+/* Factors with which scale() divides by a vector element. */
 typedef struct NAME(inverse) {
-    CELL r;
+    VELEMENT r;
     VECTOR s;
 } NAME(inverse);
 
-static void NAME(invert_diagonal)(void *inverses, const void *cells, int64_t step, int n) {
+static void NAME(invert_diagonal)(void *inverses, const void *elements, int64_t step, int n) {
     NAME(inverse) *to = inverses;
     for (int i = 0; i < n; i++) {
-        NAME(invert)(((const CELL *)cells)[i * step], &to[i].r, &to[i].s);
+        NAME(invert)(((const VELEMENT *)elements)[i * step], &to[i].r, &to[i].s);
     }
 }
 
 /* ---- Triangles ---- */
 
-/* Rows i to i + rows of the solution, columns j to j + columns; rows before `from` of b are zeros there. */
+/* Computes rows [i, i + rows) and columns [j, j + columns) of the solution. Rows of b before `from` are zero in these
+ * columns. */
 INLINE void NAME(solve_tile)(int rows, int columns, const bp__interleaved_solve *t, int i, int j, int from) {
-    const CELL *l = (const CELL *)t->factor + i * t->factor_row;
-    CELL *b = (CELL *)t->b + j * t->b_column, x[ROWS][COLUMNS];
+    const VELEMENT *l = (const VELEMENT *)t->factor + i * t->factor_row;
+    VELEMENT *b = (VELEMENT *)t->b + j * t->b_column, x[ROWS][COLUMNS];
     NAME(fetch)(rows, columns, x, b + i * t->b_row, t->b_row, t->b_column);
     NAME(reduce)
     (rows, columns, false, x, l + from * t->factor_column, t->factor_row, t->factor_column, b + from * t->b_row,
@@ -92,7 +94,7 @@ INLINE void NAME(solve_tile)(int rows, int columns, const bp__interleaved_solve 
         }
         UNROLL
         for (int below = p + 1; below < rows; below++) {
-            const CELL left = l[below * t->factor_row + (i + p) * t->factor_column];
+            const VELEMENT left = l[below * t->factor_row + (i + p) * t->factor_column];
             UNROLL
             for (int q = 0; q < columns; q++) {
                 x[below][q] = NAME(subtract_product)(false, x[below][q], left, x[p][q]);
@@ -113,8 +115,9 @@ static void NAME(solve)(const bp__interleaved_solve *t) {
     }
 }
 
-/* LAPACK's info of each lane, kept as numbers of the type: where `failed` and none is there yet, column `at` from 1. */
-INLINE VECTOR NAME(first_failure)(VECTOR info, WORDS failed, int at) {
+/* Records failures as LAPACK's info: sets lanes in which `failed` is set for the first time to at + 1. info is kept in
+ * the real type. */
+INLINE VECTOR NAME(first_failure)(VECTOR info, INTS failed, int at) {
     return OF_PART(select)(failed & (info == 0), OF_PART(splat)((REAL)(at + 1)), info);
 }
 
@@ -126,19 +129,19 @@ static void NAME(put_info)(const bp__interleaved_factor *t, VECTOR info) {
 
 /* ---- LU ---- */
 
-/* Sums of a panel's rows i to i + rows, whose columns j to j + columns begin below the factored part. */
+/* Subtracts the products with the factored columns from a tile of the panel. */
 INLINE void NAME(panel_tile)(int rows, int columns, const bp__interleaved_factor *t, int i, int j, int k) {
-    CELL *a = t->cells, x[ROWS][COLUMNS];
+    VELEMENT *a = t->elements, x[ROWS][COLUMNS];
     const int64_t row = t->row;
     NAME(fetch)(rows, columns, x, a + i * row + j, row, 1);
     NAME(reduce)(rows, columns, false, x, a + i * row, row, 1, a + j, row, 1, k);
     NAME(put)(rows, columns, x, a + i * row + j, row, 1);
 }
 
-/* In each lane the row, from `first` on, whose cell of column `first` is the largest: the first one of equals. The
- * largest size is found first, in several chains at once, and then the row that has it, from the last to the first. */
-INLINE WORDS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR *largest) {
-    const CELL *a = (const CELL *)t->cells + first;
+/* Returns for each lane the row, from `first` on, with the largest element in column `first`; among equals the first.
+ * The maximum is computed in several independent chains. Then rows are compared with it, from the last to the first. */
+INLINE INTS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR *largest) {
+    const VELEMENT *a = (const VELEMENT *)t->elements + first;
     const int64_t row = t->row;
     VECTOR best[CHAINS];
     UNROLL
@@ -159,17 +162,18 @@ INLINE WORDS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR
     for (int c = 1; c < CHAINS; c++) {
         best[0] = OF_PART(larger)(best[c], best[0]);
     }
-    WORDS pivot = (WORDS){0} + first;
+    INTS pivot = (INTS){0} + first;
     for (i = t->rows - 1; i >= first; i--) {
-        const WORDS here = NAME(size)(a[i * row]) == best[0];
-        pivot = (WORDS)OF_PART(select)(here, (VECTOR)((WORDS){0} + i), (VECTOR)pivot);
+        const INTS here = NAME(size)(a[i * row]) == best[0];
+        pivot = (INTS)OF_PART(select)(here, (VECTOR)((INTS){0} + i), (VECTOR)pivot);
     }
     *largest = best[0];
     return pivot;
 }
 
-/* Exchanges row `first` with the pivot's in each lane, without a branch: lane by lane, since two lanes may have one row
- * for their pivot, but in whole vectors, since a vector whose parts have just been written is slow to read. */
+/* Exchanges row `first` with the pivot row of each lane, without branches. Lanes are exchanged one after another,
+ * because two lanes may have the same pivot row. Whole vectors are loaded and stored, because loading a vector right
+ * after storing parts of it is slow. */
 #define TAKE_LANE(lane, from) ((lane) == (from) ? VL + (lane) : (lane))
 #define EXCHANGE_LANE(lane)                                                                                            \
     {                                                                                                                  \
@@ -178,10 +182,10 @@ INLINE WORDS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR
         chosen = __builtin_shufflevector(chosen, below, PART_LANES(TAKE_LANE, lane));                                  \
     }
 static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int32_t *pivot) {
-    VECTOR *top = (VECTOR *)((CELL *)t->cells + (int64_t)first * t->row), *low[VL];
+    VECTOR *top = (VECTOR *)((VELEMENT *)t->elements + (int64_t)first * t->row), *low[VL];
     UNROLL
     for (int lane = 0; lane < VL; lane++) {
-        low[lane] = (VECTOR *)((CELL *)t->cells + (int64_t)pivot[lane] * t->row);
+        low[lane] = (VECTOR *)((VELEMENT *)t->elements + (int64_t)pivot[lane] * t->row);
     }
     for (int j = 0; j < t->columns * PARTS; j++) {
         const VECTOR above = top[j];
@@ -214,17 +218,17 @@ static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int
 #undef TAKE_LANE
 #undef EXCHANGE_LANE
 
-/* Divides column `at` below the diagonal by the pivot, and takes its products from the next `rest` columns. */
-INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, CELL r, VECTOR s) {
-    CELL *a = (CELL *)t->cells + (int64_t)at * t->row + at;
-    CELL u[PANEL];
+/* Divides column `at` below the diagonal by the pivot and subtracts its products from the next `rest` columns. */
+INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, VELEMENT r, VECTOR s) {
+    VELEMENT *a = (VELEMENT *)t->elements + (int64_t)at * t->row + at;
+    VELEMENT u[PANEL];
     UNROLL
     for (int j = 1; j <= rest; j++) {
         u[j - 1] = a[j];
     }
     for (int i = at + 1; i < t->rows; i++) {
         a += t->row;
-        const CELL l = a[0] = NAME(scale)(a[0], r, s);
+        const VELEMENT l = a[0] = NAME(scale)(a[0], r, s);
         UNROLL
         for (int j = 1; j <= rest; j++) {
             a[j] = NAME(subtract_product)(false, a[j], l, u[j - 1]);
@@ -232,10 +236,10 @@ INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, C
     }
 }
 
-/* One column of a panel; `rest` columns of the panel follow it. */
+/* Factors one column of a panel; `rest` columns of the panel follow it. */
 static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int rest, VECTOR info) {
     VECTOR largest;
-    const WORDS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
+    const INTS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
     int32_t *pivot = t->pivots + at * VL;
     int32_t moved = 0;
     for (int lane = 0; lane < VL; lane++) {
@@ -245,10 +249,10 @@ static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int r
     if (moved) {
         NAME(exchange)(t, at, pivot);
     }
-    CELL r;
+    VELEMENT r;
     VECTOR s;
-    NAME(invert)(((CELL *)t->cells)[(int64_t)at * t->row + at], &r, &s);
-    /* Below a pivot of zero there are only zeros, and they stay. */
+    NAME(invert)(((VELEMENT *)t->elements)[(int64_t)at * t->row + at], &r, &s);
+    /* Below a pivot of zero all elements are zero; a factor of zero keeps them so. */
     UNROLL
     for (int part = 0; part < PARTS; part++) {
         r.part[part] = OF_PART(select)(none, OF_PART(splat)(0), r.part[part]);
@@ -265,8 +269,10 @@ static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int r
     return NAME(first_failure)(info, none, at);
 }
 
+/* LU with partial pivoting of a rows x columns matrix, in panels of PANEL columns: solve with L above, subtract
+ * products below, then factor the panel column by column. */
 static void NAME(lu)(const bp__interleaved_factor *t) {
-    CELL *a = t->cells;
+    VELEMENT *a = t->elements;
     VECTOR info = {0};
     for (int first = 0; first < t->columns; first += PANEL) {
         const int width = t->columns - first < PANEL ? t->columns - first : PANEL;
@@ -296,15 +302,16 @@ static void NAME(lu)(const bp__interleaved_factor *t) {
 
 /* ---- Cholesky ---- */
 
-/* The tile on the diagonal, whose sums are in x; leaves L there, and the inverses of its diagonal. Returns info. */
-INLINE VECTOR NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
+/* Factors the tile on the diagonal, of which x contains the reduced elements. Writes L to x and the inverses of its
+ * diagonal. Returns info. */
+INLINE VECTOR NAME(cholesky_diagonal)(int columns, VELEMENT (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
     UNROLL
     for (int j = 0; j < columns; j++) {
         const VECTOR square = x[j][j].part[0];
         info = NAME(first_failure)(info, ~(square > 0), at + j);
         const VECTOR root = OF_PART(root)(square);
         inverses[j] = 1 / root;
-        x[j][j] = (CELL){{root}};
+        x[j][j] = (VELEMENT){{root}};
         UNROLL
         for (int i = j + 1; i < columns; i++) {
             UNROLL
@@ -320,10 +327,10 @@ INLINE VECTOR NAME(cholesky_diagonal)(int columns, CELL (*x)[COLUMNS], VECTOR *i
     return info;
 }
 
-/* Rows i to i + rows below a tile on the diagonal, which is `diagonal`. */
-INLINE void NAME(cholesky_below)(int rows, int columns, CELL *a, int64_t row, int i, int at, CELL (*diagonal)[COLUMNS],
-                                 const VECTOR *inverses) {
-    CELL x[ROWS][COLUMNS];
+/* Computes rows [i, i + rows) of L below the tile `diagonal`. */
+INLINE void NAME(cholesky_below)(int rows, int columns, VELEMENT *a, int64_t row, int i, int at,
+                                 VELEMENT (*diagonal)[COLUMNS], const VECTOR *inverses) {
+    VELEMENT x[ROWS][COLUMNS];
     NAME(fetch)(rows, columns, x, a + i * row + at, row, 1);
     NAME(reduce)(rows, columns, true, x, a + i * row, row, 1, a + at * row, 1, row, at);
     UNROLL
@@ -344,7 +351,7 @@ INLINE void NAME(cholesky_below)(int rows, int columns, CELL *a, int64_t row, in
 }
 
 INLINE VECTOR NAME(cholesky_columns)(int columns, const bp__interleaved_factor *t, int at, VECTOR info) {
-    CELL *a = t->cells, diagonal[COLUMNS][COLUMNS];
+    VELEMENT *a = t->elements, diagonal[COLUMNS][COLUMNS];
     VECTOR inverses[COLUMNS];
     const int64_t row = t->row;
     NAME(fetch)(columns, columns, diagonal, a + at * row + at, row, 1);
@@ -370,8 +377,8 @@ static void NAME(cholesky)(const bp__interleaved_factor *t) {
     NAME(put_info)(t, info);
 }
 
-static void NAME(conjugate)(void *cells, int64_t count) {
-    for (CELL *a = cells; PARTS == 2 && count > 0; count--, a++) {
+static void NAME(conjugate)(void *elements, int64_t count) {
+    for (VELEMENT *a = elements; PARTS == 2 && count > 0; count--, a++) {
         a->part[PARTS - 1] = -a->part[PARTS - 1];
     }
 }
@@ -379,28 +386,28 @@ static void NAME(conjugate)(void *cells, int64_t count) {
 /* ---- Products ---- */
 
 INLINE void NAME(combine_tile)(int rows, int columns, const bp__interleaved_combine *t, int i, int j) {
-    CELL x[ROWS][COLUMNS];
+    VELEMENT x[ROWS][COLUMNS];
     UNROLL
     for (int p = 0; p < rows; p++) {
         UNROLL
         for (int q = 0; q < columns; q++) {
-            x[p][q] = (CELL){{OF_PART(splat)(0)}};
+            x[p][q] = (VELEMENT){{OF_PART(splat)(0)}};
         }
     }
     NAME(reduce)
-    (rows, columns, true, x, (const CELL *)t->left + i * t->left_row, t->left_row, 1,
-     (const CELL *)t->right + j * t->right_row, 1, t->right_row, t->count);
-    NAME(put)(rows, columns, x, (CELL *)t->to + i * t->to_row + j, t->to_row, 1);
+    (rows, columns, true, x, (const VELEMENT *)t->left + i * t->left_row, t->left_row, 1,
+     (const VELEMENT *)t->right + j * t->right_row, 1, t->right_row, t->count);
+    NAME(put)(rows, columns, x, (VELEMENT *)t->to + i * t->to_row + j, t->to_row, 1);
 }
 
 static void NAME(combine)(const bp__interleaved_combine *t) {
     const VECTOR *values = t->values;
     for (int i = 0; i < t->rows; i++) {
-        CELL *left = (CELL *)t->left + i * t->left_row;
+        VELEMENT *left = (VELEMENT *)t->left + i * t->left_row;
         for (int k = 0; k < t->count; k++) {
             UNROLL
             for (int part = 0; part < PARTS; part++) {
-                left[k].part[part] *= -values[k]; /* the sums are subtracted */
+                left[k].part[part] *= -values[k]; /* combine_tile() subtracts products, so factors are negated */
             }
         }
     }

@@ -1,26 +1,26 @@
-/* interleaved_real.h - template: arithmetic of cells of a real type. Parameters: TYPE and PART (both f32 or f64). The
- * complex twin is interleaved_complex.h; interleaved_kernels.h is written in these words alone.
+/* interleaved_real.h - template: arithmetic of vector elements of a real type. Parameters: TYPE and PART (both f32 or
+ * f64). interleaved_complex.h defines the same functions for complex types; interleaved_kernels.h uses only these.
  */
-typedef struct CELL {
+typedef struct VELEMENT {
     VECTOR part[1];
-} CELL;
+} VELEMENT;
 
-INLINE VECTOR NAME(size)(CELL a) {
+INLINE VECTOR NAME(size)(VELEMENT a) {
     return OF_PART(absolute)(a.part[0]);
 }
-INLINE CELL NAME(subtract_product)(bool conjugate, CELL c, CELL a, CELL b) {
+INLINE VELEMENT NAME(subtract_product)(bool conjugate, VELEMENT c, VELEMENT a, VELEMENT b) {
     (void)conjugate;
     c.part[0] = OF_PART(msub)(a.part[0], b.part[0], c.part[0]);
     return c;
 }
-/* a times s times r, in this order: with those of invert(), nothing on the way leaves the range that the result does
- * not leave, also where a and the divisor are denormal. */
-INLINE CELL NAME(scale)(CELL a, CELL r, VECTOR s) {
+/* Returns a * s * r, multiplied in this order. With r and s of invert(), no intermediate value overflows or underflows
+ * if the result does not, even for denormal a and divisors. */
+INLINE VELEMENT NAME(scale)(VELEMENT a, VELEMENT r, VECTOR s) {
     a.part[0] = a.part[0] * s * r.part[0];
     return a;
 }
-/* r and s for scale(), so that it divides by a. */
-INLINE void NAME(invert)(CELL a, CELL *r, VECTOR *s) {
+/* Sets r and s so that scale() divides by a. */
+INLINE void NAME(invert)(VELEMENT a, VELEMENT *r, VECTOR *s) {
     *s = OF_PART(unscale)(NAME(size)(a));
     r->part[0] = 1 / (a.part[0] * *s);
 }

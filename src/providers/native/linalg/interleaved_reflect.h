@@ -1,14 +1,14 @@
-/* interleaved_reflect.h - template: what eigenvalues and singular values have in common: scaling, reflectors
- * (Householder), rotations (Givens) and the order of the values. Parameters as of interleaved_kernels.h.
+/* interleaved_reflect.h - template: functions shared by eigenvalues and singular values: scaling, reflectors
+ * (Householder), rotations (Givens) and the order of values. Parameters are those of interleaved_kernels.h.
  *
- * Matrices are brought to a size near 1 first, by a power of two for each lane. What is dropped later is measured
- * against that size, far below its rounding.
+ * Matrices are first scaled to a size near 1 by a power of two for each lane. Elements are later neglected relative to
+ * that size, far below its rounding.
  */
 #define UNIT (sizeof(REAL) == 4 ? (REAL)0x1p-24 : (REAL)0x1p-53)
 #define LEAST_SQUARES OF_PART(splat)(OF_PART(LEAST_SQUARES))
 
-/* Multiplies all cells by a power of two that takes the largest part to between 1/2 and 1, and returns its inverse. */
-static VECTOR NAME(normalize)(CELL *a, int64_t row, int rows, int columns) {
+/* Multiplies the matrix by a power of two that brings its largest part to between 1/2 and 1. Returns the inverse. */
+static VECTOR NAME(normalize)(VELEMENT *a, int64_t row, int rows, int columns) {
     VECTOR most = {0};
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -32,14 +32,14 @@ static VECTOR NAME(normalize)(CELL *a, int64_t row, int rows, int columns) {
 
 /* ---- Reflectors ---- */
 
-/* H = I - tau v v^H, with H^H x = (beta, 0, 0, ...) for a real beta, and 1 for the first element of v. */
+/* H = I - tau v v^H with H^H x = (beta, 0, 0, ...) for a real beta; the first element of v is 1. */
 typedef struct NAME(reflector) {
-    CELL tau;
+    VELEMENT tau;
     VECTOR beta;
 } NAME(reflector);
 
-/* Makes v of x, which it replaces. Where nothing but the first element counts, and that is real, H is I. */
-static NAME(reflector) NAME(reflect)(CELL *x, int64_t step, int count) {
+/* Replaces x by v. If x has only a real first element, all others being negligible, H is I. */
+static NAME(reflector) NAME(reflect)(VELEMENT *x, int64_t step, int count) {
     VECTOR rest[2] = {OF_PART(splat)(0), OF_PART(splat)(0)};
     for (int part = 1; part < PARTS; part++) {
         rest[1] = x[0].part[part] * x[0].part[part];
@@ -54,10 +54,10 @@ static NAME(reflector) NAME(reflect)(CELL *x, int64_t step, int count) {
     rest[0] += rest[1];
     const VECTOR re = x[0].part[0], zero = OF_PART(splat)(0);
     const VECTOR beta = -OF_PART(signed)(OF_PART(root)(OF_PART(madd)(re, re, rest[0])), re);
-    const WORDS none = ~(rest[0] >= LEAST_SQUARES);
+    const INTS none = ~(rest[0] >= LEAST_SQUARES);
     x[0].part[0] = re - beta;
     NAME(reflector) to = {.beta = OF_PART(select)(none, re, beta)};
-    CELL r;
+    VELEMENT r;
     VECTOR s;
     NAME(invert)(x[0], &r, &s);
     UNROLL
@@ -72,18 +72,19 @@ static NAME(reflector) NAME(reflect)(CELL *x, int64_t step, int count) {
     return to;
 }
 
-/* Lines of `count` cells, each a vector a: a^T becomes a^T (I - tau v v^H), or a becomes (I - tau v v^H) a if `left`.
+/* Applies a reflector to `lines` vectors a of `count` elements: a = (I - tau v v^H) a if `left`, otherwise a^T = a^T (I
+ * - tau v v^H).
  */
-INLINE void NAME(reflect_tile)(int lines, bool left, CELL *a, int64_t line, int64_t step, int count, const CELL *v,
-                               int64_t v_step, CELL tau) {
-    const CELL zero = {{OF_PART(splat)(0)}};
-    CELL sum[ROWS];
+INLINE void NAME(reflect_tile)(int lines, bool left, VELEMENT *a, int64_t line, int64_t step, int count,
+                               const VELEMENT *v, int64_t v_step, VELEMENT tau) {
+    const VELEMENT zero = {{OF_PART(splat)(0)}};
+    VELEMENT sum[ROWS];
     UNROLL
     for (int i = 0; i < lines; i++) {
         sum[i] = zero;
     }
     for (int k = 0; k < count; k++) {
-        const CELL x = v[k * v_step];
+        const VELEMENT x = v[k * v_step];
         UNROLL
         for (int i = 0; i < lines; i++) {
             sum[i] = NAME(subtract_product)(left, sum[i], a[i * line + k * step], x);
@@ -94,17 +95,17 @@ INLINE void NAME(reflect_tile)(int lines, bool left, CELL *a, int64_t line, int6
         sum[i] = NAME(subtract_product)(false, zero, tau, sum[i]);
     }
     for (int k = 0; k < count; k++) {
-        const CELL x = v[k * v_step];
+        const VELEMENT x = v[k * v_step];
         UNROLL
         for (int i = 0; i < lines; i++) {
-            CELL *at = &a[i * line + k * step];
+            VELEMENT *at = &a[i * line + k * step];
             *at = NAME(subtract_product)(!left, *at, sum[i], x);
         }
     }
 }
 
-INLINE void NAME(reflect_lines)(bool left, CELL *a, int64_t line, int lines, int64_t step, int count, const CELL *v,
-                                int64_t v_step, CELL tau) {
+INLINE void NAME(reflect_lines)(bool left, VELEMENT *a, int64_t line, int lines, int64_t step, int count,
+                                const VELEMENT *v, int64_t v_step, VELEMENT tau) {
     int i = 0;
     for (; i + ROWS <= lines; i += ROWS) {
         NAME(reflect_tile)(ROWS, left, a + i * line, line, step, count, v, v_step, tau);
@@ -114,23 +115,24 @@ INLINE void NAME(reflect_lines)(bool left, CELL *a, int64_t line, int lines, int
     }
 }
 
-/* a becomes H a for `rows` x `columns` cells, v being a column. */
-static void NAME(reflect_left)(CELL *a, int64_t row, int rows, int columns, const CELL *v, int64_t v_step, CELL tau) {
+/* a = H a for a rows x columns matrix; v is a column. */
+static void NAME(reflect_left)(VELEMENT *a, int64_t row, int rows, int columns, const VELEMENT *v, int64_t v_step,
+                               VELEMENT tau) {
     NAME(reflect_lines)(true, a, 1, columns, row, rows, v, v_step, tau);
 }
 
-static void NAME(reflect_right)(CELL *a, int64_t row, int rows, int columns, const CELL *v, CELL tau) {
+static void NAME(reflect_right)(VELEMENT *a, int64_t row, int rows, int columns, const VELEMENT *v, VELEMENT tau) {
     NAME(reflect_lines)(false, a, row, rows, 1, columns, v, 1, tau);
 }
 
-INLINE CELL NAME(conjugated)(CELL a) {
+INLINE VELEMENT NAME(conjugated)(VELEMENT a) {
     for (int part = 1; part < PARTS; part++) {
         a.part[part] = -a.part[part];
     }
     return a;
 }
 
-INLINE CELL NAME(negative)(CELL a) {
+INLINE VELEMENT NAME(negative)(VELEMENT a) {
     UNROLL
     for (int part = 0; part < PARTS; part++) {
         a.part[part] = -a.part[part];
@@ -140,16 +142,16 @@ INLINE CELL NAME(negative)(CELL a) {
 
 /* ---- Rotations ---- */
 
-/* Rotations of the columns of a matrix: the first one is of columns first and first + step, the second one of these and
- * the next column, and so on. */
-typedef struct NAME(turns) {
+/* A sequence of rotations of neighbouring columns: the first one applies to columns first and first + step, the second
+ * one to first + step and first + 2 step, and so on. */
+typedef struct NAME(rotations) {
     int first, step, count;
     VECTOR c[BP__SMALL_MOST], s[BP__SMALL_MOST];
-} NAME(turns);
+} NAME(rotations);
 
-INLINE void NAME(turn_one)(CELL *a, int64_t row, int rows, const NAME(turns) * t, int k) {
+INLINE void NAME(apply_rotation)(VELEMENT *a, int64_t row, int rows, const NAME(rotations) * t, int k) {
     const VECTOR c = t->c[k], s = t->s[k];
-    CELL *at = a + t->first + k * t->step, *beside = at + t->step;
+    VELEMENT *at = a + t->first + k * t->step, *beside = at + t->step;
     for (int i = 0; i < rows; i++, at += row, beside += row) {
         UNROLL
         for (int part = 0; part < PARTS; part++) {
@@ -160,9 +162,9 @@ INLINE void NAME(turn_one)(CELL *a, int64_t row, int rows, const NAME(turns) * t
     }
 }
 
-/* Those from the k-th on, a few rows at a time. */
-INLINE void NAME(turn_tile)(int rows, CELL *a, int64_t row, const NAME(turns) * t, int k) {
-    CELL x[ROWS];
+/* Applies rotations k and later to a few rows. */
+INLINE void NAME(apply_rotations_tile)(int rows, VELEMENT *a, int64_t row, const NAME(rotations) * t, int k) {
+    VELEMENT x[ROWS];
     a += t->first + k * t->step;
     UNROLL
     for (int i = 0; i < rows; i++) {
@@ -185,18 +187,19 @@ INLINE void NAME(turn_tile)(int rows, CELL *a, int64_t row, const NAME(turns) * 
     }
 }
 
-static void NAME(turn_rest)(CELL *a, int64_t row, int rows, const NAME(turns) * t, int k) {
+static void NAME(apply_rotations)(VELEMENT *a, int64_t row, int rows, const NAME(rotations) * t, int k) {
     int i = 0;
     for (; k < t->count && i + ROWS <= rows; i += ROWS) {
-        NAME(turn_tile)(ROWS, a + i * row, row, t, k);
+        NAME(apply_rotations_tile)(ROWS, a + i * row, row, t, k);
     }
     for (; k < t->count && i < rows; i++) {
-        NAME(turn_tile)(1, a + i * row, row, t, k);
+        NAME(apply_rotations_tile)(1, a + i * row, row, t, k);
     }
 }
 
-/* A rotation by nothing may make 0 of -0, and whether there is one depends on the other lanes: now all are 0. */
-static void NAME(clear_signs)(CELL *a, int64_t row, int rows, int columns) {
+/* Replaces -0 by 0. A rotation by the identity can change -0 to 0, and whether it happens depends on the other lanes.
+ */
+static void NAME(clear_signs)(VELEMENT *a, int64_t row, int rows, int columns) {
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
             UNROLL
@@ -209,21 +212,22 @@ static void NAME(clear_signs)(CELL *a, int64_t row, int rows, int columns) {
 
 /* ---- Values ---- */
 
-/* The place of each number in ascending or descending order; equal ones stay as they were. */
+/* Writes the position of each number in ascending or descending order; equal numbers keep their order. */
 static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int32_t *order) {
     for (int i = 0; i < n; i++) {
-        WORDS place = {0};
+        INTS position = {0};
         for (int j = 0; j < n; j++) {
-            const WORDS before = ascending ? values[j] < values[i] : values[j] > values[i];
-            place -= before | (j < i ? (WORDS)(values[j] == values[i]) : (WORDS){0});
+            const INTS before = ascending ? values[j] < values[i] : values[j] > values[i];
+            position -= before | (j < i ? (INTS)(values[j] == values[i]) : (INTS){0});
         }
         for (int lane = 0; lane < VL; lane++) {
-            order[i * VL + lane] = (int32_t)place[lane];
+            order[i * VL + lane] = (int32_t)position[lane];
         }
     }
 }
 
-static int NAME(last_of)(VECTOR number, WORDS counts) {
+/* Returns the largest number among the lanes of the mask, at least 0. */
+static int NAME(last_of)(VECTOR number, INTS counts) {
     int last = 0;
     for (int lane = 0; lane < VL; lane++) {
         const int here = (int)number[lane];

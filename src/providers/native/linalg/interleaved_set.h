@@ -1,5 +1,5 @@
-/* interleaved_set.h - all kernels of one instruction set for small matrices, from the templates. Parameters: SET (name
- * of the table), VECTOR_BYTES. Everything here is static but the table, so that several sets live in one program.
+/* interleaved_set.h - instantiates all kernels for interleaved batches on one instruction set. Parameters: SET (name of
+ * the table), VECTOR_BYTES. Only the table is not static, so that several sets can be in one program.
  */
 #include "interleaved.h"
 
@@ -10,12 +10,12 @@
 #define NAME(x) JOIN_(x, TYPE)
 #define OF_PART(x) JOIN_(x, PART)
 #define VECTOR OF_PART(vector)
-#define WORDS OF_PART(words)
-#define CELL NAME(cell)
+#define INTS OF_PART(ints)
+#define VELEMENT NAME(velement)
 
 #define ROWS 4
 #define PANEL 4  /* columns of LU that are factored together */
-#define CHAINS 4 /* in which a largest value is looked for */
+#define CHAINS 4 /* independent chains in the search for a maximum */
 
 #define PARTS 1
 #define COLUMNS 2
@@ -111,11 +111,11 @@
 #define KERNELS(type, real, count)                                                                                     \
     {                                                                                                                  \
         .lanes = (int)(VECTOR_BYTES / sizeof(real)), .parts = count, .element = count * sizeof(real),                  \
-        .cell = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                      \
+        .velement = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                  \
         .examine = examine_##type, .trim = trim_##type, .store = store_##type, .lu = lu_##type,                        \
         .cholesky = cholesky_##type, .invert_diagonal = invert_diagonal_##type, .solve = solve_##type,                 \
         .identity = identity_##type, .conjugate = conjugate_##type, .combine = combine_##type, .eigh = eigh_##type,    \
         .svd = svd_##type                                                                                              \
     }
-const bp__interleaved_kernels SET[BP__LANES_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
-                                                       KERNELS(c64, float, 2), KERNELS(c128, double, 2)};
+const bp__interleaved_kernels SET[BP__INTERLEAVED_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
+                                                             KERNELS(c64, float, 2), KERNELS(c128, double, 2)};

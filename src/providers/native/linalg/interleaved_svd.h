@@ -1,18 +1,20 @@
-/* interleaved_svd.h - template: singular values and vectors. Reflectors from both sides reduce each matrix to two real
- * diagonals, and implicit QR steps make these one (Golub and Kahan). Parameters as of interleaved_kernels.h.
+/* interleaved_svd.h - template: singular values and vectors. Reflectors from both sides reduce each matrix to a real
+ * bidiagonal one, and implicit QR steps make it diagonal (Golub and Kahan). Parameters are those of
+ * interleaved_kernels.h.
  *
- * All lanes look for the same singular value at a time, from the last to the first, until it is there in each. A lane
- * that has it, or whose matrix is split further down, is rotated by nothing meanwhile.
+ * All lanes iterate on the same singular value, from the last to the first, until it has converged in each of them. A
+ * lane in which it has converged, or whose matrix splits further down, gets the identity as rotation meanwhile.
  */
 
-/* What is left of a: in each column the v of a reflector from the left, in each row that of one from the right, which
- * begins beside the diagonal. e[k] stands above d[k], so that e[0] is 0. */
-static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e, CELL *left, CELL *right) {
+/* Reduces the matrix: the diagonal goes to d, the superdiagonal to e, where e[k] is above d[k] and e[0] is 0. Each
+ * column of a becomes the vector v of a reflector from the left, and each row right of the diagonal that of one from
+ * the right. */
+static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e, VELEMENT *left, VELEMENT *right) {
     const int m = t->rows, n = t->columns;
     const int64_t row = t->row;
     e[0] = OF_PART(splat)(0);
     for (int k = 0; k < n; k++) {
-        CELL *corner = (CELL *)t->cells + k * row + k;
+        VELEMENT *corner = (VELEMENT *)t->elements + k * row + k;
         const NAME(reflector) down = NAME(reflect)(corner, row, m - k);
         d[k] = down.beta;
         left[k] = down.tau;
@@ -28,18 +30,18 @@ static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTO
     }
 }
 
-/* U and V as products of the reflectors. */
-static void NAME(make_bases)(const bp__interleaved_svd *t, const CELL *left, const CELL *right) {
+/* Computes U and V as products of the reflectors. */
+static void NAME(make_bases)(const bp__interleaved_svd *t, const VELEMENT *left, const VELEMENT *right) {
     const int m = t->rows, n = t->columns;
-    CELL *u = t->u, *v = t->v;
+    VELEMENT *u = t->u, *v = t->v;
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < t->u_columns; j++) {
-            u[i * t->u_row + j] = (CELL){{OF_PART(splat)(i == j)}};
+            u[i * t->u_row + j] = (VELEMENT){{OF_PART(splat)(i == j)}};
         }
     }
     NAME(identity)(v, t->v_row, n);
     for (int k = n - 1; k >= 0; k--) {
-        const CELL *corner = (const CELL *)t->cells + k * t->row + k;
+        const VELEMENT *corner = (const VELEMENT *)t->elements + k * t->row + k;
         NAME(reflect_left)(u + k * t->u_row + k, t->u_row, m - k, t->u_columns - k, corner, t->row, left[k]);
         if (k + 1 < n) {
             NAME(reflect_left)
@@ -48,21 +50,21 @@ static void NAME(make_bases)(const bp__interleaved_svd *t, const CELL *left, con
     }
 }
 
-/* What is known of each lane while it looks for singular value `at`. */
+/* State of each lane while it computes singular value `at`. */
 typedef struct NAME(qr_state) {
-    VECTOR start; /* the first row of the block that the value is in */
-    WORDS zero;   /* the value before the block is zero, but what stands beside it is not */
-    WORDS active; /* the block has more than the value */
+    VECTOR start; /* first row of the block that contains the value */
+    INTS zero;    /* the diagonal element before the block is zero, but the superdiagonal element next to it is not */
+    INTS active;  /* the block has more than one row */
 } NAME(qr_state);
 
 static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least) {
     const VECTOR none = OF_PART(splat)(0);
-    NAME(qr_state) to = {.start = none, .zero = (WORDS){0}};
-    WORDS open = none == none;
+    NAME(qr_state) to = {.start = none, .zero = (INTS){0}};
+    INTS open = none == none;
     for (int i = at; i > 0; i--) {
-        /* So asked, NaN is small: a lane that nobody reads does not keep the others waiting. */
-        const WORDS beside = open & ~(OF_PART(absolute)(e[i]) > least);
-        const WORDS above = open & ~beside & (OF_PART(absolute)(d[i - 1]) <= least);
+        /* With this comparison NaN counts as small, so that a lane with NaN does not delay the others. */
+        const INTS beside = open & ~(OF_PART(absolute)(e[i]) > least);
+        const INTS above = open & ~beside & (OF_PART(absolute)(d[i - 1]) <= least);
         e[i] = OF_PART(select)(beside, none, e[i]);
         d[i - 1] = OF_PART(select)(above, none, d[i - 1]);
         to.start = OF_PART(select)(beside | above, OF_PART(splat)((REAL)i), to.start);
@@ -73,39 +75,40 @@ static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least)
     return to;
 }
 
-/* Where d[first - 1] is zero in some lanes, e[first] and what comes of it are rotated away, row by row. */
-static void NAME(clear_row)(const bp__interleaved_svd *t, WORDS zero, int first, int at, VECTOR *d, VECTOR *e) {
+/* If d[first - 1] is zero in some lanes, rotates e[first] and the elements that result from it to zero, row by row. */
+static void NAME(clear_row)(const bp__interleaved_svd *t, INTS zero, int first, int at, VECTOR *d, VECTOR *e) {
     const VECTOR none = OF_PART(splat)(0);
     VECTOR f = OF_PART(select)(zero, e[first], none);
     e[first] = OF_PART(select)(zero, none, e[first]);
-    for (int i = first; i <= at && OF_PART(any)((WORDS)(f != 0)); i++) {
-        /* c d + s f = r: the row above becomes c (row above) - s (row i), and row i takes the rest. */
-        OF_PART(rotation) turn = OF_PART(rotate)(d[i], f);
-        turn.c = OF_PART(select)(zero, turn.c, OF_PART(splat)(1));
-        turn.s = OF_PART(select)(zero, turn.s, none);
-        d[i] = OF_PART(select)(zero, turn.r, d[i]);
+    for (int i = first; i <= at && OF_PART(any)((INTS)(f != 0)); i++) {
+        /* c d + s f = r. The row above becomes c (row above) - s (row i); row i becomes s (row above) + c (row i). */
+        OF_PART(rotation) rotation = OF_PART(rotate)(d[i], f);
+        rotation.c = OF_PART(select)(zero, rotation.c, OF_PART(splat)(1));
+        rotation.s = OF_PART(select)(zero, rotation.s, none);
+        d[i] = OF_PART(select)(zero, rotation.r, d[i]);
         if (i < at) {
-            f = -turn.s * e[i + 1];
-            e[i + 1] *= turn.c;
+            f = -rotation.s * e[i + 1];
+            e[i + 1] *= rotation.c;
         }
         for (int k = 0; t->u && k < t->rows; k++) {
-            CELL *above = (CELL *)t->u + k * t->u_row + first - 1, *here = (CELL *)t->u + k * t->u_row + i;
+            VELEMENT *above = (VELEMENT *)t->u + k * t->u_row + first - 1, *here = (VELEMENT *)t->u + k * t->u_row + i;
             UNROLL
             for (int part = 0; part < PARTS; part++) {
                 const VECTOR x = above->part[part], y = here->part[part];
-                above->part[part] = OF_PART(msub)(turn.s, y, turn.c * x);
-                here->part[part] = OF_PART(madd)(turn.s, x, turn.c * y);
+                above->part[part] = OF_PART(msub)(rotation.s, y, rotation.c * x);
+                here->part[part] = OF_PART(madd)(rotation.s, x, rotation.c * y);
             }
         }
     }
 }
 
-/* The rotations of one step: of columns of V and of columns of U. */
-typedef struct NAME(qr_turns) {
-    NAME(turns) v, u;
-} NAME(qr_turns);
+/* Rotations of one step: of columns of V and of columns of U. */
+typedef struct NAME(qr_rotations) {
+    NAME(rotations) v, u;
+} NAME(qr_rotations);
 
-/* What the shift, an eigenvalue of the last 2x2 block of B^T B, makes of the first column of a block. */
+/* Returns the first element of the block's shifted column. The shift is an eigenvalue of the last 2x2 block of B^T B.
+ */
 static VECTOR NAME(qr_shift)(int at, VECTOR x, const VECTOR *d, const VECTOR *e) {
     const VECTOR y = d[at - 1], z = d[at], g = e[at - 1], h = e[at];
     const VECTOR f = ((y - z) * (y + z) + (g - h) * (g + h)) / (2 * h * y);
@@ -113,9 +116,10 @@ static VECTOR NAME(qr_shift)(int at, VECTOR x, const VECTOR *d, const VECTOR *e)
     return ((x - z) * (x + z) + h * (y / (f + OF_PART(signed)(root, f)) - h)) / x;
 }
 
-/* Each rotation waits for the one before; meanwhile those of the step before, `late`, turn the vectors. */
+/* One QR step from row `from` down to row `at`. Each rotation depends on the one before. To use the waiting time, the
+ * rotations of the previous step, `late`, are applied to the vectors here. */
 static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * lanes, int from, int at, VECTOR *d,
-                          VECTOR *e, NAME(qr_turns) * made, const NAME(qr_turns) * late) {
+                          VECTOR *e, NAME(qr_rotations) * made, const NAME(qr_rotations) * late) {
     const VECTOR one = OF_PART(splat)(1), zero = OF_PART(splat)(0);
     VECTOR x = zero, c = one, s = one;
     for (int i = from; i < at; i++) {
@@ -126,12 +130,12 @@ static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * l
     made->u.step = made->v.step = 1;
     made->u.count = made->v.count = at - from;
     for (int i = from, k = 0; i < at; i++, k++) {
-        const WORDS first = lanes->active & (lanes->start == OF_PART(splat)((REAL)i));
-        const WORDS on = lanes->active & (lanes->start <= OF_PART(splat)((REAL)i));
+        const INTS first = lanes->active & (lanes->start == OF_PART(splat)((REAL)i));
+        const INTS on = lanes->active & (lanes->start <= OF_PART(splat)((REAL)i));
         const VECTOR h = s * e[i + 1], g = c * e[i + 1], y = d[i + 1];
         const OF_PART(rotation) right = OF_PART(rotate)(f, h);
         if (k < late->v.count) {
-            NAME(turn_one)(t->v, t->v_row, t->columns, &late->v, k);
+            NAME(apply_rotation)(t->v, t->v_row, t->columns, &late->v, k);
         }
         e[i] = OF_PART(select)(on, OF_PART(select)(first, zero, right.r), e[i]);
         const VECTOR top = OF_PART(madd)(x, right.c, g * right.s), beside = OF_PART(msub)(x, right.s, g * right.c);
@@ -147,63 +151,63 @@ static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * l
         made->u.c[k] = OF_PART(select)(on, left.c, one);
         made->u.s[k] = OF_PART(select)(on, left.s, zero);
         if (k < late->u.count) {
-            NAME(turn_one)(t->u, t->u_row, t->rows, &late->u, k);
+            NAME(apply_rotation)(t->u, t->u_row, t->rows, &late->u, k);
         }
     }
     e[at] = OF_PART(select)(lanes->active, f, e[at]);
     d[at] = OF_PART(select)(lanes->active, x, d[at]);
-    NAME(turn_rest)(t->u, t->u_row, t->rows, &late->u, made->u.count);
-    NAME(turn_rest)(t->v, t->v_row, t->columns, &late->v, made->v.count);
+    NAME(apply_rotations)(t->u, t->u_row, t->rows, &late->u, made->u.count);
+    NAME(apply_rotations)(t->v, t->v_row, t->columns, &late->v, made->v.count);
 }
 
-/* Two sets of rotations: those that are made, and those that the vectors wait for. */
+/* Two sets of rotations: those being computed, and those still to be applied to the vectors. */
 typedef struct NAME(qr_work) {
-    NAME(qr_turns) turns[2];
+    NAME(qr_rotations) rotations[2];
     int now;
 } NAME(qr_work);
 
 static void NAME(qr_finish)(const bp__interleaved_svd *t, NAME(qr_work) * work) {
-    NAME(qr_turns) *late = &work->turns[!work->now];
-    NAME(turn_rest)(t->u, t->u_row, t->rows, &late->u, 0);
-    NAME(turn_rest)(t->v, t->v_row, t->columns, &late->v, 0);
+    NAME(qr_rotations) *late = &work->rotations[!work->now];
+    NAME(apply_rotations)(t->u, t->u_row, t->rows, &late->u, 0);
+    NAME(apply_rotations)(t->v, t->v_row, t->columns, &late->v, 0);
     late->u.count = late->v.count = 0;
 }
 
-/* Makes a step in the lanes in which value `at` is in a block, and returns these. */
-static WORDS NAME(qr_round)(const bp__interleaved_svd *t, int at, VECTOR *d, VECTOR *e, VECTOR least,
-                            NAME(qr_work) * work) {
+/* Makes one step in the lanes in which value `at` is in a block of several rows. Returns the mask of these lanes. */
+static INTS NAME(qr_round)(const bp__interleaved_svd *t, int at, VECTOR *d, VECTOR *e, VECTOR least,
+                           NAME(qr_work) * work) {
     const NAME(qr_state) lanes = NAME(qr_split)(at, d, e, least);
     if (OF_PART(any)(lanes.zero)) {
         NAME(qr_finish)(t, work);
     }
     for (int i = 1; OF_PART(any)(lanes.zero) && i <= at; i++) {
-        const WORDS here = lanes.zero & (lanes.start == OF_PART(splat)((REAL)i));
+        const INTS here = lanes.zero & (lanes.start == OF_PART(splat)((REAL)i));
         if (OF_PART(any)(here)) {
             NAME(clear_row)(t, here, i, at, d, e);
         }
     }
     if (OF_PART(any)(lanes.active)) {
-        NAME(qr_turns) *made = &work->turns[work->now];
+        NAME(qr_rotations) *made = &work->rotations[work->now];
         const int from = at - NAME(last_of)(OF_PART(splat)((REAL)at) - lanes.start, lanes.active);
-        NAME(qr_step)(t, &lanes, from, at, d, e, made, &work->turns[!work->now]);
+        NAME(qr_step)(t, &lanes, from, at, d, e, made, &work->rotations[!work->now]);
         made->u.count = made->v.count = t->u ? made->u.count : 0;
         work->now = !work->now;
     }
     return lanes.active;
 }
 
-/* Returns info, as numbers of the type. */
+/* Computes all singular values. Returns info, in the real type. */
 static VECTOR NAME(qr)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
     NAME(qr_work) work;
     work.now = 0;
-    work.turns[1].u.count = work.turns[1].v.count = 0;
+    work.rotations[1].u.count = work.rotations[1].v.count = 0;
     for (int i = 0; i < t->columns; i++) {
         norm = OF_PART(larger)(OF_PART(absolute)(d[i]) + OF_PART(absolute)(e[i]), norm);
     }
     const VECTOR least = norm * OF_PART(splat)(UNIT);
     for (int at = t->columns - 1; at > 0; at--) {
-        WORDS active = NAME(qr_round)(t, at, d, e, least, &work);
+        INTS active = NAME(qr_round)(t, at, d, e, least, &work);
         for (int tries = t->tries; OF_PART(any)(active) && tries > 1; tries--) {
             active = NAME(qr_round)(t, at, d, e, least, &work);
         }
@@ -213,16 +217,16 @@ static VECTOR NAME(qr)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e) {
     return info;
 }
 
-/* Negative values change their sign, and that of their column of V. */
+/* Makes negative values positive and changes the sign of their columns of V. */
 static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
     for (int j = 0; j < t->columns; j++) {
-        const WORDS sign = (WORDS)d[j] & (WORDS)OF_PART(signed)(OF_PART(splat)(0), OF_PART(splat)(-1));
+        const INTS sign = (INTS)d[j] & (INTS)OF_PART(signed)(OF_PART(splat)(0), OF_PART(splat)(-1));
         d[j] = OF_PART(absolute)(d[j]);
         for (int i = 0; t->v && OF_PART(any)(sign) && i < t->columns; i++) {
-            CELL *x = (CELL *)t->v + i * t->v_row + j;
+            VELEMENT *x = (VELEMENT *)t->v + i * t->v_row + j;
             UNROLL
             for (int part = 0; part < PARTS; part++) {
-                x->part[part] = (VECTOR)((WORDS)x->part[part] ^ sign);
+                x->part[part] = (VECTOR)((INTS)x->part[part] ^ sign);
             }
         }
     }
@@ -230,8 +234,8 @@ static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
 
 static void NAME(svd)(const bp__interleaved_svd *t) {
     VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
-    CELL left[BP__SMALL_MOST], right[BP__SMALL_MOST];
-    const VECTOR scale = NAME(normalize)(t->cells, t->row, t->rows, t->columns);
+    VELEMENT left[BP__SMALL_MOST], right[BP__SMALL_MOST];
+    const VECTOR scale = NAME(normalize)(t->elements, t->row, t->rows, t->columns);
     NAME(make_bidiagonal)(t, d, e, left, right);
     if (t->u) {
         NAME(make_bases)(t, left, right);

@@ -1,4 +1,4 @@
-/* items.c - single items of a batch: where their operands are, and how whole operands are filled. */
+/* items.c - computes the operand addresses of single items, and fills whole operands. */
 #include "small.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t item, char **at) {
     int64_t index[BP_MAX_BATCH_NDIM];
     for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        /* The outermost index is what is left: one dimension needs no division. */
+        /* The outermost index is the remaining quotient, so that one dimension needs no division. */
         index[d] = d > 0 ? item % l->batch_shape[d] : item;
         item = d > 0 ? item / l->batch_shape[d] : 0;
     }
@@ -60,7 +60,7 @@ void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, 
     }
 }
 
-void bp__item_give_up(const bp_problem *problem, int inputs, int info, char *const *at) {
+void bp__item_fill_nan(const bp_problem *problem, int inputs, int info, char *const *at) {
     for (int i = inputs; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *o = &problem->of.linalg.operand[i];
         const bool whole = o->dtype == BP_I32 || o->dtype == BP_I64;

@@ -1,6 +1,6 @@
-/* linalg.c - linear algebra of the native provider: which problems it takes, and how. Empty ones are filled in, batches
- * of small matrices run along vectors (interleaved.h), norms are summed (norm.h); factorizations of large matrices are
- * the libraries'.
+/* linalg.c - offers and plans linear algebra of the native provider. Empty problems are filled in (empty.c), batches of
+ * small matrices run interleaved (interleaved.h), and norms are sums (norm.h). Factorizations of large matrices are
+ * left to libraries.
  */
 #include "providers/native/choose.h"
 #include "providers/native/isa.h"
@@ -11,37 +11,37 @@
 
 /* Everything that follows from the problem. */
 typedef struct choice {
-    const bp__interleaved_kernels *lanes; /* one of these; neither where there is nothing to compute */
+    const bp__interleaved_kernels *interleaved; /* one of these is set, or neither if there is nothing to compute */
     const bp__norm_kernels *norm;
-    int level;
+    int isa;
     const char *algorithm;
     int threads;
     double cost_ns;
 } choice;
 
-static const bp__interleaved_kernels *const lanes_sets[] =
-    BP__NATIVE_LEVELS(bp__interleaved_default, bp__interleaved_avx2, bp__interleaved_avx512);
-static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_LEVELS(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
+static const bp__interleaved_kernels *const interleaved_sets[] =
+    BP__NATIVE_PER_ISA(bp__interleaved_default, bp__interleaved_avx2, bp__interleaved_avx512);
+static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_PER_ISA(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
 
-/* How many threads, of which each has some of the units, and what they make of the time of one. */
+/* Sets the threads, at most one for each unit of work, and the cost on that many threads. */
 static void share(choice *to, double alone, int most, int64_t units) {
     const int threads = bp__native_worth(alone, most);
     to->threads = units < threads ? (int)units : threads;
     to->cost_ns = to->threads > 1 ? alone / (0.95 * to->threads) + 2000 : alone;
 }
 
-static void choose_lanes(const bp_problem *problem, choice *to) {
+static void choose_interleaved(const bp_problem *problem, choice *to) {
     static const char *const names[] = {"lanes default", "lanes avx2", "lanes avx512"};
-    to->lanes = &lanes_sets[to->level][problem->dtype - BP_F32];
-    to->algorithm = names[to->level];
-    const int64_t groups = (problem->of.linalg.batch + to->lanes->lanes - 1) / to->lanes->lanes;
-    share(to, bp__small_cost(problem, to->lanes), problem->policy.threads, groups);
+    to->interleaved = &interleaved_sets[to->isa][problem->dtype - BP_F32];
+    to->algorithm = names[to->isa];
+    const int64_t groups = (problem->of.linalg.batch + to->interleaved->lanes - 1) / to->interleaved->lanes;
+    share(to, bp__small_cost(problem, to->interleaved), problem->policy.threads, groups);
 }
 
 static void choose_norm(const bp_host *host, const bp_problem *problem, choice *to) {
     static const char *const names[] = {"sums default", "sums avx2", "sums avx512"};
-    to->norm = &norm_sets[to->level][problem->dtype - BP_F32];
-    to->algorithm = names[to->level];
+    to->norm = &norm_sets[to->isa][problem->dtype - BP_F32];
+    to->algorithm = names[to->isa];
     share(to, bp__norm_cost(host, problem), problem->policy.threads, bp__norm_shares(problem));
 }
 
@@ -54,7 +54,7 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
         *to = (choice){.algorithm = "nothing to do", .threads = 1, .cost_ns = 10};
         return BP_REASON_ACCEPTED;
     }
-    *to = (choice){.level = bp__native_isa(host, problem)};
+    *to = (choice){.isa = bp__native_isa(host, problem)};
     if (bp__norm_is_sum(problem)) {
         choose_norm(host, problem, to);
         return BP_REASON_ACCEPTED;
@@ -65,7 +65,7 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
     if (l->m > BP__SMALL_MOST || l->n > BP__SMALL_MOST) {
         return BP_REASON_SIZE;
     }
-    choose_lanes(problem, to);
+    choose_interleaved(problem, to);
     return BP_REASON_ACCEPTED;
 }
 
@@ -76,7 +76,7 @@ static const char *refusal(bp_reason reason) {
     case BP_REASON_SIZE:
         return "only matrices up to 32x32 are offered";
     default:
-        return "of empty matrices only";
+        return "only empty matrices are offered";
     }
 }
 
@@ -103,8 +103,8 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (chosen->norm) {
         return bp__norm_prepare(host, problem, chosen->norm, chosen->threads, prepared);
     }
-    return chosen->lanes ? bp__small_prepare(host, problem, chosen->lanes, chosen->threads, prepared)
-                         : bp__empty_prepare(host, problem, prepared);
+    return chosen->interleaved ? bp__small_prepare(host, problem, chosen->interleaved, chosen->threads, prepared)
+                               : bp__empty_prepare(host, problem, prepared);
 }
 
 const bp__native_family bp__native_linalg = {accept, plan};

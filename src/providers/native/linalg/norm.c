@@ -1,8 +1,9 @@
-/* norm.c - matrix norms that are sums of elements: fro, 1, -1, inf and -inf, of matrices of any size and layout.
+/* norm.c - computes matrix norms that are sums of elements (fro, 1, -1, inf, -inf) for matrices of any size and layout.
  *
- * A norm is made of sums along lines, which are the columns or the rows. Long lines are cut into pieces, and threads
- * take whole pieces, or whole lines side by side: so the order of every sum follows from the sizes and strides alone.
- * NaN and infinity go through, and nothing is lost at the ends of the range (see check_sums() and scaled_root()).
+ * A norm consists of sums along lines, which are the columns or the rows. Long lines are cut into splits. Threads take
+ * whole splits, or whole lines that advance together. The order of every sum therefore follows from the sizes and
+ * strides alone. NaN and infinity are propagated, and results are right up to the limits of the range (see check_sums()
+ * and scaled_root()).
  */
 #include "norm.h"
 
@@ -12,28 +13,28 @@
 #include <math.h>
 #include <string.h>
 
-#define PIECE 16384 /* elements of a sum that is made at once */
-#define BLOCK 512   /* lines that advance together: their sums stay in the first cache */
+#define SPLIT_LENGTH 16384 /* elements of one split */
+#define BLOCK 512          /* lines that advance together: their sums stay in the first-level cache */
 
 typedef struct norm_plan {
-    bp_prepared base; /* first, so that both have one address */
+    bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     const bp__norm_kernels *kernels;
     int threads;
-    bool by_items;         /* threads take items, or units of each */
-    bool across;           /* lines advance together, since elements of a line are far apart */
-    int64_t first;         /* elements from the item's address to where the lines begin */
-    int64_t count, length; /* lines, and elements of each */
-    int64_t next, step;    /* from line to line and from element to element; not negative */
-    int64_t pieces;        /* of each line */
-    int64_t units, share;  /* what threads draw, and sums in each */
-    int64_t handful;       /* items between two questions whether to go on */
+    bool by_items;         /* threads take items; otherwise units of each item */
+    bool across;           /* lines advance together, because the elements of a line are far apart */
+    int64_t first;         /* elements from the item's address to the first line */
+    int64_t count, length; /* number of lines, and elements of each */
+    int64_t next, step;    /* strides between lines and between elements of a line, in elements; not negative */
+    int64_t splits;        /* of each line */
+    int64_t units, share;  /* units that threads take, and sums in each */
+    int64_t chunk;         /* items between two interrupt checks */
     size_t sums;           /* bytes */
     size_t element;        /* bytes */
     bp_problem problem;
 } norm_plan;
 
-/* One item on its way. */
+/* State of one item. */
 typedef struct item_run {
     const norm_plan *plan;
     const char *at;
@@ -56,14 +57,14 @@ static bool is_complex(const bp_problem *problem) {
     return problem->dtype == BP_C64 || problem->dtype == BP_C128;
 }
 
-/* ---- How a matrix is seen ---- */
+/* ---- Layout of a matrix ---- */
 
 static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
-/* Lines that are read backwards begin at their other end: sums do not care. */
-static void turn(norm_plan *plan) {
+/* Makes both strides positive; the order of a line's elements does not matter. */
+static void make_strides_positive(norm_plan *plan) {
     if (plan->step < 0) {
         plan->first += (plan->length - 1) * plan->step;
         plan->step = -plan->step;
@@ -74,17 +75,17 @@ static void turn(norm_plan *plan) {
     }
 }
 
-static void see_lines(norm_plan *plan) {
+static void choose_lines(norm_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const bp_linalg_operand *a = &l->operand[0];
-    /* A single row or column has no step across; the other direction is the line of a Frobenius norm then. */
+    /* A single row or column has no stride across. For a Frobenius norm the other direction is then the line. */
     const bool near_rows = a->columns == 1 || (a->rows != 1 && magnitude(a->row) <= magnitude(a->column));
     const bool columns = is_frobenius(plan) ? near_rows : fabs(l->order) == 1;
     plan->count = columns ? a->columns : a->rows;
     plan->length = columns ? a->rows : a->columns;
     plan->next = columns ? a->column : a->row;
     plan->step = columns ? a->row : a->column;
-    turn(plan);
+    make_strides_positive(plan);
     if (is_frobenius(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
         plan->length *= plan->count;
         plan->count = 1;
@@ -93,11 +94,11 @@ static void see_lines(norm_plan *plan) {
 }
 
 static void cut(norm_plan *plan) {
-    plan->pieces = plan->across ? 1 : (plan->length + PIECE - 1) / PIECE;
-    const int64_t sums = plan->count * plan->pieces;
-    plan->share = plan->across ? BLOCK : plan->length >= PIECE ? 1 : PIECE / plan->length;
+    plan->splits = plan->across ? 1 : (plan->length + SPLIT_LENGTH - 1) / SPLIT_LENGTH;
+    const int64_t sums = plan->count * plan->splits;
+    plan->share = plan->across ? BLOCK : plan->length >= SPLIT_LENGTH ? 1 : SPLIT_LENGTH / plan->length;
     plan->units = (sums + plan->share - 1) / plan->share;
-    plan->handful = bp__stop_handful((double)plan->count * (double)plan->length, INT64_MAX);
+    plan->chunk = bp__stop_chunk((double)plan->count * (double)plan->length, INT64_MAX);
     plan->sums = ((size_t)sums * sizeof(double) + 63) / 64 * 64;
 }
 
@@ -108,8 +109,8 @@ static double element_modulus(bp_dtype dtype, const void *at, int64_t index) {
                            : hypot(((const double *)at)[2 * index], ((const double *)at)[2 * index + 1]);
 }
 
-/* Where the square of a complex modulus left the range of double, which only a sum can show that is very small or not
- * finite: again with hypot, whose answer to infinity beside NaN is infinity, too. */
+/* Computes a sum again with hypot(). This is necessary if the square of a complex modulus left the range of double,
+ * which shows in a sum that is very small or not finite. hypot() of infinity and NaN is infinity. */
 static double careful_sum(const norm_plan *plan, const char *at, int64_t length) {
     double sum = 0;
     for (int64_t i = 0; i < length; i++) {
@@ -138,8 +139,8 @@ static void add_across(const item_run *run, int64_t from, int64_t until) {
     check_sums(plan, line_at(run, from), plan->length, until - from, run->sums + from);
 }
 
-/* A piece of each line, of the lines that the sums stand for. */
-static void add_pieces(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
+/* Adds one split of each of `count` lines. */
+static void add_splits(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
     const norm_plan *plan = run->plan;
     if (is_frobenius(plan)) {
         for (int64_t line = 0; line < count; line++) {
@@ -154,20 +155,20 @@ static void add_pieces(const item_run *run, const char *at, int64_t length, int6
 
 static void add_along(const item_run *run, int64_t from, int64_t until) {
     const norm_plan *plan = run->plan;
-    if (plan->pieces == 1) {
-        add_pieces(run, line_at(run, from), plan->length, until - from, run->sums + from);
+    if (plan->splits == 1) {
+        add_splits(run, line_at(run, from), plan->length, until - from, run->sums + from);
         return;
     }
     for (int64_t sum = from; sum < until; sum++) {
-        const int64_t start = sum % plan->pieces * PIECE, left = plan->length - start;
-        const char *at = line_at(run, sum / plan->pieces) + start * plan->step * (int64_t)plan->element;
-        add_pieces(run, at, left < PIECE ? left : PIECE, 1, run->sums + sum);
+        const int64_t start = sum % plan->splits * SPLIT_LENGTH, left = plan->length - start;
+        const char *at = line_at(run, sum / plan->splits) + start * plan->step * (int64_t)plan->element;
+        add_splits(run, at, left < SPLIT_LENGTH ? left : SPLIT_LENGTH, 1, run->sums + sum);
     }
 }
 
 static void run_units(const item_run *run, int64_t from, int64_t until) {
     const norm_plan *plan = run->plan;
-    const int64_t sums = plan->count * plan->pieces;
+    const int64_t sums = plan->count * plan->splits;
     for (int64_t unit = from; unit < until && !bp__stops(run->stop); unit++) {
         const int64_t start = unit * plan->share, end = start + plan->share < sums ? start + plan->share : sums;
         if (plan->across) {
@@ -184,7 +185,7 @@ static void run_share(void *context, int task) {
     run_units(run, units * task / run->tasks, units * (task + 1) / run->tasks);
 }
 
-/* All sums of an item. False: stopped, and some are missing. */
+/* Computes all sums of an item. Returns false if the call was stopped and sums are missing. */
 static bool make_sums(item_run *run) {
     if (run->tasks > 1) {
         run->plan->host->parallel(run->plan->threads, run->tasks, run_share, run);
@@ -204,7 +205,7 @@ static double total(const item_run *run, int64_t from, int64_t count) {
 
 /* ---- Norms ---- */
 
-static double largest_part(const item_run *run) {
+static double largest_component(const item_run *run) {
     const norm_plan *plan = run->plan;
     const int parts = is_complex(&plan->problem) ? 2 : 1;
     double largest = 0;
@@ -219,10 +220,10 @@ static double largest_part(const item_run *run) {
     return largest;
 }
 
-/* The root of a sum of squares that left the range of double, from elements near one. */
+/* Returns the root of a sum of squares that left the range of double, by scaling the elements to near 1. */
 static double scaled_root(item_run *run) {
     enum { MOST = 1000 };
-    const double largest = largest_part(run);
+    const double largest = largest_component(run);
     if (largest == 0 || isinf(largest)) {
         return largest;
     }
@@ -233,24 +234,25 @@ static double scaled_root(item_run *run) {
     if (!make_sums(run)) {
         return 0;
     }
-    return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->pieces)), exponent);
+    return ldexp(sqrt(total(run, 0, run->plan->count * run->plan->splits)), exponent);
 }
 
-/* Squares of single precision are all in the range of double. What is lost below 1e-280 is far below what counts. */
+/* Squares of single precision are always in the range of double. Sums above 1e-280 have lost nothing significant to
+ * underflow. */
 static double frobenius(item_run *run) {
     const norm_plan *plan = run->plan;
-    const double sum = total(run, 0, plan->count * plan->pieces);
+    const double sum = total(run, 0, plan->count * plan->splits);
     const bool wide = plan->problem.dtype == BP_F64 || plan->problem.dtype == BP_C128;
     return !wide || isnan(sum) || (sum > 1e-280 && !isinf(sum)) ? sqrt(sum) : scaled_root(run);
 }
 
-/* The largest or smallest sum of a line, or NaN where one is. */
+/* Returns the largest or smallest sum of a line, or NaN if a sum is NaN. */
 static double extreme(const item_run *run) {
     const norm_plan *plan = run->plan;
     const bool largest = plan->problem.of.linalg.order > 0;
-    double best = total(run, 0, plan->pieces);
+    double best = total(run, 0, plan->splits);
     for (int64_t line = 1; line < plan->count; line++) {
-        const double sum = total(run, line * plan->pieces, plan->pieces);
+        const double sum = total(run, line * plan->splits, plan->splits);
         const bool better = largest ? sum > best : sum < best;
         best = better || isnan(sum) ? sum : best;
     }
@@ -283,10 +285,10 @@ static void run_item(call *work, int64_t item, double *sums, int tasks) {
     }
 }
 
-/* Items one after the other, with so many tasks on each. */
+/* Computes items one after another, with `tasks` tasks for each. */
 static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
     while (item < until && !bp__stops(&work->stop)) {
-        const int64_t left = until - item, end = item + (left < work->plan->handful ? left : work->plan->handful);
+        const int64_t left = until - item, end = item + (left < work->plan->chunk ? left : work->plan->chunk);
         for (; item < end; item++) {
             run_item(work, item, sums, tasks);
         }
@@ -330,7 +332,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
     plan->kernels = kernels;
     plan->element = bp_dtype_size((bp_dtype)problem->dtype);
     plan->problem = *problem;
-    see_lines(plan);
+    choose_lines(plan);
     cut(plan);
     plan->threads = threads;
     plan->by_items = threads > 1 && (problem->of.linalg.batch >= threads || problem->of.linalg.batch >= plan->units);
@@ -341,22 +343,23 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
 
 int64_t bp__norm_shares(const bp_problem *problem) {
     norm_plan plan = {.problem = *problem};
-    see_lines(&plan);
+    choose_lines(&plan);
     cut(&plan);
     const int64_t batch = problem->of.linalg.batch;
     return batch > plan.units ? batch : plan.units;
 }
 
-/* From times measured on a Zen core near 3 GHz, with AVX2. */
+/* Returns an estimate from times measured on a Zen core near 3 GHz with AVX2. */
 double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     norm_plan plan = {.problem = *problem};
-    see_lines(&plan);
+    choose_lines(&plan);
     cut(&plan);
     const bool fro = is_frobenius(&plan), contiguous = (plan.across ? plan.next : plan.step) <= 1;
     const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;
     const double bytes = elements * (double)bp_dtype_size((bp_dtype)problem->dtype);
     const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
-    /* Nanoseconds for each element: roots of complex ones, or loads, which scattered ones do one by one. */
+    /* Nanoseconds per element: square roots of complex elements, or loads, which are single if elements are not
+     * contiguous. */
     const double root = is_complex(problem) && !fro ? 0.9 : 0;
     const double compute = (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
     const double memory = bytes * batch <= l2 ? 0 : bytes / elements * (contiguous ? 0.05 : 0.5);

@@ -1,4 +1,4 @@
-/* norm.h - between the files of matrix norms: what a set of kernels offers, and what linalg.c asks. */
+/* norm.h - declares the kernels of matrix norms, and what linalg.c uses of norm.c. */
 #ifndef BP_NATIVE_NORM_H
 #define BP_NATIVE_NORM_H
 
@@ -6,28 +6,28 @@
 
 #include <stdbool.h>
 
-/* Sums in double precision, of one term for each element. Strides count elements; one of 1 is the fast case. The order
- * of additions follows from the counts alone. */
+/* Sums in double precision with one term for each element. Strides are in elements; stride 1 is the fast path. The
+ * order of additions follows from the counts alone. */
 typedef struct bp__norm_kernels {
-    /* Of the moduli of lines, whose elements are `step` apart: one sum for each line. */
+    /* sums[j] = the sum of the moduli of line j. Elements of a line are `step` apart, lines are `next` apart. */
     void (*moduli)(const void *at, int64_t step, int64_t length, int64_t next, int64_t count, double *sums);
-    /* Of the squares of a line's moduli, each element times `scale` first. */
+    /* Returns the sum of the squared moduli of a line, each element multiplied by `scale` first. */
     double (*squares)(const void *at, int64_t step, int64_t length, double scale);
-    /* The same where lines advance together: sums[j] += the moduli of line j. */
+    /* sums[j] += the sum of the moduli of line j, with all lines advancing together. */
     void (*add_moduli)(const void *at, int64_t step, int64_t length, int64_t next, int64_t count, double *sums);
 } bp__norm_kernels;
 
-/* In the order of bp_dtype from BP_F32 on. */
+/* Types from BP_F32 on, in the order of bp_dtype. */
 #define BP__NORM_DTYPES 4
 extern const bp__norm_kernels bp__norm_default[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx2[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx512[BP__NORM_DTYPES];
 
-/* Whether sums of elements give this norm, and no singular values. */
+/* Returns whether this norm is a sum of elements, without singular values. */
 bool bp__norm_is_sum(const bp_problem *problem);
-/* How many threads can have something of their own to do. */
+/* Returns how many threads can work at the same time. */
 int64_t bp__norm_shares(const bp_problem *problem);
-/* Estimated time on one thread. */
+/* Returns the estimated time on one thread. */
 double bp__norm_cost(const bp_host *host, const bp_problem *problem);
 bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const bp__norm_kernels *kernels, int threads,
                            bp_prepared **prepared);

@@ -1,4 +1,4 @@
-/* norm_avx2.c - sums of matrix norms on AVX2 and FMA. */
+/* norm_avx2.c - compiles the sums of matrix norms for AVX2 and FMA3. */
 #include "norm.h"
 
 #if defined(__AVX2__) && defined(__FMA__)

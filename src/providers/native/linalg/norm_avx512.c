@@ -1,4 +1,4 @@
-/* norm_avx512.c - sums of matrix norms on AVX-512 (F, VL, BW, DQ). */
+/* norm_avx512.c - compiles the sums of matrix norms for AVX-512 (F, VL, BW, DQ). */
 #include "norm.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__)

@@ -1,7 +1,7 @@
-/* norm_kernels.h - template: sums of moduli and squares for one type, in vectors of doubles. Parameters: TYPE, PARTS (2
- * for complex types), REAL and PART (its name), and those of norm_set.h. A complex type comes after its real one.
+/* norm_kernels.h - template: sums of moduli and squares of one type, in vectors of double. Parameters: TYPE, PARTS (2
+ * for complex types), REAL, PART (the name of REAL), and those of norm_set.h. A complex type must follow its real type.
  *
- * A square may leave the range of double where its root would not: norm.c looks at sums for that.
+ * The square of a modulus can leave the range of double although the modulus does not. norm.c checks the sums for that.
  */
 
 #if PARTS == 1
@@ -24,7 +24,7 @@ INLINE double NAME(square_of_one)(const REAL *at, double scale) {
     return x * x;
 }
 #else
-/* Of as many elements as there are lanes. */
+/* Returns the moduli of as many elements as there are lanes. */
 INLINE vector_f64 NAME(modulus)(const REAL *at) {
     const vector_f64 low = OF_PART(widen)(at), high = OF_PART(widen)(at + VL);
     const vector_f64 re = __builtin_shufflevector(low, high, LANES_F64(EVEN, 0));
@@ -42,7 +42,7 @@ INLINE double NAME(square_of_one)(const REAL *at, double scale) {
 }
 #endif
 
-/* Of a line that fills vectors, in several chains. */
+/* Returns the sum of moduli of a contiguous line of several vectors, with CHAINS independent sums. */
 INLINE double NAME(long_line)(const REAL *at, int64_t length) {
     vector_f64 sum[CHAINS] = {{0}};
     int64_t i = 0;
@@ -62,7 +62,7 @@ INLINE double NAME(long_line)(const REAL *at, int64_t length) {
     return sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
-/* Of a short line, or a scattered one. */
+/* Returns the sum of moduli of a short line, or of one that is not contiguous. */
 INLINE double NAME(loose_line)(const REAL *at, int64_t step, int64_t length) {
     double sum[CHAINS] = {0};
     int64_t i = 0;
@@ -127,7 +127,7 @@ static double NAME(squares)(const void *from, int64_t step, int64_t length, doub
     return sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
-/* Rows from `at` on, `rows` of them, into all sums; those of a vector are read and written once. */
+/* Adds `rows` rows from `at` on to all sums. The sums of a vector are loaded and stored once. */
 INLINE void NAME(add_rows)(int rows, const REAL *at, int64_t step, int64_t next, int64_t count, double *sums) {
     int64_t j = 0;
     for (; next == 1 && j + VL <= count; j += VL) {

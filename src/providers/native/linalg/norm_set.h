@@ -1,4 +1,5 @@
-/* norm_set.h - the sums of matrix norms for one instruction set. Parameters: SET (name of the table), VECTOR_BYTES. */
+/* norm_set.h - instantiates the sums of matrix norms for one instruction set. Parameters: SET (name of the table),
+ * VECTOR_BYTES. */
 #include "norm.h"
 
 #include "interleaved_vector.h"
@@ -7,8 +8,8 @@
 #define JOIN_(a, b) JOIN__(a, b)
 #define NAME(x) JOIN_(x, TYPE)
 #define OF_PART(x) JOIN_(x, PART)
-#define VL (VECTOR_BYTES / 8) /* all sums are doubles */
-#define CHAINS 4              /* of additions that do not wait for each other */
+#define VL (VECTOR_BYTES / 8) /* all sums are in double precision */
+#define CHAINS 4              /* chains of additions that do not depend on each other */
 
 #define EVEN(lane, unused) (2 * (lane))
 #define ODD(lane, unused) (2 * (lane) + 1)

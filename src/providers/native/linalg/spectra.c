@@ -1,8 +1,8 @@
-/* spectra.c - what the operations on eigenvalues and singular values do with a group of small matrices, in terms of the
- * kernels.
+/* spectra.c - implements the operations on eigenvalues and singular values for a group of small matrices, with the
+ * interleaved kernels.
  *
- * A matrix with more columns than rows is taken transposed: A^T = U S Vh gives A = Vh^T S U^T, so that only the views
- * of the operands are exchanged. Vectors and values are put in order on their way to memory.
+ * A matrix with more columns than rows is transposed: A^T = U S Vh gives A = Vh^T S U^T, so that only the operands'
+ * strides are exchanged. Vectors and values are sorted while they are stored.
  */
 #include "small.h"
 
@@ -26,12 +26,12 @@ static int most_of(const bp_linalg_problem *l) {
 static void decompose_hermitian(bp__small_group *g, bool vectors) {
     const int n = (int)g->l->n;
     const bp__interleaved_kernels *kernels = g->plan->kernels;
-    bp__small_load_triangle(g, 0, BP__LANES_HERMITIAN, false);
+    bp__small_load_triangle(g, 0, BP__SHAPE_HERMITIAN, false);
     if (g->l->upper) {
         kernels->conjugate(g->a, n * g->plan->factor_row);
     }
-    kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_HERMITIAN);
-    const bp__interleaved_eigh eigh = {.cells = g->a,
+    kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__SHAPE_HERMITIAN);
+    const bp__interleaved_eigh eigh = {.elements = g->a,
                                        .row = g->plan->factor_row,
                                        .n = n,
                                        .tries = g->plan->tries,
@@ -42,14 +42,14 @@ static void decompose_hermitian(bp__small_group *g, bool vectors) {
     kernels->eigh(&eigh);
 }
 
-/* The values of a group, in order, as the elements of a vector. */
+/* Stores the values of a group in order, as the elements of a vector. */
 static void store_values(const bp__small_group *g, int operand, int count) {
-    /* Kernels of complex types come two after those of their parts. */
+    /* The kernels of a complex type come two entries after those of its real type. */
     const bp__interleaved_kernels *real = g->plan->kernels - (g->plan->kernels->parts == 2 ? 2 : 0);
     const int64_t step = g->l->operand[operand].row * (int64_t)real->element;
-    const bp__interleaved_move move = {.cells = g->values,
-                                       .cell_row = 1,
-                                       .cell_column = 1,
+    const bp__interleaved_copy copy = {.elements = g->values,
+                                       .element_row = 1,
+                                       .element_column = 1,
                                        .memory = g->at[operand],
                                        .row = step,
                                        .column = (int64_t)real->element,
@@ -57,14 +57,14 @@ static void store_values(const bp__small_group *g, int operand, int count) {
                                        .columns = 1,
                                        .lanes = g->items,
                                        .order = g->order};
-    real->store(&move);
+    real->store(&copy);
 }
 
-/* Columns of a matrix of cells, in order, as the rows of a view. */
-static void store_columns(bp__small_group *g, bp__small_view to, char *cells, int64_t row, int rows, int columns) {
-    const bp__interleaved_move move = {.cells = cells,
-                                       .cell_row = 1,
-                                       .cell_column = row,
+/* Stores the columns of an interleaved matrix in order, as the rows of a view. */
+static void store_columns(bp__small_group *g, bp__small_view to, char *elements, int64_t row, int rows, int columns) {
+    const bp__interleaved_copy copy = {.elements = elements,
+                                       .element_row = 1,
+                                       .element_column = row,
                                        .memory = to.memory,
                                        .row = to.row,
                                        .column = to.column,
@@ -72,7 +72,7 @@ static void store_columns(bp__small_group *g, bp__small_view to, char *cells, in
                                        .columns = rows,
                                        .lanes = g->items,
                                        .order = g->order};
-    g->plan->kernels->store(&move);
+    g->plan->kernels->store(&copy);
 }
 
 void bp__small_eigh(bp__small_group *g) {
@@ -90,10 +90,10 @@ void bp__small_eigh(bp__small_group *g) {
 static void decompose(bp__small_group *g, int u_columns) {
     const bp__small_view v = bp__small_view_of(g, 0);
     const int rows = most_of(g->l), columns = least_of(g->l);
-    const bp__interleaved_move move =
+    const bp__interleaved_copy copy =
         bp__small_whole(g, is_wide(g->l) ? bp__small_transposed(v) : v, g->a, rows, columns);
-    bp__small_load(g, &move, BP__LANES_ALL);
-    const bp__interleaved_svd svd = {.cells = g->a,
+    bp__small_load(g, &copy, BP__SHAPE_ALL);
+    const bp__interleaved_svd svd = {.elements = g->a,
                                      .row = g->plan->factor_row,
                                      .rows = rows,
                                      .columns = columns,
@@ -119,7 +119,7 @@ void bp__small_svd(bp__small_group *g) {
     if (!vectors) {
         return;
     }
-    /* What stands beside U's first columns has no value, and keeps its place. */
+    /* Further columns of U belong to no singular value and keep their positions. */
     for (int i = columns * lanes; i < u_columns * lanes; i++) {
         g->order[i] = i / lanes;
     }
@@ -129,7 +129,7 @@ void bp__small_svd(bp__small_group *g) {
     store_columns(g, wide ? bp__small_transposed(vh) : vh, g->c, g->plan->third_row, columns, columns);
 }
 
-/* ---- One number from all values ---- */
+/* ---- Operations with one number as result ---- */
 
 static double value_of(const bp__small_group *g, int value, int lane) {
     const int at = value * g->plan->kernels->lanes + lane;
@@ -162,7 +162,7 @@ static extent extent_of(const bp__small_group *g, int count, int lane) {
     return e;
 }
 
-/* Values up to this count as zero. */
+/* Returns the threshold up to which values count as zero. */
 static double threshold_of(const bp__small_group *g, int count, int lane) {
     return fmax(g->l->atol, g->l->rtol * extent_of(g, count, lane).most);
 }
@@ -192,7 +192,7 @@ void bp__small_norm(bp__small_group *g) {
     }
 }
 
-/* The condition of a zero matrix is infinite, as that of every singular one, whichever way the quotient goes. */
+/* The condition number of a zero matrix is infinite like that of every singular matrix, for order 2 and -2. */
 void bp__small_cond(bp__small_group *g) {
     decompose(g, 0);
     for (int lane = 0; lane < g->items; lane++) {
@@ -203,7 +203,7 @@ void bp__small_cond(bp__small_group *g) {
 
 /* ---- The Moore-Penrose inverse ---- */
 
-/* Values become what the columns of vectors are multiplied by. */
+/* Replaces values by the factors of the columns: the inverse, or 0 up to the threshold. */
 static void invert_values(bp__small_group *g, int count) {
     const int lanes = g->plan->kernels->lanes;
     for (int lane = 0; lane < lanes; lane++) {
@@ -236,12 +236,12 @@ static void invert_hermitian(bp__small_group *g) {
                                              .columns = n,
                                              .count = n};
     g->plan->kernels->combine(&combine);
-    bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->c, n, n);
-    move.cell_row = g->plan->third_row;
-    g->plan->kernels->store(&move);
+    bp__interleaved_copy copy = bp__small_whole(g, bp__small_view_of(g, 1), g->c, n, n);
+    copy.element_row = g->plan->third_row;
+    g->plan->kernels->store(&copy);
 }
 
-/* V S^-1 U^H, of which the transposed matrix is the conjugate of U S^-1 V^H. */
+/* V S^-1 U^H. It is the transpose of the conjugate of U S^-1 V^H. */
 static void invert_general(bp__small_group *g) {
     const int rows = most_of(g->l), columns = least_of(g->l);
     decompose(g, columns);
@@ -259,9 +259,9 @@ static void invert_general(bp__small_group *g) {
     g->plan->kernels->combine(&combine);
     g->plan->kernels->conjugate(g->a, rows * g->plan->factor_row);
     const bp__small_view to = bp__small_view_of(g, 1);
-    const bp__interleaved_move move =
+    const bp__interleaved_copy copy =
         bp__small_whole(g, is_wide(g->l) ? to : bp__small_transposed(to), g->a, rows, columns);
-    g->plan->kernels->store(&move);
+    g->plan->kernels->store(&copy);
 }
 
 void bp__small_pinv(bp__small_group *g) {

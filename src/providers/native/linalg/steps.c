@@ -1,7 +1,8 @@
-/* steps.c - what each operation does with a group of small matrices, in terms of the kernels.
+/* steps.c - implements each operation for a group of small matrices, with the interleaved kernels.
  *
- * The cells of A are always in A's own place; which triangle is solved with, and from which side, is in the strides
- * that the kernels are given. Right sides are solved a few columns at a time, so that they stay in the cache beside A.
+ * The interleaved A always has the same place in scratch. Which triangle is solved with, and from which side, is
+ * expressed by the strides that the kernels get. Right sides are solved a few columns at a time, so that they stay in
+ * the cache together with A.
  */
 #include "small.h"
 
@@ -15,10 +16,11 @@ bp__small_view bp__small_transposed(bp__small_view v) {
     return (bp__small_view){v.memory, v.column, v.row};
 }
 
-bp__interleaved_move bp__small_whole(const bp__small_group *g, bp__small_view v, char *cells, int rows, int columns) {
-    return (bp__interleaved_move){.cells = cells,
-                                  .cell_row = cells == g->a ? g->plan->factor_row : g->plan->right_row,
-                                  .cell_column = 1,
+bp__interleaved_copy bp__small_whole(const bp__small_group *g, bp__small_view v, char *elements, int rows,
+                                     int columns) {
+    return (bp__interleaved_copy){.elements = elements,
+                                  .element_row = elements == g->a ? g->plan->factor_row : g->plan->right_row,
+                                  .element_column = 1,
                                   .memory = v.memory,
                                   .row = v.row,
                                   .column = v.column,
@@ -27,25 +29,25 @@ bp__interleaved_move bp__small_whole(const bp__small_group *g, bp__small_view v,
                                   .lanes = g->items};
 }
 
-void bp__small_load(bp__small_group *g, const bp__interleaved_move *move, bp__interleaved_shape shape) {
-    g->plan->kernels->load(move);
-    g->wrong |= g->plan->kernels->examine(move, shape);
+void bp__small_load(bp__small_group *g, const bp__interleaved_copy *copy, bp__interleaved_shape shape) {
+    g->plan->kernels->load(copy);
+    g->wrong |= g->plan->kernels->examine(copy, shape);
 }
 
 void bp__small_load_triangle(bp__small_group *g, int operand, bp__interleaved_shape shape, bool natural) {
     const int n = (int)g->l->n;
     const bp__small_view v = bp__small_view_of(g, operand);
-    bp__interleaved_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(v) : v, g->a, n, n);
+    bp__interleaved_copy copy = bp__small_whole(g, g->l->upper ? bp__small_transposed(v) : v, g->a, n, n);
     if (g->l->upper && natural) {
-        move.cell_row = 1, move.cell_column = g->plan->factor_row;
+        copy.element_row = 1, copy.element_column = g->plan->factor_row;
     }
-    bp__small_load(g, &move, shape);
+    bp__small_load(g, &copy, shape);
 }
 
 static void load_all(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
-    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 0), g->a, m, n);
-    bp__small_load(g, &move, BP__LANES_ALL);
+    const bp__interleaved_copy copy = bp__small_whole(g, bp__small_view_of(g, 0), g->a, m, n);
+    bp__small_load(g, &copy, BP__SHAPE_ALL);
 }
 
 static void order_rows(bp__small_group *g, int rows, int pivots) {
@@ -65,7 +67,7 @@ static void factor_lu(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n;
     load_all(g);
     const bp__interleaved_factor factor = {
-        .cells = g->a, .row = g->plan->factor_row, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
+        .elements = g->a, .row = g->plan->factor_row, .rows = m, .columns = n, .pivots = g->pivots, .info = g->info};
     g->plan->kernels->lu(&factor);
 }
 
@@ -73,24 +75,24 @@ static void invert_diagonal(const bp__small_group *g) {
     g->plan->kernels->invert_diagonal(g->inverses, g->a, g->plan->factor_row + 1, (int)g->l->n);
 }
 
-/* How to solve with a triangle in the cells of A, or with its transpose. */
+/* Selects the triangle of A to solve with. */
 typedef struct triangle {
     bool upper, transposed, unit;
 } triangle;
 
-/* b = inverse(op(T)) b for n x k cells of b; `triangular` as in bp__interleaved_solve. */
+/* b = inverse(op(T)) b for an interleaved n x k matrix b. `triangular` is that of bp__interleaved_solve. */
 static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int64_t sign = t.upper != t.transposed ? -1 : 1, row = sign * g->plan->factor_row;
-    /* From the last row to the first, an upper triangle is a lower one. */
+    /* Read from the last row to the first, an upper triangle is a lower one. */
     const int64_t last = sign < 0 ? g->l->n - 1 : 0;
     const bp__interleaved_solve solve = {
-        .factor = g->a + last * (g->plan->factor_row + 1) * (int64_t)kernels->cell,
+        .factor = g->a + last * (g->plan->factor_row + 1) * (int64_t)kernels->velement,
         .factor_row = t.transposed ? sign : row,
         .factor_column = t.transposed ? row : sign,
         .inverses = t.unit ? NULL : g->inverses + last * (int64_t)kernels->inverse,
         .inverses_step = sign,
-        .b = g->b + last * g->plan->right_row * (int64_t)kernels->cell,
+        .b = g->b + last * g->plan->right_row * (int64_t)kernels->velement,
         .b_row = sign * g->plan->right_row,
         .b_column = 1,
         .n = (int)g->l->n,
@@ -100,46 +102,47 @@ static void solve(const bp__small_group *g, triangle t, int k, bool triangular) 
     kernels->solve(&solve);
 }
 
-/* B or X, seen as n x k whichever side it stands on; a vector that stands on the right has its elements in a column. */
+/* Returns B or X as an n x k view, whichever side A is on. A vector with A on its right has its elements in a column.
+ */
 static bp__small_view right_side(const bp__small_group *g, int operand) {
     const bp_linalg_operand *o = &g->l->operand[operand];
     const bool across = !g->l->a_on_left && g->plan->problem.op != BP_OP_CHOLESKY_SOLVE && o->columns == g->l->n;
     return across ? bp__small_transposed(bp__small_view_of(g, operand)) : bp__small_view_of(g, operand);
 }
 
-/* Two triangles, one after the other, on all columns of B. */
+/* Solution with one or two triangles for all columns of B. */
 typedef struct solution {
     int from, to; /* operands */
     triangle first, second;
     int count;
     bool order_first, order_last; /* rows are exchanged while loading, or while storing */
-    bool hermitian;               /* the second is the conjugate transpose of the first, which is lower */
+    bool hermitian;               /* the second triangle is the conjugate transpose of the first, which is lower */
 } solution;
 
-/* With L^H, which L^T makes the conjugate solution for the conjugate right side. */
+/* Solves with L^H. L^T solves the conjugate problem, so b is conjugated before and after. */
 static void solve_conjugate(bp__small_group *g, int k) {
-    const int64_t cells = g->l->n * g->plan->right_row;
-    g->plan->kernels->conjugate(g->b, cells);
+    const int64_t elements = g->l->n * g->plan->right_row;
+    g->plan->kernels->conjugate(g->b, elements);
     solve(g, (triangle){.transposed = true}, k, false);
-    g->plan->kernels->conjugate(g->b, cells);
+    g->plan->kernels->conjugate(g->b, elements);
 }
 
 static void solve_columns(bp__small_group *g, const solution *s) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const bp__small_view from = right_side(g, s->from), to = right_side(g, s->to);
     const int n = (int)g->l->n;
-    char *source[BP__LANES_MOST], *target[BP__LANES_MOST];
+    char *source[BP__MAX_LANES], *target[BP__MAX_LANES];
     for (int64_t j = 0; j < g->l->k; j += g->plan->width) {
         const int k = (int)(g->l->k - j < g->plan->width ? g->l->k - j : g->plan->width);
         for (int lane = 0; lane < kernels->lanes; lane++) {
             source[lane] = from.memory[lane] + j * from.column;
             target[lane] = to.memory[lane] + j * to.column;
         }
-        bp__interleaved_move in = bp__small_whole(g, (bp__small_view){source, from.row, from.column}, g->b, n, k);
-        bp__interleaved_move out = bp__small_whole(g, (bp__small_view){target, to.row, to.column}, g->b, n, k);
+        bp__interleaved_copy in = bp__small_whole(g, (bp__small_view){source, from.row, from.column}, g->b, n, k);
+        bp__interleaved_copy out = bp__small_whole(g, (bp__small_view){target, to.row, to.column}, g->b, n, k);
         in.order = s->order_first ? g->order : NULL;
         out.order = s->order_last ? g->order : NULL;
-        bp__small_load(g, &in, BP__LANES_ALL);
+        bp__small_load(g, &in, BP__SHAPE_ALL);
         solve(g, s->first, k, false);
         if (s->hermitian) {
             solve_conjugate(g, k);
@@ -150,7 +153,7 @@ static void solve_columns(bp__small_group *g, const solution *s) {
     }
 }
 
-/* With the factors in the cells: A is P L U, its transpose is U^T L^T P^T. */
+/* Solves with the LU factors: A = P L U, and A^T = U^T L^T P^T. */
 static void solve_factored(bp__small_group *g, int from, int to, bool transpose) {
     const triangle lower = {.transposed = transpose, .unit = true}, upper = {.upper = true, .transposed = transpose};
     const solution s = {.from = from,
@@ -165,14 +168,14 @@ static void solve_factored(bp__small_group *g, int from, int to, bool transpose)
     solve_columns(g, &s);
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 static void solve_general(bp__small_group *g) {
     factor_lu(g);
     solve_factored(g, 1, 2, !g->l->a_on_left);
 }
 
-/* Pivots of the caller, of which every lane must stay within the matrix. */
+/* Loads the caller's pivots. Lanes with a pivot outside the matrix are recorded, and the pivot is replaced. */
 static void load_pivots(bp__small_group *g) {
     const bp_linalg_operand *o = &g->l->operand[1];
     const int lanes = g->plan->kernels->lanes, n = (int)g->l->n;
@@ -187,7 +190,8 @@ static void load_pivots(bp__small_group *g) {
 }
 
 static void lu_solve(bp__small_group *g) {
-    /* X A^H = B is conj(A) X^T = B^T: the conjugate goes with the adjoint, the transpose with one of both. */
+    /* X A^H = B is conj(A) X^T = B^T. The adjoint needs the conjugate; the transpose is needed for either the adjoint
+     * or A on the right, but not for both. */
     load_all(g);
     if (g->l->adjoint) {
         g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
@@ -204,18 +208,18 @@ static void inv(bp__small_group *g) {
     g->plan->kernels->identity(g->b, g->plan->right_row, n);
     solve(g, (triangle){.unit = true}, n, true);
     solve(g, (triangle){.upper = true}, n, false);
-    /* The exchanges of rows of A are exchanges of columns of its inverse. */
-    bp__interleaved_move move = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
-    move.cell_row = 1, move.cell_column = g->plan->right_row;
-    move.order = g->order;
-    g->plan->kernels->store(&move);
+    /* Row exchanges of A are column exchanges of its inverse. */
+    bp__interleaved_copy copy = bp__small_whole(g, bp__small_transposed(bp__small_view_of(g, 1)), g->b, n, n);
+    copy.element_row = 1, copy.element_column = g->plan->right_row;
+    copy.order = g->order;
+    g->plan->kernels->store(&copy);
 }
 
 static void lu_factor(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n, lanes = g->plan->kernels->lanes;
     factor_lu(g);
-    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->a, m, n);
-    g->plan->kernels->store(&move);
+    const bp__interleaved_copy copy = bp__small_whole(g, bp__small_view_of(g, 1), g->a, m, n);
+    g->plan->kernels->store(&copy);
     for (int lane = 0; lane < g->items; lane++) {
         int32_t *to = (int32_t *)(void *)g->at[2][lane];
         for (int i = 0; i < k; i++) {
@@ -229,16 +233,16 @@ static void lu(bp__small_group *g) {
     const int m = (int)g->l->m, n = (int)g->l->n, k = m < n ? m : n;
     factor_lu(g);
     order_rows(g, m, k);
-    /* Row i of the factors' product is row order[i] of A, so that row order[i] of P is row i of the identity. */
+    /* Row i of the factors' product is row order[i] of A, so row order[i] of P is row i of the identity. */
     kernels->identity(g->b, g->plan->right_row, m);
-    bp__interleaved_move p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
+    bp__interleaved_copy p = bp__small_whole(g, bp__small_view_of(g, 1), g->b, m, m);
     p.order = g->order;
     kernels->store(&p);
-    kernels->trim(g->b, g->plan->right_row, g->a, g->plan->factor_row, m, k, BP__LANES_UNIT);
-    const bp__interleaved_move l = bp__small_whole(g, bp__small_view_of(g, 2), g->b, m, k);
+    kernels->trim(g->b, g->plan->right_row, g->a, g->plan->factor_row, m, k, BP__SHAPE_UNIT);
+    const bp__interleaved_copy l = bp__small_whole(g, bp__small_view_of(g, 2), g->b, m, k);
     kernels->store(&l);
-    kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, k, n, BP__LANES_UPPER);
-    const bp__interleaved_move u = bp__small_whole(g, bp__small_view_of(g, 3), g->a, k, n);
+    kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, k, n, BP__SHAPE_UPPER);
+    const bp__interleaved_copy u = bp__small_whole(g, bp__small_view_of(g, 3), g->a, k, n);
     kernels->store(&u);
 }
 
@@ -254,20 +258,21 @@ static void slogdet(bp__small_group *g) {
 
 static void cholesky(bp__small_group *g) {
     const int n = (int)g->l->n;
-    /* The transposed matrix is the conjugate one, and so is its factor: transposed once more it is U. */
-    bp__small_load_triangle(g, 0, BP__LANES_HERMITIAN, false);
+    /* For an upper triangle the transposed matrix is loaded, which is the conjugate one. Its factor, stored transposed,
+     * is U. */
+    bp__small_load_triangle(g, 0, BP__SHAPE_HERMITIAN, false);
     const bp__interleaved_factor factor = {
-        .cells = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
+        .elements = g->a, .row = g->plan->factor_row, .rows = n, .columns = n, .info = g->info};
     g->plan->kernels->cholesky(&factor);
     const bp__small_view to = bp__small_view_of(g, 1);
-    g->plan->kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__LANES_LOWER);
-    const bp__interleaved_move move = bp__small_whole(g, g->l->upper ? bp__small_transposed(to) : to, g->a, n, n);
-    g->plan->kernels->store(&move);
+    g->plan->kernels->trim(g->a, g->plan->factor_row, g->a, g->plan->factor_row, n, n, BP__SHAPE_LOWER);
+    const bp__interleaved_copy copy = bp__small_whole(g, g->l->upper ? bp__small_transposed(to) : to, g->a, n, n);
+    g->plan->kernels->store(&copy);
 }
 
-/* L of L L^H, also where U is given. */
+/* Loads L of A = L L^H. If U is given, L is its conjugate transpose. */
 static void load_cholesky(bp__small_group *g, int operand) {
-    bp__small_load_triangle(g, operand, BP__LANES_LOWER, false);
+    bp__small_load_triangle(g, operand, BP__SHAPE_LOWER, false);
     if (g->l->upper) {
         g->plan->kernels->conjugate(g->a, g->l->n * g->plan->factor_row);
     }
@@ -280,7 +285,7 @@ static void cholesky_solve(bp__small_group *g) {
     solve_columns(g, &s);
 }
 
-/* LAPACK looks for a zero on the diagonal here, though not when solving. */
+/* Sets info to the first zero on the diagonal. LAPACK checks this for the inverse, but not when it solves. */
 static void find_zeros(bp__small_group *g) {
     const int n = (int)g->l->n;
     const bp_linalg_operand *o = &g->l->operand[0];
@@ -305,13 +310,13 @@ static void cholesky_inverse(bp__small_group *g) {
     g->plan->kernels->identity(g->b, g->plan->right_row, n);
     solve(g, (triangle){0}, n, true);
     solve_conjugate(g, n);
-    g->plan->kernels->trim(g->b, g->plan->right_row, g->b, g->plan->right_row, n, n, BP__LANES_HERMITIAN);
-    const bp__interleaved_move move = bp__small_whole(g, bp__small_view_of(g, 1), g->b, n, n);
-    g->plan->kernels->store(&move);
+    g->plan->kernels->trim(g->b, g->plan->right_row, g->b, g->plan->right_row, n, n, BP__SHAPE_HERMITIAN);
+    const bp__interleaved_copy copy = bp__small_whole(g, bp__small_view_of(g, 1), g->b, n, n);
+    g->plan->kernels->store(&copy);
 }
 
 static void solve_triangular(bp__small_group *g) {
-    bp__small_load_triangle(g, 0, g->l->unit_diagonal ? BP__LANES_STRICT : BP__LANES_LOWER, true);
+    bp__small_load_triangle(g, 0, g->l->unit_diagonal ? BP__SHAPE_STRICT : BP__SHAPE_LOWER, true);
     if (!g->l->unit_diagonal) {
         invert_diagonal(g);
     }
@@ -323,9 +328,9 @@ static void solve_triangular(bp__small_group *g) {
 typedef struct operation {
     bp__small_step step;
     int8_t inputs, info;
-    bool square;   /* needs cells for a matrix as high as A, and square */
-    bool solves;   /* needs cells for right sides */
-    bool spectral; /* an item without an answer is a failure, though there is no info to tell it */
+    bool square;   /* needs memory for a square matrix with the rows of A */
+    bool solves;   /* needs memory for right sides */
+    bool spectral; /* an item without a result is an error, although there is no info operand */
 } operation;
 
 static const operation operations[] = {
@@ -364,19 +369,19 @@ int bp__small_info(bp_op op) {
     return operations[op].info;
 }
 
-bp__small_cells bp__small_cells_of(const bp_problem *problem) {
+bp__small_sizes bp__small_sizes_of(const bp_problem *problem) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const operation *op = &operations[problem->op];
     const int m = (int)l->m, n = (int)l->n, least = m < n ? m : n, most = m < n ? n : m;
-    bp__small_cells cells = {.rows = m, .columns = n};
+    bp__small_sizes sizes = {.rows = m, .columns = n};
     if (op->spectral) {
         const bool vectors = problem->op == BP_OP_PINV || (problem->op == BP_OP_SVD && l->operand[1].dtype);
-        cells.rows = most, cells.columns = least;
-        cells.width = !vectors ? 0 : problem->op == BP_OP_SVD && l->mode == BP_SVD_FULL ? most : least;
-        cells.third = vectors ? least : 0;
-        return cells;
+        sizes.rows = most, sizes.columns = least;
+        sizes.width = !vectors ? 0 : problem->op == BP_OP_SVD && l->mode == BP_SVD_FULL ? most : least;
+        sizes.third = vectors ? least : 0;
+        return sizes;
     }
     const int64_t wanted = op->square ? l->m : op->solves ? l->k : 0;
-    cells.width = wanted < BP__SMALL_MOST ? (int)wanted : BP__SMALL_MOST;
-    return cells;
+    sizes.width = wanted < BP__SMALL_MOST ? (int)wanted : BP__SMALL_MOST;
+    return sizes;
 }

@@ -1,15 +1,16 @@
-/* same_bits_linalg.c - AVX-512's lanes against the same templates compiled for AVX2 (tests/native_linalg/wide), which
- * every machine tests: the bits of all outputs must be equal, as lanes are as many. */
+/* identical_linalg.c - compares the AVX-512 kernels for interleaved batches with the same templates compiled for AVX2
+ * (tests/native_linalg/wide), which every machine tests. All outputs must be bitwise identical, because both have the
+ * same number of lanes. */
 #include "linalg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
-static const bp_op ops[] = {BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
-                            BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
-                            BP_OP_SLOGDET};
+static const bp_op solving[] = {
+    BP_OP_INV,    BP_OP_CHOLESKY, BP_OP_CHOLESKY_SOLVE, BP_OP_CHOLESKY_INVERSE, BP_OP_LU_FACTOR,
+    BP_OP_LU,     BP_OP_LU_SOLVE, BP_OP_SOLVE,          BP_OP_SOLVE_TRIANGULAR, BP_OP_DET,
+    BP_OP_SLOGDET};
 static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 31, 32};
 
 static bool equal(task t) {
@@ -27,23 +28,24 @@ static bool equal(task t) {
         same = same && memcmp(here.memory[x], there.memory[x], here.bytes[x]) == 0;
     }
     if (!same) {
-        print_message("operation %d of %s, %d rows: not the bits of AVX2\n", t.op, bp_dtype_name(t.dtype), (int)t.m);
+        print_message("operation %d of %s, %d rows: the result differs from that of AVX2\n", t.op,
+                      bp_dtype_name(t.dtype), (int)t.m);
     }
     free_operands(&here);
     free_operands(&there);
     return same;
 }
 
-static void test_same_bits(void **state) {
+static void test_results_are_identical(void **state) {
     (void)state;
     int different = 0, compared = 0;
-    for (int op = 0; op < COUNT(ops); op++) {
-        for (int at = 0; at < COUNT(sizes) * COUNT(dtypes); at++) {
-            const bool solves = ops[op] == BP_OP_SOLVE || ops[op] == BP_OP_LU_SOLVE ||
-                                ops[op] == BP_OP_SOLVE_TRIANGULAR || ops[op] == BP_OP_CHOLESKY_SOLVE;
-            const int64_t n = sizes[at / COUNT(dtypes)];
-            task t = {.op = ops[op],
-                      .dtype = dtypes[at % COUNT(dtypes)],
+    for (int op = 0; op < COUNT(solving); op++) {
+        for (int at = 0; at < COUNT(sizes) * DTYPES; at++) {
+            const bool solves = solving[op] == BP_OP_SOLVE || solving[op] == BP_OP_LU_SOLVE ||
+                                solving[op] == BP_OP_SOLVE_TRIANGULAR || solving[op] == BP_OP_CHOLESKY_SOLVE;
+            const int64_t n = sizes[at / DTYPES];
+            task t = {.op = solving[op],
+                      .dtype = dtypes[at % DTYPES],
                       .m = n,
                       .n = n,
                       .k = solves ? n % 7 + 1 : 0,
@@ -64,6 +66,6 @@ int main(void) {
         printf("this processor has no AVX-512\n");
         return EXIT_FAILURE;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_results_are_identical)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
