@@ -49,12 +49,13 @@ static bp__thread_setup choose_threads(const bp__driver *driver, const bp_policy
 
 /* ---- Promises ---- */
 
-static uint32_t promises(const bp__driver *driver, const bp_problem *problem, const bp__blas_judgement *judgement) {
+static uint32_t reproducibility_of(const bp__driver *driver, const bp_problem *problem,
+                                   const bp__blas_judgement *judgement) {
     const bp__blas_route *route = &judgement->route;
     if (route->kind <= BP__BLAS_SCALE) {
         return BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT;
     }
-    uint32_t properties = bp__driver_guarantees(driver, &problem->policy, &judgement->settling);
+    uint32_t properties = bp__driver_guarantees(driver, &problem->policy, &judgement->setup);
     return route->folded ? properties & ~BP_PROPERTY_THREAD_INVARIANT : properties; /* not product by product */
 }
 
@@ -63,7 +64,7 @@ static uint32_t properties_of(const bp__driver *driver, const bp_problem *proble
     const bp__blas_route *route = &judgement->route;
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
     uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    properties |= promises(driver, problem, judgement);
+    properties |= reproducibility_of(driver, problem, judgement);
     if (route->kind == BP__BLAS_GEMM ? driver->family->gemm_nan
                                      : route->kind == BP__BLAS_GEMV && driver->family->gemv_nan) {
         properties |= BP_PROPERTY_PROPAGATES_NAN;
@@ -108,8 +109,8 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways w
         verdict->reason = BP_REASON_SIZE;
         return;
     }
-    judgement->settling = choose_threads(driver, &problem->policy, route);
-    int threads = judgement->settling.threads;
+    judgement->setup = choose_threads(driver, &problem->policy, route);
+    int threads = judgement->setup.threads;
     verdict->algorithm = algorithm_of(route);
     verdict->threads = threads;
     verdict->properties = properties_of(driver, problem, judgement);
@@ -119,14 +120,14 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways w
     } else {
         explain_copies(route, verdict->text, sizeof verdict->text);
     }
-    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->setup, verdict);
 }
 
 /* Offers one way; of those after the first the estimates do not know that they gain, so that none is taken unasked.
  * Returns the route. */
 static bp__blas_route offer(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, double least,
                             double *cost_ns, bp_offers *offers) {
-    bp__blas_judgement judgement = {.settling.threads = 1};
+    bp__blas_judgement judgement = {.setup.threads = 1};
     bp_verdict verdict = BP_VERDICT_INIT;
     judge(driver, problem, ways, &judgement, &verdict);
     verdict.cost_ns = verdict.cost_ns < least ? least : verdict.cost_ns;

@@ -66,7 +66,7 @@ void bp__blas_accept(void *instance, const bp_problem *problem, bp_offers *offer
 /* What accept decided beyond the verdict, for plan. */
 typedef struct bp__blas_judgement {
     bp__blas_route route;
-    bp__thread_setup settling;
+    bp__thread_setup setup;
 } bp__blas_judgement;
 
 double bp__blas_cost(const bp__driver *driver, const bp__blas_route *route, int threads);
@@ -86,8 +86,8 @@ typedef void (*bp__blas_call)(const bp__blas_plan *plan, const void *alpha, cons
                               const void *beta, void *c);
 
 struct bp__blas_plan {
-    bp_prepared prepared;  /* must be first */
-    bp__fork_state *trace; /* the driver's */
+    bp_prepared prepared;       /* must be first */
+    bp__fork_state *fork_state; /* the driver's */
     bp__driver *driver;
     void (*routine)(void);
     bool swap;
@@ -99,7 +99,7 @@ struct bp__blas_plan {
     const void *alpha, *beta; /* constants of the element type, where the classes name them; NULL: given at run time */
     bp__blas_call call;
     bp__blas_route route;
-    bp__thread_setup settling;
+    bp__thread_setup setup;
 };
 
 /* The thunk for a routine in the Fortran (c false) or C interface, and the run function that does nothing but call it.
@@ -108,7 +108,7 @@ typedef bp_status (*bp__blas_run)(const bp_prepared *, const bp_operand *, const
 void bp__blas_thunk(bp__blas_kind kind, bp_dtype dtype, int int_bits, bool c, bp__blas_call *call, bp__blas_run *run);
 
 /* One product with fixed factors and no copies, with a thread count to be settled. */
-bp_status bp__blas_run_settled(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
+bp_status bp__blas_run_with_threads(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 /* Everything. */
 bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);

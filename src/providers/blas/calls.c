@@ -88,10 +88,10 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
         if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {                       \
             return bp__driver_fail_forked(p->driver);                                                                  \
         }                                                                                                              \
-        bp__driver_call_record *seat = bp__driver_enter(p->trace);                                                     \
+        bp__driver_call_record *record = bp__driver_enter(p->fork_state);                                              \
         CALL(p, p->alpha, bp_operand_address(&operands[p->swap]), bp_operand_address(&operands[!p->swap]), p->beta,    \
              bp_operand_address(&operands[2]));                                                                        \
-        bp__driver_leave(p->trace, seat);                                                                              \
+        bp__driver_leave(p->fork_state, record);                                                                       \
         return BP_OK;                                                                                                  \
     }
 #define DEFINE_RUNS(NAME)                                                                                              \

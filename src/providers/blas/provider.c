@@ -109,14 +109,14 @@ static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgemen
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
+    plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
     fix_arguments(plan, driver->library->int_bits);
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
-    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settling.locks;
-    bool plain = single && !plan->settling.settles && !plan->settling.marks;
+    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->setup.locks;
+    bool plain = single && !plan->setup.sets_count && !plan->setup.marks;
     plan->prepared.enqueue = plain                              ? run
-                             : single && plan->settling.settles ? bp__blas_run_settled
+                             : single && plan->setup.sets_count ? bp__blas_run_with_threads
                                                                 : bp__blas_run_general;
     return BP_OK;
 }
@@ -137,7 +137,7 @@ static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_ver
                                          .enqueue = bp__blas_run_scale,
                                          .destroy = destroy_plan,
                                          .workspace = judgement->route.scratch},
-                            .trace = driver->trace,
+                            .fork_state = driver->fork_state,
                             .driver = driver,
                             .route = judgement->route};
     plan->swap = plan->route.swap;

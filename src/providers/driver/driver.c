@@ -49,7 +49,7 @@ static bp__fork_state *runtime_of(const bp__driver *driver) {
     const char *threading = driver->library->threading;
     bool shared =
         strcmp(threading, "libgomp") == 0 || strcmp(threading, "libomp") == 0 || strcmp(threading, "libiomp5") == 0;
-    return shared && driver->family->setter != BP__DRIVER_SET_MKL ? bp__fork_state_of(threading) : driver->trace;
+    return shared && driver->family->setter != BP__DRIVER_SET_MKL ? bp__fork_state_of(threading) : driver->fork_state;
 }
 
 static void fill(bp__driver *driver, const bp_host *host, const bp_library_info *library) {
@@ -58,7 +58,7 @@ static void fill(bp__driver *driver, const bp_host *host, const bp_library_info 
     driver->library = library;
     driver->family = bp__driver_family_of(library);
     driver->survives_fork = driver->family->survives_fork;
-    driver->trace = bp__fork_state_of(driver->family->stateless ? NULL : library->path);
+    driver->fork_state = bp__fork_state_of(driver->family->stateless ? NULL : library->path);
     atomic_init(&driver->runtime, runtime_of(driver));
     driver->int_max = library->int_bits == 64 ? INT64_MAX : INT32_MAX;
     const bp__driver_speed *speed = &driver->family->speed;

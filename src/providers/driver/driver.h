@@ -23,7 +23,7 @@ struct bp__driver {
     const bp__driver_family *family;
     int64_t int_max; /* of the library's integer */
     double peak[2];  /* operations per nanosecond of one core in f32, f64 */
-    bp__fork_state *trace;
+    bp__fork_state *fork_state;
     _Atomic(bp__fork_state *) runtime; /* of the OpenMP runtime that it runs on, or its own */
 
     atomic_uint lock;   /* see bp__driver_lock */
@@ -53,8 +53,8 @@ void bp__driver_unlock(bp__driver *driver);
 /* Whether this process is a child of fork in which the library, or the runtime that it runs on, is lost. */
 static inline bool bp__driver_forked(bp__driver *driver) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
-    return atomic_load_explicit(&driver->trace->lost, memory_order_relaxed) ||
-           atomic_load_explicit(&runtime->lost, memory_order_relaxed);
+    return atomic_load_explicit(&driver->fork_state->unusable, memory_order_relaxed) ||
+           atomic_load_explicit(&runtime->unusable, memory_order_relaxed);
 }
 bp_status bp__driver_fail_forked(const bp__driver *driver);
 
@@ -73,10 +73,10 @@ typedef struct bp__driver_illegal {
 
 /* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. Returns where it was
  * noted before. */
-bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard);
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *illegal);
 /* Leads the loaded library's reports to us, as far as it was linked so that this can be done. */
 void bp__driver_intercept_xerbla(bp__driver *driver);
-bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard);
+bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *illegal);
 
 /* ---- Threads (threads.c) ---- */
 
@@ -95,10 +95,10 @@ int bp__driver_threads_granted(bp__driver *driver, int want);
 /* ---- What is decided about the threads of a problem, and done around its calls (thread_policy.c) ---- */
 
 typedef struct bp__thread_setup {
-    int threads;  /* to ask for; 0: the count cannot be set */
-    bool settles; /* the library's count must be brought to `threads` around the call */
-    bool locks;   /* ... and kept by holding the lock */
-    bool marks;   /* a plan notes that the library ran with several threads */
+    int threads;     /* to ask for; 0: the count cannot be set */
+    bool sets_count; /* the library's count must be brought to `threads` around the call */
+    bool locks;      /* ... and kept by holding the lock */
+    bool marks;      /* a plan notes that the library ran with several threads */
 } bp__thread_setup;
 
 /* Puts a refusal into the verdict. */
@@ -114,28 +114,28 @@ int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy);
 bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains);
 /* Whether the same problem gives the same bits again with the same count of threads (BP_PROPERTY_REPRODUCIBLE), and
  * with any (BP_PROPERTY_THREAD_INVARIANT). */
-uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling);
+uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup);
 /* The last word of accept(), once notes are in the verdict: refuses what the policy asks for and the library lacks. */
-void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling,
+void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup,
                                bp_verdict *verdict);
 /* How many threads may call the library at once for one problem, when each has it on one thread; at least 1. */
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy);
-/* The settling of such calls: the library is on one thread. */
+/* The setup of such calls: the library is on one thread. */
 bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy);
-/* Makes a plan's settling of a verdict's, with the count that the library grants. The library must be loaded. */
+/* Makes a plan's setup of a verdict's, with the count that the library grants. The library must be loaded. */
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged);
 
 /* Around a plan's calls of the library, however many, in each thread that makes some: returns what end needs. */
-int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling);
-void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before);
+int bp__driver_begin(bp__driver *driver, const bp__thread_setup *setup);
+void bp__driver_end(bp__driver *driver, const bp__thread_setup *setup, int before);
 /* Between two calls of the library: whether the interrupt check of the program stops the operation. The check may call
  * the same library, so that it is asked outside of begin and end; *before is what they need, *since is 0 when the
  * operation begins (bp_host.interrupt_due). */
-bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *settling, bp_op op, int64_t *since, int *before);
+bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *setup, bp_op op, int64_t *since, int *before);
 /* Notes, before a call that may start threads, what it leaves behind. */
-static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *settling) {
+static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *setup) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
-    if (settling->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
+    if (setup->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
         atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
     }
 }

@@ -19,11 +19,11 @@
 /* One library file, or one OpenMP runtime by its name. */
 typedef struct bp__fork_state {
     atomic_uint name;      /* its hash; 0: not in use */
-    atomic_bool lost;      /* in this process */
+    atomic_bool unusable;  /* in this process */
     atomic_bool threaded;  /* has started threads that do not survive fork */
     atomic_bool waits;     /* forks wait for calls that use threads */
     atomic_bool watched;   /* see bp__driver_watch */
-    atomic_uint inside;    /* threads inside, but those that sit in a seat */
+    atomic_uint inside;    /* threads inside, but those that sit in a record */
     atomic_uint in_window; /* last fork that was under way when a call ended which may have started threads */
 } bp__fork_state;
 
@@ -32,16 +32,16 @@ typedef struct bp__fork_state {
 bp__fork_state *bp__fork_state_of(const char *name);
 
 /* Looks at forks from now on. To be called when the library is loaded: a library's own handlers, which may stop its
- * threads before the fork, then run after ours. Once for each trace. False: no memory. */
-bool bp__driver_watch(bp__fork_state *trace, bool waits);
+ * threads before the fork, then run after ours. Once for each state. False: no memory. */
+bool bp__driver_watch(bp__fork_state *state, bool waits);
 
 /* Around calls of the library that may start threads or use them: two atomic additions. Never nested, and never while
  * the lock of a driver is held: who is inside may wait for that lock, and a fork for who is inside. */
-void bp__driver_enter_threads(bp__fork_state *trace);
-void bp__driver_leave_threads(bp__fork_state *trace);
+void bp__driver_enter_threads(bp__fork_state *state);
+void bp__driver_leave_threads(bp__fork_state *state);
 
 /* Where a thread notes what it is inside of: memory that only it writes, so that a call pays two plain stores. Where
- * anything is lost no thread has a seat, so that one who has need not ask. */
+ * anything is lost no thread has a record, so that one who has need not ask. */
 typedef struct bp__driver_call_record {
     _Alignas(64) _Atomic(bp__fork_state *) inside;
     atomic_bool taken;
@@ -50,27 +50,27 @@ typedef struct bp__driver_call_record {
 extern _Thread_local bp__driver_call_record *bp__driver_call_record_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-bp__driver_call_record *bp__driver_call_record_take(void); /* NULL: more threads than seats, or something is lost */
+bp__driver_call_record *bp__driver_call_record_take(void); /* NULL: more threads than records, or something is lost */
 
 /* Around all other calls; never nested. The copy of memory that fork makes has an earlier store of a thread wherever it
  * has a later one, so the store only needs to be made before the call. */
-static inline bp__driver_call_record *bp__driver_enter(bp__fork_state *trace) {
-    bp__driver_call_record *seat =
+static inline bp__driver_call_record *bp__driver_enter(bp__fork_state *state) {
+    bp__driver_call_record *record =
         bp__driver_call_record_mine ? bp__driver_call_record_mine : bp__driver_call_record_take();
-    if (__builtin_expect(!seat, 0)) {
-        atomic_fetch_add(&trace->inside, 1);
+    if (__builtin_expect(!record, 0)) {
+        atomic_fetch_add(&state->inside, 1);
         return NULL;
     }
-    atomic_store_explicit(&seat->inside, trace, memory_order_relaxed);
+    atomic_store_explicit(&record->inside, state, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    return seat;
+    return record;
 }
 
-static inline void bp__driver_leave(bp__fork_state *trace, bp__driver_call_record *seat) {
-    if (__builtin_expect(!seat, 0)) {
-        atomic_fetch_sub(&trace->inside, 1);
+static inline void bp__driver_leave(bp__fork_state *state, bp__driver_call_record *record) {
+    if (__builtin_expect(!record, 0)) {
+        atomic_fetch_sub(&state->inside, 1);
     } else {
-        atomic_store_explicit(&seat->inside, NULL, memory_order_release);
+        atomic_store_explicit(&record->inside, NULL, memory_order_release);
     }
 }
 

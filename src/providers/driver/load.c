@@ -121,12 +121,12 @@ static bool find_setter(bp__driver *driver) {
 static bp_status load(bp__driver *driver) {
     const bp_host *host = driver->host;
     bp_status status = BP_OK;
-    bp__driver_call_record *seat = bp__driver_enter(driver->trace);
+    bp__driver_call_record *record = bp__driver_enter(driver->fork_state);
     bool watched =
         bp__driver_watch(bp__fork_state_of(NULL), false); /* also while the library is loaded for the first time */
     if (watched) {
         status = host->open_library(driver->library, &driver->handle);
-        watched = status != BP_OK || bp__driver_watch(driver->trace, driver->family->stops_at_fork);
+        watched = status != BP_OK || bp__driver_watch(driver->fork_state, driver->family->stops_at_fork);
     }
     if (!watched) {
         status = host->fail(BP_E_NO_MEMORY, "no memory for a handler of fork");
@@ -137,7 +137,7 @@ static bp_status load(bp__driver *driver) {
     if (status == BP_OK && (driver->library->kinds & BP_LIB_LAPACK)) {
         bp__driver_intercept_xerbla(driver);
     }
-    bp__driver_leave(driver->trace, seat);
+    bp__driver_leave(driver->fork_state, record);
     return status;
 }
 

@@ -82,13 +82,13 @@ static int most_of_runtime(const bp__driver *driver) {
 }
 
 int bp__driver_threads_granted(bp__driver *driver, int want) {
-    bp__driver_enter_threads(driver->trace);
+    bp__driver_enter_threads(driver->fork_state);
     bp__driver_lock(driver);
     int before = bp__driver_threads_begin(driver, want);
     int got = read_threads(driver), most = most_of_runtime(driver);
     bp__driver_threads_end(driver, want, before);
     bp__driver_unlock(driver);
-    bp__driver_leave_threads(driver->trace);
+    bp__driver_leave_threads(driver->fork_state);
     got = got > most ? most : got;
     if (got < 1 || got == want) {
         return want;
@@ -123,16 +123,16 @@ bp_status bp__driver_threads(void *opaque, int want, int *got) {
                                     driver->library->id, want,
                                     *got ? "runs on one thread only" : "offers no way to do so");
         }
-        bp__driver_enter_threads(driver->trace);
+        bp__driver_enter_threads(driver->fork_state);
         bp__driver_lock(driver);
         bp__driver_threads_begin(driver, want);
         bp__driver_unlock(driver);
-        bp__driver_leave_threads(driver->trace);
+        bp__driver_leave_threads(driver->fork_state);
     }
     if (atomic_load_explicit(&driver->loaded, memory_order_acquire)) {
-        bp__driver_call_record *seat = bp__driver_enter(driver->trace);
+        bp__driver_call_record *record = bp__driver_enter(driver->fork_state);
         *got = read_threads(driver);
-        bp__driver_leave(driver->trace, seat);
+        bp__driver_leave(driver->fork_state, record);
     }
     return BP_OK;
 }

@@ -17,46 +17,46 @@
 
 typedef void function(const char *routine, const void *argument, size_t length);
 
-static _Thread_local bp__driver_illegal *listener;
+static _Thread_local bp__driver_illegal *capture;
 
-bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard) {
-    bp__driver_illegal *before = listener;
-    listener = heard;
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *illegal) {
+    bp__driver_illegal *before = capture;
+    capture = illegal;
     return before;
 }
 
 /* ---- One function for each library that is led here, so that it knows where the others' calls belong ---- */
 
-#define LED(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define HANDLERS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define COUNT(i) +1
-enum { MOST = LED(COUNT) };
+enum { MOST = HANDLERS(COUNT) };
 
 static struct {
     _Atomic(function *) original;
     int bits; /* of the library's integer */
-} led[MOST];
+} intercepted[MOST];
 
-static void hear(int index, const char *routine, const void *argument, size_t length) {
-    if (!listener) {
-        atomic_load (&led[index].original)(routine, argument, length);
+static void report(int index, const char *routine, const void *argument, size_t length) {
+    if (!capture) {
+        atomic_load (&intercepted[index].original)(routine, argument, length);
         return;
     }
-    size_t most = sizeof listener->routine - 1, size = length < most ? length : most;
+    size_t most = sizeof capture->routine - 1, size = length < most ? length : most;
     while (size > 0 && routine[size - 1] == ' ') {
         size--;
     }
-    memcpy(listener->routine, routine, size);
-    listener->routine[size] = '\0';
-    listener->argument = led[index].bits == 64 ? *(const int64_t *)argument : *(const int32_t *)argument;
+    memcpy(capture->routine, routine, size);
+    capture->routine[size] = '\0';
+    capture->argument = intercepted[index].bits == 64 ? *(const int64_t *)argument : *(const int32_t *)argument;
 }
 
 #define DEFINE(i)                                                                                                      \
-    static void hear_##i(const char *routine, const void *argument, size_t length) {                                   \
-        hear(i, routine, argument, length);                                                                            \
+    static void report_##i(const char *routine, const void *argument, size_t length) {                                 \
+        report(i, routine, argument, length);                                                                          \
     }
-LED(DEFINE)
-#define NAME(i) hear_##i,
-static function *const hears[] = {LED(NAME)};
+HANDLERS(DEFINE)
+#define NAME(i) report_##i,
+static function *const handlers[] = {HANDLERS(NAME)};
 
 /* ---- Slots ---- */
 
@@ -127,7 +127,7 @@ static tables tables_of(const struct dl_phdr_info *object) {
 }
 
 /* Readers see the old or the new address. Where it cannot be written all stays as it was. */
-static void lead(_Atomic(function *) *slot, function *to, const tables *t) {
+static void redirect(_Atomic(function *) *slot, function *to, const tables *t) {
     uintptr_t address = (uintptr_t)slot, page = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *start = (void *)(address & ~(page - 1));
     bool is_read_only = address >= t->read_only && address < (t->read_only_end & ~(page - 1));
@@ -141,7 +141,7 @@ static void lead(_Atomic(function *) *slot, function *to, const tables *t) {
 }
 
 /* The loader's lock is held, so that no object goes away and no other thread is here. */
-static int look_at(struct dl_phdr_info *object, size_t size, void *context) {
+static int redirect_object(struct dl_phdr_info *object, size_t size, void *context) {
     const search *s = context;
     tables t = tables_of(object);
     (void)size;
@@ -153,7 +153,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *context) {
         }
         _Atomic(function *) *slot = (_Atomic(function *) *)(object->dlpi_addr + relocation->r_offset);
         if (atomic_load(slot) == s->original) {
-            lead(slot, s->instead, &t);
+            redirect(slot, s->instead, &t);
         }
     }
     return 0;
@@ -168,9 +168,9 @@ void bp__driver_intercept_xerbla(bp__driver *driver) {
     function *original = (function *)driver->host->symbol(driver->handle, name);
     for (int i = 0; original && i < MOST; i++) {
         function *seen = NULL;
-        if (atomic_compare_exchange_strong(&led[i].original, &seen, original)) {
-            led[i].bits = library->int_bits;
-            dl_iterate_phdr(look_at, &(search){name, original, hears[i]});
+        if (atomic_compare_exchange_strong(&intercepted[i].original, &seen, original)) {
+            intercepted[i].bits = library->int_bits;
+            dl_iterate_phdr(redirect_object, &(search){name, original, handlers[i]});
             return;
         }
         if (seen == original) {
@@ -179,11 +179,11 @@ void bp__driver_intercept_xerbla(bp__driver *driver) {
     }
 #else
     (void)driver;
-    (void)hears;
+    (void)handlers;
 #endif
 }
 
-bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard) {
+bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *illegal) {
     return driver->host->fail(BP_E_INTERNAL, "library '%s' found argument %d of %s illegal", driver->library->id,
-                              (int)heard->argument, heard->routine);
+                              (int)illegal->argument, illegal->routine);
 }

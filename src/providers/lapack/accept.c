@@ -80,10 +80,10 @@ static bool fits(const bp__driver *driver, const bp__lapack_operation *recipe, c
     return false;
 }
 
-static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem, const bp__thread_setup *settling) {
+static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem, const bp__thread_setup *setup) {
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
     uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, settling);
+    return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, setup);
 }
 
 /* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
@@ -93,36 +93,36 @@ static double settle(const bp__driver *driver, const bp_problem *problem, bp__la
     int allowed = bp__driver_allowed(driver, policy);
     double alone = bp__lapack_cost(driver, recipe, problem, 1);
     bool gains = allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < alone;
-    judgement->settling = bp__driver_thread_policy(driver, policy, false, gains);
-    int threads = judgement->settling.threads;
+    judgement->setup = bp__driver_thread_policy(driver, policy, false, gains);
+    int threads = judgement->setup.threads;
     double within = threads > 1 ? bp__lapack_cost(driver, recipe, problem, threads) : alone;
     int sharers = bp__lapack_sharers(problem, alone, bp__driver_callers(driver, policy));
     if (sharers < 2 || bp__lapack_shared_cost(alone, sharers) >= within) {
         return within;
     }
-    judgement->settling = bp__driver_thread_policy_shared(driver, policy);
+    judgement->setup = bp__driver_thread_policy_shared(driver, policy);
     judgement->sharers = sharers;
     return bp__lapack_shared_cost(alone, sharers);
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
     const bp__lapack_operation *recipe = bp__lapack_operation_of(problem);
-    *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1, .sharers = 1};
+    *judgement = (bp__lapack_judgement){.recipe = recipe, .setup.threads = 1, .sharers = 1};
     if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
         !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
         return;
     }
     verdict->cost_ns = settle(driver, problem, judgement);
-    int threads = judgement->settling.threads;
+    int threads = judgement->setup.threads;
     verdict->algorithm = recipe->algorithm;
     verdict->threads = judgement->sharers > 1 ? judgement->sharers : threads;
-    verdict->properties = properties_of(driver, problem, &judgement->settling);
+    verdict->properties = properties_of(driver, problem, &judgement->setup);
     if (threads == 0) {
         const char *blas = driver->library->blas;
         snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",
                  *blas ? "calls the products of " : "", blas, *blas ? "; " : "");
     }
-    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->setup, verdict);
 }
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers) {

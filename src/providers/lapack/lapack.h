@@ -2,7 +2,7 @@
  *
  * The way of a problem: accept.c judges it from the library's facts and the estimate of cost.c (pure). plan.c resolves
  * the routines that the operation's recipe names, and lets the recipe size its memory and ask the library for workspace
- * sizes, once. run.c settles the library's threads around a whole batch, walks through the items, gives each to the
+ * sizes, once. run.c sets_count the library's threads around a whole batch, walks through the items, gives each to the
  * recipe, and does with the outcome what the contract says. matrix.c brings operands into column-major memory, looks
  * for NaN and infinity on the way, and takes results back; columns_*.c are its loops for vectors.
  *
@@ -60,7 +60,7 @@ const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem);
 
 typedef struct bp__lapack_judgement {
     const bp__lapack_operation *recipe;
-    bp__thread_setup settling;
+    bp__thread_setup setup;
     int sharers; /* threads of our pool that share the items; above 1 the library is on one thread */
 } bp__lapack_judgement;
 
@@ -89,7 +89,7 @@ struct bp__lapack_plan {
     bp_prepared prepared; /* must be first */
     bp__driver *driver;
     const bp__lapack_operation *recipe;
-    bp__thread_setup settling;
+    bp__thread_setup setup;
     int sharers; /* as of the judgement */
     bp_problem problem;
     bp_dtype dtype, real_type;

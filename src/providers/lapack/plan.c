@@ -101,17 +101,17 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
+    plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
     /* A library that does not stay on one thread has the items to itself. */
-    plan->sharers = plan->settling.threads == 1 ? judgement->sharers : 1;
-    int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
-    bp__driver_illegal heard = {0};
-    bp__driver_capture_xerbla(&heard);
+    plan->sharers = plan->setup.threads == 1 ? judgement->sharers : 1;
+    int before = bp__driver_begin(driver, &plan->setup); /* prepare asks the library for workspaces */
+    bp__driver_illegal illegal = {0};
+    bp__driver_capture_xerbla(&illegal);
     status = plan->recipe->prepare(plan);
     bp__driver_capture_xerbla(NULL);
-    bp__driver_end(driver, &plan->settling, before);
-    if (status == BP_OK && heard.argument != 0) {
-        status = bp__driver_fail_illegal(driver, &heard);
+    bp__driver_end(driver, &plan->setup, before);
+    if (status == BP_OK && illegal.argument != 0) {
+        status = bp__driver_fail_illegal(driver, &illegal);
     }
     if (status == BP_OK && plan->too_large) {
         status = driver->host->fail(BP_E_NO_MEMORY, "the workspace is larger than the memory can be");

@@ -58,10 +58,10 @@ static void place_item(const bp__lapack_plan *plan, const walk *at, void *const 
 
 /* What the contract of bp_linalg_problem says about the outcome of an item. */
 static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info,
-                          const bp__driver_illegal *heard) {
+                          const bp__driver_illegal *illegal) {
     const bp_host *host = plan->driver->host;
-    if (heard->argument != 0) {
-        return bp__driver_fail_illegal(plan->driver, heard);
+    if (illegal->argument != 0) {
+        return bp__driver_fail_illegal(plan->driver, illegal);
     }
     if (info == BP__LAPACK_NON_FINITE) {
         bp__lapack_fill_nan(plan, item);
@@ -88,7 +88,7 @@ bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item) 
     if (atomic_load_explicit(turn->stopped, memory_order_relaxed)) {
         return true;
     }
-    if (!bp__driver_stops(plan->driver, &plan->settling, (bp_op)plan->problem.op, turn->since, &turn->before)) {
+    if (!bp__driver_stops(plan->driver, &plan->setup, (bp_op)plan->problem.op, turn->since, &turn->before)) {
         return false;
     }
     atomic_store_explicit(turn->stopped, true, memory_order_relaxed);
@@ -101,15 +101,15 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
     bp__lapack_item item = {.turn = turn, .scratch = scratch};
     walk at = walk_to(l, items->first);
     bool clean = false; /* what the item before left in scratch may be used again */
-    bp__driver_illegal heard = {0};
+    bp__driver_illegal illegal = {0};
     bp_status status = BP_OK;
-    bp__driver_capture_xerbla(&heard);
+    bp__driver_capture_xerbla(&illegal);
     for (; items->first < items->end; items->first++, next(l, &at)) {
         int64_t info = 0;
         item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
         status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->recipe->run(plan, &item, &info);
-        status = status == BP_OK ? conclude(plan, &item, info, &heard) : status;
+        status = status == BP_OK ? conclude(plan, &item, info, &illegal) : status;
         if (status != BP_OK) {
             break;
         }
@@ -142,7 +142,7 @@ static void keep_least(_Atomic int64_t *least, int64_t value) {
 static bp__lapack_turn begin(shared *work) {
     return (bp__lapack_turn){.stopped = &work->stopped,
                              .since = &work->since,
-                             .before = bp__driver_begin(work->plan->driver, &work->plan->settling)};
+                             .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
 }
 
 /* Items before the first that failed are all computed, so that it is the first of the batch. */
@@ -163,7 +163,7 @@ static void draw_items(void *context, int task) {
             keep_least(&work->failing, items.first);
         }
     }
-    bp__driver_end(plan->driver, &plan->settling, turn.before);
+    bp__driver_end(plan->driver, &plan->setup, turn.before);
 }
 
 /* The items in the caller's thread. */
@@ -171,7 +171,7 @@ static bp_status run_range(shared *work, range items) {
     const bp__lapack_plan *plan = work->plan;
     bp__lapack_turn turn = begin(work);
     bp_status status = run_items(plan, work->operands, work->scratch, &turn, &items);
-    bp__driver_end(plan->driver, &plan->settling, turn.before);
+    bp__driver_end(plan->driver, &plan->setup, turn.before);
     return status;
 }
 

@@ -32,20 +32,20 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgeme
     int allowed = bp__driver_allowed(driver, policy);
     const bp__mkl_route *route = &judgement->route;
     bool gains = allowed > 1 && bp__mkl_cost(driver, fft, route, allowed) < bp__mkl_cost(driver, fft, route, 1);
-    judgement->settling =
+    judgement->setup =
         bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
-    int threads = judgement->settling.threads;
+    int threads = judgement->setup.threads;
     verdict->algorithm = route->stages > 1 ? "dfti, last dimension by itself" : "dfti";
     verdict->threads = threads;
     verdict->cost_ns = bp__mkl_cost(driver, fft, route, threads);
     verdict->properties = BP_PROPERTY_PROPAGATES_NAN |
                           (route->single ? BP_PROPERTY_ACCUMULATES_F32 : BP_PROPERTY_ACCUMULATES_F64) |
-                          bp__driver_guarantees(driver, policy, &judgement->settling);
-    bp__driver_enforce_policy(driver, policy, &judgement->settling, verdict);
+                          bp__driver_guarantees(driver, policy, &judgement->setup);
+    bp__driver_enforce_policy(driver, policy, &judgement->setup, verdict);
 }
 
 void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers) {
-    bp__mkl_judgement judgement = {.settling.threads = 1};
+    bp__mkl_judgement judgement = {.setup.threads = 1};
     bp_verdict verdict = BP_VERDICT_INIT;
     judge(driver, problem, &judgement, &verdict);
     offers->add(offers, &verdict, &judgement, sizeof judgement);

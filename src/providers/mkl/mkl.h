@@ -50,7 +50,7 @@ bool bp__mkl_route_of(bp__mkl_route *route, const bp_problem *problem, bool alon
 
 typedef struct bp__mkl_judgement {
     bp__mkl_route route;
-    bp__thread_setup settling;
+    bp__thread_setup setup;
 } bp__mkl_judgement;
 
 void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers);
@@ -65,8 +65,8 @@ typedef struct bp__mkl_plan {
     long (*compute[2])(void *descriptor, void *in, ...);
     void *descriptor[2];
     bp__driver *driver;
-    bp__fork_state *trace;
-    bp__thread_setup settling;
+    bp__fork_state *fork_state;
+    bp__thread_setup setup;
     bp__mkl_api api;
     bp__mkl_route route;
 } bp__mkl_plan;

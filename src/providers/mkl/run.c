@@ -31,7 +31,7 @@ typedef struct run {
 static bool goes_on(run *r) {
     const bp__mkl_plan *p = r->plan;
     if (r->error == 0 && !r->stopped) {
-        r->stopped = bp__driver_stops(p->driver, &p->settling, BP_OP_FFT, &r->since, &r->before);
+        r->stopped = bp__driver_stops(p->driver, &p->setup, BP_OP_FFT, &r->since, &r->before);
     }
     return r->error == 0 && !r->stopped;
 }
@@ -54,14 +54,14 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
     }
     char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
     place at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
-    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->settling)};
+    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->setup)};
     for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
         run_stage(&r, 0, at.in, between ? between : at.out);
         if (between) {
             run_stage(&r, 1, between, at.out);
         }
     }
-    bp__driver_end(p->driver, &p->settling, r.before);
+    bp__driver_end(p->driver, &p->setup, r.before);
     return r.stopped ? BP_E_CANCELLED : bp__mkl_status(p, r.error);
 }
 
@@ -71,8 +71,8 @@ bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands
     if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {
         return bp__driver_fail_forked(p->driver);
     }
-    bp__driver_call_record *seat = bp__driver_enter(p->trace);
+    bp__driver_call_record *record = bp__driver_enter(p->fork_state);
     long error = p->compute[0](p->descriptor[0], bp_operand_address(&operands[0]), bp_operand_address(&operands[1]));
-    bp__driver_leave(p->trace, seat);
+    bp__driver_leave(p->fork_state, record);
     return error == 0 ? BP_OK : bp__mkl_status(p, error);
 }
