@@ -243,7 +243,7 @@ static void test_copies(void **state) {
         {BP_F32, TEST_ROWS, TEST_ROWS, TEST_GENERAL, false, BP_PROPERTY_PACKS_C, "copies C: no stride is 1"},
         {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_ROWS, true, 0, ""},
         {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_COLUMNS, true, BP_PROPERTY_PACKS_A,
-         "copies A: conjugation without transposition is not offered"},
+         "copies A: BLAS cannot conjugate without transposing"},
         {BP_C64, TEST_GENERAL, TEST_GENERAL, TEST_GENERAL, false,
          BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C,
          "copies A: no stride is 1; copies B: no stride is 1; copies C: no stride is 1"},

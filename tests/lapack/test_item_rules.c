@@ -394,7 +394,7 @@ static void test_blas_below_is_named(void **state) {
     problem.policy.threads = bp__host()->machine->usable_cpus;
     assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_ACCEPTED);
     assert_string_equal(verdict.text,
-                        "calls the products of openblas; its count of threads can neither be set nor read");
+                        "calls the products of openblas; its thread count can neither be set nor read");
     drop_family(&f);
 }
 

@@ -1,6 +1,7 @@
-/* provider.c - the blas provider: matrix products on any library that speaks BLAS, one instance per library.
+/* provider.c - defines the blas provider: matrix products on any BLAS library, one instance per library.
  *
- * accept() judges from the facts of the library's row in the list; the library itself is opened by the first plan. */
+ * accept() uses the properties of the library's entry in the list. The first plan opens the library.
+ */
 #include "providers/blas/blas.h"
 
 #include <stdio.h>
@@ -20,8 +21,8 @@ static char letter_of(bp_dtype dtype) {
     }
 }
 
-/* C names carry the suffix of the Fortran names, less one of the underscores around it: dgemm_ and cblas_dgemm,
- * dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
+/* Finds a routine of the C interface. Its suffix is that of the Fortran name without one of the underscores around it:
+ * dgemm_ and cblas_dgemm, dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
 static void *find_c_routine(const bp__driver *driver, const char *name, char *symbol, size_t size) {
     const char *suffix = driver->library->suffix;
     int length = (int)strlen(suffix);
@@ -38,8 +39,8 @@ static void *find_c_routine(const bp__driver *driver, const char *name, char *sy
     return NULL;
 }
 
-/* The Fortran name first: it is the shorter way, since C's checks and turns its arguments before it calls the same
- * code. */
+/* Finds the routine to call. Prefers the Fortran name: the C interface checks and transposes its arguments and then
+ * calls the same code. */
 static bp_status find_routine(const bp__driver *driver, const bp__blas_route *route, void (**routine)(void), bool *c) {
     const bp_library_info *library = driver->library;
     char name[8], symbol[128] = "", c_symbol[128] = "";
@@ -81,12 +82,12 @@ static unsigned c_transform(char letter) {
     return letter == 'N' ? BP__BLAS_AS_IS : letter == 'T' ? BP__BLAS_TRANSPOSE : BP__BLAS_CONJUGATE_TRANSPOSE;
 }
 
-/* gemv takes the matrix as it lies, gemm the sizes of the product. */
+/* Fixes the integer arguments. gemv takes the sizes of the stored matrix, gemm those of the product. */
 static void fix_arguments(bp__blas_plan *plan, int bits) {
     const bp__blas_route *route = &plan->route;
-    bool lies_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';
-    plan->m = integer(lies_transposed ? route->k : route->m, bits);
-    plan->n = integer(route->kind == BP__BLAS_GEMM ? route->n : lies_transposed ? route->m : route->k, bits);
+    bool is_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';
+    plan->m = integer(is_transposed ? route->k : route->m, bits);
+    plan->n = integer(route->kind == BP__BLAS_GEMM ? route->n : is_transposed ? route->m : route->k, bits);
     plan->k = integer(route->k, bits);
     plan->ld_first = integer(route->first.ld, bits);
     plan->ld_second = integer(route->second.ld, bits);

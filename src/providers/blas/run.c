@@ -1,10 +1,10 @@
-/* run.c - the runs of plans that need more than one call of the library: copies, batches, factors given at run time, a
- * thread count to be set; and C = beta * C, which needs no library at all. */
+/* run.c - runs plans that need more than one call: copies, batches, factors given at run time, a thread count to set.
+ * Also computes C = beta * C, which needs no library. */
 #include "providers/blas/blas.h"
 
 #include <string.h>
 
-/* A factor in the element type. bp_scalar is two doubles, as a complex double is. */
+/* A factor in the element type. bp_scalar has the layout of a complex double. */
 typedef union factor {
     float f32[2];
     bp_scalar f64;
@@ -20,7 +20,7 @@ static const void *factor_of(bp_dtype dtype, const bp_scalar *scalar, factor *st
     return storage;
 }
 
-/* ---- Walking a batch: last dimension fastest ---- */
+/* ---- Batch iteration: last dimension fastest ---- */
 
 typedef struct walk {
     int64_t index[BP_MAX_BATCH_NDIM];
@@ -69,13 +69,13 @@ static void run_one(const bp__blas_plan *p, const void *alpha, const void *first
     p->driver->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
 }
 
-/* Products between two questions whether to go on: reading a clock takes longer than a small one. */
+/* Returns the number of products between two interrupt checks. Reading the clock takes longer than a small product. */
 static int64_t chunk_of(const bp__blas_route *route) {
     const double work = (double)route->m * (double)route->n * (double)(route->k + 1), enough = 1e5;
     return work < enough ? (int64_t)(enough / (work + 1)) + 1 : 1;
 }
 
-/* Returns BP_E_CANCELLED where the program stops it between two products. */
+/* Returns BP_E_CANCELLED if the program stops the operation between two products. */
 static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
                            const void *beta, char *c, char *scratch, int *before) {
     const bp__blas_route *route = &p->route;

@@ -1,11 +1,10 @@
-/* fork_state.c - finds out, in a child of fork, which libraries and OpenMP runtimes are lost to it: see fork_state.h.
- */
+/* fork_state.c - finds out, in a child of fork, which libraries and OpenMP runtimes are unusable. See fork_state.h. */
 #include "providers/driver/fork_state.h"
 
 #include <pthread.h>
 #include <time.h>
 
-/* ---- Traces ---- */
+/* ---- States ---- */
 
 #define MAX_STATES 64
 
@@ -33,7 +32,7 @@ bp__fork_state *bp__fork_state_of(const char *name) {
     return &states[MAX_STATES - 1];
 }
 
-/* ---- Seats ---- */
+/* ---- Call records ---- */
 
 #define MAX_RECORDS 256
 
@@ -73,16 +72,17 @@ bp__driver_call_record *bp__driver_call_record_take(void) {
 
 /* ---- Forks ---- */
 
-static atomic_uint forks;                /* begun in this process */
-static atomic_uint under_way;            /* of these, not yet over */
-static _Thread_local unsigned this_fork; /* its number while this thread forks, from 1; 0: it does not */
+static atomic_uint forks;                /* started in this process */
+static atomic_uint under_way;            /* forks in progress */
+static _Thread_local unsigned this_fork; /* number of the fork that this thread is in, from 1; 0: none */
 
 static void pause_briefly(void) {
     nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
-/* A fork may take long, and may wait, in a handler of the program, for the very thread that waits here. A library's own
- * handler runs right after ours and is soon done; then only the child is lost to a thread that goes in. */
+/* Limit of the wait for a fork. A fork may take long, and a handler of the program may wait for the very thread that
+ * waits here. A library's own handler runs right after ours and ends soon. A thread that enters later makes the library
+ * unusable in the child, nothing worse. */
 #define MAX_PAUSES 1000
 
 void bp__driver_enter_threads(bp__fork_state *state) {
@@ -97,8 +97,8 @@ void bp__driver_enter_threads(bp__fork_state *state) {
     }
 }
 
-/* Between the moment when a library stops its threads and the fork itself, starting them again loses the library to the
- * child, also where the call ends in time. */
+/* Ends a call. If a thread starts the library's threads after the library stopped them and before the fork, the library
+ * is unusable in the child, even if the call ends before the fork. */
 void bp__driver_leave_threads(bp__fork_state *state) {
     if (atomic_load(&under_way) != 0) {
         unsigned now = atomic_load(&forks);
@@ -109,7 +109,7 @@ void bp__driver_leave_threads(bp__fork_state *state) {
     atomic_fetch_sub(&state->inside, 1);
 }
 
-/* The handlers are registered more than once, and act once. */
+/* Handlers are registered more than once; only the first one that runs has an effect. */
 static void before_fork(void) {
     if (this_fork) {
         return;

@@ -1,5 +1,5 @@
-/* thread_policy.c - what a problem gets of a library's threads, which promises follow from that, and how it is brought
- * about around the calls. The first half is pure. */
+/* thread_policy.c - decides a plan's thread count and reproducibility guarantees, and sets the count around each call.
+ * The first half is pure. */
 #include "providers/driver/driver.h"
 
 #include <stdarg.h>
@@ -60,8 +60,8 @@ bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_pol
     return setup;
 }
 
-/* Whether the count of threads of a call is certain: a count that belongs to the process may be changed by another
- * thread of the program between setting and calling, unless the lock is held. */
+/* Returns whether the thread count of a call is certain. Another thread of the program may change a count of the
+ * process between setting and calling, unless the lock is held. */
 static bool is_pinned(const bp__driver *driver, const bp__thread_setup *setup) {
     if (!setup->sets_count) {
         return setup->threads == 1;
@@ -74,7 +74,7 @@ uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy
     if (!driver->family->repeats || !is_pinned(driver, setup)) {
         return 0;
     }
-    /* On one thread whatever is allowed: nothing is left that could differ. */
+    /* always on one thread, so no thread count changes the result */
     bool alone = driver->family->one_thread || policy->deterministic == 2;
     return BP_PROPERTY_REPRODUCIBLE | (alone ? BP_PROPERTY_THREAD_INVARIANT : 0);
 }
@@ -85,21 +85,21 @@ void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy
     uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : wanted == 1 ? BP_PROPERTY_REPRODUCIBLE : 0;
     if ((verdict->properties & needed) != needed) {
         bp__driver_refuse(verdict, BP_REASON_DETERMINISM, "%s",
-                          driver->family->repeats ? "its count of threads cannot be fixed"
-                                                  : "it does not promise to repeat results");
+                          driver->family->repeats ? "its thread count cannot be fixed"
+                                                  : "it does not guarantee reproducible results");
     } else if (setup->threads == 0 && policy->threads < cpus) {
         bp__driver_refuse(verdict, BP_REASON_THREADS,
-                          "its count of threads cannot be set, and it may use all %d processors", cpus);
+                          "its thread count cannot be set, and it may use all %d processors", cpus);
     }
 }
 
-/* Whether each thread has a count of its own. */
+/* Returns whether each thread has its own count. */
 static bool counts_by_thread(const bp__driver *driver) {
     return driver->family->setter == BP__DRIVER_SET_MKL || driver->family->setter == BP__DRIVER_SET_OPENMP;
 }
 
-/* A count of the process is certain only under the lock, and nobody may wait for other threads with that: an executor
- * of the host program may make calls of its own in this thread meanwhile. */
+/* A count of the process is certain only under the lock. No thread may wait for other threads with the lock held,
+ * because an executor of the host program may meanwhile make other calls in this thread. */
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
     const bp__driver_family *family = driver->family;
     bool of_process = family->setter == BP__DRIVER_SET_OPENBLAS || family->setter == BP__DRIVER_SET_BLIS;
@@ -110,7 +110,7 @@ int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
 
 bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy) {
     bp__thread_setup setup = bp__driver_thread_policy(driver, policy, false, false);
-    setup.locks = false; /* without need where each thread has its count: see bp__driver_callers */
+    setup.locks = false; /* not needed if each thread has its own count: see bp__driver_callers */
     return setup;
 }
 

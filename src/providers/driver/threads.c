@@ -1,7 +1,8 @@
-/* threads.c - one number of threads for every library, through whatever each offers to set it.
+/* threads.c - sets and reads the thread count of any library, through the functions that it offers.
  *
- * The truth is asked from the library at each call that may use threads, and never remembered, since the program around
- * us may set it as well. Where the setting belongs to the calling thread, it is put back after the call. */
+ * Each call that may use threads reads the count from the library and never caches it, because the program may set it
+ * too. A count of the calling thread is restored after the call.
+ */
 #include "providers/driver/driver.h"
 
 #include <limits.h>
@@ -55,12 +56,12 @@ void bp__driver_threads_end(const bp__driver *driver, int want, int before) {
     }
 }
 
-/* In force for the calling thread; 0: cannot be known. */
+/* Returns the count in force for the calling thread; 0: unknown. */
 static int read_threads(const bp__driver *driver) {
     switch (driver->family->setter) {
     case BP__DRIVER_SET_BLIS: {
         int64_t count = driver->get_dim();
-        return count > 0 && count <= INT_MAX ? (int)count : 1; /* negative: never set, and then it uses one */
+        return count > 0 && count <= INT_MAX ? (int)count : 1; /* negative: never set; then it uses one */
     }
     case BP__DRIVER_SET_OPENBLAS:
     case BP__DRIVER_SET_OPENMP:
@@ -72,7 +73,8 @@ static int read_threads(const bp__driver *driver) {
     return driver->family->one_thread ? 1 : 0;
 }
 
-/* OpenBLAS waits for ever for threads that its OpenMP runtime withholds, and BLIS ends the process. MKL asks. */
+/* Returns the most threads that the OpenMP runtime provides. If it provides fewer, OpenBLAS waits forever and BLIS ends
+ * the process. MKL checks itself. */
 static int most_of_runtime(const bp__driver *driver) {
     if (driver->dynamic && driver->dynamic()) {
         return 1;
@@ -93,7 +95,7 @@ int bp__driver_threads_granted(bp__driver *driver, int want) {
     if (got < 1 || got == want) {
         return want;
     }
-    driver->host->warn("library '%s' runs on %d threads where %d were asked for", driver->library->id, got, want);
+    driver->host->warn("library '%s' uses %d threads instead of the requested %d", driver->library->id, got, want);
     if (got < want) {
         atomic_store_explicit(&driver->most_threads, got, memory_order_relaxed);
     }

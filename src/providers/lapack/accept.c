@@ -119,7 +119,7 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judg
     verdict->properties = properties_of(driver, problem, &judgement->setup);
     if (threads == 0) {
         const char *blas = driver->library->blas;
-        snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",
+        snprintf(verdict->text, sizeof verdict->text, "%s%s%sits thread count can neither be set nor read",
                  *blas ? "calls the products of " : "", blas, *blas ? "; " : "");
     }
     bp__driver_enforce_policy(driver, &problem->policy, &judgement->setup, verdict);
