@@ -1,5 +1,6 @@
 /* accept.c - whether FFTW may run a problem, how it is planned, on how many threads, with which promises. Pure. */
 #include "providers/fftw/fftw.h"
+#include "providers/transform/accept.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,29 +36,18 @@ static bool takes_type(const bp__fftw_instance *instance, const bp_problem *prob
     return verdict->reason == BP_REASON_ACCEPTED;
 }
 
-static bool is_sound(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
-    static const bp_check checks[] = {
-        [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
-    int length;
-    const char *fault = bp_library_fault(instance->library, checks[problem->of.fft.kind], problem->dtype, &length);
-    if (fault) {
-        refuse(verdict, BP_REASON_BROKEN, "%.*s", length, fault);
-    }
-    return !fault;
-}
-
 static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
-    const bp_fft_problem *fft = &problem->of.fft;
-    if (problem->op != BP_OP_FFT) {
-        refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
-    } else if (instance->role == BP__FFTW_THREADS) {
-        refuse(verdict, BP_REASON_OP, "holds the threads of FFTW, whose transforms are those of the library beside it");
-    } else if (fft->full_spectrum || fft->conjugate || fft->zero_padded) {
-        refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
-    } else if (bp__fftw_lost(instance->host)) {
+    if (!bp__transform_is_plain(problem, verdict)) {
+        return false;
+    }
+    if (instance->role == BP__FFTW_THREADS) {
+        refuse(verdict, BP_REASON_OP,
+               "this file holds only FFTW's threads; the transforms are in the library next to it");
+    } else if (bp__fftw_unusable(instance->host)) {
         refuse(verdict, BP_REASON_FORKED, "a thread was inside its planner when this process was forked");
     } else {
-        return takes_type(instance, problem, verdict) && is_sound(instance, problem, verdict);
+        return takes_type(instance, problem, verdict) &&
+               bp__transform_passed_check(instance->library, problem, verdict);
     }
     return false;
 }
@@ -101,7 +91,7 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     const bp_policy *policy = &problem->policy;
     judgement->repeats = policy->deterministic > 0;
     bp__fftw_route_of(&judgement->route, problem, policy->deterministic == 2);
-    if (judgement->route.hopeless) {
+    if (judgement->route.unplannable) {
         refuse(verdict, BP_REASON_LAYOUT,
                "its planner may never end where some strides are negative and others are not");
         return;

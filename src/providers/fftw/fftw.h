@@ -47,8 +47,8 @@ bp_status bp__fftw_load(bp__fftw_instance *instance);
  * thread of the parent was inside, so that the planner is lost; transforms that were planned before still run. */
 bool bp__fftw_lock(const bp_host *host);
 void bp__fftw_unlock(const bp_host *host);
-bool bp__fftw_lost(const bp_host *host);
-bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance);
+bool bp__fftw_unusable(const bp_host *host);
+bp_status bp__fftw_fail_unusable(const bp__fftw_instance *instance);
 
 /* ---- Routes (route.c) ---- */
 
@@ -64,9 +64,9 @@ typedef struct bp__fftw_side {
 typedef struct bp__fftw_route {
     bp_fft_kind kind;
     bool inverse, in_place;
-    bool copies;   /* the library would destroy the input: it is copied first, compactly */
-    bool hopeless; /* strides of one side point both ways: FFTW 3.3.10's planner may call itself without end */
-    bool bounces;  /* an operand at an odd address is copied to an aligned one; otherwise it is used as it lies */
+    bool copies;      /* the library would destroy the input: it is copied first, compactly */
+    bool unplannable; /* strides of one side point both ways: FFTW 3.3.10's planner may call itself without end */
+    bool bounces;     /* an operand at an odd address is copied to an aligned one; otherwise it is used as it lies */
     int rank, many;
     bp__fftw_dim dims[BP_MAX_FFT_NDIM], howmany[BP_MAX_BATCH_NDIM];
     bp__fftw_side in, out;

@@ -16,7 +16,7 @@
 static atomic_uint inside; /* 1 + the fork count of the process that a thread is inside of; 0: nobody is */
 
 /* The mark of a parent is never taken away: what its thread was changing stays half done. */
-bool bp__fftw_lost(const bp_host *host) {
+bool bp__fftw_unusable(const bp_host *host) {
     unsigned seen = atomic_load_explicit(&inside, memory_order_relaxed);
     return seen != 0 && seen != *host->fork_count + 1;
 }
@@ -31,7 +31,7 @@ bool bp__fftw_lock(const bp_host *host) {
         if (try_lock(host)) {
             return true;
         }
-        if (bp__fftw_lost(host)) {
+        if (bp__fftw_unusable(host)) {
             return false;
         }
         if (tries < 100) {
@@ -72,7 +72,7 @@ void bp__fftw_unlock(const bp_host *host) {
 
 void bp__fftw_discard(bp__fftw_plan *plan) {
     const bp_host *host = plan->instance->host;
-    if (bp__fftw_lost(host)) {
+    if (bp__fftw_unusable(host)) {
         host->release(plan); /* the library's plans are left behind, as its planner is */
         return;
     }
@@ -84,7 +84,7 @@ void bp__fftw_discard(bp__fftw_plan *plan) {
     }
 }
 
-bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance) {
+bp_status bp__fftw_fail_unusable(const bp__fftw_instance *instance) {
     return instance->host->fail(BP_E_FORKED,
                                 "library '%s' can plan no more transforms in this process: a thread was inside its "
                                 "planner when the process was forked; use another library in the child, or run exec",
@@ -111,13 +111,13 @@ static bp__fftw_role role_of(const bp_library_info *library) {
 }
 
 /* Rows of files with threads; those on OpenMP are left alone. */
-#define MOST_THREAD_ROWS 16
-static _Atomic(const bp_library_info *) thread_rows[MOST_THREAD_ROWS];
+#define MAX_THREAD_LIBRARIES 16
+static _Atomic(const bp_library_info *) thread_libraries[MAX_THREAD_LIBRARIES];
 
-static void replace_row(const bp_library_info *old, const bp_library_info *new) {
-    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
+static void replace_library(const bp_library_info *old, const bp_library_info *new) {
+    for (int i = 0; i < MAX_THREAD_LIBRARIES; i++) {
         const bp_library_info *seen = old;
-        if (atomic_compare_exchange_strong(&thread_rows[i], &seen, new)) {
+        if (atomic_compare_exchange_strong(&thread_libraries[i], &seen, new)) {
             return;
         }
     }
@@ -131,8 +131,8 @@ static size_t folder_length(const char *path) {
 /* The threads of a library lie in its folder. */
 static const bp_library_info *threads_of(const bp_library_info *library) {
     size_t folder = folder_length(library->path), stem = stem_length(library->id);
-    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
-        const bp_library_info *row = atomic_load_explicit(&thread_rows[i], memory_order_acquire);
+    for (int i = 0; i < MAX_THREAD_LIBRARIES; i++) {
+        const bp_library_info *row = atomic_load_explicit(&thread_libraries[i], memory_order_acquire);
         if (row && stem_length(row->id) == stem && strncmp(row->id, library->id, stem) == 0 &&
             folder_length(row->path) == folder && strncmp(row->path, library->path, folder) == 0) {
             return row;
@@ -161,7 +161,7 @@ bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, voi
     instance->role = role_of(library);
     instance->single = id_starts(library->id, "fftwf");
     if (instance->role == BP__FFTW_THREADS && strcmp(library->threading, "pthread") == 0) {
-        replace_row(NULL, library);
+        replace_library(NULL, library);
     }
     *opened = instance;
     return BP_OK;
@@ -170,7 +170,7 @@ bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, voi
 void bp__fftw_close(void *opaque) {
     bp__fftw_instance *instance = opaque;
     if (instance->role == BP__FFTW_THREADS) {
-        replace_row(instance->library, NULL);
+        replace_library(instance->library, NULL);
     }
     instance->host->release(instance);
 }
@@ -273,7 +273,7 @@ bp_status bp__fftw_load(bp__fftw_instance *instance) {
         return BP_OK;
     }
     if (!bp__fftw_lock(instance->host)) {
-        return bp__fftw_fail_lost(instance);
+        return bp__fftw_fail_unusable(instance);
     }
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&instance->loaded, memory_order_relaxed)) {

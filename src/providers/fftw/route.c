@@ -81,7 +81,7 @@ static void measure(bp__fftw_side *side, const int64_t *strides) {
     bp__fftw_walk_merge(&side->walk);
 }
 
-static void lay(bp__fftw_route *route, const bp_problem *problem, bool alone) {
+static void build(bp__fftw_route *route, const bp_problem *problem, bool alone) {
     const bp_fft_problem *fft = &problem->of.fft;
     memset(route, 0, sizeof *route);
     route->kind = (bp_fft_kind)fft->kind;
@@ -113,11 +113,11 @@ static bool is_mixed(const bp__fftw_route *route) {
 }
 
 void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone) {
-    lay(route, problem, alone);
+    build(route, problem, alone);
     if (!alone && is_mixed(route)) {
-        lay(route, problem, true);
+        build(route, problem, true);
     }
-    route->hopeless = is_mixed(route);
+    route->unplannable = is_mixed(route);
     measure(&route->in, route->in.walk.to);
     measure(&route->out, route->out.walk.from);
     route->bounces = route->in.span * route->in.size + route->out.span * route->out.size <= MOST_BOUNCED;
