@@ -1,18 +1,18 @@
-/* accept.c - whether FFTW may run a problem, how it is planned, on how many threads, with which promises. Pure. */
+/* accept.c - decides whether FFTW can run a transform, how it is planned, its threads and guarantees. Pure. */
 #include "providers/fftw/fftw.h"
 #include "providers/transform/accept.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* bp_policy.fft_planner, the words of the setting fftw.planner. */
+/* Values of bp_policy.fft_planner, in the order of the setting fftw.planner. */
 enum { PLANNER_AUTO, PLANNER_ESTIMATE, PLANNER_MEASURE, PLANNER_PATIENT };
 
-/* What a plan by measurement may take where nobody asked for it: FFTW then goes on with the best that it has found. */
+/* Time limit of measuring with the planner `auto`. FFTW then takes the best plan found so far. */
 #define AUTO_SECONDS 0.5
 
-/* Measuring needs memory of the size of the operands, which it overwrites. Beyond this many bytes one transform takes a
- * good part of the time limit, so that little could be measured anyway. */
+/* Measuring overwrites memory of the size of the operands. Above this number of bytes one transform takes much of the
+ * time limit, so that little could be measured. */
 #define MOST_MEASURED ((int64_t)256 << 20)
 
 static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
@@ -28,9 +28,9 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ..
 static bool takes_type(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
     uint32_t own = instance->single ? BP_C64 : BP_C128;
     if (instance->role == BP__FFTW_WIDER) {
-        refuse(verdict, BP_REASON_DTYPE, "its numbers are wider than those of any tensor");
+        refuse(verdict, BP_REASON_DTYPE, "its element type is wider than that of any tensor");
     } else if (problem->dtype != own) {
-        refuse(verdict, BP_REASON_DTYPE, "%s; the other precision is a library of its own",
+        refuse(verdict, BP_REASON_DTYPE, "it transforms %s; another library has the other precision",
                instance->single ? "f32 and c64 only" : "f64 and c128 only");
     }
     return verdict->reason == BP_REASON_ACCEPTED;
@@ -92,8 +92,7 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     judgement->repeats = policy->deterministic > 0;
     bp__fftw_route_of(&judgement->route, problem, policy->deterministic == 2);
     if (judgement->route.unplannable) {
-        refuse(verdict, BP_REASON_LAYOUT,
-               "its planner may never end where some strides are negative and others are not");
+        refuse(verdict, BP_REASON_LAYOUT, "its planner may never end if some strides are negative and others positive");
         return;
     }
     choose_effort(policy, judgement);
@@ -108,7 +107,7 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     snprintf(verdict->text, sizeof verdict->text, "%s%s%s",
              judgement->route.copies ? "copies the input, which FFTW would destroy" : "",
              judgement->route.copies && judgement->repeats ? "; " : "",
-             judgement->repeats ? "measured plans would differ between runs" : "");
+             judgement->repeats ? "uses an estimated plan, since measured plans differ between runs" : "");
 }
 
 void bp__fftw_accept(void *instance, const bp_problem *problem, bp_offers *offers) {

@@ -1,9 +1,10 @@
-/* load.c - the rows of FFTW in the library list, their first use, and the lock around the planner.
+/* load.c - opens FFTW's libraries, and locks their planner.
  *
- * FFTW's threads come in a file of their own. The row of that file is no candidate: its instance tells the library
- * beside it where its threads are. They are not FFTW's, which stay behind in a child of fork, but those of our pool,
- * handed over as the callback that FFTW 3.3.9 and later take: no thread is started that the program does not have
- * anyway, and no OpenMP runtime is needed. */
+ * FFTW's threads are in a separate file. Its entry in the library list is no candidate: its instance only records where
+ * the threads of the library next to it are. FFTW's own threads do not exist in a child of fork. So the provider passes
+ * a callback, which FFTW 3.3.9 and later accept, that runs FFTW's loops on our thread pool. It starts no additional
+ * threads and needs no OpenMP runtime.
+ */
 #include "providers/fftw/fftw.h"
 
 #include <sched.h>
@@ -13,17 +14,18 @@
 
 /* ---- The planner's lock ---- */
 
-static atomic_uint inside; /* 1 + the fork count of the process that a thread is inside of; 0: nobody is */
+static atomic_uint inside; /* 1 + fork count of the process whose thread is inside the planner; 0: free */
 
-/* The mark of a parent is never taken away: what its thread was changing stays half done. */
+/* Returns whether the planner is unusable in this process. A child never clears the parent's mark: the planner state
+ * that the parent's thread was changing is inconsistent. */
 bool bp__fftw_unusable(const bp_host *host) {
     unsigned seen = atomic_load_explicit(&inside, memory_order_relaxed);
     return seen != 0 && seen != *host->fork_count + 1;
 }
 
 static bool try_lock(const bp_host *host) {
-    unsigned nobody = 0;
-    return atomic_compare_exchange_strong(&inside, &nobody, *host->fork_count + 1);
+    unsigned unlocked = 0;
+    return atomic_compare_exchange_strong(&inside, &unlocked, *host->fork_count + 1);
 }
 
 bool bp__fftw_lock(const bp_host *host) {
@@ -42,8 +44,9 @@ bool bp__fftw_lock(const bp_host *host) {
     }
 }
 
-/* Plans to be destroyed. The planner may be busy for seconds, and whoever lets go of a plan, perhaps only to make room
- * in a cache, does not wait for it: the plan goes on this list, and who has the lock empties it. */
+/* Plans to be destroyed. The planner may be busy for seconds, and a thread that drops a plan, perhaps only on a cache
+ * eviction, must not wait for it. It adds the plan to this list, and the thread that holds the lock empties the list.
+ */
 static _Atomic(bp__fftw_plan *) discarded;
 
 static void destroy_discarded(void) {
@@ -62,7 +65,8 @@ static void destroy_discarded(void) {
     }
 }
 
-/* A plan that was discarded just before the lock was given back is seen here; one after that finds the lock free. */
+/* Unlocks the planner. A plan that was discarded just before the unlock is destroyed here; a later one finds the lock
+ * free. */
 void bp__fftw_unlock(const bp_host *host) {
     do {
         destroy_discarded();
@@ -73,7 +77,7 @@ void bp__fftw_unlock(const bp_host *host) {
 void bp__fftw_discard(bp__fftw_plan *plan) {
     const bp_host *host = plan->instance->host;
     if (bp__fftw_unusable(host)) {
-        host->release(plan); /* the library's plans are left behind, as its planner is */
+        host->release(plan); /* the library's plans leak, because its planner is unusable */
         return;
     }
     plan->next_discarded = atomic_load(&discarded);
@@ -91,9 +95,9 @@ bp_status bp__fftw_fail_unusable(const bp__fftw_instance *instance) {
                                 instance->library->id);
 }
 
-/* ---- Rows ---- */
+/* ---- Entries of the library list ---- */
 
-/* "fftwf" of "fftwf-threads-2". */
+/* Returns the length of "fftwf" in "fftwf-threads-2". */
 static size_t stem_length(const char *id) {
     return strcspn(id, "-");
 }
@@ -110,7 +114,7 @@ static bp__fftw_role role_of(const bp_library_info *library) {
     return id_starts(id, "fftw") || id_starts(id, "fftwf") ? BP__FFTW_TRANSFORMS : BP__FFTW_WIDER;
 }
 
-/* Rows of files with threads; those on OpenMP are left alone. */
+/* Entries of files with pthread threads. Files with OpenMP threads are not used. */
 #define MAX_THREAD_LIBRARIES 16
 static _Atomic(const bp_library_info *) thread_libraries[MAX_THREAD_LIBRARIES];
 
@@ -128,7 +132,7 @@ static size_t folder_length(const char *path) {
     return slash ? (size_t)(slash - path) : 0;
 }
 
-/* The threads of a library lie in its folder. */
+/* Returns the file with the threads of a library. It is in the same directory. */
 static const bp_library_info *threads_of(const bp_library_info *library) {
     size_t folder = folder_length(library->path), stem = stem_length(library->id);
     for (int i = 0; i < MAX_THREAD_LIBRARIES; i++) {
@@ -149,7 +153,7 @@ bool bp__fftw_has_threads(bp__fftw_instance *instance) {
 
 bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, void **opened) {
     if (!library) {
-        return host->fail(BP_E_ARGUMENT, "library: the provider drives a library and was given none");
+        return host->fail(BP_E_ARGUMENT, "library is NULL; this provider needs a library");
     }
     bp__fftw_instance *instance = host->allocate(sizeof *instance);
     if (!instance) {
@@ -175,7 +179,7 @@ void bp__fftw_close(void *opaque) {
     instance->host->release(instance);
 }
 
-/* ---- Threads: FFTW's loops on our pool ---- */
+/* ---- Threads: FFTW's loops on our thread pool ---- */
 
 typedef struct loop {
     void *(*work)(char *);
@@ -206,7 +210,7 @@ static const function functions[] = {BP__FFTW_FUNCTIONS(X, bp__fftw_handle, bp__
 static const function thread_functions[] = {BP__FFTW_THREAD_FUNCTIONS(X)};
 #undef X
 
-/* NULL, or the name of the first function that the library lacks. */
+/* Looks up functions. Returns the name of the first one that is missing, or NULL. */
 static const char *resolve(bp__fftw_instance *instance, void *handle, const function *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         char symbol[64];
@@ -220,7 +224,7 @@ static const char *resolve(bp__fftw_instance *instance, void *handle, const func
     return NULL;
 }
 
-/* FFTW tells how far an address is from an aligned one. */
+/* Returns the bits of an address that must be 0. FFTW reports how far an address is from an aligned one. */
 static uintptr_t misaligned_bits(const bp__fftw_api *api) {
     uintptr_t grain = 1;
     while (grain < 64 && api->alignment_of((void *)(64 + grain)) != 0) { /* NOLINT: an address that is not read */
@@ -229,7 +233,8 @@ static uintptr_t misaligned_bits(const bp__fftw_api *api) {
     return grain - 1;
 }
 
-/* The loader may have joined the file to another library of the same name that was there before. */
+/* Returns whether the file uses this library. The loader may have bound it to another library of the same name that was
+ * loaded before. */
 static bool belongs(const bp__fftw_instance *instance, void *handle) {
     void *found = instance->host->symbol(handle, instance->single ? "fftwf_execute_dft" : "fftw_execute_dft");
     void *ours;
@@ -247,7 +252,7 @@ static bool start_threads(bp__fftw_instance *instance) {
         return false;
     }
     instance->api.threads_set_callback(run_loop, (void *)host);
-    instance->api.make_planner_thread_safe(); /* the program around us may use the same library */
+    instance->api.make_planner_thread_safe(); /* the program may use the same library */
     return true;
 }
 

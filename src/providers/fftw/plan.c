@@ -1,17 +1,17 @@
-/* plan.c - has FFTW plan a problem: on scratch memory of the operands' layout, since measuring overwrites it. */
+/* plan.c - makes FFTW's plans. Measuring overwrites memory, so it runs on scratch memory with the operands' layout. */
 #include "providers/fftw/fftw.h"
 
 #include <time.h>
 
 /* ---- One plan of the library ---- */
 
-/* Where the operands would lie; memory, where the planner uses any. */
+/* Addresses that stand for the operands, in `block` if the planner accesses them. */
 typedef struct buffers {
     void *block;
     void *in, *out;
 } buffers;
 
-/* Estimating looks at addresses without using them. */
+/* Prepares the addresses. Estimating inspects addresses without accessing them. */
 static bool prepare_buffers(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, buffers *at) {
     static _Alignas(64) char nothing[2][64];
     const bp__fftw_route *route = &judgement->route;
@@ -48,7 +48,8 @@ static void *plan_guru(const bp__fftw_api *api, const bp__fftw_route *route, con
     }
 }
 
-/* What was measured before is used in estimates too. For a plan that must be the same in every run it is put aside. */
+/* Makes a plan that is the same in every run. Estimates also use earlier measurements (FFTW's wisdom), so these are
+ * exported before and imported after. */
 static void *plan_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *route, const buffers *at,
                                  unsigned flags) {
     char *wisdom = api->export_wisdom_to_string();
@@ -62,11 +63,12 @@ static void *plan_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *
     return plan;
 }
 
-/* Limits and counts of threads belong to the library, and are left as the program around us expects them. */
+/* Plans with a time limit and a thread count. Both belong to the library, so they are restored for the program. */
 static void *plan_within_limits(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, int threads,
                                 const buffers *at, unsigned flags) {
     const bp__fftw_api *api = &instance->api;
-    int before = api->plan_with_nthreads ? api->planner_nthreads() : 0; /* a program of its own may plan here, too */
+    int before =
+        api->plan_with_nthreads ? api->planner_nthreads() : 0; /* the program may plan with this library, too */
     api->set_timelimit(judgement->limit_s);
     if (before > 0) {
         api->plan_with_nthreads(threads);
@@ -86,8 +88,9 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Where time runs out FFTW throws away what it has measured and estimates. With several threads there is more to
- * measure, and a measured plan for one thread is often many times faster than an estimated one for all. */
+/* Plans again on one thread if the time runs out. FFTW then discards its measurements and estimates. Several threads
+ * take longer to measure, and a measured plan for one thread is often many times faster than an estimated one for all.
+ */
 static void *plan_until_measured(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement,
                                  const buffers *at, unsigned flags) {
     bool limited = judgement->effort != BP__FFTW_BY_ESTIMATE && judgement->limit_s > 0;
@@ -105,7 +108,7 @@ static void *plan_until_measured(const bp__fftw_instance *instance, const bp__ff
     return measured ? alone : plan;
 }
 
-/* A plan for aligned operands, or one for any that costs no measuring. */
+/* Makes one plan with the flags `more`. */
 static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, unsigned more,
                       void **plan) {
     const bp_host *host = instance->host;
@@ -126,14 +129,14 @@ static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgemen
                  : host->fail(BP_E_UNSUPPORTED, "library '%s' has no plan for this transform", instance->library->id);
 }
 
-/* ---- Ours ---- */
+/* ---- Plans of the provider ---- */
 
 static void destroy_plan(bp_prepared *prepared) {
     bp__fftw_discard((bp__fftw_plan *)prepared);
 }
 
-/* Where odd addresses cannot be bounced, a second plan serves them; where bits must not depend on addresses, it serves
- * all. */
+/* Makes the plan for aligned operands, the one for any address, or both. The second is needed if unaligned operands
+ * cannot be copied. It serves all operands if results must not depend on addresses. */
 static bp_status make_both(bp__fftw_plan *plan, const bp__fftw_judgement *judgement) {
     bp__fftw_judgement quick = *judgement;
     quick.effort = BP__FFTW_BY_ESTIMATE;
@@ -163,7 +166,7 @@ static size_t workspace_of(const bp__fftw_route *route) {
     return in + (route->bounces ? bp__fftw_side_bytes(&route->out) : 0);
 }
 
-/* What accept() found holds, but that loading the library may have told more of its threads. */
+/* Evaluates the problem again after loading, because loading may have revealed more of the library's threads. */
 static bp_status judge_loaded(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement) {
     bp_verdict again = BP_VERDICT_INIT;
     bp_status status = bp__fftw_load(instance);
@@ -174,8 +177,7 @@ static bp_status judge_loaded(bp__fftw_instance *instance, const bp_problem *pro
     return again.reason == BP_REASON_ACCEPTED
                ? BP_OK
                : instance->host->fail(again.reason == BP_REASON_FORKED ? BP_E_FORKED : BP_E_UNSUPPORTED,
-                                      "library '%s' does not take this transform: %s", instance->library->id,
-                                      again.text);
+                                      "library '%s' cannot run this transform: %s", instance->library->id, again.text);
 }
 
 bp_status bp__fftw_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,

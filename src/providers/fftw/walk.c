@@ -54,14 +54,14 @@ int64_t bp__fftw_walk_span(const bp__fftw_walk *walk, const int64_t *strides, in
     return *below + above + 1;
 }
 
-/* ---- Passes: a row at a time, and all rows in order ---- */
+/* ---- Passes over all elements, one row at a time ---- */
 
 typedef struct position {
     int64_t index[BP__FFTW_WALK_NDIM];
     int64_t from, to;
 } position;
 
-/* Goes on to the next row of the first `ndim` dimensions; false past the last. */
+/* Advances to the next row of the first `ndim` dimensions. Returns false after the last one. */
 static bool next(const bp__fftw_walk *walk, int ndim, position *at) {
     for (int d = ndim - 1; d >= 0; d--) {
         at->from += walk->from[d];
@@ -93,7 +93,7 @@ void bp__fftw_walk_copy(const bp_host *host, const bp__fftw_walk *walk, bp_dtype
     } while (next(walk, outer, &at));
 }
 
-/* One row of `n` elements of `parts` real numbers each; what lies in a row is scaled a vector at a time. */
+/* Scales one row of `n` elements of `parts` real numbers each. A contiguous row is scaled one vector at a time. */
 #define SCALE_ROW(T)                                                                                                   \
     typedef T vector_##T __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));                              \
     static void scale_row_##T(T *x, int64_t n, int64_t stride, int parts, T factor) {                                  \

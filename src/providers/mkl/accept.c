@@ -1,4 +1,4 @@
-/* accept.c - whether MKL may run a transform, on how many threads, and at what estimated cost. Pure. */
+/* accept.c - decides whether MKL can run a transform, on how many threads, and estimates its cost. Pure. */
 #include "providers/mkl/mkl.h"
 #include "providers/transform/accept.h"
 
@@ -28,7 +28,7 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgeme
     const bp__mkl_route *route = &judgement->route;
     bool gains = allowed > 1 && bp__mkl_cost(driver, fft, route, allowed) < bp__mkl_cost(driver, fft, route, 1);
     judgement->setup =
-        bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
+        bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be limited to one thread */
     int threads = judgement->setup.threads;
     verdict->algorithm = route->stages > 1 ? "dfti, last dimension by itself" : "dfti";
     verdict->threads = threads;

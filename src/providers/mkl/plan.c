@@ -1,4 +1,4 @@
-/* plan.c - makes descriptors: everything that is fixed of a transform is told to MKL once. */
+/* plan.c - makes the descriptors of a transform. Everything that is fixed is set in them once. */
 #include "providers/mkl/mkl.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bp_status resolve(bp__mkl_plan *plan) {
     return BP_OK;
 }
 
-/* The thread limit holds whatever count is in force when the transform is computed. */
+/* Sets and commits a descriptor. Its thread limit holds for any thread count in force at the run. */
 static long describe(const bp__mkl_api *api, const bp__mkl_call *stage, int threads, void *d) {
     long error = api->SetValue(d, BP__MKL_PLACEMENT, stage->in_place ? BP__MKL_INPLACE : BP__MKL_NOT_INPLACE);
     error = error ? error : api->SetValue(d, BP__MKL_INPUT_STRIDES, stage->in);
@@ -81,7 +81,7 @@ static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
     return bp__mkl_status(plan, error);
 }
 
-/* What is lost to a child of fork is left alone. */
+/* Destroys a plan. Descriptors leak in a child of fork in which the library is unusable. */
 static void destroy_plan(bp_prepared *prepared) {
     bp__mkl_plan *plan = (bp__mkl_plan *)prepared;
     for (int i = 0; i < plan->route.stages; i++) {

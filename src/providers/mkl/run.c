@@ -1,4 +1,4 @@
-/* run.c - runs descriptors: one by itself, or all calls that the items and stages of a problem need. */
+/* run.c - runs a plan's descriptors: one call, or all calls for the items and stages of a problem. */
 #include "providers/mkl/mkl.h"
 
 typedef struct position {
@@ -19,11 +19,11 @@ static void next(const bp__mkl_walk *walk, position *at) {
     }
 }
 
-/* One call of the provider. */
+/* State of one run of a plan. */
 typedef struct run {
     const bp__mkl_plan *plan;
-    int before;    /* bp__driver_begin's */
-    int64_t since; /* bp__driver_stops' */
+    int before;    /* for bp__driver_end */
+    int64_t since; /* for bp__driver_stops */
     long error;
     bool stopped;
 } run;
