@@ -27,7 +27,7 @@ static void put(const pass_case *c, void *to, int64_t i, uint64_t word) {
 }
 
 static bool counts(const bp__lapack_columns *c, int64_t i, int64_t j) {
-    return (i < c->edge + j * c->step) != c->behind;
+    return (i < c->edge + j * c->step) != c->after_edge;
 }
 
 /* Finite numbers, of which none is zero. */
@@ -47,7 +47,7 @@ static void check_take(pass_case *c) {
     x->from = words[0] + 1;
     x->to = words[1] + 1;
     const uint64_t before = get(c, words[1], 0);
-    assert_true(c->passes->take(x));
+    assert_true(c->passes->scan(x));
     for (int64_t k = 0; k < ROOM; k++) {
         int64_t j = k / x->to_next, i = k % x->to_next;
         uint64_t is = get(c, x->to, k), source = i < x->size ? get(c, x->from, j * x->from_next + i) : 0;
@@ -73,9 +73,9 @@ static void check_search(pass_case *c) {
             uint64_t old = get(c, x->from, at);
             put(c, words[0] + 1, at, (c->bits == 64 ? wide : narrow)[(i + j) % 3]);
             x->to = NULL;
-            assert_int_equal(c->passes->take(x), !counts(x, i, j));
+            assert_int_equal(c->passes->scan(x), !counts(x, i, j));
             x->to = words[1] + 1;
-            assert_int_equal(c->passes->take(x), !counts(x, i, j));
+            assert_int_equal(c->passes->scan(x), !counts(x, i, j));
             put(c, words[0] + 1, at, old);
         }
     }
@@ -105,7 +105,7 @@ static void check(int bits, const bp__lapack_passes *passes) {
                                                  .columns = counted[n],
                                                  .edge = edge,
                                                  .step = step,
-                                                 .behind = kind % 2,
+                                                 .after_edge = kind % 2,
                                                  .from_next = sizes[s] + kind % 5,
                                                  .to_next = sizes[s] + 1 + kind % 2};
                 check_take(&c);

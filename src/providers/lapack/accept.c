@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool takes(const bp_problem *problem, const bp__lapack_operation *recipe, bp_verdict *verdict) {
-    if (!recipe) {
+static bool takes(const bp_problem *problem, const bp__lapack_operation *operation, bp_verdict *verdict) {
+    if (!operation) {
         bp__driver_refuse(verdict, BP_REASON_OP,
                           problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
     } else if (problem->dtype != BP_F32 && problem->dtype != BP_F64 && problem->dtype != BP_C64 &&
@@ -21,9 +21,9 @@ static bool takes(const bp_problem *problem, const bp__lapack_operation *recipe,
     return false;
 }
 
-/* What the probe has seen of the routines that a recipe calls. Products (gemm) are right, or the library is broken; of
- * norms (lange) each plan tries one, and what they say is looked at. */
-static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+/* What the probe has seen of the routines that a operation calls. Products (gemm) are right, or the library is broken;
+ * of norms (lange) each plan tries one, and what they say is looked at. */
+static bool is_sound(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                      bp_verdict *verdict) {
     enum { NONE = -1 };
     static const signed char checks[BP__LAPACK_ROUTINE_COUNT] = {
@@ -52,8 +52,8 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recip
         [BP__LAPACK_gelss_complex] = BP_CHECK_LSTSQ,
         [BP__LAPACK_lange] = NONE,
     };
-    for (int i = 0; i < recipe->routine_count; i++) {
-        int check = checks[recipe->routines[i]];
+    for (int i = 0; i < operation->routine_count; i++) {
+        int check = checks[operation->routines[i]];
         if (check != NONE && !bp__driver_passed_check(driver, (bp_check)check, problem->dtype, verdict)) {
             return false;
         }
@@ -61,11 +61,11 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recip
     return true;
 }
 
-/* Every number that reaches the library: sizes of operands, and what workspaces a recipe needs. */
-static bool fits(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+/* Every number that reaches the library: sizes of operands, and what workspaces a operation needs. */
+static bool fits(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                  bp_verdict *verdict) {
     const bp_linalg_problem *l = &problem->of.linalg;
-    double largest = recipe->largest ? recipe->largest(problem) : 0;
+    double largest = operation->largest ? operation->largest(problem) : 0;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *x = &l->operand[i];
         double size = (double)(x->rows > x->columns ? x->rows : x->columns);
@@ -87,15 +87,15 @@ static uint32_t properties_of(const bp__driver *driver, const bp_problem *proble
 }
 
 /* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
-static double settle(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
-    const bp__lapack_operation *recipe = judgement->recipe;
+static double choose_threads(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
+    const bp__lapack_operation *operation = judgement->operation;
     const bp_policy *policy = &problem->policy;
     int allowed = bp__driver_allowed(driver, policy);
-    double alone = bp__lapack_cost(driver, recipe, problem, 1);
-    bool gains = allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < alone;
+    double alone = bp__lapack_cost(driver, operation, problem, 1);
+    bool gains = allowed > 1 && bp__lapack_cost(driver, operation, problem, allowed) < alone;
     judgement->setup = bp__driver_thread_policy(driver, policy, false, gains);
     int threads = judgement->setup.threads;
-    double within = threads > 1 ? bp__lapack_cost(driver, recipe, problem, threads) : alone;
+    double within = threads > 1 ? bp__lapack_cost(driver, operation, problem, threads) : alone;
     int sharers = bp__lapack_sharers(problem, alone, bp__driver_callers(driver, policy));
     if (sharers < 2 || bp__lapack_shared_cost(alone, sharers) >= within) {
         return within;
@@ -106,15 +106,15 @@ static double settle(const bp__driver *driver, const bp_problem *problem, bp__la
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
-    const bp__lapack_operation *recipe = bp__lapack_operation_of(problem);
-    *judgement = (bp__lapack_judgement){.recipe = recipe, .setup.threads = 1, .sharers = 1};
-    if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
-        !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
+    const bp__lapack_operation *operation = bp__lapack_operation_of(problem);
+    *judgement = (bp__lapack_judgement){.operation = operation, .setup.threads = 1, .sharers = 1};
+    if (!takes(problem, operation, verdict) || !bp__driver_usable(driver, verdict) ||
+        !is_sound(driver, operation, problem, verdict) || !fits(driver, operation, problem, verdict)) {
         return;
     }
-    verdict->cost_ns = settle(driver, problem, judgement);
+    verdict->cost_ns = choose_threads(driver, problem, judgement);
     int threads = judgement->setup.threads;
-    verdict->algorithm = recipe->algorithm;
+    verdict->algorithm = operation->algorithm;
     verdict->threads = judgement->sharers > 1 ? judgement->sharers : threads;
     verdict->properties = properties_of(driver, problem, &judgement->setup);
     if (threads == 0) {

@@ -12,7 +12,7 @@
 typedef struct bp__lapack_columns {
     int64_t size, columns; /* of a column, and how many */
     int64_t edge, step;
-    bool behind; /* those from the edge on */
+    bool after_edge; /* those from the edge on */
     const void *from;
     int64_t from_next; /* from column to column */
     void *to;          /* for take(), NULL: nothing is copied */
@@ -21,7 +21,7 @@ typedef struct bp__lapack_columns {
 
 typedef struct bp__lapack_passes {
     /* Copies what counts, and maybe zeros next to it; whether all that counts is finite. */
-    bool (*take)(const bp__lapack_columns *columns);
+    bool (*scan)(const bp__lapack_columns *columns);
     void (*clear)(const bp__lapack_columns *columns); /* writes zeros to what counts of `to` */
 } bp__lapack_passes;
 

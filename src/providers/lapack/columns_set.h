@@ -18,4 +18,4 @@
 #include "providers/lapack/columns_kernels.h"
 #undef BITS
 
-const bp__lapack_passes SET[2] = {{take_32, clear_32}, {take_64, clear_64}};
+const bp__lapack_passes SET[2] = {{scan_32, clear_32}, {scan_64, clear_64}};

@@ -16,7 +16,7 @@ static void put(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_
 /* ---- The largest singular value against the smallest ---- */
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -42,8 +42,8 @@ static bool is_nuclear(const bp__lapack_plan *plan) {
 
 static bp_status prepare_inverse(bp__lapack_plan *plan) {
     int64_t n = plan->problem.of.linalg.n;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
-    plan->view[INVERSE_VIEW] = bp__lapack_loose(plan, n, n);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
+    plan->view[INVERSE_VIEW] = bp__lapack_scratch_matrix(plan, n, n);
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, n, plan->integer);
     plan->at[AT_SUMS] = bp__lapack_reserve(plan, n, sizeof(double));
     if (is_nuclear(plan)) {
@@ -114,7 +114,7 @@ static const bp__lapack_operation by_values = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
     .run = run_values,
     .work = bp__lapack_work_values,
@@ -135,7 +135,7 @@ static const bp__lapack_operation nuclear = {
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs, BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 4,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_inverse,
     .run = run_inverse,
     .work = work_nuclear,

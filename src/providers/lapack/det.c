@@ -7,7 +7,7 @@
 enum { FACTOR_VIEW };
 
 static bp_status prepare(bp__lapack_plan *plan) {
-    plan->view[FACTOR_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[FACTOR_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, plan->problem.of.linalg.n, plan->integer);
     return BP_OK;
 }

@@ -8,18 +8,18 @@ enum { JOB, UPLO };
 
 /* Without an item they are asked for their workspace. */
 static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
-                         const bp__lapack_workspace *room) {
+                         const bp__lapack_workspace *workspace) {
     const char *job = &plan->letter[JOB], *uplo = &plan->letter[UPLO];
     bp__lapack_int n = bp__lapack_integer(plan, a->rows), ld = bp__lapack_integer(plan, a->ld), result = {0};
     void *matrix = item ? bp__lapack_address(a, item) : NULL, *values = item ? bp__lapack_values(plan, item) : NULL;
     if (plan->complex) {
         BP__LAPACK_CALL(plan, heevd)
-        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->reals, &room->reals_size,
-         room->integers, &room->integers_size, &result, 1, 1);
+        (job, uplo, &n, matrix, &ld, values, workspace->work, &workspace->work_size, workspace->reals,
+         &workspace->reals_size, workspace->integers, &workspace->integers_size, &result, 1, 1);
     } else {
         BP__LAPACK_CALL(plan, syevd)
-        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->integers, &room->integers_size,
-         &result, 1, 1);
+        (job, uplo, &n, matrix, &ld, values, workspace->work, &workspace->work_size, workspace->integers,
+         &workspace->integers_size, &result, 1, 1);
     }
     return bp__lapack_value(plan, &result);
 }
@@ -44,10 +44,10 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     plan->letter[JOB] = vectors ? 'V' : 'N';
     plan->letter[UPLO] = upper ? 'U' : 'L';
     bp__lapack_needs needs = needs_of(plan, a->rows);
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
-    call_eigh(plan, NULL, a, &question);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
+    call_eigh(plan, NULL, a, &query);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, a->rows);
     bp__lapack_reserve_workspace(plan, &needs);
 }
@@ -62,13 +62,13 @@ static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_vie
 
 int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                            bool transposed) {
-    bp__lapack_region part = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
-    if (!bp__lapack_load(plan, item, a, 0, transposed, part)) {
+    bp__lapack_region region = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
+    if (!bp__lapack_load(plan, item, a, 0, transposed, region)) {
         return BP__LAPACK_NON_FINITE;
     }
     make_diagonal_real(plan, a, bp__lapack_address(a, item));
-    return call_eigh(plan, item, a, &room);
+    return call_eigh(plan, item, a, &workspace);
 }
 
 /* ---- What it takes ---- */
@@ -90,14 +90,15 @@ static double work_vectors(const bp_linalg_problem *problem) {
     return bp__lapack_work_eigenvalues(problem) + 4 * n * n * n / 3 + 2 * n * n * n;
 }
 
-/* ---- The recipes ---- */
+/* ---- The operations ---- */
 
 enum { A_VIEW };
 
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bool vectors = l->operand[2].dtype != 0;
-    plan->view[A_VIEW] = vectors ? bp__lapack_place(plan, 2, false) : bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] =
+        vectors ? bp__lapack_place(plan, 2, false) : bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_eigh(plan, &plan->view[A_VIEW], vectors, l->upper);
     return BP_OK;
 }
@@ -121,7 +122,7 @@ static const bp__lapack_operation with_vectors = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.30,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = work_vectors,
@@ -133,7 +134,7 @@ static const bp__lapack_operation values_alone = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = bp__lapack_work_eigenvalues,

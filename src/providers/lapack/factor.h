@@ -1,4 +1,4 @@
-/* factor.h - the LU factorization as a step of the recipes in lu.c, solve.c and det.c, and counts of arithmetic. */
+/* factor.h - the LU factorization as a step of the operations in lu.c, solve.c and det.c, and counts of arithmetic. */
 #ifndef BP_LAPACK_FACTOR_H
 #define BP_LAPACK_FACTOR_H
 
@@ -8,7 +8,7 @@
  * integers. */
 void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
                        bool transposed, void *pivots, int64_t *info);
-/* The same for a square A in scratch memory, where the factors of the transpose do as well: item->turned tells. A
+/* The same for a square A in scratch memory, where the factors of the transpose do as well: item->transposed tells. A
  * row-major A is copied as it lies then. Where that is found singular A itself is factored, so that info counts in A's
  * columns. */
 void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,

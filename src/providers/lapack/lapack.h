@@ -1,13 +1,13 @@
 /* lapack.h - between the files of the lapack provider: one body for every library that offers LAPACK's Fortran names.
  *
  * The way of a problem: accept.c judges it from the library's facts and the estimate of cost.c (pure). plan.c resolves
- * the routines that the operation's recipe names, and lets the recipe size its memory and ask the library for workspace
- * sizes, once. run.c sets_count the library's threads around a whole batch, walks through the items, gives each to the
- * recipe, and does with the outcome what the contract says. matrix.c brings operands into column-major memory, looks
- * for NaN and infinity on the way, and takes results back; columns_*.c are its loops for vectors.
+ * the routines that the operation's operation names, and lets the operation size its memory and ask the library for
+ * workspace sizes, once. run.c sets_count the library's threads around a whole batch, walks through the items, gives
+ * each to the operation, and does with the outcome what the contract says. matrix.c brings operands into column-major
+ * memory, looks for NaN and infinity on the way, and takes results back; columns_*.c are its loops for vectors.
  *
- * A recipe computes one operation of one item. To add one: a bp__lapack_operation in the file of its family, a row in
- * operations.c, and the prototypes of its routines in routines.h. Its parts:
+ * A operation computes one operation of one item. To add one: a bp__lapack_operation in the file of its family, a row
+ * in operations.c, and the prototypes of its routines in routines.h. Its parts:
  *
  *   routines  those that it calls, resolved before prepare(); those that the element type does not have are left out
  *   prepare   when a plan is made: places its matrices (bp__lapack_place) and reserves memory (bp__lapack_reserve),
@@ -16,7 +16,7 @@
  * before the library was called, and returns a status only for what is no numerical failure work      the operation's
  * additions and multiplications in its own arithmetic, to compare libraries
  *
- * What comes after run() is not the recipe's: outputs of items that are not finite, the info operand, the failing
+ * What comes after run() is not the operation's: outputs of items that are not finite, the info operand, the failing
  * sentence.
  */
 #ifndef BP_LAPACK_LAPACK_H
@@ -31,7 +31,7 @@
 #define BP__LAPACK_SIZES 8
 #define BP__LAPACK_MOST_ROUTINES 8
 /* Meetings of threads for a column where a matrix is reduced, or factored in narrow panels, column by column. */
-#define BP__LAPACK_BY_COLUMNS 12
+#define BP__LAPACK_COLUMN_BARRIERS 12
 
 typedef struct bp__lapack_plan bp__lapack_plan;
 typedef struct bp__lapack_item bp__lapack_item;
@@ -39,13 +39,13 @@ typedef struct bp__lapack_item bp__lapack_item;
 typedef struct bp__lapack_operation bp__lapack_operation;
 struct bp__lapack_operation {
     const char *algorithm; /* "getrf, getrs" */
-    /* Where the problem's mode decides: the recipe that is meant, or NULL where there is none; all else in this
+    /* Where the problem's mode decides: the operation that is meant, or NULL where there is none; all else in this
      * one is then not read. */
     const bp__lapack_operation *(*variant)(const bp_problem *problem);
     bp__lapack_routine routines[BP__LAPACK_MOST_ROUTINES];
     int routine_count;
     double efficiency; /* the part of a matrix product's rate that large problems reach; 0 counts as 0.55 */
-    double meetings;   /* of all threads, for each column; 0 counts as 0.5 */
+    double barriers;   /* of all threads, for each column; 0 counts as 0.5 */
     bp_status (*prepare)(bp__lapack_plan *plan);
     bp_status (*run)(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info);
     double (*work)(const bp_linalg_problem *problem);
@@ -59,13 +59,13 @@ const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem);
 /* ---- Judgement (accept.c, cost.c) ---- */
 
 typedef struct bp__lapack_judgement {
-    const bp__lapack_operation *recipe;
+    const bp__lapack_operation *operation;
     bp__thread_setup setup;
     int sharers; /* threads of our pool that share the items; above 1 the library is on one thread */
 } bp__lapack_judgement;
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers);
-double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                        int threads);
 /* How many of the threads that may share a batch are worth their start, and what they make of its time on one. */
 int bp__lapack_sharers(const bp_problem *problem, double alone_ns, int most);
@@ -88,7 +88,7 @@ typedef struct bp__lapack_view {
 struct bp__lapack_plan {
     bp_prepared prepared; /* must be first */
     bp__driver *driver;
-    const bp__lapack_operation *recipe;
+    const bp__lapack_operation *operation;
     bp__thread_setup setup;
     int sharers; /* as of the judgement */
     bp_problem problem;
@@ -103,7 +103,7 @@ struct bp__lapack_plan {
     bool too_large;                  /* more bytes were reserved than there can be */
     int info_operand;                /* -1: the operation has none */
     void (*routine[BP__LAPACK_ROUTINE_COUNT])(void);
-    /* The recipe's own, from prepare() to run(): */
+    /* The operation's own, from prepare() to run(): */
     bp__lapack_view view[BP__LAPACK_VIEWS];
     size_t at[BP__LAPACK_SIZES];         /* of memory in scratch */
     int64_t workspace[BP__LAPACK_SIZES]; /* sizes in elements */
@@ -136,19 +136,20 @@ static inline int64_t bp__lapack_value_at(const bp__lapack_plan *plan, const voi
 /* ---- Items (run.c) ---- */
 
 /* What the items of one call have in common, in one thread. */
-typedef struct bp__lapack_turn {
+typedef struct bp__lapack_worker {
     atomic_bool *stopped; /* of the whole call: no further item is computed */
     int64_t *since;       /* bp__driver_stops' */
     int before;           /* what bp__driver_end needs */
-} bp__lapack_turn;
+} bp__lapack_worker;
 
 struct bp__lapack_item {
-    bp__lapack_turn *turn;
+    bp__lapack_worker *worker;
     int64_t number;                    /* counts through the batch */
     char *operand[BP_LINALG_OPERANDS]; /* this item's addresses; NULL: not there */
     bool again[BP_LINALG_OPERANDS];    /* the same address as for the item before, which was computed with success */
     char *scratch;
-    bool turned; /* the recipe's own, kept with what is in scratch: the factors there are those of the transpose */
+    bool transposed; /* the operation's own, kept with what is in scratch: the factors there are those of the transpose
+                      */
 };
 
 /* Whether the call is to end here, between two calls of the library: run() returns BP_E_CANCELLED then. What the
@@ -169,7 +170,7 @@ typedef enum bp__lapack_region {
 } bp__lapack_region;
 
 /* The part of the transposed matrix that holds the same elements. */
-bp__lapack_region bp__lapack_flipped(bp__lapack_region part);
+bp__lapack_region bp__lapack_flipped(bp__lapack_region region);
 
 static inline const bp_linalg_operand *bp__lapack_operand(const bp__lapack_plan *plan, int operand) {
     return &plan->problem.of.linalg.operand[operand];
@@ -177,17 +178,17 @@ static inline const bp_linalg_operand *bp__lapack_operand(const bp__lapack_plan 
 
 /* Whether the operand's memory is column-major (row-major when `transposed`) with a leading dimension for the library.
  */
-bool bp__lapack_lies(const bp__lapack_plan *plan, int operand, bool transposed);
+bool bp__lapack_fits(const bp__lapack_plan *plan, int operand, bool transposed);
 /* The operand, or its transpose, as the library gets it; reserves scratch memory where its layout does not do. */
 bp__lapack_view bp__lapack_place(bp__lapack_plan *plan, int operand, bool transposed);
 /* The same in scratch memory whatever the layout is. */
-bp__lapack_view bp__lapack_place_apart(bp__lapack_plan *plan, int operand, bool transposed, bool conjugate);
+bp__lapack_view bp__lapack_place_in_scratch(bp__lapack_plan *plan, int operand, bool transposed, bool conjugate);
 void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *item);
 /* Fills the view's memory from input number `from`, whose rows and columns (transposed when `transposed`) it has;
  * nothing is copied where the view is that input, in place, and what is outside of `part`, told in terms of the view,
  * may be left out. False: an element of `part` is not finite. */
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
-                     bool transposed, bp__lapack_region part);
+                     bool transposed, bp__lapack_region region);
 /* Brings the view's memory to its operand, where it does not lie there. */
 void bp__lapack_store(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view);
 /* Writes rows x columns of column-major memory to an output, from its first element on. */
@@ -195,10 +196,10 @@ void bp__lapack_write(const bp__lapack_plan *plan, const bp__lapack_item *item, 
                       int64_t columns, const void *from, int64_t ld);
 /* Whether every element of a part of a matrix is finite; strides in elements. */
 bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
-                       int64_t column, bp__lapack_region part);
+                       int64_t column, bp__lapack_region region);
 /* Writes zeros to a part of column-major memory; ones to the diagonal when `unit`, which the part has then. */
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
-                      bp__lapack_region part, bool unit);
+                      bp__lapack_region region, bool unit);
 /* What an item gets that is not computed: NaN, 0 in integers. */
 void bp__lapack_fill_nan(const bp__lapack_plan *plan, const bp__lapack_item *item);
 /* One element, as a number in double precision. */

@@ -36,65 +36,65 @@ static arguments arguments_of(const bp__lapack_plan *plan, const bp__lapack_item
     };
 }
 
-static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     const char plain = 'N';
     BP__LAPACK_CALL(plan, gels)
-    (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, room->work, &room->work_size, &x->result, 1);
+    (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, workspace->work, &workspace->work_size, &x->result, 1);
 }
 
-static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsy_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelsy_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
-         &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, &x->result);
     }
 }
 
-static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsd_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, room->integers, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, workspace->integers, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelsd_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->integers, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->integers, &x->result);
     }
 }
 
-static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelss_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelss_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, &x->result);
     }
 }
 
-static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room,
-                           int64_t *rank) {
+static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item,
+                           const bp__lapack_workspace *workspace, int64_t *rank) {
     double rcond;
     bp__lapack_put(plan->real_type, &rcond, (bp_scalar){plan->problem.of.linalg.rtol, 0});
     arguments x = arguments_of(plan, item, &rcond);
     switch (plan->problem.of.linalg.mode) {
     case BP_LSTSQ_GELS:
-        call_gels(plan, &x, room);
+        call_gels(plan, &x, workspace);
         break;
     case BP_LSTSQ_GELSD:
-        call_gelsd(plan, &x, room);
+        call_gelsd(plan, &x, workspace);
         break;
     case BP_LSTSQ_GELSS:
-        call_gelss(plan, &x, room);
+        call_gelss(plan, &x, workspace);
         break;
     default:
-        call_gelsy(plan, &x, room);
+        call_gelsy(plan, &x, workspace);
         break;
     }
     *rank = bp__lapack_value(plan, &x.rank);
@@ -103,7 +103,7 @@ static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *i
 
 /* ---- Workspace ---- */
 
-/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its answer says more where it is not so. What is
+/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its result says more where it is not so. What is
  * documented leaves out that the longer side counts too. */
 static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, bool is_complex) {
     const int64_t leaf = 25;
@@ -200,29 +200,29 @@ static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *
     }
 }
 
-/* ---- The recipes ---- */
+/* ---- The operations ---- */
 
 static bp__lapack_view place_sides(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     if (l->k == 0) {
-        return bp__lapack_loose(plan, bp__lapack_most(l->m, l->n), 1);
+        return bp__lapack_scratch_matrix(plan, bp__lapack_most(l->m, l->n), 1);
     }
-    return l->m > l->n ? bp__lapack_place_apart(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
+    return l->m > l->n ? bp__lapack_place_in_scratch(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
 }
 
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_needs needs = needs_of(l, plan->complex);
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
     int64_t rank;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->view[B_VIEW] = place_sides(plan);
     if (computes_residual(plan)) {
-        plan->view[RESIDUAL_VIEW] = bp__lapack_place_apart(plan, 1, false, false);
+        plan->view[RESIDUAL_VIEW] = bp__lapack_place_in_scratch(plan, 1, false, false);
     }
-    call_driver(plan, NULL, &question, &rank);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    call_driver(plan, NULL, &query, &rank);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, bp__lapack_least(l->m, l->n));
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, l->n, plan->integer);
     bp__lapack_reserve_workspace(plan, &needs);
@@ -262,7 +262,7 @@ static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *it
 }
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     int64_t rank = 0;
     if (!load(plan, item)) {
         *info = BP__LAPACK_NON_FINITE;
@@ -270,7 +270,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     }
     /* Zeros: every column is free to move to any place. */
     memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
-    *info = call_driver(plan, item, &room, &rank);
+    *info = call_driver(plan, item, &workspace, &rank);
     if (bp__lapack_stops(plan, item)) {
         return BP_E_CANCELLED;
     }
@@ -291,24 +291,24 @@ static double work_factor(const bp_linalg_problem *problem) {
 /* Two diagonals are left of A, and the iteration turns the right sides with it; gelss turns a matrix too. */
 static double work_values(const bp_linalg_problem *problem) {
     double least = (double)bp__lapack_least(problem->m, problem->n);
-    double turned = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
-    return 2 * work_factor(problem) + turned;
+    double rotations = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
+    return 2 * work_factor(problem) + rotations;
 }
 
-#define RECIPE(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                      \
+#define OPERATION(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                   \
     static const bp__lapack_operation NAME = {.algorithm = TEXT,                                                       \
                                               .routines = {__VA_ARGS__},                                               \
                                               .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),               \
                                               .efficiency = EFFICIENCY,                                                \
-                                              .meetings = BP__LAPACK_BY_COLUMNS,                                       \
+                                              .barriers = BP__LAPACK_COLUMN_BARRIERS,                                  \
                                               .prepare = prepare,                                                      \
                                               .run = run,                                                              \
                                               .work = WORK,                                                            \
                                               .largest = largest}
-RECIPE(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
-RECIPE(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
-RECIPE(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
-RECIPE(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
+OPERATION(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
+OPERATION(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
+OPERATION(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
+OPERATION(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
 
 static const bp__lapack_operation *variant(const bp_problem *problem) {
     switch (problem->of.linalg.mode) {

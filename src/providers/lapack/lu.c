@@ -22,10 +22,10 @@ void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item,
 void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,
                               void *pivots, int64_t *info) {
     const bp_linalg_operand *a = bp__lapack_operand(plan, 0);
-    item->turned = llabs(a->column) < llabs(a->row);
-    bp__lapack_factor(plan, item, view, item->turned, pivots, info);
-    if (item->turned && *info > 0) {
-        item->turned = false;
+    item->transposed = llabs(a->column) < llabs(a->row);
+    bp__lapack_factor(plan, item, view, item->transposed, pivots, info);
+    if (item->transposed && *info > 0) {
+        item->transposed = false;
         bp__lapack_factor(plan, item, view, false, pivots, info);
     }
 }
@@ -90,7 +90,7 @@ const bp__lapack_operation bp__lapack_lu_factor = {
 
 /* The factors are taken apart in scratch memory, where every column of a triangle is in one piece. */
 static bp_status prepare_lu(bp__lapack_plan *plan) {
-    plan->view[LU_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[LU_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, count_of(plan), plan->integer);
     plan->at[1] = bp__lapack_reserve(plan, plan->problem.of.linalg.m, sizeof(int64_t));
     plan->at[2] = bp__lapack_reserve(plan, plan->problem.of.linalg.n * count_of(plan), plan->size);
@@ -156,7 +156,7 @@ static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     plan->letter[0] = !transposes ? 'N' : l->a_on_left && plan->complex ? 'C' : 'T';
     plan->view[LU_VIEW] = bp__lapack_place(plan, 0, false);
     plan->view[SOLUTION_VIEW] =
-        conjugates ? bp__lapack_place_apart(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->a_on_left);
+        conjugates ? bp__lapack_place_in_scratch(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->a_on_left);
     plan->at[0] = bp__lapack_reserve(plan, l->n, plan->integer);
     return BP_OK;
 }

@@ -1,6 +1,6 @@
 /* norm.c - matrix_norm, by gesdd where it is made of singular values, and by lange where it is a sum of elements.
  *
- * The same sums are computed here too, in double precision: for condition numbers, and where the library's answer
+ * The same sums are computed here too, in double precision: for condition numbers, and where the library's result
  * cannot be relied on (see run_sums()). */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
@@ -169,7 +169,7 @@ double bp__lapack_norm_of(const bp_linalg_problem *problem, const bp__lapack_mat
 enum { A_VIEW, AT_SUMS = BP__LAPACK_AT_MORE };
 enum { LETTER, BY_ROWS, RETURNS_DOUBLE }; /* in plan->letter */
 
-/* The norm that LAPACK calls `letter` of column-major memory. `work` has room for a real for each row. */
+/* The norm that LAPACK calls `letter` of column-major memory. `work` has workspace for a real for each row. */
 static double call_lange(const bp__lapack_plan *plan, char letter, int64_t rows, int64_t columns, const void *at,
                          int64_t ld, void *work) {
     void (*lange)(void) = plan->routine[BP__LAPACK_lange];
@@ -203,7 +203,7 @@ static bool is_smallest(const bp_linalg_problem *l) {
 static bp_status prepare_sums(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bool of_rows = l->mode == BP_NORM_P && isinf(l->order);
-    bool by_rows = is_smallest(l) ? of_rows : !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
+    bool by_rows = is_smallest(l) ? of_rows : !bp__lapack_fits(plan, 0, false) && bp__lapack_fits(plan, 0, true);
     plan->letter[BY_ROWS] = by_rows;
     plan->letter[LETTER] = l->mode == BP_NORM_FRO ? 'F' : of_rows == by_rows ? 'O' : 'I';
     plan->view[A_VIEW] = bp__lapack_place(plan, 0, by_rows);
@@ -225,7 +225,7 @@ static double library_norm(const bp__lapack_plan *plan, const bp__lapack_item *i
     return least;
 }
 
-/* Whether the library's answer can be relied on. A sum of absolute values must be a normal number. A root of squares
+/* Whether the library's result can be relied on. A sum of absolute values must be a normal number. A root of squares
  * must be so far from the ends of the range that no library has to scale: LAPACK 3.11's slange, which OpenBLAS 0.3.21
  * has too, is off by 78 % where it begins to scale large elements, near 1e15. */
 static bool is_reliable(const bp__lapack_plan *plan, double norm) {
@@ -270,7 +270,7 @@ static const bp__lapack_operation by_sums = {
 /* ---- matrix_norm of singular values ---- */
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -303,7 +303,7 @@ static const bp__lapack_operation values = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
     .run = run_values,
     .work = bp__lapack_work_values,

@@ -95,8 +95,8 @@ static void destroy(bp_prepared *prepared) {
 static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judgement) {
     bp__driver *driver = plan->driver;
     bp_status status = bp__driver_ready(driver);
-    for (int i = 0; i < plan->recipe->routine_count && status == BP_OK; i++) {
-        status = find_routine(plan, plan->recipe->routines[i]);
+    for (int i = 0; i < plan->operation->routine_count && status == BP_OK; i++) {
+        status = find_routine(plan, plan->operation->routines[i]);
     }
     if (status != BP_OK) {
         return status;
@@ -107,7 +107,7 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     int before = bp__driver_begin(driver, &plan->setup); /* prepare asks the library for workspaces */
     bp__driver_illegal illegal = {0};
     bp__driver_capture_xerbla(&illegal);
-    status = plan->recipe->prepare(plan);
+    status = plan->operation->prepare(plan);
     bp__driver_capture_xerbla(NULL);
     bp__driver_end(driver, &plan->setup, before);
     if (status == BP_OK && illegal.argument != 0) {
@@ -132,7 +132,7 @@ bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp
     *plan = (bp__lapack_plan){
         .prepared = {.struct_size = sizeof plan->prepared, .enqueue = bp__lapack_enqueue, .destroy = destroy},
         .driver = driver,
-        .recipe = judgement->recipe};
+        .operation = judgement->operation};
     describe(plan, problem);
     bp_status status = prepare(plan, judgement);
     if (status != BP_OK) {

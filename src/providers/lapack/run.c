@@ -13,12 +13,12 @@ typedef struct walk {
 
 static void next(const bp_linalg_problem *l, walk *at) {
     for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        bool goes_on = ++at->index[d] < l->batch_shape[d];
-        at->index[d] = goes_on ? at->index[d] : 0;
+        bool inside = ++at->index[d] < l->batch_shape[d];
+        at->index[d] = inside ? at->index[d] : 0;
         for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-            at->offset[i] += l->operand[i].batch[d] * (goes_on ? 1 : 1 - l->batch_shape[d]);
+            at->offset[i] += l->operand[i].batch[d] * (inside ? 1 : 1 - l->batch_shape[d]);
         }
-        if (goes_on) {
+        if (inside) {
             return;
         }
     }
@@ -68,7 +68,7 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
         info = BP_INFO_NON_FINITE;
     } else if (info < 0) {
         return host->fail(BP_E_INTERNAL, "library '%s' found argument %" PRId64 " illegal in one of %s",
-                          plan->driver->library->id, -info, plan->recipe->algorithm);
+                          plan->driver->library->id, -info, plan->operation->algorithm);
     }
     if (plan->info_operand >= 0 && item->operand[plan->info_operand]) {
         *(int32_t *)item->operand[plan->info_operand] = (int32_t)info;
@@ -84,21 +84,21 @@ typedef struct range {
 } range;
 
 bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item) {
-    bp__lapack_turn *turn = item->turn;
-    if (atomic_load_explicit(turn->stopped, memory_order_relaxed)) {
+    bp__lapack_worker *worker = item->worker;
+    if (atomic_load_explicit(worker->stopped, memory_order_relaxed)) {
         return true;
     }
-    if (!bp__driver_stops(plan->driver, &plan->setup, (bp_op)plan->problem.op, turn->since, &turn->before)) {
+    if (!bp__driver_stops(plan->driver, &plan->setup, (bp_op)plan->problem.op, worker->since, &worker->before)) {
         return false;
     }
-    atomic_store_explicit(turn->stopped, true, memory_order_relaxed);
+    atomic_store_explicit(worker->stopped, true, memory_order_relaxed);
     return true;
 }
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, bp__lapack_turn *turn,
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, bp__lapack_worker *worker,
                            range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bp__lapack_item item = {.turn = turn, .scratch = scratch};
+    bp__lapack_item item = {.worker = worker, .scratch = scratch};
     walk at = walk_to(l, items->first);
     bool clean = false; /* what the item before left in scratch may be used again */
     bp__driver_illegal illegal = {0};
@@ -108,7 +108,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
         int64_t info = 0;
         item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
-        status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->recipe->run(plan, &item, &info);
+        status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->operation->run(plan, &item, &info);
         status = status == BP_OK ? conclude(plan, &item, info, &illegal) : status;
         if (status != BP_OK) {
             break;
@@ -126,57 +126,57 @@ typedef struct shared {
     const bp__lapack_plan *plan;
     void *const *operands;
     char *scratch; /* of all threads, one after the other */
-    int64_t since; /* bp__lapack_turn's, and the next one */
+    int64_t since; /* bp__lapack_worker's, and the next one */
     atomic_bool stopped;
-    int64_t handful;         /* items that are drawn at a time */
+    int64_t chunk;           /* items that are drawn at a time */
     _Atomic int64_t next;    /* the first that nobody has drawn */
     _Atomic int64_t failing; /* the first that failed so far */
 } shared;
 
-static void keep_least(_Atomic int64_t *least, int64_t value) {
+static void lower_to(_Atomic int64_t *least, int64_t value) {
     int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
     while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
     }
 }
 
-static bp__lapack_turn begin(shared *work) {
-    return (bp__lapack_turn){.stopped = &work->stopped,
-                             .since = &work->since,
-                             .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
+static bp__lapack_worker begin(shared *work) {
+    return (bp__lapack_worker){.stopped = &work->stopped,
+                               .since = &work->since,
+                               .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
 }
 
 /* Items before the first that failed are all computed, so that it is the first of the batch. */
-static void draw_items(void *context, int task) {
+static void compute_chunks(void *context, int task) {
     shared *work = context;
     const bp__lapack_plan *plan = work->plan;
     const int64_t batch = plan->problem.of.linalg.batch;
     char *scratch = plan->scratch > 0 ? work->scratch + (size_t)task * plan->scratch : NULL;
-    bp__lapack_turn turn = begin(work);
+    bp__lapack_worker worker = begin(work);
     while (!atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
-        range items = {.first = atomic_fetch_add_explicit(&work->next, work->handful, memory_order_relaxed)};
+        range items = {.first = atomic_fetch_add_explicit(&work->next, work->chunk, memory_order_relaxed)};
         if (items.first >= batch || items.first > atomic_load(&work->failing)) {
             break;
         }
-        items.end = items.first + work->handful < batch ? items.first + work->handful : batch;
-        bp_status status = run_items(plan, work->operands, scratch, &turn, &items);
+        items.end = items.first + work->chunk < batch ? items.first + work->chunk : batch;
+        bp_status status = run_items(plan, work->operands, scratch, &worker, &items);
         if (status != BP_OK && status != BP_E_CANCELLED) {
-            keep_least(&work->failing, items.first);
+            lower_to(&work->failing, items.first);
         }
     }
-    bp__driver_end(plan->driver, &plan->setup, turn.before);
+    bp__driver_end(plan->driver, &plan->setup, worker.before);
 }
 
 /* The items in the caller's thread. */
 static bp_status run_range(shared *work, range items) {
     const bp__lapack_plan *plan = work->plan;
-    bp__lapack_turn turn = begin(work);
-    bp_status status = run_items(plan, work->operands, work->scratch, &turn, &items);
-    bp__driver_end(plan->driver, &plan->setup, turn.before);
+    bp__lapack_worker worker = begin(work);
+    bp_status status = run_items(plan, work->operands, work->scratch, &worker, &items);
+    bp__driver_end(plan->driver, &plan->setup, worker.before);
     return status;
 }
 
 /* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
-static bp_status tell_again(shared *work, int64_t item) {
+static bp_status report_failure(shared *work, int64_t item) {
     const bp__lapack_plan *plan = work->plan;
     bp_status status = run_range(work, (range){item, item + 1});
     return status != BP_OK ? status
@@ -188,14 +188,14 @@ static bp_status tell_again(shared *work, int64_t item) {
 
 static bp_status run_shared(shared *work) {
     const bp__lapack_plan *plan = work->plan;
-    work->handful = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1;
+    work->chunk = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1;
     atomic_store(&work->failing, INT64_MAX);
-    plan->driver->host->parallel(plan->sharers, plan->sharers, draw_items, work);
+    plan->driver->host->parallel(plan->sharers, plan->sharers, compute_chunks, work);
     if (atomic_load(&work->stopped)) {
         return BP_E_CANCELLED;
     }
     const int64_t failing = atomic_load(&work->failing);
-    return failing < INT64_MAX ? tell_again(work, failing) : BP_OK;
+    return failing < INT64_MAX ? report_failure(work, failing) : BP_OK;
 }
 
 bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {

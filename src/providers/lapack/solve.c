@@ -10,7 +10,7 @@ enum { FACTOR_VIEW, SOLUTION_VIEW };
  * the transpose of A's. getri does a quarter less arithmetic than getrs with the identity, and is ahead on one thread.
  */
 static bp_status prepare_inv(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     bp__lapack_view *x = &plan->view[SOLUTION_VIEW];
     double queried[2] = {0};
     *x = bp__lapack_place(plan, 1, by_rows);
@@ -71,7 +71,7 @@ const bp__lapack_operation bp__lapack_inv = {
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getri},
     .routine_count = 2,
     .efficiency = 0.4,
-    .meetings = 2,
+    .barriers = 2,
     .prepare = prepare_inv,
     .run = run_inv,
     .work = work_inv,
@@ -92,7 +92,7 @@ static void factor_once(const bp__lapack_plan *plan, bp__lapack_item *item, int6
 static void solve_with(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     int64_t result = 0;
-    char trans = (plan->letter[0] == 'T') == item->turned ? 'N' : 'T';
+    char trans = (plan->letter[0] == 'T') == item->transposed ? 'N' : 'T';
     bp__lapack_getrs(plan, trans, a, item->scratch + a->at, item->scratch + plan->at[0], x, bp__lapack_address(x, item),
                      &result);
     *info = result < 0 ? result : *info;
@@ -103,7 +103,7 @@ static bp_status prepare_solve(bp__lapack_plan *plan) {
     bool left = plan->problem.of.linalg.a_on_left;
     plan->letter[0] = left ? 'N' : 'T';
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, !left);
-    plan->view[FACTOR_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[FACTOR_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, plan->problem.of.linalg.n, plan->integer);
     return BP_OK;
 }
@@ -147,8 +147,8 @@ enum { SIDE, UPLO, TRANS, DIAG };
  * row-major A is A^T. */
 static bp_status prepare_triangular(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bool a_by_rows = !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
-    bool x_by_rows = !bp__lapack_lies(plan, 2, false) && bp__lapack_lies(plan, 2, true);
+    bool a_by_rows = !bp__lapack_fits(plan, 0, false) && bp__lapack_fits(plan, 0, true);
+    bool x_by_rows = !bp__lapack_fits(plan, 2, false) && bp__lapack_fits(plan, 2, true);
     plan->view[FACTOR_VIEW] = bp__lapack_place(plan, 0, a_by_rows);
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, x_by_rows);
     plan->letter[SIDE] = (l->a_on_left != 0) == x_by_rows ? 'R' : 'L';
@@ -158,7 +158,7 @@ static bp_status prepare_triangular(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-static bp__lapack_region part_read(const bp__lapack_plan *plan) {
+static bp__lapack_region region_read(const bp__lapack_plan *plan) {
     bool unit = plan->letter[DIAG] == 'U';
     if (plan->letter[UPLO] == 'U') {
         return unit ? BP__LAPACK_STRICTLY_UPPER : BP__LAPACK_UPPER;
@@ -172,7 +172,7 @@ static bp_status run_triangular(const bp__lapack_plan *plan, bp__lapack_item *it
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     bool x_by_rows = (plan->letter[SIDE] == 'R') == (plan->problem.of.linalg.a_on_left != 0);
     bool a_by_rows = (plan->letter[TRANS] == 'N') == x_by_rows;
-    if ((!item->again[0] && !bp__lapack_load(plan, item, a, 0, a_by_rows, part_read(plan))) ||
+    if ((!item->again[0] && !bp__lapack_load(plan, item, a, 0, a_by_rows, region_read(plan))) ||
         !bp__lapack_load(plan, item, x, 1, x_by_rows, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;

@@ -1,5 +1,5 @@
-/* spectra.h - singular values, eigenvalues of Hermitian matrices and inverses of matrices as steps of several recipes,
- * and norms that are sums. */
+/* spectra.h - singular values, eigenvalues of Hermitian matrices and inverses of matrices as steps of several
+ * operations, and norms that are sums. */
 #ifndef BP_LAPACK_SPECTRA_H
 #define BP_LAPACK_SPECTRA_H
 
@@ -41,7 +41,7 @@ typedef struct bp__lapack_matrix {
 /* Whether the norm of the problem's mode and order is one of these. */
 bool bp__lapack_norm_is_sum(const bp_linalg_problem *problem);
 /* The norm as arithmetic gives it: NaN and infinity go through, nothing overflows or underflows on the way. `sums` has
- * room for as many numbers as the matrix has rows or columns. */
+ * workspace for as many numbers as the matrix has rows or columns. */
 double bp__lapack_norm_of(const bp_linalg_problem *problem, const bp__lapack_matrix *a, double *sums);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "providers/lapack/lapack.h"
 
-/* Places in plan->at (and for the first three the sizes in plan->workspace) of recipes that call such routines; the
+/* Places in plan->at (and for the first three the sizes in plan->workspace) of operations that call such routines; the
  * rest is free. */
 enum {
     BP__LAPACK_AT_WORK,
@@ -19,7 +19,7 @@ typedef struct bp__lapack_needs {
     int64_t work, reals, integers;
 } bp__lapack_needs;
 
-/* What a routine gets: memory and its size, or room for an answer and the size -1, which is a question. */
+/* What a routine gets: memory and its size, or workspace for an result and the size -1, which is a query. */
 typedef struct bp__lapack_workspace {
     void *work, *reals, *integers;
     bp__lapack_int work_size, reals_size, integers_size;
@@ -31,16 +31,16 @@ typedef struct bp__lapack_query_result {
     bp__lapack_int integers;
 } bp__lapack_query_result;
 
-/* Clears the answer. */
-bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *answer);
-/* Makes the needs as large as the answer, but not larger than an integer argument can be. */
+/* Clears the result. */
+bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *result);
+/* Makes the needs as large as the result, but not larger than an integer argument can be. */
 void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
-                            const bp__lapack_query_result *answer);
+                            const bp__lapack_query_result *result);
 void bp__lapack_reserve_workspace(bp__lapack_plan *plan, const bp__lapack_needs *needs);
 bp__lapack_workspace bp__lapack_workspace_of(const bp__lapack_plan *plan, const bp__lapack_item *item);
 
 /* A matrix of the problem's element type in scratch memory that is no operand's. */
-bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns);
+bp__lapack_view bp__lapack_scratch_matrix(bp__lapack_plan *plan, int64_t rows, int64_t columns);
 
 /* C = alpha op(A) op(B) + beta C in column-major memory; routine gemm. Sizes are those of C, and the inner one. */
 typedef struct bp__lapack_product {
