@@ -1,6 +1,7 @@
-/* accept.c - whether a library may run a problem, on how many threads, with which promises and at what estimated cost.
+/* accept.c - decides whether a library can run a problem, with which threads, guarantees and estimated cost.
  *
- * Pure: it reads the problem, the facts of the library and its row in the drivers' table of families. */
+ * Pure: it reads only the problem, the library's properties and its entry in the drivers' table of families.
+ */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
@@ -9,20 +10,21 @@
 static bool takes(const bp_problem *problem, const bp__lapack_operation *operation, bp_verdict *verdict) {
     if (!operation) {
         bp__driver_refuse(verdict, BP_REASON_OP,
-                          problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
+                          problem->op == BP_OP_GEMM ? "the blas provider computes matrix products"
+                                                    : "the provider has no such operation");
     } else if (problem->dtype != BP_F32 && problem->dtype != BP_F64 && problem->dtype != BP_C64 &&
                problem->dtype != BP_C128) {
-        bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK knows f32, f64, c64 and c128 only");
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK has routines for f32, f64, c64 and c128 only");
     } else if (problem->of.linalg.empty) {
-        bp__driver_refuse(verdict, BP_REASON_OTHER, "there is nothing to compute, and no library is needed for that");
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "the problem is empty, so no library is needed");
     } else {
         return true;
     }
     return false;
 }
 
-/* What the probe has seen of the routines that a operation calls. Products (gemm) are right, or the library is broken;
- * of norms (lange) each plan tries one, and what they say is looked at. */
+/* Returns whether the probe found the routines of the operation correct. Products (gemm) need no check: without correct
+ * ones the whole library is refused. For norms (lange) each plan makes a test call and each result is checked. */
 static bool is_sound(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                      bp_verdict *verdict) {
     enum { NONE = -1 };
@@ -61,7 +63,7 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *opera
     return true;
 }
 
-/* Every number that reaches the library: sizes of operands, and what workspaces a operation needs. */
+/* Returns whether every size fits the library's integers: sizes of operands and of workspaces. */
 static bool fits(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                  bp_verdict *verdict) {
     const bp_linalg_problem *l = &problem->of.linalg;
@@ -74,9 +76,8 @@ static bool fits(const bp__driver *driver, const bp__lapack_operation *operation
     if (largest <= (double)driver->int_max) {
         return true;
     }
-    bp__driver_refuse(verdict, BP_REASON_SIZE,
-                      "a size or workspace of %.0f does not fit its integers, which end at %" PRId64, largest,
-                      driver->int_max);
+    bp__driver_refuse(verdict, BP_REASON_SIZE, "a size or workspace of %.0f exceeds its largest integer, %" PRId64,
+                      largest, driver->int_max);
     return false;
 }
 
@@ -86,7 +87,7 @@ static uint32_t properties_of(const bp__driver *driver, const bp_problem *proble
     return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, setup);
 }
 
-/* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
+/* Chooses threads within an item, or one item for each thread, whichever takes less time. Returns that time. */
 static double choose_threads(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
     const bp__lapack_operation *operation = judgement->operation;
     const bp_policy *policy = &problem->policy;

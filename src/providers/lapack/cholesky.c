@@ -1,8 +1,8 @@
-/* cholesky.c - cholesky, cholesky_solve and cholesky_inverse.
+/* cholesky.c - computes cholesky, cholesky_solve and cholesky_inverse.
  *
- * Row-major memory is the transposed matrix to the library. For a Hermitian A that is conj(A), whose upper factor is
- * the transpose of A's lower one: the other letter then gives the factor, or the inverse, where it belongs, without a
- * copy. */
+ * The library sees row-major memory as the transposed matrix. For a Hermitian A that is conj(A), whose upper factor is
+ * the transpose of A's lower one. So the other UPLO letter writes the factor, or the inverse, in place without a copy.
+ */
 #include "providers/lapack/lapack.h"
 #include "providers/lapack/operations.h"
 
@@ -12,7 +12,7 @@ static bp__lapack_region region_of(char uplo) {
     return uplo == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
 }
 
-/* An output that both cholesky and cholesky_inverse compute in place. */
+/* Prepares an output that is computed in place, for cholesky and cholesky_inverse. */
 static bp_status prepare_in_place(bp__lapack_plan *plan) {
     bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[0] = (plan->problem.of.linalg.upper != 0) == by_rows ? 'L' : 'U';
@@ -70,7 +70,7 @@ const bp__lapack_operation bp__lapack_cholesky = {
 
 /* ---- cholesky_inverse ---- */
 
-/* Tiles, since one side is walked across its columns. */
+/* Copies one triangle to the other, in tiles, because one of the two is accessed across its columns. */
 static void mirror(const bp__lapack_plan *plan, char *memory, int64_t n, int64_t ld, bool from_upper) {
     enum { TILE = 32 };
     int64_t size = (int64_t)plan->size, row = from_upper ? 1 : ld, column = from_upper ? ld : 1;
@@ -115,7 +115,7 @@ const bp__lapack_operation bp__lapack_cholesky_inverse = {
 
 /* ---- cholesky_solve ---- */
 
-/* Operands are B and L. Of a row-major complex L the library would see the conjugate: it is copied. */
+/* Prepares operands B and L. The library would see a row-major complex L as its conjugate, so that L is copied. */
 static bp_status prepare_solve(bp__lapack_plan *plan) {
     bool by_rows = !plan->complex && !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[0] = (plan->problem.of.linalg.upper != 0) == by_rows ? 'L' : 'U';

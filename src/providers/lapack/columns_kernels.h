@@ -1,14 +1,14 @@
-/* columns_kernels.h - template: passes over the columns of a matrix, for one width of reals and one instruction set
- * (columns_set.h). Parameters: BITS of a real, VECTOR_BYTES.
+/* columns_kernels.h - template of the passes over the columns of a matrix, for one width of reals and one instruction
+ * set (columns_set.h). Parameters: BITS of a real, VECTOR_BYTES.
  *
- * Columns of a small matrix take less time than a call for each would, or than a wrong guess of where a loop ends. So a
- * column is walked in tiles, whose counts are the same for many columns in a row, and the tile that the edge of a
- * triangle goes through is masked.
+ * A column of a small matrix takes less time than a function call or a mispredicted loop end. So a column is processed
+ * in tiles, whose counts are the same for many adjacent columns. The tile that contains the edge of a triangle is
+ * masked.
  */
 #define WORD JOIN(word, BITS)
 #define WORDS JOIN(words, BITS)
 #define NAME(x) JOIN(x##_, BITS)
-#define TILE (512 / BITS) /* a line of the cache */
+#define TILE (512 / BITS) /* elements of a cache line */
 #define EACH_VECTOR(i) _Pragma("GCC unroll 4") for (int i = 0; i < TILE; i += 8 * VECTOR_BYTES / BITS)
 
 typedef JOIN(JOIN(uint, BITS), _t) __attribute__((may_alias)) WORD;
@@ -22,16 +22,17 @@ INLINE void NAME(put)(WORD *to, WORDS x) {
     *(WORDS *)(void *)to = x;
 }
 
-/* The top bit is set where x is NaN or infinite: all bits of the exponent are, and adding one to it carries. */
+/* Returns a word whose top bit is set if x is NaN or infinite: all exponent bits are set then, and adding one carries.
+ */
 INLINE WORDS NAME(exponent_carry)(WORDS x) {
     return (x & ((WORD)-1 >> 1)) + ((WORD)1 << (BITS == 64 ? 52 : 23));
 }
 
-/* What counts of a column, and of those after it up to `until`, whose edges are in the same tile. */
+/* Selected elements of a column, and of the columns up to `until`, whose edges are in the same tile. */
 typedef struct NAME(extent) {
     int64_t edge;
-    int64_t cut;        /* the tile that the edge goes through, if there is one */
-    int64_t first, end; /* tiles all of which counts */
+    int64_t cut;        /* number of the tile with the edge; the number of tiles if there is none */
+    int64_t first, end; /* fully selected tiles */
     int64_t until;
 } NAME(extent);
 
@@ -48,7 +49,8 @@ INLINE NAME(extent) NAME(extent_of)(const bp__lapack_columns *c, int64_t j) {
     return e;
 }
 
-/* What counts of a tile with the edge in it; `after_edge` is all ones where that is what is after_edge the edge. */
+/* Returns the mask of the selected elements of the tile with the edge. `after_edge` is all ones to select the elements
+ * from the edge on. */
 INLINE WORDS NAME(mask)(int64_t edge, int64_t at, WORDS after_edge) {
     static const uint64_t masks[16] = {ONES, ONES, ONES, ONES, ONES, ONES, ONES, ONES};
     return NAME(get)((const WORD *)masks + TILE - edge + at) ^ after_edge;
@@ -103,7 +105,7 @@ static bool NAME(scan)(const bp__lapack_columns *c) {
 }
 
 static void NAME(clear)(const bp__lapack_columns *c) {
-    static const volatile WORD zero; /* compilers would make a call for each column of one that they know */
+    static const volatile WORD zero; /* with a constant, compilers would call memset for each column */
     const int64_t size = c->size, whole = size & -TILE, step = c->step, next = c->to_next;
     const bool after_edge = c->after_edge;
     const WORDS zeros = (WORDS){0} + zero, side = after_edge ? ~zeros : zeros;

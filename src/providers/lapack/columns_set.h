@@ -1,6 +1,5 @@
-/* columns_set.h - all passes of one instruction set, from the template. Parameters: SET (name of the table),
- * VECTOR_BYTES. Everything here is static but the table, so that several sets live in one program.
- */
+/* columns_set.h - template of all passes of one instruction set. Parameters: SET (name of the table), VECTOR_BYTES.
+ * Everything except the table is static, so that a program can contain several sets. */
 #include "providers/lapack/columns.h"
 
 #include <stddef.h>

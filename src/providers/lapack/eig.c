@@ -1,5 +1,5 @@
-/* eig.c - eigenvalues and right eigenvectors of any square matrix. For real ones geev tells conjugate pairs by two real
- * columns; outputs are complex always. */
+/* eig.c - computes eigenvalues and right eigenvectors of square matrices. For real matrices geev returns conjugate
+ * pairs as two real columns; the outputs are always complex. */
 #include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
@@ -9,7 +9,7 @@ static bool wants_vectors(const bp__lapack_plan *plan) {
     return plan->problem.of.linalg.operand[2].dtype != 0;
 }
 
-/* Without an item geev is asked for its workspace. */
+/* Calls geev; with item NULL, a workspace query. */
 static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *item,
                          const bp__lapack_workspace *workspace) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *v = &plan->view[V_VIEW];
@@ -32,7 +32,7 @@ static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *ite
     return bp__lapack_value(plan, &result);
 }
 
-/* A real matrix has its vectors in scratch memory of its own type: the place of V would be of the complex one. */
+/* A real matrix keeps its real vectors in scratch memory, because the output V is complex. */
 static bp_status prepare(bp__lapack_plan *plan) {
     int64_t n = plan->problem.of.linalg.n;
     bp__lapack_needs needs = {.work = 4 * n, .reals = 2 * n};
@@ -63,8 +63,8 @@ static void put_complex(const bp__lapack_plan *plan, const bp__lapack_item *item
     bp__lapack_put((bp_dtype)x->dtype, item->operand[operand] + at, (bp_scalar){re, im});
 }
 
-/* Of a pair, whose first eigenvalue has the positive imaginary part, the columns are the real and the imaginary part
- * of the first vector. */
+/* Writes one eigenvector. The two columns of a conjugate pair are the real and imaginary parts of the vector whose
+ * eigenvalue has positive imaginary part. */
 static void write_column(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t j, double imaginary) {
     const bp__lapack_view *v = &plan->view[V_VIEW];
     const char *columns = bp__lapack_address(v, item);
@@ -86,7 +86,7 @@ static void write_pairs(const bp__lapack_plan *plan, const bp__lapack_item *item
     }
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
@@ -109,7 +109,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-/* What is usual for the Hessenberg form and its iteration, which has no fixed count. */
+/* Typical counts of the Hessenberg reduction and its iteration, which has no fixed count. */
 static double work_values(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return 10 * n * n * n;

@@ -1,4 +1,4 @@
-/* eigh.c - eigenvalues and eigenvectors of Hermitian matrices, for other files too. */
+/* eigh.c - computes eigenvalues and eigenvectors of Hermitian matrices, also for other files. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
@@ -6,7 +6,7 @@
 
 enum { JOB, UPLO };
 
-/* Without an item they are asked for their workspace. */
+/* Calls syevd or heevd; with item NULL, a workspace query. */
 static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                          const bp__lapack_workspace *workspace) {
     const char *job = &plan->letter[JOB], *uplo = &plan->letter[UPLO];
@@ -24,10 +24,10 @@ static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *ite
     return bp__lapack_value(plan, &result);
 }
 
-/* More than is asked for: what is left beside the matrices is too little for the routine that applies the reflectors,
- * in small real problems and in all complex ones, and it goes back to one column at a time. */
+/* Returns workspace beyond the query result. Without it, the routine that applies the reflectors has too little memory
+ * left, in small real problems and in all complex ones, and processes one column at a time. */
 static int64_t blocks_of(int64_t n) {
-    enum { MOST_COLUMNS = 64 }; /* of a block; the routine keeps a triangle of one, too */
+    enum { MOST_COLUMNS = 64 }; /* of a block; the routine also stores a triangle of that size */
     return MOST_COLUMNS * (n + MOST_COLUMNS + 1);
 }
 
@@ -52,7 +52,7 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     bp__lapack_reserve_workspace(plan, &needs);
 }
 
-/* The diagonal of a Hermitian matrix is real. That what else is there does not count is no promise of LAPACK's. */
+/* Clears the imaginary part of the diagonal, because LAPACK does not guarantee to ignore it. */
 static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_view *a, char *matrix) {
     for (int64_t i = 0; plan->complex && i < a->rows; i++) {
         char *at = matrix + (size_t)(i * a->ld + i) * plan->size;
@@ -71,26 +71,26 @@ int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *i
     return call_eigh(plan, item, a, &workspace);
 }
 
-/* ---- What it takes ---- */
+/* ---- Cost ---- */
 
 double bp__lapack_largest_eigh(const bp_problem *problem) {
     double n = (double)problem->of.linalg.n;
     return 1 + 6 * n + 2 * n * n + 64 * (n + 65);
 }
 
-/* Reduction to three diagonals; the rest is of lower order. */
+/* Reduction to tridiagonal form; the rest is of lower order. */
 double bp__lapack_work_eigenvalues(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return 4 * n * n * n / 3;
 }
 
-/* Beside that the vectors of the tridiagonal matrix, and the reflectors applied to them. */
+/* Additionally the eigenvectors of the tridiagonal matrix, and the reflectors applied to them. */
 static double work_vectors(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return bp__lapack_work_eigenvalues(problem) + 4 * n * n * n / 3 + 2 * n * n * n;
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 enum { A_VIEW };
 

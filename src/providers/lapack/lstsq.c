@@ -1,18 +1,17 @@
-/* lstsq.c - least squares by the four drivers of LAPACK, on copies, since they all destroy both operands. */
+/* lstsq.c - solves least-squares problems by LAPACK's four drivers, on copies, because they overwrite both operands. */
 #include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The right side and the solution share memory that has as many rows as the longer of the two. Without a right side one
- * column of zeros stands there, since some drivers return at once then, and leave rank and singular values as they
- * were.
- */
+/* The right side and the solution share memory with as many rows as the longer of the two. A problem without right
+ * sides uses one column of zeros, because some drivers otherwise return at once without setting rank and singular
+ * values. */
 enum { A_VIEW, B_VIEW, RESIDUAL_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE };
 enum { RESIDUALS = 3, RANK, S }; /* operands */
 
-/* ---- The drivers; without an item they are asked for their workspace ---- */
+/* ---- The drivers; with item NULL, a workspace query ---- */
 
 typedef struct arguments {
     const void *rcond;
@@ -103,8 +102,8 @@ static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *i
 
 /* ---- Workspace ---- */
 
-/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its result says more where it is not so. What is
- * documented leaves out that the longer side counts too. */
+/* gelsd divides down to problems of size 25 in the usual builds of LAPACK; the query result is larger in others. The
+ * documented sizes ignore that the longer dimension counts too, so it is added here. */
 static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, bool is_complex) {
     const int64_t leaf = 25;
     int64_t levels = 1, wide = (leaf + 1) * (leaf + 1);
@@ -146,14 +145,15 @@ static double largest(const bp_problem *problem) {
 
 /* ---- Residuals ---- */
 
-/* The driver promises that what it leaves below the solution has the norm of the residual, but for gelsy. */
+/* Returns whether the residual must be computed here. All drivers except gelsy guarantee that the part below the
+ * solution has the norm of the residual. */
 static bool computes_residual(const bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     return l->operand[RESIDUALS].dtype && l->k > 0 && l->m > l->n && l->mode != BP_LSTSQ_GELS &&
            l->mode != BP_LSTSQ_GELSD && l->mode != BP_LSTSQ_GELSS;
 }
 
-/* gels does not tell that A is zero, and its factor does. */
+/* Returns whether A has full rank. gels does not report a zero A, but its factor shows it. */
 static bool has_full_rank(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
     if (plan->problem.of.linalg.mode != BP_LSTSQ_GELS) {
         return rank == plan->problem.of.linalg.n;
@@ -162,7 +162,7 @@ static bool has_full_rank(const bp__lapack_plan *plan, const bp__lapack_item *it
     return first.re != 0 || first.im != 0;
 }
 
-/* B - A X from the operands again. */
+/* Computes B - A X from the original operands. */
 static const bp__lapack_view *subtract(const bp__lapack_plan *plan, const bp__lapack_item *item) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[B_VIEW], *r = &plan->view[RESIDUAL_VIEW];
     bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE);
@@ -200,7 +200,7 @@ static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *
     }
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 static bp__lapack_view place_sides(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
@@ -268,7 +268,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
     }
-    /* Zeros: every column is free to move to any place. */
+    /* zeros allow every column to be exchanged */
     memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
     *info = call_driver(plan, item, &workspace, &rank);
     if (bp__lapack_stops(plan, item)) {
@@ -282,13 +282,13 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-/* A factorization with orthogonal matrices, and what is done to each right side. */
+/* A factorization with orthogonal matrices, and its application to each right side. */
 static double work_factor(const bp_linalg_problem *problem) {
     double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
     return 2 * k * (m * n - (m + n) * k / 2 + k * k / 3) + 4 * m * n * (double)problem->k;
 }
 
-/* Two diagonals are left of A, and the iteration turns the right sides with it; gelss turns a matrix too. */
+/* A is reduced to two diagonals, and the iteration rotates the right sides too; gelss also rotates a matrix. */
 static double work_values(const bp_linalg_problem *problem) {
     double least = (double)bp__lapack_least(problem->m, problem->n);
     double rotations = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;

@@ -1,5 +1,5 @@
-/* matrix.c - operands on their way to the library and back: where a matrix by_rows, copies into column-major memory
- * with the search for NaN and infinity, and results. */
+/* matrix.c - converts operands to column-major memory and back: detects usable layouts, copies with a check for NaN and
+ * infinity, and writes results. */
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ bp__lapack_region bp__lapack_flipped(bp__lapack_region region) {
     return flipped[region];
 }
 
-/* The passes over columns see reals; columns are counted from number `at` on. */
+/* Describes a region for the passes over columns, which process reals. The first column has number `at`. */
 static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_region region, int64_t rows,
                                      int64_t columns, int64_t at) {
     int64_t reals = reals_of(plan->dtype), beside = region == BP__LAPACK_STRICTLY_LOWER || region == BP__LAPACK_UPPER;
@@ -30,7 +30,7 @@ static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_reg
                                 .after_edge = region == BP__LAPACK_LOWER || region == BP__LAPACK_STRICTLY_LOWER};
 }
 
-/* Copies the region where c->to is there. */
+/* Checks the region, and copies it if c->to is not NULL. */
 static bool scan(const bp__lapack_plan *plan, bp__lapack_columns *c) {
     bool joined = c->step == 0 && c->from_next == c->size && (!c->to || c->to_next == c->size);
     if (joined) {
@@ -40,7 +40,7 @@ static bool scan(const bp__lapack_plan *plan, bp__lapack_columns *c) {
     return plan->passes->scan(c);
 }
 
-/* Contiguous along neither side: each element is a column. */
+/* Checks a matrix that is contiguous in neither dimension. Each element is a column of its own. */
 static bool finite_strided(const bp__lapack_plan *plan, const bp__lapack_columns *c, int64_t row) {
     int64_t reals = reals_of(plan->dtype);
     bool fine = true;
@@ -66,7 +66,7 @@ bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t column
     return by_rows || row == 1 || rows == 1 ? scan(plan, &c) : finite_strided(plan, &c, row);
 }
 
-/* ---- Where a matrix by_rows ---- */
+/* ---- Layouts ---- */
 
 static bp__lapack_view view_of(const bp__lapack_plan *plan, int operand, bool transposed) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, operand);
@@ -107,7 +107,7 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
 
 /* ---- Copies ---- */
 
-#define BLOCK_BYTES 32768 /* copied, then looked at while it is in the first cache */
+#define BLOCK_BYTES 32768 /* copied, then checked while it is in the first-level cache */
 
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
                      bool transposed, bp__lapack_region region) {
@@ -191,7 +191,7 @@ void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns
     }
 }
 
-/* ---- Items that are not computed ---- */
+/* ---- Skipped items ---- */
 
 static void fill_element(uint32_t dtype, char *at, int64_t index) {
     if (dtype == BP_I32) {
@@ -204,7 +204,7 @@ static void fill_element(uint32_t dtype, char *at, int64_t index) {
     }
 }
 
-/* The outputs are the operands behind the inputs, of which there are one to three. */
+/* Returns the number of the first output. The outputs follow one to three inputs. */
 static int first_output(uint32_t op) {
     return op == BP_OP_LU_SOLVE                                                                                   ? 3
            : op == BP_OP_CHOLESKY_SOLVE || op == BP_OP_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_LSTSQ ? 2

@@ -1,4 +1,4 @@
-/* operations.c - the table of operations: which operation computes which, each in the file of its family. */
+/* operations.c - the table of operations and their implementations, each in the file of its family. */
 #include "providers/lapack/operations.h"
 
 static const bp__lapack_operation *const operations[] = {

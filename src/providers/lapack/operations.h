@@ -1,4 +1,4 @@
-/* operations.h - the operations, by the file that has them; operations.c is their table. */
+/* operations.h - declares the implementations of all operations, by file. operations.c is their table. */
 #ifndef BP_LAPACK_OPERATIONS_H
 #define BP_LAPACK_OPERATIONS_H
 

@@ -1,11 +1,11 @@
-/* pinv.c - the Moore-Penrose inverse, from singular values or from the eigenvalues of a Hermitian matrix. */
+/* pinv.c - computes the Moore-Penrose inverse from singular values, or from eigenvalues of a Hermitian matrix. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
 #include <math.h>
 
 /* A row-major inverse is the column-major inverse of A^T. */
-enum { A_VIEW, RESULT_VIEW, LEFT_VIEW, RIGHT_VIEW, BY_ROWS = 2 /* in plan->letter, where eigh.c has the first two */ };
+enum { A_VIEW, RESULT_VIEW, LEFT_VIEW, RIGHT_VIEW, BY_ROWS = 2 /* index of plan->letter; eigh.c uses the first two */ };
 
 static bool place_result(bp__lapack_plan *plan) {
     bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
@@ -15,7 +15,7 @@ static bool place_result(bp__lapack_plan *plan) {
     return by_rows;
 }
 
-/* Multiplies each column of `to` by the inverse of its singular value or eigenvalue; by 0 where that counts as zero. */
+/* Multiplies each column of `to` by the inverse of its singular value or eigenvalue, or by 0 if that counts as zero. */
 static void scale(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *from,
                   const bp__lapack_view *to) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;

@@ -1,4 +1,4 @@
-/* plan.c - makes a plan: routines are looked up, memory is counted, and the library is asked for its workspaces. */
+/* plan.c - makes a plan: looks up routines, counts memory, and queries the library's workspace sizes. */
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static int info_operand_of(uint32_t op) {
     }
 }
 
-/* What they do is the same, bit for bit. */
+/* Chooses the passes over columns. All variants give the same result bit for bit. */
 static const bp__lapack_passes *passes_of(const bp__lapack_plan *plan) {
     const bp__lapack_passes *passes = bp__lapack_passes_default;
 #if defined(__x86_64__)
@@ -102,9 +102,9 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
         return status;
     }
     plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
-    /* A library that does not stay on one thread has the items to itself. */
+    /* if the library does not stay on one thread, one thread runs all items */
     plan->sharers = plan->setup.threads == 1 ? judgement->sharers : 1;
-    int before = bp__driver_begin(driver, &plan->setup); /* prepare asks the library for workspaces */
+    int before = bp__driver_begin(driver, &plan->setup); /* prepare makes workspace queries */
     bp__driver_illegal illegal = {0};
     bp__driver_capture_xerbla(&illegal);
     status = plan->operation->prepare(plan);
@@ -114,7 +114,7 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
         status = bp__driver_fail_illegal(driver, &illegal);
     }
     if (status == BP_OK && plan->too_large) {
-        status = driver->host->fail(BP_E_NO_MEMORY, "the workspace is larger than the memory can be");
+        status = driver->host->fail(BP_E_NO_MEMORY, "the workspace exceeds the address space");
     }
     return status;
 }
@@ -139,7 +139,7 @@ bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp
         host->release(plan);
         return status;
     }
-    plan->prepared.workspace = plan->scratch * (size_t)plan->sharers; /* each thread has its own */
+    plan->prepared.workspace = plan->scratch * (size_t)plan->sharers; /* one part for each thread */
     *prepared = &plan->prepared;
     return BP_OK;
 }

@@ -1,4 +1,5 @@
-/* qr.c - qr: the factorization in scratch memory, then Q beside it, since both factors are in the same place. */
+/* qr.c - computes qr: factors in scratch memory, then forms Q in separate memory, because both factors are stored in A.
+ */
 #include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
@@ -8,7 +9,7 @@ static int64_t count_of(const bp__lapack_plan *plan) {
     return bp__lapack_least(plan->problem.of.linalg.m, plan->problem.of.linalg.n);
 }
 
-/* ---- The routines; without an item they are asked for their workspace ---- */
+/* ---- The routines; with item NULL, a workspace query ---- */
 
 static int64_t call_geqrf(const bp__lapack_plan *plan, const bp__lapack_item *item,
                           const bp__lapack_workspace *workspace) {
@@ -32,7 +33,7 @@ static int64_t call_orgqr(const bp__lapack_plan *plan, const bp__lapack_item *it
     return bp__lapack_value(plan, &result);
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
 static bp_status prepare(bp__lapack_plan *plan) {
     bp__lapack_needs needs = {.work = plan->problem.of.linalg.n};
@@ -52,7 +53,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* Q from the reflectors below the diagonal of the factored A; orgqr makes the columns that A does not have. */
+/* Forms Q from the reflectors below the diagonal of the factored A. orgqr adds the columns that A does not have. */
 static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_workspace *workspace) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *q = &plan->view[Q_VIEW];
     plan->driver->host->copy_matrix(plan->dtype, a->rows, bp__lapack_least(a->columns, q->columns),
@@ -87,7 +88,7 @@ static double work_r(const bp_linalg_problem *problem) {
     return 2 * k * (m * n - (m + n) * k / 2 + k * k / 3);
 }
 
-/* k reflectors applied to as many columns as Q has. */
+/* k reflectors applied to all columns of Q. */
 static double work_q(const bp_linalg_problem *problem) {
     double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
     double columns = problem->mode == BP_QR_COMPLETE ? m : k;

@@ -1,4 +1,5 @@
-/* rank.c - matrix_rank: how many singular values, or absolute eigenvalues of a Hermitian matrix, are not small. */
+/* rank.c - computes matrix_rank: counts singular values, or absolute eigenvalues of a Hermitian matrix, above a
+ * threshold. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 

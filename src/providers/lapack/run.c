@@ -1,6 +1,6 @@
-/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest; or
- * threads of our pool draw runs of items, each with scratch memory of its own and the library on one thread, so that an
- * item has the same bits whoever computes it. */
+/* run.c - runs a plan: sets the library's threads once, then computes the batch item by item, last dimension fastest.
+ * Or threads of our thread pool take chunks of items, each with its own scratch memory and the library on one thread.
+ * An item then has the same result bit for bit on any thread. */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static void next(const bp_linalg_problem *l, walk *at) {
     }
 }
 
-/* The place of any item. */
+/* Returns the position of an item. */
 static walk walk_to(const bp_linalg_problem *l, int64_t item) {
     walk at = {0};
     for (int d = l->batch_ndim - 1; d >= 0; d--) {
@@ -56,7 +56,7 @@ static void place_item(const bp__lapack_plan *plan, const walk *at, void *const 
     }
 }
 
-/* What the contract of bp_linalg_problem says about the outcome of an item. */
+/* Applies the rules of bp_linalg_problem to the result of an item. */
 static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info,
                           const bp__driver_illegal *illegal) {
     const bp_host *host = plan->driver->host;
@@ -67,7 +67,7 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
         bp__lapack_fill_nan(plan, item);
         info = BP_INFO_NON_FINITE;
     } else if (info < 0) {
-        return host->fail(BP_E_INTERNAL, "library '%s' found argument %" PRId64 " illegal in one of %s",
+        return host->fail(BP_E_INTERNAL, "library '%s' reports argument %" PRId64 " as illegal in one of %s",
                           plan->driver->library->id, -info, plan->operation->algorithm);
     }
     if (plan->info_operand >= 0 && item->operand[plan->info_operand]) {
@@ -78,7 +78,7 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
                : BP_OK;
 }
 
-/* Items of the batch one after the other, up to the first that fails, which `range` begins with then. */
+/* Items of the batch in order. run_items advances `first`, up to the first item that fails. */
 typedef struct range {
     int64_t first, end;
 } range;
@@ -100,7 +100,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_item item = {.worker = worker, .scratch = scratch};
     walk at = walk_to(l, items->first);
-    bool clean = false; /* what the item before left in scratch may be used again */
+    bool clean = false; /* data that the previous item left in scratch is valid */
     bp__driver_illegal illegal = {0};
     bp_status status = BP_OK;
     bp__driver_capture_xerbla(&illegal);
@@ -121,16 +121,16 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
 
 /* ---- Calls ---- */
 
-/* One call. What threads share stands unused where there is one. */
+/* State of one call. Members that threads share are unused on one thread. */
 typedef struct shared {
     const bp__lapack_plan *plan;
     void *const *operands;
     char *scratch; /* of all threads, one after the other */
-    int64_t since; /* bp__lapack_worker's, and the next one */
+    int64_t since; /* bp__lapack_worker.since; the next member is its `stopped` */
     atomic_bool stopped;
-    int64_t chunk;           /* items that are drawn at a time */
-    _Atomic int64_t next;    /* the first that nobody has drawn */
-    _Atomic int64_t failing; /* the first that failed so far */
+    int64_t chunk;           /* items that a thread takes at a time */
+    _Atomic int64_t next;    /* the first item that no thread has taken */
+    _Atomic int64_t failing; /* the first item that has failed so far */
 } shared;
 
 static void lower_to(_Atomic int64_t *least, int64_t value) {
@@ -145,7 +145,8 @@ static bp__lapack_worker begin(shared *work) {
                                .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
 }
 
-/* Items before the first that failed are all computed, so that it is the first of the batch. */
+/* Computes chunks until none is left. All items before the first failing one are computed, so the reported item is the
+ * first of the batch. */
 static void compute_chunks(void *context, int task) {
     shared *work = context;
     const bp__lapack_plan *plan = work->plan;
@@ -166,7 +167,7 @@ static void compute_chunks(void *context, int task) {
     bp__driver_end(plan->driver, &plan->setup, worker.before);
 }
 
-/* The items in the caller's thread. */
+/* Computes a range of items in the caller's thread. */
 static bp_status run_range(shared *work, range items) {
     const bp__lapack_plan *plan = work->plan;
     bp__lapack_worker worker = begin(work);
@@ -175,14 +176,14 @@ static bp_status run_range(shared *work, range items) {
     return status;
 }
 
-/* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
+/* Computes a failing item again in the caller's thread, because the error message belongs to that thread. */
 static bp_status report_failure(shared *work, int64_t item) {
     const bp__lapack_plan *plan = work->plan;
     bp_status status = run_range(work, (range){item, item + 1});
     return status != BP_OK ? status
                            : plan->driver->host->fail(BP_E_INTERNAL,
                                                       "library '%s' failed on batch element %" PRId64
-                                                      " among others, and did not by itself",
+                                                      " in the batch, but not when it was computed again alone",
                                                       plan->driver->library->id, item);
 }
 

@@ -1,15 +1,15 @@
-/* svd.c - svd and singular values, for other files too. */
+/* svd.c - computes svd and singular values, also for other files. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
 /* ---- gesdd ---- */
 
-/* 'A' and 'S': all columns of U and rows of Vh, or the first min(m,n). */
+/* Returns the job letter: 'A' for all columns of U and rows of Vh, 'S' for the first min(m,n). */
 static char job_of(const bp__lapack_plan *plan, const bp__lapack_view *u) {
     return !u ? 'N' : plan->problem.of.linalg.mode == BP_SVD_FULL ? 'A' : 'S';
 }
 
-/* Without an item gesdd is asked for its workspace. */
+/* Calls gesdd; with item NULL, a workspace query. */
 static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                           const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_workspace *workspace) {
     char job = job_of(plan, u);
@@ -31,7 +31,8 @@ static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *it
     return bp__lapack_value(plan, &result);
 }
 
-/* Reals beside the vectors' own arithmetic, which is real also for complex types. */
+/* Returns the documented workspace. The vectors' arithmetic is real even for complex types, so that `reals` is large.
+ */
 static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_view *a, char job) {
     int64_t least = bp__lapack_least(a->rows, a->columns), most = bp__lapack_most(a->rows, a->columns);
     int64_t square = least * least;
@@ -63,7 +64,7 @@ int64_t bp__lapack_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *ite
     return call_gesdd(plan, item, a, u, vh, &workspace);
 }
 
-/* ---- What it takes ---- */
+/* ---- Cost ---- */
 
 static double least_of(const bp_linalg_problem *problem) {
     return (double)bp__lapack_least(problem->m, problem->n);
@@ -77,7 +78,7 @@ double bp__lapack_largest_values(const bp_problem *problem) {
     return 10 * least_of(&problem->of.linalg) + most_of(&problem->of.linalg);
 }
 
-/* The second form of complex matrices is that of matrices that are not much longer than wide. */
+/* The second formula for complex matrices applies if they are not much longer than wide. */
 double bp__lapack_largest_vectors(const bp_problem *problem) {
     double least = least_of(&problem->of.linalg), most = most_of(&problem->of.linalg);
     bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
@@ -86,24 +87,24 @@ double bp__lapack_largest_vectors(const bp_problem *problem) {
     return first > second ? first : second;
 }
 
-/* Reduction to two diagonals; the rest is of lower order. */
+/* Reduction to bidiagonal form; the rest is of lower order. */
 double bp__lapack_work_values(const bp_linalg_problem *problem) {
     double least = least_of(problem), most = most_of(problem);
     return 4 * least * least * (most - least / 3);
 }
 
-/* Beside that the vectors of the bidiagonal matrix, and the reflectors applied to both sides. */
+/* Additionally the vectors of the bidiagonal matrix, and the reflectors applied to both sides. */
 double bp__lapack_work_vectors(const bp_linalg_problem *problem) {
     double least = least_of(problem), most = most_of(problem);
     double columns = problem->mode == BP_SVD_FULL ? most : least;
     return bp__lapack_work_values(problem) + 4 * most * least * columns + 14 * least * least * least / 3;
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
-enum { A_VIEW, U_VIEW, VH_VIEW, BY_ROWS = 0 /* in plan->letter */ };
+enum { A_VIEW, U_VIEW, VH_VIEW, BY_ROWS = 0 /* index of plan->letter */ };
 
-/* Of A^T = Vh^T diag(S) U^T the factors are what the library leaves where U and Vh are row-major. */
+/* For row-major U and Vh, computes A^T = Vh^T diag(S) U^T, so that the library writes the outputs in place. */
 static bp_status prepare_svd(bp__lapack_plan *plan) {
     bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[BY_ROWS] = by_rows;

@@ -1,4 +1,4 @@
-/* workspace.c - workspace for the routines that want some: asked for once, then a part of the plan's scratch memory. */
+/* workspace.c - queries the workspace of LAPACK routines once, and reserves it in the plan's scratch memory. */
 #include "providers/lapack/workspace.h"
 
 bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *result) {
@@ -7,8 +7,8 @@ bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapa
     return (bp__lapack_workspace){result->work, result->reals, &result->integers, asks, asks, asks};
 }
 
-/* Some libraries' answers are smaller than what they then insist on, and long ones are rounded: what is documented is
- * the least in any case. */
+/* Query results of some libraries are smaller than what the routine then requires, and large ones are rounded. So the
+ * documented size is the minimum. */
 void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
                             const bp__lapack_query_result *result) {
     int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &result->integers);
@@ -47,7 +47,7 @@ bp__lapack_view bp__lapack_scratch_matrix(bp__lapack_plan *plan, int64_t rows, i
 }
 
 void bp__lapack_gemm(const bp__lapack_plan *plan, const bp__lapack_product *product) {
-    double alpha[2], beta[2]; /* workspace for an element of any type */
+    double alpha[2], beta[2]; /* an element of any type */
     bp__lapack_int m = bp__lapack_integer(plan, product->m), n = bp__lapack_integer(plan, product->n);
     bp__lapack_int k = bp__lapack_integer(plan, product->k), lda = bp__lapack_integer(plan, product->lda);
     bp__lapack_int ldb = bp__lapack_integer(plan, product->ldb), ldc = bp__lapack_integer(plan, product->ldc);
