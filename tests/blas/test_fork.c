@@ -1,4 +1,4 @@
-/* test_fork.c - a child of fork gets a result or an error from every library, and never hangs. */
+/* test_fork.c - tests that a child of fork gets a result or an error from every library, and never hangs. */
 #include "blas/support_blas.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ enum { WORKED, REFUSED, WRONG };
 typedef struct held {
     void *instance;
     bp_problem problem;
-    test_offers offers; /* made before any fork */
+    test_offers offers; /* evaluated before any fork */
     bp_prepared *prepared;
 } held;
 
@@ -48,7 +48,7 @@ static bool is_right(void) {
     return true;
 }
 
-/* In the child: the held plan, a new plan, and a small product, which needs one thread only. */
+/* In the child: runs the reused plan, a new plan, and a small product that needs only one thread. */
 static int try_in_child(held *h) {
     alarm(SECONDS);
     bp_status status = multiply(h);
@@ -87,7 +87,7 @@ static int outcome_of_child(held *h) {
 static void test_library(const bp_library_info *row, bool must_survive, bool must_refuse) {
     held h = {0};
     assert_true(hold(&h, row, 2));
-    if (outcome_of_child(&h) != WORKED) { /* nothing ran before: every library must work */
+    if (outcome_of_child(&h) != WORKED) { /* nothing ran before, so every library must work */
         fail_msg("%s: a child cannot use a library that never ran before fork", row->id);
     }
     assert_int_equal(multiply(&h), BP_OK);
@@ -98,7 +98,7 @@ static void test_library(const bp_library_info *row, bool must_survive, bool mus
     }
     print_message("%s: %s in a child after %d threads\n", row->id, outcome == WORKED ? "works" : "is refused",
                   test_offers_verdict(&h.offers)->threads);
-    assert_int_equal(multiply(&h), BP_OK); /* the parent goes on as before */
+    assert_int_equal(multiply(&h), BP_OK); /* the parent continues as before */
     assert_true(is_right());
     h.prepared->destroy(h.prepared);
     bp_provider_blas.close(h.instance);
@@ -113,7 +113,7 @@ static void rest_of_fork(const bp_library_info *row) {
     test_library(row, strcmp(row->family, "openblas") == 0 && !openmp, openmp);
 }
 
-/* A provider that is closed and opened again, as after bp_reset, knows what ran before. */
+/* A provider that is closed and reopened, as after bp_reset, knows what ran before. */
 static void reopened(const bp_library_info *row) {
     held h = {0};
     assert_true(hold(&h, row, 2));
@@ -139,7 +139,7 @@ static void reopened(const bp_library_info *row) {
     }
 }
 
-/* ---- Forks while another thread is at work ---- */
+/* ---- Forks while another thread is in a call ---- */
 
 #define FORKS 40
 
@@ -160,7 +160,7 @@ static void *work(void *opaque) {
     return NULL;
 }
 
-/* How many children of forks at random moments of a call were refused; none may hang or compute nonsense. */
+/* Counts refusals in children forked at random moments of a call. No child may hang or return a wrong result. */
 static int refused_during_calls(held *h, const char *id) {
     worker w = {.held = h};
     pthread_t thread;
@@ -187,12 +187,12 @@ static void while_at_work(const bp_library_info *row) {
     for (int threads = 1; threads <= 2; threads++) {
         held h = {0};
         assert_true(hold(&h, row, threads));
-        alarm(6 * SECONDS); /* the parent must not hang, either */
+        alarm(6 * SECONDS); /* the parent must not hang either */
         int refused = refused_during_calls(&h, row->id);
         print_message("%s: %d of %d children were refused while a thread was in a product on %d\n", row->id, refused,
                       FORKS, test_offers_verdict(&h.offers)->threads);
         if (strcmp(row->family, "netlib") == 0) {
-            assert_int_equal(refused, 0); /* it has nothing to lose */
+            assert_int_equal(refused, 0); /* this library keeps no state */
         }
         alarm(0);
         h.prepared->destroy(h.prepared);
@@ -202,7 +202,7 @@ static void while_at_work(const bp_library_info *row) {
 
 /* ---- All libraries, and pairs of them ---- */
 
-/* Each library has a process of its own: what one leaves behind must not decide about another. */
+/* Each library runs in its own process, so that the state of one does not affect another. */
 static void in_process_of_its_own(void (*test)(const bp_library_info *row), const bp_library_info *row) {
     fflush(NULL);
     pid_t child = fork();
@@ -246,7 +246,7 @@ static void test_while_at_work(void **state) {
     for_each_library(while_at_work);
 }
 
-/* The pool belongs to the OpenMP runtime: it is lost to the second library where only the first one ran. */
+/* The thread pool belongs to the OpenMP runtime. If only the first library ran, the second one is unusable, too. */
 static const bp_library_info *second;
 
 static void on_one_runtime(const bp_library_info *first) {

@@ -1,5 +1,5 @@
-/* test_accept.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
- * opened. */
+/* test_accept.c - tests verdicts of the fftw provider without a library: refusals and their reasons, guarantees, and
+ * planning effort. */
 #include "fftw/support_fftw.h"
 
 #include "dispatch/internal.h"
@@ -75,7 +75,7 @@ static void test_refusals(void **state) {
     close_rows(&r);
 }
 
-/* What the probe has found wrong is refused: one kind of transform. */
+/* A kind of transform that the probe found wrong is refused. */
 static void test_faults(void **state) {
     (void)state;
     rows r;
@@ -111,7 +111,8 @@ static void test_other_precisions(void **state) {
     assert_int_equal(bp_provider_fftw.open(test_host(), &r.library, &r.instance), BP_E_NO_MEMORY);
 }
 
-/* A large transform is given threads where a file of plain threads for the same precision lies in the same folder. */
+/* Returns the threads of a large transform, with a file of threads at `path`. It must have pthread threads, the same
+ * precision and the same directory. */
 static int threads_with(const char *id, const char *path, const char *threading) {
     rows r;
     test_transform t = {.n = {1 << 10}, .batch = {1 << 8}, .threads = 4};
@@ -121,7 +122,7 @@ static int threads_with(const char *id, const char *path, const char *threading)
     assert_int_equal(judge(r.instance, &t).threads, threads);
     t.deterministic = 2;
     assert_int_equal(judge(r.instance, &t).threads, 1);
-    t = (test_transform){.n = {64}, .threads = 4}; /* too small for more than one */
+    t = (test_transform){.n = {64}, .threads = 4}; /* too small for several threads */
     assert_int_equal(judge(r.instance, &t).threads, 1);
     close_rows(&r);
     return threads;
@@ -143,7 +144,7 @@ static void test_promises(void **state) {
     open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
     const uint32_t always = BP_PROPERTY_ACCUMULATES_F64 | BP_PROPERTY_PROPAGATES_NAN;
     test_transform t = {.n = {64, 64}, .planner = 1};
-    assert_int_equal(judge(r.instance, &t).properties, always); /* what was measured before takes part */
+    assert_int_equal(judge(r.instance, &t).properties, always); /* earlier measurements influence the plan */
     t.planner = 3;
     assert_int_equal(judge(r.instance, &t).properties, always);
     t.deterministic = 1;
@@ -154,7 +155,7 @@ static void test_promises(void **state) {
     close_rows(&r);
 }
 
-/* FFTW 3.3.10 may plan such transforms until its stack is used up; of a batch every item is planned alone then. */
+/* FFTW 3.3.10 may recurse in such transforms until the stack overflows. So every item of a batch is planned alone. */
 static void test_both_ways(void **state) {
     (void)state;
     rows r;
@@ -206,7 +207,7 @@ static void test_efforts(void **state) {
     close_rows(&r);
 }
 
-/* Each provider is asked about the families that it names, and about no other that offers transforms. */
+/* Dispatch calls each provider only for the families that it names. */
 static void test_candidates(void **state) {
     (void)state;
     bp__candidate **list;
@@ -220,7 +221,7 @@ static void test_candidates(void **state) {
             others++;
         }
     }
-    assert_true(others > 0); /* one that names none is asked about all */
+    assert_true(others > 0); /* a provider that names none is called for all */
 }
 
 static int count_blocks(void **state) {

@@ -1,4 +1,5 @@
-/* test_planner.c - the planner under several threads, in children of fork, and the promises that rest on it. */
+/* test_planner.c - tests the planner with several threads and in children of fork, and the reproducibility guarantees.
+ */
 #include "fftw/support_fftw.h"
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ static void test_concurrent(void **state) {
     }
 }
 
-/* One plan, run by several threads at once, each on memory of its own. */
+/* One plan, run by several threads at once, each on its own memory. */
 static bp_prepared *shared;
 static const test_transform of_shared = {.n = {96}, .batch = {8}, .planner = ESTIMATE, .odd_out = 1, .scale = 2};
 
@@ -120,7 +121,7 @@ static void skip_without_library_or_children(void) {
     skip_without_library();
 }
 
-/* Our pool starts anew in a child, so that plans with threads work there as well. */
+/* Our thread pool restarts in a child, so that plans with threads work there, too. */
 static void test_child(void **state) {
     (void)state;
     skip_without_library_or_children();
@@ -150,7 +151,7 @@ static int find_planner_lost(void *context) {
     return refused ? 0 : 1;
 }
 
-/* A child of a process one of whose threads was inside the planner. */
+/* A child of a process in which a thread was inside the planner. */
 static void test_lost_planner(void **state) {
     (void)state;
     skip_without_library_or_children();
@@ -165,15 +166,15 @@ static void test_lost_planner(void **state) {
     bp__fftw_unlock(test_host());
     assert_int_equal(outcome, 0);
     held->destroy(held);
-    test_run(&bp_provider_fftw, f.transforms[0], &t); /* the parent goes on as before */
+    test_run(&bp_provider_fftw, f.transforms[0], &t); /* the parent continues as before */
     test_give_back(&o);
 }
 
-/* ---- Promises ---- */
+/* ---- Guarantees ---- */
 
 static const test_transform repeated = {.n = {60}, .batch = {6}, .single = true, .deterministic = 1};
 
-/* Bytes of the output's elements; the layout is compact. */
+/* Writes the bytes of the output, whose layout is compact. */
 static void bits_of(const test_transform *t, void *bits, size_t size) {
     test_operands o;
     test_make(&o, t);
@@ -190,7 +191,7 @@ static void bits_of(const test_transform *t, void *bits, size_t size) {
 static int write_bits(void *context) {
     const int *to = context;
     char bits[REPEATED_BYTES];
-    if (to[1]) { /* wisdom of the same transform, aligned and not, with more effort than an estimate */
+    if (to[1]) { /* wisdom of the same transform, aligned and unaligned, with more effort than an estimate */
         test_transform t = repeated;
         t.deterministic = 0;
         t.planner = MEASURE;
@@ -202,7 +203,7 @@ static int write_bits(void *context) {
     return write(to[0], bits, sizeof bits) == sizeof bits ? 0 : 1;
 }
 
-/* The same bits in two processes, whatever else was measured in them. */
+/* Two processes get the same result bit for bit, whatever else they measured. */
 static void test_same_in_every_run(void **state) {
     (void)state;
     skip_without_library();
@@ -232,7 +233,7 @@ static void test_same_at_every_address(void **state) {
     }
 }
 
-/* With deterministic=threads, also for other counts of threads and for an item of its own. */
+/* With deterministic=threads the result is also the same for other thread counts and for a single item. */
 static void test_same_threads(void **state) {
     (void)state;
     skip_without_library();
@@ -247,7 +248,7 @@ static void test_same_threads(void **state) {
     assert_memory_equal(first, bits, 64 * 64 * 8);
 }
 
-/* ... and wherever it stands in a batch: all items are the same memory here. */
+/* It is also the same at any position in a batch: all items share memory here. */
 static void test_same_in_batch(void **state) {
     (void)state;
     skip_without_library();
@@ -282,8 +283,8 @@ static void test_memory(void **state) {
         assert_int_equal(test_blocks, before);
     }
     prepared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
-    assert_true(prepared->workspace > 0); /* odd addresses are copied */
-    test_fail_scratch = true;             /* a run has its workspace, and takes nothing more */
+    assert_true(prepared->workspace > 0); /* unaligned operands are copied */
+    test_fail_scratch = true;             /* a run gets its workspace, and allocates nothing else */
     test_fail_allocation = 1;
     test_execute(prepared, &o);
     assert_int_equal(test_fail_allocation, 1);

@@ -1,4 +1,4 @@
-/* test_transforms.c - every kind of transform in every layout on FFTW, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on FFTW, against sums in long double. */
 #include "fftw/support_fftw.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void skip_without_library(void) {
     }
 }
 
-/* Odd ones, a prime beyond FFTW's codelets, sizes of one, several dimensions. */
+/* Odd sizes, a prime without an FFTW codelet, sizes of one, several dimensions. */
 static const int64_t sizes[][3] = {{1}, {2}, {5}, {16}, {31}, {64}, {101}, {60}, {3, 4}, {8, 1}, {17, 6}, {4, 3, 10}};
 static const int64_t batches[][2] = {{0}, {1}, {7}, {3, 2}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCHES = sizeof batches / sizeof *batches };
@@ -96,7 +96,7 @@ static void test_broadcast(void **state) {
     }
 }
 
-/* With deterministic=threads the whole batch is walked. */
+/* With deterministic=threads the provider makes one call per item. */
 static void test_walked(void **state) {
     (void)state;
     skip_without_library();
@@ -110,7 +110,7 @@ static void test_walked(void **state) {
     }
 }
 
-/* Every pair of addresses modulo 16, in the layouts of one item and of batches whose items lie at different ones. */
+/* Every pair of addresses modulo 16, for one item and for batches whose items have different alignments. */
 static void each_address(uint8_t planner, uint8_t deterministic) {
     for (int i = 0; i < 4 * 4 * 3 * 2; i++) {
         test_transform t = {.kind = (bp_fft_kind)(i / 16 % 3), .n = {96}, .batch = {5}, .planner = planner};
@@ -148,7 +148,7 @@ static void test_measured(void **state) {
     }
 }
 
-/* The batch of a transform whose input is copied is walked where the copy would be large. */
+/* If the copy of an input would be large, the provider iterates over the batch. */
 static void test_large_copies(void **state) {
     (void)state;
     skip_without_library();

@@ -1,5 +1,5 @@
-/* test_describe.c - what the mkl provider tells DFTI of a transform, and where its calls compute: what a right result
- * alone does not show, played on a double. */
+/* test_describe.c - tests the values that the mkl provider sets in DFTI descriptors, and the addresses of its calls, on
+ * a fake library. A correct result alone does not show them. */
 #include "mkl/support_dfti.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static void plan_and_run(void *instance, const test_transform *t, bp_verdict *ve
     assert_int_equal(dfti.freed, dfti.described);
 }
 
-/* One descriptor does the longest dimension of the batch, and the other one is walked. */
+/* The descriptor handles the longest batch dimension; the provider iterates over the other one. */
 static const test_transform batched = {.n = {6}, .batch = {3, 5}, .in = TEST_APART, .out = TEST_COMPACT, .scale = 0.5};
 
 static void check_described(const test_transform *t) {
@@ -74,7 +74,7 @@ static void test_described(void **state) {
     }
 }
 
-/* One call, which has a way of its own, in place and not. */
+/* A single call, which has its own run function, in place and not. */
 static void test_single(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -100,7 +100,8 @@ static void test_single(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-/* A real output of two dimensions: the first one into scratch memory, the last one from there, with the factor once. */
+/* A complex-to-real transform of two dimensions: the first goes into scratch memory, the last from there, scaled once.
+ */
 static void test_by_two(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -137,7 +138,7 @@ static void test_by_two(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-/* What lies between the stages of a large one is the memory of one item. */
+/* Between the stages of a large transform there is memory for one item. */
 static void test_large(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -157,7 +158,7 @@ static void test_large(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-/* Strides of dimensions of size 1 are 0 in a problem, and DFTI need not take that. */
+/* Strides of dimensions of size 1 are 0 in a problem, which DFTI need not accept. */
 static void test_ones(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -176,7 +177,7 @@ static void test_ones(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-/* The limit in a descriptor and the count around its calls are the verdict's, or what the library grants of it; a
+/* The limit in a descriptor and the count around its calls are those of the verdict, or what the library grants. A
  * descriptor for one thread needs no count around it. */
 static void check_threads(int layer) {
     static const int allowed[] = {1, 2, 3, 6};
@@ -189,7 +190,7 @@ static void check_threads(int layer) {
         const int wanted = allowed[i] > 5 ? 5 : allowed[i];
         test_operands o;
         bp_verdict verdict;
-        dfti.threads = 4; /* the program's own */
+        dfti.threads = 4; /* the program's own count */
         plan_and_run(instance, &t, &verdict, &o);
         assert_int_equal(verdict.threads, allowed[i]);
         assert_int_equal(dfti.descriptor[0].threads, wanted);
@@ -207,7 +208,7 @@ static void test_threads(void **state) {
     }
 }
 
-/* Whatever of a description the library does not take, there is no plan, and nothing is left behind. */
+/* If the library rejects any value of a descriptor, there is no plan, and nothing is leaked. */
 static void test_refused_values(void **state) {
     (void)state;
     static const int parameters[] = {

@@ -1,5 +1,5 @@
-/* test_fork.c - a child of fork gets a result or an error from MKL's transforms, and never hangs; and several threads
- * may run one plan. */
+/* test_fork.c - tests that a child of fork gets a result or an error from MKL's transforms and never hangs, and that
+ * several threads may run one plan. */
 #include "mkl/support_mkl.h"
 
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void test_child(void **state) {
         }
         print_message("a child %s%s\n", WEXITSTATUS(status) == WORKED ? "works" : "is refused",
                       run ? " after a transform on 2 threads" : "");
-        test_execute(held, &o); /* the parent goes on */
+        test_execute(held, &o); /* the parent continues */
         test_check(&o, &wide);
     }
     held->destroy(held);

@@ -1,4 +1,4 @@
-/* test_transforms.c - every kind of transform in every layout on MKL, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on MKL, against sums in long double. */
 #include "mkl/support_mkl.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ static void test_broadcast(void **state) {
     }
 }
 
-/* What lies between two stages is large: items come one by one. */
+/* The memory between two stages is large, so that items are transformed one by one. */
 static void test_large(void **state) {
     (void)state;
     test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
