@@ -107,8 +107,8 @@ static void test_copy_too_large(void **state) {
     assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_SIZE);
 }
 
-static uint32_t promise(const char *family, const char *threading, int64_t n, int threads, int deterministic,
-                        bp_reason *reason) {
+static uint32_t guarantees(const char *family, const char *threading, int64_t n, int threads, int deterministic,
+                           bp_reason *reason) {
     test_product p = square(BP_F64, n, threads);
     p.deterministic = deterministic;
     bp_verdict verdict = judge(family, threading, &p);
@@ -120,7 +120,7 @@ static void test_determinism(void **state) {
     (void)state;
     static const struct {
         const char *family, *threading;
-        int promised; /* 1: guaranteed if determinism is requested; 0: never */
+        int guaranteed; /* 1: guaranteed if determinism is requested; 0: never */
     } rows[] = {{"openblas", "serial", 1}, {"openblas", "pthread", 1}, {"openblas", "libgomp", 1},
                 {"blis", "libgomp", 1},    {"netlib", "serial", 1},    {"mkl", "libiomp5", 0},
                 {"atlas", "pthread", 0},   {"odd", "serial", 0},       {"odd", "libgomp", 0},
@@ -129,10 +129,10 @@ static void test_determinism(void **state) {
         for (int wanted = 1; wanted <= 2; wanted++) {
             for (int threads = 1; threads <= 2; threads++) {
                 bp_reason reason;
-                uint32_t properties = promise(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
+                uint32_t properties = guarantees(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
                 uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : BP_PROPERTY_REPRODUCIBLE;
-                assert_int_equal(reason, rows[i].promised ? BP_REASON_ACCEPTED : BP_REASON_DETERMINISM);
-                assert_int_equal((properties & needed) != 0, rows[i].promised);
+                assert_int_equal(reason, rows[i].guaranteed ? BP_REASON_ACCEPTED : BP_REASON_DETERMINISM);
+                assert_int_equal((properties & needed) != 0, rows[i].guaranteed);
             }
         }
     }
@@ -154,10 +154,10 @@ static void test_determinism(void **state) {
     assert_false(verdict.properties & BP_PROPERTY_THREAD_INVARIANT);
     /* Without a determinism request, a count that another thread of the program may change guarantees nothing ... */
     bp_reason reason;
-    assert_int_equal(promise("openblas", "pthread", 500, 2, 0, &reason), 0);
+    assert_int_equal(guarantees("openblas", "pthread", 500, 2, 0, &reason), 0);
     /* ... but a product that the library runs on one thread anyway is reproducible. */
-    assert_int_equal(promise("openblas", "pthread", 8, 2, 0, &reason), BP_PROPERTY_REPRODUCIBLE);
-    assert_int_equal(promise("netlib", "serial", 500, 2, 0, &reason),
+    assert_int_equal(guarantees("openblas", "pthread", 8, 2, 0, &reason), BP_PROPERTY_REPRODUCIBLE);
+    assert_int_equal(guarantees("netlib", "serial", 500, 2, 0, &reason),
                      BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT);
 }
 

@@ -237,7 +237,7 @@ static void test_interfaces(void **state) {
 }
 
 /* A batch with a shared factor is one call, but not if results must not depend on the position in a batch. */
-static void test_batches_fold(void **state) {
+static void test_batches_are_merged(void **state) {
     (void)state;
     bp_library_info row;
     void *instance = open_fake(&spellings[0], &row);
@@ -361,8 +361,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interfaces),      cmocka_unit_test(test_batches_fold), cmocka_unit_test(test_routines),
-        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_interfaces), cmocka_unit_test(test_batches_are_merged),
+        cmocka_unit_test(test_routines),   cmocka_unit_test(test_missing_symbols),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("fakes", tests, NULL, NULL);
 }

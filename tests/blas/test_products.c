@@ -209,15 +209,18 @@ static void visit_poison(void *instance, const bp_library_info *library) {
     }
 }
 
-static void test_poison(void **state) {
+static void test_non_finite_elements_propagate(void **state) {
     (void)state;
     for_each_library(visit_poison);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),           cmocka_unit_test(test_factors), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_sizes_and_threads), cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_sizes_and_threads),
+        cmocka_unit_test(test_non_finite_elements_propagate),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }

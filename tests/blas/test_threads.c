@@ -63,7 +63,7 @@ static void check_slot(void *instance, const bp_library_info *row) {
     assert_int_equal(got, 2);
 }
 
-static void test_slot(void **state) {
+static void test_count_is_set_and_read(void **state) {
     (void)state;
     in_own_process(check_slot);
 }
@@ -92,7 +92,7 @@ static void check_after_run(void *instance, const bp_library_info *row) {
     assert_int_equal(got, strcmp(row->family, "blis") == 0 ? 1 : 3);
 }
 
-static void test_after_run(void **state) {
+static void test_count_after_a_run(void **state) {
     (void)state;
     in_own_process(check_after_run);
 }
@@ -117,7 +117,7 @@ static void check_too_many(void *instance, const bp_library_info *row) {
     assert_in_range(verdict.threads, 2, 3999);
 }
 
-static void test_too_many(void **state) {
+static void test_more_threads_than_granted(void **state) {
     (void)state;
     in_own_process(check_too_many);
 }
@@ -141,7 +141,7 @@ static void check_withheld(void *instance, const bp_library_info *row) {
     assert_non_null(strstr(test_warning, row->id));
 }
 
-static void test_withheld(void **state) {
+static void test_runtime_provides_fewer_threads(void **state) {
     (void)state;
     withholds = "OMP_THREAD_LIMIT";
     in_own_process(check_withheld);
@@ -189,7 +189,7 @@ static void check_many(void *instance, const bp_library_info *row) {
     }
 }
 
-static void test_many_threads(void **state) {
+static void test_one_plan_in_many_threads(void **state) {
     (void)state;
     in_own_process(check_many);
 }
@@ -224,14 +224,14 @@ static void check_bits(void *instance, const bp_library_info *row) {
             p.threads = p.deterministic == 2 ? round : 2;
             assert_int_equal(test_bits_of_product(instance, &p, 11, again, BITS), size);
             if (memcmp(first, again, size) != 0) {
-                fail_msg("%s: %s %ldx%ldx%ld gives other bits at offset %zu", row->id, bp_dtype_name(p.dtype),
-                         (long)p.m, (long)p.n, (long)p.k, p.shift);
+                fail_msg("%s: %s %ldx%ldx%ld differs at offset %zu", row->id, bp_dtype_name(p.dtype), (long)p.m,
+                         (long)p.n, (long)p.k, p.shift);
             }
         }
     }
 }
 
-static void test_same_bits(void **state) {
+static void test_results_are_reproducible(void **state) {
     (void)state;
     in_own_process(check_bits);
 }
@@ -268,16 +268,17 @@ static void check_mkl_layer(void *instance, const bp_library_info *row) {
     assert_int_equal(status, 0);
 }
 
-static void test_mkl_layer(void **state) {
+static void test_mkl_uses_the_loaded_runtime(void **state) {
     (void)state;
     in_own_process(check_mkl_layer);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slot),      cmocka_unit_test(test_after_run),    cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_withheld),  cmocka_unit_test(test_many_threads), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_mkl_layer),
+        cmocka_unit_test(test_count_is_set_and_read),       cmocka_unit_test(test_count_after_a_run),
+        cmocka_unit_test(test_more_threads_than_granted),   cmocka_unit_test(test_runtime_provides_fewer_threads),
+        cmocka_unit_test(test_one_plan_in_many_threads),    cmocka_unit_test(test_results_are_reproducible),
+        cmocka_unit_test(test_mkl_uses_the_loaded_runtime),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void compare(void *instance, const bp_library_info *library, const produc
     assert_non_null(symbol);
     call_own(symbol, library->int_bits, p);
     if (memcmp(&c, &own, (size_t)(p->m * p->n) * bp_dtype_size(p->dtype)) != 0) {
-        fail_msg("%s: %s %ldx%ldx%ld, %s, %s, alpha %g, beta %g: other bits than its own gemm", library->id,
+        fail_msg("%s: %s %ldx%ldx%ld, %s, %s, alpha %g, beta %g: differs from its cblas gemm", library->id,
                  bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k, p->a_transposed ? "A^T" : "A",
                  p->b_transposed ? "B^T" : "B", p->alpha, p->beta);
     }
@@ -154,7 +154,7 @@ static void visit_library(const bp_library_info *library) {
 
 /* MKL makes its names visible to all libraries that are opened later. Without RTLD_DEEPBIND, as under sanitizers, these
  * would call MKL instead of themselves. So MKL runs last. */
-static void same_bits_as_own_gemm(void **state) {
+static void gemm_equals_cblas_gemm_bit_for_bit(void **state) {
     (void)state;
     int count, compared = 0;
     const bp_library_info **rows = test_libraries(&count);
@@ -174,7 +174,7 @@ static void same_bits_as_own_gemm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits_as_own_gemm),
+        cmocka_unit_test(gemm_equals_cblas_gemm_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ void test_make(test_operands *o, const test_transform *t) {
     describe(&o->problem, o, t, batch, ndim);
 }
 
-void test_give_back(test_operands *o) {
+void test_release_operands(test_operands *o) {
     free(o->in.memory);
     free(o->in.before);
     if (o->out.memory != o->in.memory) {
@@ -285,7 +285,7 @@ static long double compare_item(const test_side *side, int64_t first, int batch,
 static void check_gaps(const test_side *side, const char *written) {
     for (size_t i = 0; i < side->bytes; i++) {
         if (!written[i] && side->memory[i] != side->before[i]) {
-            fail_msg("byte %zu beside the output was written", i);
+            fail_msg("byte %zu outside of the output was written", i);
         }
     }
 }
@@ -305,7 +305,7 @@ void test_check(const test_operands *o, const test_transform *t) {
         transform_item(x, t, ndim);
         long double error = compare_item(&o->out, out, batch, x, row, t, written);
         if (!(error <= bound)) {
-            fail_msg("item %lld: error %Lg, at most %Lg is right", (long long)item, error, bound);
+            fail_msg("item %lld: error %Lg exceeds %Lg", (long long)item, error, bound);
         }
         for (int d = batch - 1; d >= 0; d--) {
             in += o->in.stride[d];
@@ -331,7 +331,7 @@ void test_check(const test_operands *o, const test_transform *t) {
 bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_problem *problem) {
     bp_prepared *prepared = NULL;
     if (test_plan_first(provider, instance, problem, &prepared) != BP_OK) {
-        fail_msg("not planned: %s", bp_last_error());
+        fail_msg("planning failed: %s", bp_last_error());
     }
     return prepared;
 }
@@ -339,7 +339,7 @@ bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_pro
 void test_execute(const bp_prepared *prepared, const test_operands *o) {
     void *operands[] = {o->in.first, o->out.first};
     if (test_enqueue(prepared, operands, 2, NULL) != BP_OK) {
-        fail_msg("not run: %s", bp_last_error());
+        fail_msg("the run failed: %s", bp_last_error());
     }
 }
 
@@ -353,7 +353,7 @@ void test_run(const bp_provider *provider, void *instance, const test_transform 
         test_check(&o, t);
     }
     prepared->destroy(prepared);
-    test_give_back(&o);
+    test_release_operands(&o);
 }
 
 const bp_library_info *test_library(const char *id) {
@@ -362,7 +362,7 @@ const bp_library_info *test_library(const char *id) {
     bp_library_info *row = &rows[used % 8];
     row->struct_size = sizeof *row;
     if (bp_library_find(id, row) != BP_OK || strcmp(row->id, id) != 0 || row->state != BP_LIBRARY_OK) {
-        print_message("skipped: library '%s' is not here\n", id);
+        print_message("skipped: library '%s' is not installed\n", id);
         return NULL;
     }
     used++;

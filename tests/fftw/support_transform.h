@@ -54,7 +54,7 @@ typedef struct test_operands {
 
 /* Allocates operands. Fills the input with numbers in [-1, 1], output and gaps with a pattern. */
 void test_make(test_operands *o, const test_transform *t);
-void test_give_back(test_operands *o);
+void test_release_operands(test_operands *o);
 void test_refill(test_operands *o); /* restores the state before a run */
 
 /* Fails the test if the output is wrong or anything else was written. */

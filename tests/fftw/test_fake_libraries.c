@@ -256,7 +256,7 @@ static void test_threads(void **state) {
 }
 
 /* A program may have set a thread count for its own plans. Ours do not use it, and it is kept. */
-static void test_count_of_the_program(void **state) {
+static void test_thread_count_of_the_program_is_kept(void **state) {
     (void)state;
     fakes d;
     open_fakes(&d);
@@ -359,7 +359,7 @@ static void test_wisdom(void **state) {
 }
 
 /* A transform in place is planned in place, with or without measuring. */
-static void test_places(void **state) {
+static void test_in_place_planning(void **state) {
     (void)state;
     static _Alignas(64) char memory[2][64 * 16];
     for (uint8_t planner = 0; planner < 4; planner++) {
@@ -384,7 +384,7 @@ static void test_places(void **state) {
 }
 
 /* With deterministic=threads each item is a call of its own, on one thread. */
-static void test_items_alone(void **state) {
+static void test_one_call_per_item(void **state) {
     (void)state;
     static _Alignas(64) char memory[2][5 * 64 * 16];
     void *operands[] = {memory[0], memory[1]};
@@ -409,7 +409,7 @@ static void test_items_alone(void **state) {
 
 /* Too large to be copied: a second plan serves unaligned addresses, and all addresses if results must not depend on
  * them. */
-static void test_large(void **state) {
+static void test_large_unaligned_operands(void **state) {
     (void)state;
     static _Alignas(64) char memory[128];
     void *aligned[] = {memory, memory + 64}, *odd[] = {memory + 16, memory + 80};
@@ -447,12 +447,12 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_destroyed_while_the_planner_is_busy),
         cmocka_unit_test(test_efforts),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_large_unaligned_operands),
         cmocka_unit_test(test_time_runs_out),
-        cmocka_unit_test(test_count_of_the_program),
+        cmocka_unit_test(test_thread_count_of_the_program_is_kept),
         cmocka_unit_test(test_wisdom),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_items_alone),
+        cmocka_unit_test(test_in_place_planning),
+        cmocka_unit_test(test_one_call_per_item),
     };
     return cmocka_run_group_tests_name("fakes", tests, NULL, count_blocks);
 }

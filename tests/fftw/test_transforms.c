@@ -97,7 +97,7 @@ static void test_broadcast(void **state) {
 }
 
 /* With deterministic=threads the provider makes one call per item. */
-static void test_walked(void **state) {
+static void test_one_call_per_item(void **state) {
     (void)state;
     skip_without_library();
     for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
@@ -172,7 +172,7 @@ static void test_threads(void **state) {
         test_operands o;
         test_make(&o, &t);
         bp_verdict verdict = test_verdict(&bp_provider_fftw, f.transforms[t.single], &o.problem);
-        test_give_back(&o);
+        test_release_operands(&o);
         if (verdict.threads != 3) {
             fail_msg("%d threads for a transform that takes %.0f ns on one", verdict.threads, verdict.cost_ns);
         }
@@ -196,10 +196,10 @@ static int close_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),   cmocka_unit_test(test_inverse),  cmocka_unit_test(test_r2c),
-        cmocka_unit_test(test_c2r),       cmocka_unit_test(test_in_place), cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_measured), cmocka_unit_test(test_large_copies),
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_walked),
+        cmocka_unit_test(test_forward),   cmocka_unit_test(test_inverse),           cmocka_unit_test(test_r2c),
+        cmocka_unit_test(test_c2r),       cmocka_unit_test(test_in_place),          cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_measured),          cmocka_unit_test(test_large_copies),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_one_call_per_item),
     };
     return cmocka_run_group_tests_name("transforms", tests, open_all, close_all);
 }

@@ -45,7 +45,7 @@ void *test_open_dfti(void);
 /* Opens it as a library that the probe found wrong, see bp_library_info. */
 void *test_open_faulty_dfti(uint64_t faulty, const char *faults);
 /* Returns the message of an error. */
-char *test_dfti_words(long error);
+char *test_dfti_message(long error);
 /* Returns the name of function `number`; NULL after the last function that the provider needs. */
 const char *test_dfti_name(int number);
 

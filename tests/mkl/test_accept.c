@@ -32,11 +32,11 @@ static void test_refusals(void **state) {
     for (int i = 0; i < 3; i++) {
         problem = plain();
         *around[i] = 1;
-        refused(instance, &problem, BP_REASON_OTHER, "plain");
+        refused(instance, &problem, BP_REASON_OTHER, "conjugation");
     }
     problem = plain();
     problem.of.fft.in[0] = 0;
-    refused(instance, &problem, BP_REASON_LAYOUT, "zero");
+    refused(instance, &problem, BP_REASON_LAYOUT, "stride 0");
     problem = plain();
     problem.of.fft.ndim = 8;
     for (int d = 0; d < 8; d++) {
@@ -48,7 +48,7 @@ static void test_refusals(void **state) {
     assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem = plain();
     problem.policy.deterministic = 1;
-    refused(instance, &problem, BP_REASON_DETERMINISM, "repeat");
+    refused(instance, &problem, BP_REASON_DETERMINISM, "reproducible");
     bp_provider_mkl.close(instance);
 }
 
@@ -63,7 +63,7 @@ static void test_faults(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-static void test_notes(void **state) {
+static void test_guarantees(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     bp_problem problem = plain();
@@ -100,7 +100,7 @@ static void test_errors(void **state) {
     for (dfti.fails = 1; dfti.fails < 3; dfti.fails++) {
         bp_status wanted = dfti.fails == 1 ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED;
         assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &problem, &prepared), wanted);
-        assert_non_null(strstr(bp_last_error(), test_dfti_words(dfti.fails)));
+        assert_non_null(strstr(bp_last_error(), test_dfti_message(dfti.fails)));
         assert_int_equal(dfti.freed, dfti.described);
     }
     for (int walked = 0; walked < 2; walked++) {
@@ -120,7 +120,7 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_notes), cmocka_unit_test(test_missing_symbols),
+                                       cmocka_unit_test(test_guarantees), cmocka_unit_test(test_missing_symbols),
                                        cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

@@ -51,11 +51,11 @@ static void check_described(const test_transform *t) {
         assert_ptr_equal(call->in, o.in.first + i * f->batch_in[0] * (int64_t)o.in.element);
         assert_ptr_equal(call->out, t->in_place ? NULL : o.out.first + i * f->batch_out[0] * (int64_t)o.out.element);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
-static void test_described(void **state) {
+static void test_descriptor_values(void **state) {
     (void)state;
     for (int i = 0; i < 3 * 2; i++) {
         test_transform t = batched;
@@ -75,7 +75,7 @@ static void test_described(void **state) {
 }
 
 /* A single call, which has its own run function, in place and not. */
-static void test_single(void **state) {
+static void test_single_call(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     for (int in_place = 0; in_place < 2; in_place++) {
@@ -95,14 +95,14 @@ static void test_single(void **state) {
         assert_int_equal(dfti.calls, 1);
         assert_ptr_equal(dfti.call[0].in, o.in.first);
         assert_ptr_equal(dfti.call[0].out, in_place ? NULL : o.out.first);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
 
 /* A complex-to-real transform of two dimensions: the first goes into scratch memory, the last from there, scaled once.
  */
-static void test_by_two(void **state) {
+static void test_two_stages(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     const test_transform t = {
@@ -134,12 +134,12 @@ static void test_by_two(void **state) {
         assert_ptr_equal(to->out, o.out.first + item * 70 * 8);
     }
     assert_ptr_equal(dfti.call[1].out, dfti.call[0].out + 42 * 16);
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
 /* Between the stages of a large transform there is memory for one item. */
-static void test_large(void **state) {
+static void test_large_two_stages(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     const test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
@@ -154,12 +154,12 @@ static void test_large(void **state) {
         assert_ptr_equal(to->in, from->out);
         assert_ptr_equal(to->out, o.out.first + item * 96 * 128 * 8);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
 /* Strides of dimensions of size 1 are 0 in a problem, which DFTI need not accept. */
-static void test_ones(void **state) {
+static void test_dimensions_of_size_one(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     static const test_transform of_one[] = {{.n = {1}}, {.kind = BP_FFT_R2C, .n = {1}}, {.n = {1, 5}}, {.n = {5, 1}}};
@@ -172,7 +172,7 @@ static void test_ones(void **state) {
         assert_int_equal(d->n[0], i < 2 ? 1 : 5);
         assert_int_equal(d->in[1], 1);
         assert_int_equal(d->out[1], 1);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
@@ -196,7 +196,7 @@ static void check_threads(int layer) {
         assert_int_equal(dfti.descriptor[0].threads, wanted);
         assert_int_equal(dfti.call[0].threads, wanted == 1 ? 4 : wanted);
         assert_int_equal(dfti.threads, 4);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
@@ -224,17 +224,18 @@ static void test_refused_values(void **state) {
         bp_prepared *prepared;
         dfti.fails_at = parameters[i];
         assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &o.problem, &prepared), BP_E_UNSUPPORTED);
-        assert_non_null(strstr(bp_last_error(), test_dfti_words(3)));
+        assert_non_null(strstr(bp_last_error(), test_dfti_message(3)));
         assert_int_equal(dfti.freed, dfti.described);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_described),     cmocka_unit_test(test_single),
-                                       cmocka_unit_test(test_by_two),        cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_large),         cmocka_unit_test(test_ones),
-                                       cmocka_unit_test(test_refused_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_descriptor_values), cmocka_unit_test(test_single_call),
+        cmocka_unit_test(test_two_stages),        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_large_two_stages),  cmocka_unit_test(test_dimensions_of_size_one),
+        cmocka_unit_test(test_refused_values)};
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
