@@ -1,11 +1,11 @@
 /* einsum.c - contractions as Backplane runs them: with a held plan, by a call, and beside a matrix product of as many
  * multiplications.
  *
- *   einsum [types] [threads] [turns] [part of a name]    e.g. einsum f32,f64 1,2 9 attention
+ *   einsum [types] [threads] [rounds] [part of a name]    e.g. einsum f32,f64 1,2 9 attention
  *
  * For expressions of two operands the reference is one product of matrices with as many rows, columns and terms as the
  * contraction has in all (batches are a batch), in their best layout: what is lost beyond that is the layout's price.
- * All run in turns: median time in microseconds with its quartiles; the ratio is the reference's time over ours. */
+ * All run in rounds: median time in microseconds with its quartiles; the ratio is the reference's time over ours. */
 #include "backplane.h"
 #include "timing.h"
 
@@ -154,7 +154,7 @@ static void run_product(void *context) {
     }
 }
 
-static void show(contestant *c, double flops, double reference) {
+static void show(candidate *c, double flops, double reference) {
     double median = timing_median(c);
     printf("  %-15s %12.2f us [%10.2f, %10.2f] %8.2f Gflop/s", c->name, median / 1e3, timing_quantile(c, 0.25) / 1e3,
            timing_quantile(c, 0.75) / 1e3, flops / median);
@@ -185,7 +185,7 @@ static void release(job *j) {
     bp_plan_release(j->product);
 }
 
-static void race(const example *e, bp_dtype dtype, int threads, int turns, totals *sums) {
+static void benchmark(const example *e, bp_dtype dtype, int threads, int rounds, totals *sums) {
     job j = {.dtype = dtype};
     bp_contraction_path_info path = {.struct_size = sizeof path};
     read_sizes(&j, e->sizes);
@@ -200,10 +200,10 @@ static void race(const example *e, bp_dtype dtype, int threads, int turns, total
     printf("%s: %s, %s, %s, %d thread%s\n", e->name, e->expression, e->sizes, bp_dtype_name(dtype), threads,
            threads == 1 ? "" : "s");
     show_parts(j.plan);
-    contestant list[] = {{.name = "held plan", .run = run_plan, .context = &j},
-                         {.name = "call", .run = run_call, .context = &j},
-                         {.name = "equal product", .run = run_product, .context = &j}};
-    timing_race(list, j.product ? 3 : 2, turns, 2e6, threads);
+    candidate list[] = {{.name = "held plan", .run = run_plan, .context = &j},
+                        {.name = "call", .run = run_call, .context = &j},
+                        {.name = "equal product", .run = run_product, .context = &j}};
+    timing_interleave(list, j.product ? 3 : 2, rounds, 2e6, threads);
     double reference = j.product ? timing_median(&list[2]) : 0;
     for (int i = 0; i < (j.product ? 3 : 2); i++) {
         show(&list[i], path.flops, i < 2 ? reference : 0);
@@ -217,7 +217,7 @@ static void race(const example *e, bp_dtype dtype, int threads, int turns, total
     release(&j);
 }
 
-static void race_all(bp_dtype dtype, const char *threads, int turns, const char *wanted) {
+static void benchmark_all(bp_dtype dtype, const char *threads, int rounds, const char *wanted) {
     totals sums = {0};
     char *end;
     int number = timing_number(threads, &end);
@@ -227,7 +227,7 @@ static void race_all(bp_dtype dtype, const char *threads, int turns, const char 
     }
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         if (strstr(examples[i].name, wanted)) {
-            race(&examples[i], dtype, number, turns, &sums);
+            benchmark(&examples[i], dtype, number, rounds, &sums);
         }
     }
     if (sums.products > 0) {
@@ -244,14 +244,14 @@ int main(int argc, char **argv) {
     char types[64], counts[64], *end;
     snprintf(types, sizeof types, "%s", argc > 1 ? argv[1] : "f32,f64");
     snprintf(counts, sizeof counts, "%s", argc > 2 ? argv[2] : "1");
-    int turns = argc > 3 ? timing_number(argv[3], &end) : 9;
+    int rounds = argc > 3 ? timing_number(argv[3], &end) : 9;
     const char *type[2], *count[8];
-    int type_count = timing_words(types, type, 2), thread_counts = timing_words(counts, count, 8);
+    int type_count = timing_split(types, type, 2), thread_counts = timing_split(counts, count, 8);
     for (int t = 0; t < thread_counts; t++) {
         for (int i = 0; i < type_count; i++) {
             bp_dtype dtype = bp_dtype_from_name(type[i]);
-            race_all(dtype == BP_F32 || dtype == BP_F64 ? dtype : BP_DTYPE_NONE, count[t], turns,
-                     argc > 4 ? argv[4] : "");
+            benchmark_all(dtype == BP_F32 || dtype == BP_F64 ? dtype : BP_DTYPE_NONE, count[t], rounds,
+                          argc > 4 ? argv[4] : "");
         }
     }
     return 0;

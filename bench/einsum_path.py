@@ -38,8 +38,8 @@ def cost(terms, sizes, output, path):
         labels = frozenset().union(*taken)
         gone = set()
         for label in labels:
-            held = sum(label in each for each in taken)
-            uses[label] -= held
+            count = sum(label in each for each in taken)
+            uses[label] -= count
             if uses[label] == 0:
                 gone.add(label)
             else:

@@ -1,11 +1,11 @@
 /* linalg.c - linear algebra: what Backplane chooses, beside the same library's LAPACK called directly.
  *
- *   linalg [types] [operations] [sizes] [threads] [turns]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
+ *   linalg [types] [operations] [sizes] [threads] [rounds]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
  *
  * Sizes are those of square matrices; 1000*16 are 1000 of 16x16, which the direct side computes in a loop. The direct
  * side calls the library that Backplane chose (for batches that our own kernels take: the library that would run
  * without them), with workspaces made beforehand; it copies the input first where LAPACK would destroy it, as every
- * caller must. Matrices are column-major on both sides, in the same memory. All run in turns: median time in
+ * caller must. Matrices are column-major on both sides, in the same memory. All run in rounds: median time in
  * microseconds with its quartiles; the ratio is the direct time over ours, so above 1 Backplane is ahead. */
 #include "backplane.h"
 #include "timing.h"
@@ -290,13 +290,13 @@ typedef struct totals {
     int cases;
 } totals;
 
-static void show(contestant *c, double reference, const char *text) {
+static void show(candidate *c, double reference, const char *text) {
     double median = timing_median(c);
     printf("  %-20s %12.2f us [%10.2f, %10.2f]  %6.3f  %s\n", c->name, median / 1e3, timing_quantile(c, 0.25) / 1e3,
            timing_quantile(c, 0.75) / 1e3, reference / median, text);
 }
 
-static void race(const operation *o, bp_dtype dtype, const char *size, int threads, int turns, totals *sums) {
+static void benchmark(const operation *o, bp_dtype dtype, const char *size, int threads, int rounds, totals *sums) {
     char *end;
     job j = {.operation = o, .dtype = dtype, .element = bp_dtype_size(dtype), .batch = 1};
     j.n = timing_number(size, &end);
@@ -325,10 +325,10 @@ static void race(const operation *o, bp_dtype dtype, const char *size, int threa
     find_direct(&j, threads);
     char text[160];
     describe(j.plan, text, sizeof text);
-    contestant list[] = {{.name = "LAPACK, direct", .run = run_direct, .context = &j},
-                         {.name = "Backplane plan", .run = run_plan, .context = &j},
-                         {.name = "Backplane one-shot", .run = run_call, .context = &j}};
-    timing_race(list, 3, turns, 2e6, threads);
+    candidate list[] = {{.name = "LAPACK, direct", .run = run_direct, .context = &j},
+                        {.name = "Backplane plan", .run = run_plan, .context = &j},
+                        {.name = "Backplane one-shot", .run = run_call, .context = &j}};
+    timing_interleave(list, 3, rounds, 2e6, threads);
     double reference = timing_median(&list[0]);
     show(&list[0], reference, "");
     show(&list[1], reference, text);
@@ -363,10 +363,10 @@ int main(int argc, char **argv) {
              argc > 3 ? argv[3] : "64,128,256,512,1024,1000*2,1000*3,1000*4,1000*8,1000*12,1000*16,1000*24,1000*32");
     snprintf(counts, sizeof counts, "%s", argc > 4 ? argv[4] : "1,2");
     char *end;
-    int turns = argc > 5 ? timing_number(argv[5], &end) : 7;
+    int rounds = argc > 5 ? timing_number(argv[5], &end) : 7;
     const char *type[4], *name[16], *size[MOST_CASES], *threads[8];
-    int type_count = timing_words(types, type, 4), name_count = timing_words(names, name, 16);
-    int size_count = timing_words(sizes, size, MOST_CASES), thread_count = timing_words(counts, threads, 8);
+    int type_count = timing_split(types, type, 4), name_count = timing_split(names, name, 16);
+    int size_count = timing_split(sizes, size, MOST_CASES), thread_count = timing_split(counts, threads, 8);
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {
             die("num_threads");
@@ -375,8 +375,8 @@ int main(int argc, char **argv) {
             for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
                 totals single = {0}, batched = {0};
                 for (int s = 0; s < size_count && named(name, name_count, operations[i].name); s++) {
-                    race(&operations[i], bp_dtype_from_name(type[d]), size[s], timing_number(threads[t], &end), turns,
-                         strchr(size[s], '*') ? &batched : &single);
+                    benchmark(&operations[i], bp_dtype_from_name(type[d]), size[s], timing_number(threads[t], &end),
+                              rounds, strchr(size[s], '*') ? &batched : &single);
                     fflush(stdout);
                 }
                 if (single.cases > 0) {

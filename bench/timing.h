@@ -1,5 +1,5 @@
-/* timing.h - how the benchmark programs measure: contestants take turns, so that a slow spell of the machine hits all
- * of them, and what is reported is the median of many turns with the fastest and the quartiles beside it. */
+/* timing.h - how the benchmark programs measure: candidates take rounds, so that a slow spell of the machine hits all
+ * of them, and what is reported is the median of many rounds with the fastest and the quartiles beside it. */
 #ifndef BP_BENCH_TIMING_H
 #define BP_BENCH_TIMING_H
 
@@ -12,14 +12,14 @@
 
 #define TIMING_MOST 512
 
-typedef struct contestant {
+typedef struct candidate {
     const char *name;
     void (*run)(void *context);
     void *context;
     int64_t repeats; /* calls per turn; 0: found by timing_calibrate */
-    int turns;
+    int rounds;
     double ns[TIMING_MOST]; /* per call */
-} contestant;
+} candidate;
 
 static inline int64_t timing_now(void) {
     struct timespec t;
@@ -27,7 +27,7 @@ static inline int64_t timing_now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline double timing_turn(contestant *c, int64_t repeats) {
+static inline double timing_sample(candidate *c, int64_t repeats) {
     int64_t start = timing_now();
     for (int64_t i = 0; i < repeats; i++) {
         c->run(c->context);
@@ -36,19 +36,19 @@ static inline double timing_turn(contestant *c, int64_t repeats) {
 }
 
 /* Enough calls that a turn takes about `ns`; also warms up. */
-static inline void timing_calibrate(contestant *c, double ns) {
+static inline void timing_calibrate(candidate *c, double ns) {
     int64_t repeats = 1;
-    double each = timing_turn(c, 1);
+    double each = timing_sample(c, 1);
     while (each * (double)repeats < ns / 4 && repeats < 1 << 28) {
         repeats *= 4;
-        each = timing_turn(c, repeats);
+        each = timing_sample(c, repeats);
     }
     double wanted = ns / (each > 0.1 ? each : 0.1);
     c->repeats = wanted < 1 ? 1 : (int64_t)wanted;
-    c->turns = 0;
+    c->rounds = 0;
 }
 
-/* A library's threads go on looking for work when its call has ended, and take the other core from the next contestant:
+/* A library's threads go on looking for work when its call has ended, and take the other core from the next candidate:
  * OpenBLAS's for 2^26 cycles (20 ms at 3 GHz). So a turn of several threads begins when they sleep. */
 static inline void timing_rest(int threads) {
     if (threads > 1) {
@@ -57,15 +57,15 @@ static inline void timing_rest(int threads) {
 }
 
 /* A B C A B C ... Each turn begins with a call that is not timed: the one before has left other data in the caches. */
-static inline void timing_race(contestant *list, int count, int turns, double turn_ns, int threads) {
+static inline void timing_interleave(candidate *list, int count, int rounds, double sample_ns, int threads) {
     for (int i = 0; i < count; i++) {
-        timing_calibrate(&list[i], turn_ns);
+        timing_calibrate(&list[i], sample_ns);
     }
-    for (int t = 0; t < turns && t < TIMING_MOST; t++) {
+    for (int t = 0; t < rounds && t < TIMING_MOST; t++) {
         for (int i = 0; i < count; i++) {
             timing_rest(threads);
             list[i].run(list[i].context);
-            list[i].ns[list[i].turns++] = timing_turn(&list[i], list[i].repeats);
+            list[i].ns[list[i].rounds++] = timing_sample(&list[i], list[i].repeats);
         }
     }
 }
@@ -76,13 +76,13 @@ static inline int timing_order(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* The value that a fraction of the turns stays below; sorts them. */
-static inline double timing_quantile(contestant *c, double fraction) {
-    qsort(c->ns, (size_t)c->turns, sizeof c->ns[0], timing_order);
-    return c->turns ? c->ns[(int)(fraction * (double)(c->turns - 1) + 0.5)] : 0.0;
+/* The value that a fraction of the rounds stays below; sorts them. */
+static inline double timing_quantile(candidate *c, double fraction) {
+    qsort(c->ns, (size_t)c->rounds, sizeof c->ns[0], timing_order);
+    return c->rounds ? c->ns[(int)(fraction * (double)(c->rounds - 1) + 0.5)] : 0.0;
 }
 
-static inline double timing_median(contestant *c) {
+static inline double timing_median(candidate *c) {
     return timing_quantile(c, 0.5);
 }
 
@@ -93,7 +93,7 @@ static inline int timing_number(const char *text, char **end) {
 }
 
 /* The words of a comma-separated list, in place. */
-static inline int timing_words(char *text, const char *words[], int most) {
+static inline int timing_split(char *text, const char *words[], int most) {
     int count = 0;
     for (char *word = strtok(text, ","); word && count < most; word = strtok(NULL, ",")) {
         words[count++] = word;

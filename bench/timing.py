@@ -1,4 +1,4 @@
-"""timing.py - what the Python drivers of the benchmarks share: contestants take turns, and medians with quartiles are reported.
+"""timing.py - what the Python drivers of the benchmarks share: candidates take rounds, and medians with quartiles are reported.
 
 Threads are set for every library before it is imported, so a driver runs once for each count of threads."""
 import importlib
@@ -36,14 +36,14 @@ def per_call(function, repeats):
     return (time.perf_counter_ns() - start) / repeats
 
 
-def race(contestants, threads, turns, turn_ns=2e6):
+def interleave(candidates, threads, rounds, sample_ns=2e6):
     """Times in nanoseconds per call, by name. Turns of several threads begin when the threads of the last one sleep."""
-    repeats, times = {}, {name: [] for name in contestants}
-    for name, function in contestants.items():
+    repeats, times = {}, {name: [] for name in candidates}
+    for name, function in candidates.items():
         function()
-        repeats[name] = max(1, int(turn_ns / max(per_call(function, 1), 1)))
-    for _ in range(turns):
-        for name, function in contestants.items():
+        repeats[name] = max(1, int(sample_ns / max(per_call(function, 1), 1)))
+    for _ in range(rounds):
+        for name, function in candidates.items():
             if threads > 1:
                 time.sleep(0.04)
             function()
