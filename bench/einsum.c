@@ -1,11 +1,13 @@
-/* einsum.c - contractions as Backplane runs them: with a held plan, by a call, and beside a matrix product of as many
- * multiplications.
+/* einsum.c - times contractions: a reused plan, a one-shot call, and a matrix product with the same number of
+ * operations.
  *
- *   einsum [types] [threads] [rounds] [part of a name]    e.g. einsum f32,f64 1,2 9 attention
+ *     einsum [types] [threads] [rounds] [name]    e.g. einsum f32,f64 1,2 9 attention
  *
- * For expressions of two operands the reference is one product of matrices with as many rows, columns and terms as the
- * contraction has in all (batches are a batch), in their best layout: what is lost beyond that is the layout's price.
- * All run in rounds: median time in microseconds with its quartiles; the ratio is the reference's time over ours. */
+ * `name` selects cases by a part of their names. For expressions of two operands the reference is one matrix product
+ * with as many rows, columns and terms as the contraction has in all (batches are a batch), in its best layout. So the
+ * ratio shows the cost of the layout. Times are from interleaved rounds: median in microseconds with quartiles. The
+ * ratio is the reference's time divided by ours.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -24,7 +26,7 @@ static const example examples[] = {
 #undef CASE
 };
 
-/* One expression with its memory; `product` is the reference. */
+/* One expression with its operands; `product` is the reference. */
 typedef struct job {
     bp_dtype dtype;
     int64_t size[128]; /* of each label */
@@ -62,7 +64,7 @@ static void *memory(bp_dtype dtype, int64_t elements) {
     return block;
 }
 
-/* "ab=12,c=8" */
+/* Reads sizes such as "ab=12,c=8". */
 static void read_sizes(job *j, const char *text) {
     for (const char *group = text; *group;) {
         char *end;
@@ -86,7 +88,7 @@ static void make_view(const job *j, bp_view *view, const char *labels, int count
     }
 }
 
-/* All expressions of the list say what their output is. */
+/* Allocates the operands. All expressions of the list have an explicit output. */
 static void make_operands(job *j, const char *expression) {
     const char *arrow = strstr(expression, "->");
     for (const char *at = expression; at < arrow; j->count++) {
@@ -100,12 +102,12 @@ static void make_operands(job *j, const char *expression) {
     j->addresses[j->count].base = j->out.tensor.data;
 }
 
-/* How often a label stands between two places. */
+/* Returns whether a label occurs between two positions. */
 static bool has(const char *from, const char *to, char label) {
     return memchr(from, label, (size_t)(to - from)) != NULL;
 }
 
-/* Batch, rows, columns and terms of the whole, for two operands without sums of one alone. */
+/* Plans the reference product for two operands. No label may be summed in one operand only. */
 static void make_product(job *j, const char *expression) {
     int64_t shape[4] = {1, 1, 1, 1}; /* batch, rows, columns, terms */
     const char *comma = strchr(expression, ','), *arrow = strstr(expression, "->"), *end = arrow + strlen(arrow);
@@ -222,7 +224,7 @@ static void benchmark_all(bp_dtype dtype, const char *threads, int rounds, const
     char *end;
     int number = timing_number(threads, &end);
     if (dtype == BP_DTYPE_NONE || bp_set("num_threads", threads) != BP_OK) {
-        fprintf(stderr, "einsum: types are f32 and f64, threads are numbers\n");
+        fprintf(stderr, "einsum: types must be f32 or f64, threads a positive number\n");
         exit(2);
     }
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
@@ -231,11 +233,11 @@ static void benchmark_all(bp_dtype dtype, const char *threads, int rounds, const
         }
     }
     if (sums.products > 0) {
-        printf("%s, %s threads: held plans take %.3f of an equal product's speed (geometric mean of %d cases)\n",
+        printf("%s, %s threads: plans reach %.3f of an equal product's speed (geometric mean of %d cases)\n",
                bp_dtype_name(dtype), threads, exp(sums.product / sums.products), sums.products);
     }
     if (sums.cases > 0) {
-        printf("%s, %s threads: calls have %.3f of the speed of held plans (geometric mean of %d cases)\n",
+        printf("%s, %s threads: calls reach %.3f of the speed of plans (geometric mean of %d cases)\n",
                bp_dtype_name(dtype), threads, exp(sums.call / sums.cases), sums.cases);
     }
 }

@@ -1,11 +1,11 @@
-"""einsum.py - runs the einsum program, then backplane.einsum beside numpy.einsum(optimize=True), torch.einsum (which asks
-opt_einsum for an order where that is installed) and opt_einsum.contract on NumPy, as far as installed, in rounds.
+"""einsum.py - runs the einsum program, then times backplane.einsum, numpy.einsum(optimize=True), torch.einsum and
+opt_einsum.contract on NumPy in interleaved rounds, if installed. torch.einsum uses opt_einsum's order if that is installed.
 
-    python bench/einsum.py build/bench/einsum [threads] [rounds] [peers] [table] [part of a name]
+    python bench/einsum.py build/bench/einsum [threads] [rounds] [peers] [table] [name]
 
-With `peers` the program is left out. The package `backplane` is looked for beside the program (build/python). Each result is
-made anew, as a Python user calls it; torch gets tensors. `table` also prints medians as rows of Markdown, with how many times
-faster Backplane is. Results are compared with NumPy's first."""
+`peers` skips the program. `name` selects cases by a part of their names. The package `backplane` is imported from build/python
+of the program's build. Each call allocates its result, as in user code; torch gets tensors. `table` also prints the medians as
+Markdown rows, with the speedup of Backplane. Results are first compared with NumPy's."""
 import re
 import statistics
 import subprocess
@@ -54,7 +54,7 @@ def candidates(expression, arrays):
 
 
 def check(expression, arrays, bound):
-    """Of the absolute values' contraction, which rounding errors are in proportion to."""
+    """Exits if a result differs from NumPy's by more than bound times the contraction of absolute values."""
     wide = [array.astype(numpy.float64) for array in arrays]
     wanted = numpy.einsum(expression, *wide, optimize=True)
     scale = numpy.einsum(expression, *[abs(array) for array in wide], optimize=True)

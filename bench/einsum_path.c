@@ -1,10 +1,11 @@
-/* einsum_path.c - how long the search for a path takes, and what the path costs, without the cache.
+/* einsum_path.c - times the search for a contraction path, without the cache, and reports the cost of the path.
  *
- *   einsum_path [operands] [rounds]      e.g. einsum_path 4,8,20 15
+ *     einsum_path [operands] [rounds]      e.g. einsum_path 4,8,20 15
  *
- * Networks are random, each operand on three labels of sizes 2 to 9, and square lattices of size 2. Strategies take
- * rounds on five small networks at once: median time for one in microseconds with its quartiles and the fastest, and
- * the mean of log10 of the operations. Lattices of 4,900 and 490,000 operands run once. */
+ * Networks are random, with three labels of sizes 2 to 9 for each operand, and square lattices of size 2. Strategies
+ * are timed in interleaved rounds over five small networks: median time per network in microseconds with quartiles and
+ * minimum, and the mean of log10 of the operations. Lattices of 4,900 and 490,000 operands run once.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -70,7 +71,8 @@ static int shares(const tensor_network *network, int term, int32_t label) {
     return network->operands[term].ndim > 0 && network->label[term][network->operands[term].ndim - 1] == label;
 }
 
-/* Ends of labels are shuffled over the operands; a label with both ends on one is its diagonal, and stays. */
+/* Makes a random network. The ends of labels are shuffled over the operands. A label with both ends on one operand is a
+ * diagonal, and is kept. */
 static tensor_network regular(int terms, uint64_t seed) {
     tensor_network network = network_of(terms);
     int ends[3 * MOST_TERMS] = {0}, count = 3 * terms;
@@ -138,7 +140,7 @@ static void small(int terms, int rounds) {
     }
     for (int i = 0; i < STRATEGIES; i++) {
         if ((i == 1 && terms > 24) || (i == 2 && terms > 12)) {
-            continue; /* exact searches that take seconds and more */
+            continue; /* exact searches that would take seconds or more */
         }
         jobs[count] = (job){.networks = networks, .search = {.struct_size = sizeof jobs[count].search}};
         check(bp_path_strategy_from_name(names[i], &jobs[count].search.strategy, &jobs[count].search.trials));

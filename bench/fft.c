@@ -1,10 +1,12 @@
-/* fft.c - Fourier transforms: what Backplane chooses, its own kernels, and FFTW called directly with a measured plan.
+/* fft.c - times Fourier transforms: the library that Backplane chooses, its own kernels, and a direct call of FFTW with
+ * a measured plan.
  *
- *   fft [types] [shapes] [threads] [rounds]      e.g. fft c64,c128 64,1000,512x512,64*1024 1,2 15
+ *     fft [types] [shapes] [threads] [rounds]      e.g. fft c64,c128 64,1000,512x512,64*1024 1,2 15
  *
  * 512x512 is one transform in two dimensions, 64*1024 are 64 transforms of 1024 elements. All are forward and out of
- * place, on random numbers in compact memory. FFTW is opened as a user of its headers would link it; without it, its
- * column is empty. All run in rounds: median time in microseconds with its quartiles, and GFLOP/s by 5 n log2(n). */
+ * place, on random numbers in compact memory. FFTW is opened as a program linked to it would do; if it is missing, its
+ * row is omitted. Times are from interleaved rounds: median in microseconds with quartiles, and GFLOP/s by 5 n log2(n).
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -102,7 +104,7 @@ static shape read_shape(const char *text) {
         s.n[1] = timing_number(end + 1, &end);
     }
     if (*end || s.n[0] < 1 || (s.rank == 2 && s.n[1] < 1)) {
-        fprintf(stderr, "fft: '%s' is no shape; right are 64, 512x512 and 64*1024\n", text);
+        fprintf(stderr, "fft: '%s' is not a shape; examples are 64, 512x512 and 64*1024\n", text);
         exit(2);
     }
     return s;
@@ -229,7 +231,8 @@ int main(int argc, char **argv) {
     const char *type[8], *text[MOST_CASES], *threads[8];
     int type_count = timing_split(types, type, 8), shape_count = timing_split(shapes, text, MOST_CASES);
     int thread_count = timing_split(counts, threads, 8);
-    printf("last column before the library: time of FFTW's measured plan / time; above 1 is faster than FFTW\n");
+    printf(
+        "column before the library: time of FFTW's measured plan divided by the time; above 1 is faster than FFTW\n");
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {
             die("num_threads");

@@ -1,9 +1,9 @@
-"""fft.py - runs the fft program, then backplane.fft beside scipy.fft, numpy.fft and torch.fft, as far as installed, in rounds.
+"""fft.py - runs the fft program, then times backplane.fft, numpy.fft, scipy.fft and torch.fft in interleaved rounds, if installed.
 
-    python bench/fft.py build/bench/fft [threads] [rounds]
+    python bench/fft.py build/bench/fft [threads] [rounds] [peers]
 
-The package `backplane` is looked for beside the program (build/python). All transforms are forward and complex, and each
-makes its result anew, as a Python user calls it."""
+`peers` skips the program. The package `backplane` is imported from build/python of the program's build. All transforms are
+forward and complex. Each call allocates its result, as in user code."""
 import subprocess
 import sys
 from pathlib import Path

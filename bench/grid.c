@@ -1,10 +1,11 @@
-/* grid.c - is the choice by fixed rules a good one? Every library that accepts, and ours, over a grid of shapes.
+/* grid.c - compares dispatch's choice with every library that accepts, over a grid of shapes.
  *
- *   grid [threads ...]      default: 1 and then all cores
+ *     grid [threads ...]      default: 1 and then all cores
  *
- * Per shape each library runs through a held plan of its own (blas.preferred with dispatch.fallback=strict) in rounds
- * with the plan that dispatch chooses by itself. The last columns tell the ratio of ours to the best of all: 1.00 means
- * that no library was faster. */
+ * For each shape every library runs a plan of its own (blas.preferred with dispatch.fallback=strict), in interleaved
+ * rounds with the plan that dispatch chooses. The ratio is the time of the chosen plan divided by that of the fastest:
+ * 1.00 means that no library was faster.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -55,7 +56,7 @@ static bp_plan *plan_for(const char *settings, bp_view *a, bp_view *b, bp_view *
     return plan;
 }
 
-/* Ours first, then every offer that accepts. */
+/* Lists dispatch's choice first, then every candidate that accepts. */
 static int candidates(candidate *list, job *jobs, bp_dtype dtype, const int64_t *shape, int threads) {
     char settings[256];
     bp_view a, b, c;
@@ -151,17 +152,17 @@ static int thread_count(const char *text) {
     char *end;
     int count = timing_number(text, &end);
     if (count == 0 || *end) {
-        fprintf(stderr, "grid: '%s' is no number of threads\n", text);
+        fprintf(stderr, "grid: '%s' is not a number of threads\n", text);
         exit(2);
     }
     return count;
 }
 
 int main(int argc, char **argv) {
-    setenv("KMP_BLOCKTIME", "20", 0); /* MKL's threads look for work for 200 ms otherwise: see timing_rest() */
+    setenv("KMP_BLOCKTIME", "20", 0); /* otherwise MKL's idle threads spin for 200 ms: see timing_rest() */
     bp_machine_info machine = {.struct_size = sizeof machine};
     if (bp_machine(&machine) == BP_OK) {
-        printf("%s, %s kernels, %d cores usable\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);
+        printf("%s, %s kernels, %d cores available\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);
     }
     if (argc > 1) {
         for (int i = 1; i < argc; i++) {

@@ -1,10 +1,10 @@
-"""linalg.py - runs the linalg program, then backplane.linalg beside numpy.linalg, scipy.linalg and torch.linalg, as far as
-installed, in rounds.
+"""linalg.py - runs the linalg program, then times backplane.linalg, numpy.linalg, scipy.linalg and torch.linalg in interleaved
+rounds, if installed.
 
-    python bench/linalg.py build/bench/linalg [threads] [rounds] [largest]
+    python bench/linalg.py build/bench/linalg [threads] [rounds] [largest] [peers]
 
-The package `backplane` is looked for beside the program (build/python). Matrices are row-major and random; each function
-makes its results anew, as a Python user calls it."""
+`peers` skips the program. The package `backplane` is imported from build/python of the program's build. Matrices are row-major
+and random. Each call allocates its results, as in user code."""
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +30,8 @@ if torch:
 import backplane  # noqa: E402
 import backplane.linalg  # noqa: E402
 
-# Operation, whether its matrix must be positive definite, the largest size, and each side's call; None: it has none.
+# Operation: whether its matrix must be positive definite, the largest size, and the calls of NumPy (None: it has none), SciPy, and
+# Backplane and PyTorch.
 OPERATIONS = {
     "inv": (False, 2048, "inv(a)", "inv(a)", "inv(a)"),
     "cholesky": (True, 2048, "cholesky(a)", "cholesky(a, lower=True)", "cholesky(a)"),

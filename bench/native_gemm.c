@@ -1,10 +1,11 @@
-/* native_gemm.c - the native provider beside a CBLAS library, usually OpenBLAS, in GFLOP/s.
+/* native_gemm.c - times the native provider and a CBLAS library, usually OpenBLAS, in GFLOP/s.
  *
- *   native_gemm [library] [types] [sizes] [threads]     e.g. native_gemm openblas f64,c128 64,512,1000x1x1000 1,2
+ *     native_gemm [library] [types] [sizes] [threads]     e.g. native_gemm openblas f64,c128 64,512,1000x1x1000 1,2
  *
- * `library` is an id of the library list or a path. Sizes are m x k x n, or one number for all three; all matrices are
- * row-major. Both run in rounds in one process: fastest turn and median with its quartiles; the ratios are the
- * library's time divided by ours, so above 1 native is ahead. */
+ * `library` is an id of the library list or a path. Sizes are m x k x n, or one number for all three. All matrices are
+ * row-major. Both run in interleaved rounds in one process: minimum, and median with quartiles. The ratios are the
+ * library's time divided by ours: above 1 native is faster.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -72,7 +73,7 @@ static void open_library(const char *name) {
     printf("library %s\n", path);
 }
 
-/* Threads in the library, by the setters that BLAS libraries offer. */
+/* Sets the library's thread count by each setter that BLAS libraries offer. */
 static void set_library_threads(int threads) {
     static const char *const names[] = {"openblas_set_num_threads", "bli_thread_set_num_threads",
                                         "MKL_Set_Num_Threads"};
@@ -182,7 +183,7 @@ static void for_threads(const char *item, void *context) {
     char *end;
     t->thread_count = timing_number(item, &end);
     if (t->thread_count == 0 || *end) {
-        fprintf(stderr, "native_gemm: '%s' is no number of threads\n", item);
+        fprintf(stderr, "native_gemm: '%s' is not a number of threads\n", item);
         exit(2);
     }
     if (bp_set_num_threads(t->thread_count) != BP_OK) {
@@ -196,7 +197,7 @@ static void for_dtype(const char *item, void *context) {
     table *t = context;
     t->dtype = bp_dtype_from_name(item);
     if (t->dtype < BP_F32 || t->dtype > BP_C128) {
-        fprintf(stderr, "native_gemm: '%s' is no type that CBLAS multiplies\n", item);
+        fprintf(stderr, "native_gemm: '%s' is not a type of CBLAS; use f32, f64, c64 or c128\n", item);
         exit(2);
     }
     for_each(t->threads, for_threads, t);

@@ -1,10 +1,11 @@
-/* overhead.c - what a call through Backplane costs over the CBLAS function that it ends in.
+/* overhead.c - measures the overhead of a call through Backplane over the CBLAS function that it calls.
  *
- *   overhead [library]      default: openblas
+ *     overhead [library]      default: openblas
  *
- * f64 products of 2x2, 8x8 and 64x64 on one thread: cblas_dgemm of that library called directly, a held plan, and a
- * warm one-shot call. The plan may use another routine of the same library than cblas_dgemm (dgemm_), as it does for
- * users. bench/overhead.py runs this beside numpy.matmul and torch.matmul. */
+ * f64 products of 2x2, 8x8 and 64x64 on one thread: a direct call of the library's cblas_dgemm, a reused plan, and a
+ * one-shot call that hits the thread cache. The plan may use another routine of the library (dgemm_) than cblas_dgemm,
+ * as it does for users. bench/overhead.py also runs numpy.matmul and torch.matmul.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -88,7 +89,7 @@ int main(int argc, char **argv) {
         candidate list[] = {
             {.run = direct, .context = &j}, {.run = reused, .context = &j}, {.run = one_shot, .context = &j}};
         timing_interleave(list, 3, 301, 100e3, 1);
-        /* Pair by pair, because the clock drifts more between rounds than these differences are wide. */
+        /* Differences are taken for each round, because the clock drifts more between rounds than these differences. */
         candidate plan_more = {.rounds = 301};
         candidate call_more = {.rounds = 301};
         for (int t = 0; t < 301; t++) {

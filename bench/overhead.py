@@ -1,8 +1,8 @@
-"""overhead.py - runs the overhead program beside numpy.matmul and, where installed, torch.matmul, in rounds.
+"""overhead.py - times the overhead program, numpy.matmul and, if installed, torch.matmul in interleaved rounds.
 
     python bench/overhead.py build/bench/overhead [rounds]
 
-All on one thread. NumPy and PyTorch write into a given output, as Backplane does.
+All run on one thread. NumPy and PyTorch write into a given output, as Backplane does.
 """
 import os
 import statistics

@@ -1,10 +1,11 @@
-/* packed.c - what packing a constant operand saves: skinny f32 and f64 products with the weights B handed in packed,
- * beside the same product by `native` without, by OpenBLAS (or the library named), and by the free choice.
+/* packed.c - measures the gain of packing a constant operand: skinny f32 and f64 products with packed weights B,
+ * compared with `native` without packing, OpenBLAS (or the named library), and dispatch's choice.
  *
- *   packed [library [threads]]      default: openblas 1
+ *     packed [library [threads]]      default: openblas 1
  *
- * Times are medians of interleaved rounds in microseconds, with the spread of the middle half of the packed one; `gain`
- * is the best of the others divided by it. Weights lie in rows (k x n), or, marked ^T, in columns. */
+ * Times are medians of interleaved rounds in microseconds, with quartiles of the packed one. `gain` is the best of the
+ * others divided by it. Weights are row-major (k x n) or, marked ^T, column-major.
+ */
 #include "backplane.h"
 #include "timing.h"
 

@@ -1,8 +1,9 @@
-/* start.c - what it costs to begin: loading the library, and `backplane list` with a warm and with a cold probe cache.
+/* start.c - measures startup: loading the library, and `backplane list` with a filled and with an empty probe cache.
  *
- *   start [folder of the build]     default: build
+ *     start [build folder]     default: build
  *
- * Loading is timed inside a fresh process around dlopen; the commands as whole processes. */
+ * Loading is timed around dlopen in a fresh process, the commands as whole processes.
+ */
 #define _GNU_SOURCE
 #include "timing.h"
 
@@ -28,7 +29,8 @@ static int count_object(struct dl_phdr_info *info, size_t size, void *count) {
     return 0;
 }
 
-/* In a child, so that each load is a first one; the parent reads nanoseconds and the number of vendor libraries. */
+/* Loads the library in a child, so that each load is the first one. The child reports nanoseconds and the number of
+ * vendor libraries. */
 static double load_once(int *vendors) {
     int ends[2];
     double answer[2] = {0, 0};
@@ -113,8 +115,8 @@ int main(int argc, char **argv) {
     for (warm.rounds = 0; warm.rounds < 51; warm.rounds++) {
         warm.ns[warm.rounds] = list_once();
     }
-    report("backplane list, empty cache", &cold, "");
-    report("backplane list, filled cache", &warm, "");
+    report("backplane list, empty probe cache", &cold, "");
+    report("backplane list, filled probe cache", &warm, "");
     empty_cache();
     rmdir(cache);
     return 0;

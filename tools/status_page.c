@@ -1,21 +1,23 @@
-/* status_page.c - prints docs/status.md from the list of status codes, for those who meet a number. */
+/* status_page.c - prints docs/status.md, the reference of all status codes, from the list of status codes. */
 #include <backplane.h>
 
 #include <stdio.h>
 
 int main(void) {
     bp_status status;
-    printf("# Status codes\n"
-           "\n"
-           "<!-- Made from include/backplane/status.h by tools/status_page.c; change it there. -->\n"
-           "\n"
-           "What every function that can fail returns. The sentence that names the argument and says what would be "
-           "right is kept\n"
-           "per thread: `bp_last_error()`. A published number never changes; families of failures start at round "
-           "numbers.\n"
-           "\n"
-           "| number | name | meaning |\n"
-           "|-------:|------|---------|\n");
+    printf(
+        "# Status codes\n"
+        "\n"
+        "<!-- Made from include/backplane/status.h by tools/status_page.c; change it there. -->\n"
+        "\n"
+        "Every function that can fail returns one of these codes. `bp_last_error()` returns the error message of the "
+        "thread's\n"
+        "last failure, which names the argument and a valid value. A published number never changes; each family "
+        "of\n"
+        "errors starts at a round number.\n"
+        "\n"
+        "| number | name | meaning |\n"
+        "|-------:|------|---------|\n");
     for (int i = 0; bp_status_at(i, &status); i++) {
         printf("| %d | `BP_%s` | %s |\n", (int)status, bp_status_name(status), bp_status_text(status));
     }
