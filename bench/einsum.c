@@ -202,7 +202,7 @@ static void benchmark(const example *e, bp_dtype dtype, int threads, int rounds,
     printf("%s: %s, %s, %s, %d thread%s\n", e->name, e->expression, e->sizes, bp_dtype_name(dtype), threads,
            threads == 1 ? "" : "s");
     show_parts(j.plan);
-    candidate list[] = {{.name = "held plan", .run = run_plan, .context = &j},
+    candidate list[] = {{.name = "reused plan", .run = run_plan, .context = &j},
                         {.name = "call", .run = run_call, .context = &j},
                         {.name = "equal product", .run = run_product, .context = &j}};
     timing_interleave(list, j.product ? 3 : 2, rounds, 2e6, threads);

@@ -25,7 +25,7 @@ static bool takes_type(const bp_problem *problem, bp_verdict *verdict) {
 
 static bool can_run(bp__driver *driver, const bp_problem *problem, bp_verdict *verdict) {
     if (problem->op != BP_OP_GEMM) {
-        bp__driver_refuse(verdict, BP_REASON_OP, "only matrix products are offered");
+        bp__driver_refuse(verdict, BP_REASON_OP, "it offers only matrix products");
         return false;
     }
     return takes_type(problem, verdict) && bp__driver_usable(driver, verdict);
