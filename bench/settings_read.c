@@ -63,7 +63,7 @@ int main(void) {
     bp_scope *scope;
     printf("backplane %s\n", bp_version());
     report("bp_get_num_threads, no scope", read_number, TIMES);
-    report("bp_get_dispatch_fallback (enum), no scope", read_word, TIMES);
+    report("bp_get_dispatch_fallback (a word), no scope", read_word, TIMES);
     report("bp_get_mkldnn_matmul_fp32_precision, inherited", read_resolved, TIMES);
     report("bp_get as text, with layer and origin", read_as_text, TIMES / 50);
     report("bp_scope_enter and bp_scope_leave", enter_and_leave, TIMES / 50);

@@ -14,7 +14,7 @@ ROUNDS, TIMES = 15, 200000
 READINGS = (
     ("bool: cudnn.deterministic", "place.deterministic", "place = torch.backends.cudnn"),
     ("int: settings.num_threads", "place.num_threads", "place = torch.settings"),
-    ("enum, inherited: mkldnn.matmul.fp32_precision", "place.fp32_precision", "place = torch.backends.mkldnn.matmul"),
+    ("word, inherited: mkldnn.matmul.fp32_precision", "place.fp32_precision", "place = torch.backends.mkldnn.matmul"),
     ("torch.backends.cudnn.deterministic, whole path", "torch.backends.cudnn.deterministic", ""),
 )
 

@@ -49,7 +49,7 @@ static const char *const grammar =
     "\n"
     "- **bool**: `true`, `on`, `yes`, `1` or `false`, `off`, `no`, `0`\n"
     "- **int**: a whole number in the range\n"
-    "- **enum**: one of the listed values, in upper or lower case\n"
+    "- **word**: one of the listed values, in upper or lower case\n"
     "- **text**: up to 4095 bytes without control characters\n"
     "\n"
     "## The settings\n"
@@ -58,7 +58,7 @@ static const char *const grammar =
     "it.\n";
 
 static const char *type_name(bp_setting_type type) {
-    static const char *const names[] = {"bool", "int", "enum", "text"};
+    static const char *const names[] = {"bool", "int", "word", "text"};
     return names[type];
 }
 
