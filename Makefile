@@ -1,4 +1,4 @@
-# The front door. `make help` lists what it does; CMakeLists.txt knows how things are built.
+# Targets for building and testing; `make help` lists them. CMakeLists.txt defines the build.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -10,12 +10,12 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.
 build: build/CMakeCache.txt ## build everything into build/
 	@cmake --build build -j $(JOBS)
 
-run: bootstrap ## install what is needed, build, list the libraries and multiply the example matrices on each
+run: bootstrap ## install requirements, build, list the libraries and multiply the example matrices on each
 	@$(MAKE) --no-print-directory build/CMakeCache.txt
 	@cmake --build build -j $(JOBS) --target runtime
 	@tools/run.sh
 
-test: bootstrap ## install what is needed, build, and run all tests
+test: bootstrap ## install requirements, build, and run all tests
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build
 
@@ -23,52 +23,52 @@ bench: build ## build and run the benchmarks of bench/
 	@cmake --build build -j $(JOBS) --target bench
 	@tools/bench.sh
 
-install: build ## install into PREFIX (default /usr/local), below DESTDIR where that is given
+install: build ## install into PREFIX (default /usr/local), under DESTDIR if that is set
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
-fuzz: bootstrap ## install what is needed, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
+fuzz: bootstrap ## install requirements, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
 	@tools/need.sh fuzz clang:clang :libclang-rt-dev
 	@$(MAKE) --no-print-directory build-fuzz/CMakeCache.txt
 	@cmake --build build-fuzz -j $(JOBS)
 	@tools/fuzz.sh
 
-sanitize: bootstrap ## install what is needed, and run all tests under ASan+UBSan, then under TSan
+sanitize: bootstrap ## install requirements, and run all tests under ASan+UBSan, then under TSan
 	@$(MAKE) --no-print-directory build-asan/CMakeCache.txt build-tsan/CMakeCache.txt
 	@cmake --build build-asan -j $(JOBS)
 	@cmake --build build-tsan -j $(JOBS)
 	@tools/test.sh build-asan; asan=$$?; tools/test.sh build-tsan; tsan=$$?; \
 	    echo; cat build-asan/test-counts build-tsan/test-counts; exit $$((asan | tsan))
 
-clang: bootstrap ## install what is needed, build with clang without a warning, and run the C tests on that build
+clang: bootstrap ## install requirements, build with clang without warnings, and run the C tests of that build
 	@tools/need.sh clang clang:clang
 	@$(MAKE) --no-print-directory build-clang/CMakeCache.txt
 	@cmake --build build-clang -j $(JOBS)
 	@tools/test.sh build-clang ctest
 
-aarch64: bootstrap ## install what is needed, build for 64-bit ARM, and run the C tests under qemu
+aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C tests under qemu
 	@tools/aarch64.sh
 	@$(MAKE) --no-print-directory build-aarch64/CMakeCache.txt
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
-format: ## lay out the sources with clang-format
+format: ## format the sources with clang-format
 	@clang-format -i $(SOURCES)
 
-lint: build ## check layout and run clang-tidy
+lint: build ## check the format and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build ## write the reference pages anew from the tables in the headers
+docs: build ## regenerate the reference pages from the tables in the headers
 	@cmake --build build --target docs
 
-symbols: build ## pin exported symbols and numbers of settings anew, after a deliberate change of the interface
+symbols: build ## record exported symbols and setting numbers again, after an intended interface change
 	@python3 tests/checks/exported_symbols.py build --write
 	@python3 tests/checks/setting_numbers.py build --write
 
-bootstrap: ## install what is needed, as far as rights and network allow
+bootstrap: ## install requirements, as far as rights and network allow
 	@tools/bootstrap.sh $(if $(filter bootstrap,$(MAKECMDGOALS)),--again)
 
-clean: ## remove every build folder; .venv stays
+clean: ## remove all build folders, but not .venv
 	@rm -rf build build-debug build-asan build-tsan build-fuzz build-clang build-aarch64
 
 help: ## list the targets

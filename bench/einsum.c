@@ -1,11 +1,13 @@
-/* einsum.c - contractions as Backplane runs them: with a held plan, by a call, and beside a matrix product of as many
- * multiplications.
+/* einsum.c - times contractions: a reused plan, a one-shot call, and a matrix product with the same number of
+ * operations.
  *
- *   einsum [types] [threads] [turns] [part of a name]    e.g. einsum f32,f64 1,2 9 attention
+ *     einsum [types] [threads] [rounds] [name]    e.g. einsum f32,f64 1,2 9 attention
  *
- * For expressions of two operands the reference is one product of matrices with as many rows, columns and terms as the
- * contraction has in all (batches are a batch), in their best layout: what is lost beyond that is the layout's price.
- * All run in turns: median time in microseconds with its quartiles; the ratio is the reference's time over ours. */
+ * `name` selects cases by a part of their names. For expressions of two operands the reference is one matrix product
+ * with as many rows, columns and terms as the contraction has in all (batches are a batch), in its best layout. So the
+ * ratio shows the cost of the layout. Times are from interleaved rounds: median in microseconds with quartiles. The
+ * ratio is the reference's time divided by ours.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -24,7 +26,7 @@ static const example examples[] = {
 #undef CASE
 };
 
-/* One expression with its memory; `product` is the reference. */
+/* One expression with its operands; `product` is the reference. */
 typedef struct job {
     bp_dtype dtype;
     int64_t size[128]; /* of each label */
@@ -62,7 +64,7 @@ static void *memory(bp_dtype dtype, int64_t elements) {
     return block;
 }
 
-/* "ab=12,c=8" */
+/* Reads sizes such as "ab=12,c=8". */
 static void read_sizes(job *j, const char *text) {
     for (const char *group = text; *group;) {
         char *end;
@@ -86,7 +88,7 @@ static void make_view(const job *j, bp_view *view, const char *labels, int count
     }
 }
 
-/* All expressions of the list say what their output is. */
+/* Allocates the operands. All expressions of the list have an explicit output. */
 static void make_operands(job *j, const char *expression) {
     const char *arrow = strstr(expression, "->");
     for (const char *at = expression; at < arrow; j->count++) {
@@ -100,12 +102,12 @@ static void make_operands(job *j, const char *expression) {
     j->addresses[j->count].base = j->out.tensor.data;
 }
 
-/* How often a label stands between two places. */
+/* Returns whether a label occurs between two positions. */
 static bool has(const char *from, const char *to, char label) {
     return memchr(from, label, (size_t)(to - from)) != NULL;
 }
 
-/* Batch, rows, columns and terms of the whole, for two operands without sums of one alone. */
+/* Plans the reference product for two operands. No label may be summed in one operand only. */
 static void make_product(job *j, const char *expression) {
     int64_t shape[4] = {1, 1, 1, 1}; /* batch, rows, columns, terms */
     const char *comma = strchr(expression, ','), *arrow = strstr(expression, "->"), *end = arrow + strlen(arrow);
@@ -154,7 +156,7 @@ static void run_product(void *context) {
     }
 }
 
-static void show(contestant *c, double flops, double reference) {
+static void show(candidate *c, double flops, double reference) {
     double median = timing_median(c);
     printf("  %-15s %12.2f us [%10.2f, %10.2f] %8.2f Gflop/s", c->name, median / 1e3, timing_quantile(c, 0.25) / 1e3,
            timing_quantile(c, 0.75) / 1e3, flops / median);
@@ -185,7 +187,7 @@ static void release(job *j) {
     bp_plan_release(j->product);
 }
 
-static void race(const example *e, bp_dtype dtype, int threads, int turns, totals *sums) {
+static void benchmark(const example *e, bp_dtype dtype, int threads, int rounds, totals *sums) {
     job j = {.dtype = dtype};
     bp_contraction_path_info path = {.struct_size = sizeof path};
     read_sizes(&j, e->sizes);
@@ -200,10 +202,10 @@ static void race(const example *e, bp_dtype dtype, int threads, int turns, total
     printf("%s: %s, %s, %s, %d thread%s\n", e->name, e->expression, e->sizes, bp_dtype_name(dtype), threads,
            threads == 1 ? "" : "s");
     show_parts(j.plan);
-    contestant list[] = {{.name = "held plan", .run = run_plan, .context = &j},
-                         {.name = "call", .run = run_call, .context = &j},
-                         {.name = "equal product", .run = run_product, .context = &j}};
-    timing_race(list, j.product ? 3 : 2, turns, 2e6, threads);
+    candidate list[] = {{.name = "reused plan", .run = run_plan, .context = &j},
+                        {.name = "call", .run = run_call, .context = &j},
+                        {.name = "equal product", .run = run_product, .context = &j}};
+    timing_interleave(list, j.product ? 3 : 2, rounds, 2e6, threads);
     double reference = j.product ? timing_median(&list[2]) : 0;
     for (int i = 0; i < (j.product ? 3 : 2); i++) {
         show(&list[i], path.flops, i < 2 ? reference : 0);
@@ -217,25 +219,25 @@ static void race(const example *e, bp_dtype dtype, int threads, int turns, total
     release(&j);
 }
 
-static void race_all(bp_dtype dtype, const char *threads, int turns, const char *wanted) {
+static void benchmark_all(bp_dtype dtype, const char *threads, int rounds, const char *wanted) {
     totals sums = {0};
     char *end;
     int number = timing_number(threads, &end);
     if (dtype == BP_DTYPE_NONE || bp_set("num_threads", threads) != BP_OK) {
-        fprintf(stderr, "einsum: types are f32 and f64, threads are numbers\n");
+        fprintf(stderr, "einsum: types must be f32 or f64, threads a positive number\n");
         exit(2);
     }
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         if (strstr(examples[i].name, wanted)) {
-            race(&examples[i], dtype, number, turns, &sums);
+            benchmark(&examples[i], dtype, number, rounds, &sums);
         }
     }
     if (sums.products > 0) {
-        printf("%s, %s threads: held plans take %.3f of an equal product's speed (geometric mean of %d cases)\n",
+        printf("%s, %s threads: plans reach %.3f of an equal product's speed (geometric mean of %d cases)\n",
                bp_dtype_name(dtype), threads, exp(sums.product / sums.products), sums.products);
     }
     if (sums.cases > 0) {
-        printf("%s, %s threads: calls have %.3f of the speed of held plans (geometric mean of %d cases)\n",
+        printf("%s, %s threads: calls reach %.3f of the speed of plans (geometric mean of %d cases)\n",
                bp_dtype_name(dtype), threads, exp(sums.call / sums.cases), sums.cases);
     }
 }
@@ -244,14 +246,14 @@ int main(int argc, char **argv) {
     char types[64], counts[64], *end;
     snprintf(types, sizeof types, "%s", argc > 1 ? argv[1] : "f32,f64");
     snprintf(counts, sizeof counts, "%s", argc > 2 ? argv[2] : "1");
-    int turns = argc > 3 ? timing_number(argv[3], &end) : 9;
+    int rounds = argc > 3 ? timing_number(argv[3], &end) : 9;
     const char *type[2], *count[8];
-    int type_count = timing_words(types, type, 2), thread_counts = timing_words(counts, count, 8);
+    int type_count = timing_split(types, type, 2), thread_counts = timing_split(counts, count, 8);
     for (int t = 0; t < thread_counts; t++) {
         for (int i = 0; i < type_count; i++) {
             bp_dtype dtype = bp_dtype_from_name(type[i]);
-            race_all(dtype == BP_F32 || dtype == BP_F64 ? dtype : BP_DTYPE_NONE, count[t], turns,
-                     argc > 4 ? argv[4] : "");
+            benchmark_all(dtype == BP_F32 || dtype == BP_F64 ? dtype : BP_DTYPE_NONE, count[t], rounds,
+                          argc > 4 ? argv[4] : "");
         }
     }
     return 0;

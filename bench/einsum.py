@@ -1,11 +1,11 @@
-"""einsum.py - runs the einsum program, then backplane.einsum beside numpy.einsum(optimize=True), torch.einsum (which asks
-opt_einsum for an order where that is installed) and opt_einsum.contract on NumPy, as far as installed, in turns.
+"""einsum.py - runs the einsum program, then times backplane.einsum, numpy.einsum(optimize=True), torch.einsum and
+opt_einsum.contract on NumPy in interleaved rounds, if installed. torch.einsum uses opt_einsum's order if that is installed.
 
-    python bench/einsum.py build/bench/einsum [threads] [turns] [peers] [table] [part of a name]
+    python bench/einsum.py build/bench/einsum [threads] [rounds] [peers] [table] [name]
 
-With `peers` the program is left out. The package `backplane` is looked for beside the program (build/python). Each result is
-made anew, as a Python user calls it; torch gets tensors. `table` also prints medians as rows of Markdown, with how many times
-faster Backplane is. Results are compared with NumPy's first."""
+`peers` skips the program. `name` selects cases by a part of their names. The package `backplane` is imported from build/python
+of the program's build. Each call allocates its result, as in user code; torch gets tensors. `table` also prints the medians as
+Markdown rows, with the speedup of Backplane. Results are first compared with NumPy's."""
 import re
 import statistics
 import subprocess
@@ -18,14 +18,14 @@ import timing  # noqa: E402
 PROGRAM = Path(sys.argv[1])
 NUMBERS = [int(word) for word in sys.argv[2:] if word.isdigit()]
 WORDS = [word for word in sys.argv[2:] if not word.isdigit()]
-THREADS, TURNS = (NUMBERS + [1, 11][len(NUMBERS):])[:2]
+THREADS, ROUNDS = (NUMBERS + [1, 11][len(NUMBERS):])[:2]
 WANTED = next((word for word in WORDS if word not in ("peers", "table")), "")
-racing.set_threads(THREADS)
+timing.set_threads(THREADS)
 sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
 
 import numpy  # noqa: E402
 
-torch, opt_einsum = racing.module("torch"), racing.module("opt_einsum")
+torch, opt_einsum = timing.module("torch"), timing.module("opt_einsum")
 if torch:
     torch.set_num_threads(THREADS)
 
@@ -43,7 +43,7 @@ def cases():
             yield name, expression, groups, shapes
 
 
-def contestants(expression, arrays):
+def candidates(expression, arrays):
     yield OURS, lambda: backplane.einsum(expression, *arrays)
     yield "numpy", lambda: numpy.einsum(expression, *arrays, optimize=True)
     if torch:
@@ -54,7 +54,7 @@ def contestants(expression, arrays):
 
 
 def check(expression, arrays, bound):
-    """Of the absolute values' contraction, which rounding errors are in proportion to."""
+    """Exits if a result differs from NumPy's by more than bound times the contraction of absolute values."""
     wide = [array.astype(numpy.float64) for array in arrays]
     wanted = numpy.einsum(expression, *wide, optimize=True)
     scale = numpy.einsum(expression, *[abs(array) for array in wide], optimize=True)
@@ -70,29 +70,29 @@ def row(name, expression, groups, times):
     return f"| {name} | `{expression}` | {groups} | " + " | ".join(cells) + " |"
 
 
-def race_all(dtype, bound, sums):
+def benchmark_all(dtype, bound, sums):
     random = numpy.random.default_rng(1)
     rows = []
     for name, expression, groups, shapes in cases():
         arrays = [numpy.asarray(random.standard_normal(shape)).astype(dtype) for shape in shapes]
         check(expression, arrays, bound)
-        times = racing.race(dict(contestants(expression, arrays)), THREADS, TURNS)
-        racing.show(f"{numpy.dtype(dtype).name} {name}: {expression}, {groups}", times, OURS, sums)
+        times = timing.interleave(dict(candidates(expression, arrays)), THREADS, ROUNDS)
+        timing.show(f"{numpy.dtype(dtype).name} {name}: {expression}, {groups}", times, OURS, sums)
         rows.append(row(name, expression, groups, times))
     return rows
 
 
 def main():
     if "peers" not in WORDS:
-        subprocess.run([str(PROGRAM), "f32,f64", str(THREADS), str(TURNS), WANTED], check=True)
+        subprocess.run([str(PROGRAM), "f32,f64", str(THREADS), str(ROUNDS), WANTED], check=True)
     order = getattr(torch.backends.opt_einsum, "is_available", bool)() if torch else False
-    print("numpy", numpy.__version__, "| torch", racing.version(torch), "with opt_einsum" if order else "without opt_einsum",
-          "| opt_einsum", racing.version(opt_einsum), f"| {THREADS} threads")
+    print("numpy", numpy.__version__, "| torch", timing.version(torch), "with opt_einsum" if order else "without opt_einsum",
+          "| opt_einsum", timing.version(opt_einsum), f"| {THREADS} threads")
     backplane.settings.num_threads = THREADS
     for dtype, bound in ((numpy.float32, 1e-4), (numpy.float64, 1e-12)):
         sums = {}
-        rows = race_all(dtype, bound, sums)
-        racing.show_means(numpy.dtype(dtype).name, sums, OURS)
+        rows = benchmark_all(dtype, bound, sums)
+        timing.show_means(numpy.dtype(dtype).name, sums, OURS)
         if "table" in WORDS:
             peers = " | ".join(f"{peer}, µs (×)" for peer in sums)
             print(f"\n| {numpy.dtype(dtype).name} | expression | sizes | ours, µs | {peers} |")

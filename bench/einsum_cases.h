@@ -1,9 +1,10 @@
-/* einsum_cases.h - the expressions of the einsum benchmarks: CASE(name, expression, sizes of labels). einsum.c includes
- * the list, einsum.py reads it.
+/* einsum_cases.h - lists the expressions of the einsum benchmarks: CASE(name, expression, sizes of labels). einsum.c
+ * includes the list, einsum.py parses it.
  *
- * The last 24 are the contractions of the benchmark TCCG (Springer and Bientinesi, from quantum chemistry), by its
- * names: result-left-right, where the first label is the one that is contiguous. So labels are written here from the
- * right, and sizes are small: the largest tensor has about 250,000 elements. */
+ * The last 24 are contractions of the TCCG benchmark (Springer and Bientinesi, from quantum chemistry), with its names:
+ * result-left-right, where the first label is contiguous. Labels are therefore reversed here. Sizes are small: the
+ * largest tensor has about 250,000 elements.
+ */
 CASE("tiny product", "ij,jk->ik", "ijk=2")
 CASE("small product", "ij,jk->ik", "ijk=16")
 CASE("attention scores", "bhqd,bhkd->bhqk", "b=2,h=8,qk=128,d=64")

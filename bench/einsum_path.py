@@ -1,11 +1,11 @@
-"""einsum_path.py - runs the einsum_path program, then backplane.einsum_path beside opt_einsum, where that is installed, on the
-same networks.
+"""einsum_path.py - runs the einsum_path program, then times backplane.einsum_path and, if installed, opt_einsum on the same
+networks.
 
     python bench/einsum_path.py build/bench/einsum_path [peers]
 
-Times are the fastest of some calls, from Python and without a cache: ours with shapes and the text of the expression (lists of labels
-where there are more than 52), opt_einsum's from sets that were made before. Costs are counted by opt_einsum's function for
-everybody. With `peers` the program is left out. The lines after "net" are read by tools/einsum_picture.py."""
+Times are minima of several calls, from Python and without a cache. Backplane gets shapes and the expression as text, or lists of
+labels if there are more than 52. opt_einsum gets sets that were made before. All costs are counted by opt_einsum's function.
+`peers` skips the program. tools/einsum_picture.py reads the lines that begin with "net"."""
 import math
 import statistics
 import string
@@ -27,7 +27,7 @@ except ImportError:
 
 
 def cost(terms, sizes, output, path):
-    """log10 of opt_einsum's count of operations, from the path alone."""
+    """Returns log10 of the operations of a path, counted as opt_einsum counts them."""
     left, total = [frozenset(term) for term in terms], 0
     uses = {}
     for labels in [*left, output]:
@@ -38,8 +38,8 @@ def cost(terms, sizes, output, path):
         labels = frozenset().union(*taken)
         gone = set()
         for label in labels:
-            held = sum(label in each for each in taken)
-            uses[label] -= held
+            count = sum(label in each for each in taken)
+            uses[label] -= count
             if uses[label] == 0:
                 gone.add(label)
             else:
@@ -50,7 +50,7 @@ def cost(terms, sizes, output, path):
 
 
 def timed(function, least=0.05):
-    """The fastest of some calls, and the result; one call where that takes long."""
+    """Returns the minimum time of several calls, and the result. Makes one call if that takes longer than `least` seconds."""
     best, spent, result = math.inf, 0.0, None
     while spent < least:
         start = time.perf_counter()
@@ -70,7 +70,7 @@ def ours(terms, sizes, output, strategy, seed=0):
 
 
 def as_long(net, allowed, taken):
-    """random-greedy with as many trials as take about the time that auto-hq took; `taken` is the time of 128 trials."""
+    """Runs random-greedy for about the time `allowed` that auto-hq took; `taken` is the time of 128 trials."""
     t, path = ours(*net, f"random-greedy-{max(1, math.ceil(128 * allowed / taken))}")
     return t, cost(*net, path)
 
@@ -83,7 +83,7 @@ def theirs(terms, sizes, output, strategy):
 
 
 def compare(name, nets, mine, peers):
-    """One line for each: mean time and cost over the networks; the cost is also shown against our first."""
+    """Prints mean time and cost over the networks for each strategy, and the cost relative to the first one."""
     found = {}
     for strategy in mine:
         found["backplane " + strategy] = [(t, cost(*net, path)) for net in nets for t, path in [ours(*net, strategy)]]

@@ -1,10 +1,12 @@
-/* fft.c - Fourier transforms: what Backplane chooses, its own kernels, and FFTW called directly with a measured plan.
+/* fft.c - times Fourier transforms: the library that Backplane chooses, its own kernels, and a direct call of FFTW with
+ * a measured plan.
  *
- *   fft [types] [shapes] [threads] [turns]      e.g. fft c64,c128 64,1000,512x512,64*1024 1,2 15
+ *     fft [types] [shapes] [threads] [rounds]      e.g. fft c64,c128 64,1000,512x512,64*1024 1,2 15
  *
  * 512x512 is one transform in two dimensions, 64*1024 are 64 transforms of 1024 elements. All are forward and out of
- * place, on random numbers in compact memory. FFTW is opened as a user of its headers would link it; without it, its
- * column is empty. All run in turns: median time in microseconds with its quartiles, and GFLOP/s by 5 n log2(n). */
+ * place, on random numbers in compact memory. FFTW is opened as a program linked to it would do; if it is missing, its
+ * row is omitted. Times are from interleaved rounds: median in microseconds with quartiles, and GFLOP/s by 5 n log2(n).
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -102,7 +104,7 @@ static shape read_shape(const char *text) {
         s.n[1] = timing_number(end + 1, &end);
     }
     if (*end || s.n[0] < 1 || (s.rank == 2 && s.n[1] < 1)) {
-        fprintf(stderr, "fft: '%s' is no shape; right are 64, 512x512 and 64*1024\n", text);
+        fprintf(stderr, "fft: '%s' is not a shape; examples are 64, 512x512 and 64*1024\n", text);
         exit(2);
     }
     return s;
@@ -124,7 +126,7 @@ static bp_plan *plan_of(const char *settings, const bp_fft_call *call, const DLT
     return status == BP_OK ? plan : NULL;
 }
 
-static void show(contestant *c, double reference, double operations, const char *library) {
+static void show(candidate *c, double reference, double operations, const char *library) {
     double median = timing_median(c);
     printf("  %-22s %12.3f us [%10.3f, %10.3f] %8.2f GFLOP/s  %6.3f  %s\n", c->name, median / 1e3,
            timing_quantile(c, 0.25) / 1e3, timing_quantile(c, 0.75) / 1e3, operations / median,
@@ -151,7 +153,7 @@ typedef struct totals {
     int cases;
 } totals;
 
-static void race(const fftw *library, bp_dtype dtype, const char *text, int threads, int turns, totals *sums) {
+static void benchmark(const fftw *library, bp_dtype dtype, const char *text, int threads, int rounds, totals *sums) {
     shape s = read_shape(text);
     int64_t sizes[3] = {s.batch, s.n[0], s.n[1]};
     DLManagedTensorVersioned *in, *out;
@@ -164,7 +166,7 @@ static void race(const fftw *library, bp_dtype dtype, const char *text, int thre
     for (int i = 0; i < 4; i++) {
         jobs[i] = (job){.library = library, .in = &in->dl_tensor, .out = &out->dl_tensor, .call = &call};
     }
-    contestant list[4] = {0};
+    candidate list[4] = {0};
     char libraries[4][160] = {""};
     int count = 0;
     double begin = (double)timing_now(), planning = 0;
@@ -172,7 +174,7 @@ static void race(const fftw *library, bp_dtype dtype, const char *text, int thre
         jobs[count].fftw_plan = plan_fftw(library, &s, in->dl_tensor.data, out->dl_tensor.data, threads);
         planning = ((double)timing_now() - begin) / 1e6;
         snprintf(libraries[count], sizeof libraries[0], "planned in %.1f ms", planning);
-        list[count] = (contestant){.name = "FFTW measured, direct", .run = run_fftw, .context = &jobs[count]};
+        list[count] = (candidate){.name = "FFTW measured, direct", .run = run_fftw, .context = &jobs[count]};
         count++;
     }
     static const char *const settings[] = {NULL, "fft.preferred=native, dispatch.fallback=strict"};
@@ -188,10 +190,10 @@ static void race(const fftw *library, bp_dtype dtype, const char *text, int thre
         describe(jobs[count].plan, libraries[count], sizeof libraries[0]);
         size_t used = strlen(libraries[count]);
         snprintf(libraries[count] + used, sizeof libraries[0] - used, ", planned in %.1f ms", planning);
-        list[count] = (contestant){.name = names[i], .run = run_plan, .context = &jobs[count]};
+        list[count] = (candidate){.name = names[i], .run = run_plan, .context = &jobs[count]};
         count++;
     }
-    list[count] = (contestant){.name = "Backplane one-shot", .run = run_call, .context = &jobs[count]};
+    list[count] = (candidate){.name = "Backplane one-shot", .run = run_call, .context = &jobs[count]};
     count++;
     size_t elements = (size_t)s.batch * (size_t)s.n[0] * (size_t)(s.rank == 2 ? s.n[1] : 1);
     if (dtype == BP_C64) {
@@ -199,7 +201,7 @@ static void race(const fftw *library, bp_dtype dtype, const char *text, int thre
     } else {
         timing_fill_f64(in->dl_tensor.data, 2 * elements);
     }
-    timing_race(list, count, turns, 2e6, threads);
+    timing_interleave(list, count, rounds, 2e6, threads);
     printf("%s %s, %d thread%s\n", bp_dtype_name(dtype), text, threads, threads == 1 ? "" : "s");
     double reference = library ? timing_median(&list[0]) : 0;
     for (int i = 0; i < count; i++) {
@@ -225,11 +227,12 @@ int main(int argc, char **argv) {
              argc > 2 ? argv[2] : "16,64,256,1024,4096,16384,65536,262144,1048576,1000,10007,512x512,64*1024");
     snprintf(counts, sizeof counts, "%s", argc > 3 ? argv[3] : "1,2");
     char *end;
-    int turns = argc > 4 ? timing_number(argv[4], &end) : 15;
+    int rounds = argc > 4 ? timing_number(argv[4], &end) : 15;
     const char *type[8], *text[MOST_CASES], *threads[8];
-    int type_count = timing_words(types, type, 8), shape_count = timing_words(shapes, text, MOST_CASES);
-    int thread_count = timing_words(counts, threads, 8);
-    printf("last column before the library: time of FFTW's measured plan / time; above 1 is faster than FFTW\n");
+    int type_count = timing_split(types, type, 8), shape_count = timing_split(shapes, text, MOST_CASES);
+    int thread_count = timing_split(counts, threads, 8);
+    printf(
+        "column before the library: time of FFTW's measured plan divided by the time; above 1 is faster than FFTW\n");
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {
             die("num_threads");
@@ -240,7 +243,7 @@ int main(int argc, char **argv) {
             bool there = open_fftw(&library, dtype == BP_C64);
             totals sums = {0};
             for (int i = 0; i < shape_count; i++) {
-                race(there ? &library : NULL, dtype, text[i], timing_number(threads[t], &end), turns, &sums);
+                benchmark(there ? &library : NULL, dtype, text[i], timing_number(threads[t], &end), rounds, &sums);
                 fflush(stdout);
             }
             if (sums.cases > 0) {

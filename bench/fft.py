@@ -1,9 +1,9 @@
-"""fft.py - runs the fft program, then backplane.fft beside scipy.fft, numpy.fft and torch.fft, as far as installed, in turns.
+"""fft.py - runs the fft program, then times backplane.fft, numpy.fft, scipy.fft and torch.fft in interleaved rounds, if installed.
 
-    python bench/fft.py build/bench/fft [threads] [turns]
+    python bench/fft.py build/bench/fft [threads] [rounds] [peers]
 
-The package `backplane` is looked for beside the program (build/python). All transforms are forward and complex, and each
-makes its result anew, as a Python user calls it."""
+`peers` skips the program. The package `backplane` is imported from build/python of the program's build. All transforms are
+forward and complex. Each call allocates its result, as in user code."""
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +13,13 @@ import timing  # noqa: E402
 
 PROGRAM = Path(sys.argv[1])
 THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-TURNS = int(sys.argv[3]) if len(sys.argv) > 3 else 11
-racing.set_threads(THREADS)
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 11
+timing.set_threads(THREADS)
 sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
 
 import numpy  # noqa: E402
 
-scipy, torch = racing.module("scipy"), racing.module("torch")
+scipy, torch = timing.module("scipy"), timing.module("torch")
 if scipy:
     import scipy.fft
 if torch:
@@ -31,7 +31,7 @@ import backplane.fft  # noqa: E402
 SHAPES = [(2**k,) for k in range(4, 21, 2)] + [(1000,), (10007,), (512, 512), "64*1024"]
 
 
-def contestants(x, dims):
+def candidates(x, dims):
     yield "backplane", lambda: backplane.fft.fftn(x, dim=dims)
     yield "numpy", lambda: numpy.fft.fftn(x, axes=dims)
     if scipy:
@@ -44,7 +44,7 @@ def contestants(x, dims):
 def main():
     if "peers" not in sys.argv:
         subprocess.run([str(PROGRAM)], check=True)
-    print("numpy", numpy.__version__, "| scipy", racing.version(scipy), "| torch", racing.version(torch), f"| {THREADS} threads")
+    print("numpy", numpy.__version__, "| scipy", timing.version(scipy), "| torch", timing.version(torch), f"| {THREADS} threads")
     backplane.settings.num_threads = THREADS
     random = numpy.random.default_rng(1)
     for dtype in (numpy.complex64, numpy.complex128):
@@ -52,9 +52,9 @@ def main():
         for shape in SHAPES:
             sizes, dims = ((64, 1024), (1,)) if shape == "64*1024" else (shape, tuple(range(len(shape))))
             x = (random.standard_normal(sizes) + 1j * random.standard_normal(sizes)).astype(dtype)
-            times = racing.race(dict(contestants(x, dims)), THREADS, TURNS)
-            racing.show(f"{numpy.dtype(dtype).name} {shape}", times, "backplane", sums)
-        racing.show_means(numpy.dtype(dtype).name, sums, "backplane")
+            times = timing.interleave(dict(candidates(x, dims)), THREADS, ROUNDS)
+            timing.show(f"{numpy.dtype(dtype).name} {shape}", times, "backplane", sums)
+        timing.show_means(numpy.dtype(dtype).name, sums, "backplane")
 
 
 main()

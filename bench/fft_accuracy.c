@@ -1,9 +1,10 @@
-/* fft_accuracy.c - how exact the Fourier transforms of each library are: relative error in the L2 norm over the length.
+/* fft_accuracy.c - measures the accuracy of each library's Fourier transforms: relative error in the L2 norm by length.
  *
- *   fft_accuracy [largest power of two]      lines "type length library error"; tools/fft_accuracy.py draws them
+ *     fft_accuracy [largest power of two]      prints "type length library error"; tools/fft_accuracy.py plots it
  *
  * Input is random, uniform in (-1, 1). The reference is a transform in long double, whose own error is 2048 times
- * smaller than that of double: by halving, and by the definition for what is odd. */
+ * smaller than that of double. It halves even lengths and sums odd ones by the definition.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -30,7 +31,7 @@ static inline number multiply(number a, number b) {
     return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* out[k] = sum of in[j * step] * w[(j k mod n) * scale], with w the roots of unity of the whole transform. */
+/* Computes out[k] = sum of in[j * step] * w[(j k mod n) * scale]. w are the roots of unity of the whole transform. */
 static void define(int n, const number *in, int step, number *out, const number *w, int scale) {
     for (int64_t k = 0; k < n; k++) {
         number sum = {0, 0};
@@ -84,7 +85,7 @@ static double error_of(bp_dtype dtype, int n, const number *exact, const void *c
     return (double)sqrtl(wrong / whole);
 }
 
-/* Each library that accepts, in turn, under a name of the list of candidates. */
+/* Measures each library that accepts the transform. */
 static void measure(bp_dtype dtype, int n) {
     int64_t shape[1] = {n};
     DLManagedTensorVersioned *in, *out;

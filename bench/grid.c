@@ -1,10 +1,11 @@
-/* grid.c - is the choice by fixed rules a good one? Every library that accepts, and ours, over a grid of shapes.
+/* grid.c - compares dispatch's choice with every library that accepts, over a grid of shapes.
  *
- *   grid [threads ...]      default: 1 and then all cores
+ *     grid [threads ...]      default: 1 and then all cores
  *
- * Per shape each library runs through a held plan of its own (blas.preferred with dispatch.fallback=strict) in turns
- * with the plan that dispatch chooses by itself. The last columns tell the ratio of ours to the best of all: 1.00 means
- * that no library was faster. */
+ * For each shape every library runs a plan of its own (blas.preferred with dispatch.fallback=strict), in interleaved
+ * rounds with the plan that dispatch chooses. The ratio is the time of the chosen plan divided by that of the fastest:
+ * 1.00 means that no library was faster.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -55,8 +56,8 @@ static bp_plan *plan_for(const char *settings, bp_view *a, bp_view *b, bp_view *
     return plan;
 }
 
-/* Ours first, then every candidate that accepts. */
-static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_t *shape, int threads) {
+/* Lists dispatch's choice first, then every candidate that accepts. */
+static int candidates(candidate *list, job *jobs, bp_dtype dtype, const int64_t *shape, int threads) {
     char settings[256];
     bp_view a, b, c;
     bp_view_matrix(&a, NULL, dtype, shape[0], shape[1]);
@@ -67,7 +68,7 @@ static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_
     jobs[count].plan = plan_for(settings, &a, &b, &c);
     bp_plan_info info = {.struct_size = sizeof info};
     bp_plan_describe(jobs[count].plan, &info);
-    list[count] = (contestant){.name = info.library, .run = run, .context = &jobs[count]};
+    list[count] = (candidate){.name = info.library, .run = run, .context = &jobs[count]};
     count++;
     bp_options *options;
     bp_explanation *explanation;
@@ -75,16 +76,16 @@ static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_
         bp_matmul_explain(&explanation, options, &a.tensor, &b.tensor, &c.tensor) != BP_OK) {
         return count;
     }
-    bp_candidate_info candidate = {.struct_size = sizeof candidate};
-    for (int i = 0; count < MOST && bp_explanation_at(explanation, i, &candidate); i++) {
-        if (!candidate.accepted) {
+    bp_candidate_info offer = {.struct_size = sizeof offer};
+    for (int i = 0; count < MOST && bp_explanation_at(explanation, i, &offer); i++) {
+        if (!offer.accepted) {
             continue;
         }
         snprintf(settings, sizeof settings, "num_threads=%d, blas.preferred=%s, dispatch.fallback=strict", threads,
-                 candidate.library);
+                 offer.library);
         jobs[count].plan = plan_for(settings, &a, &b, &c);
         if (jobs[count].plan) {
-            list[count] = (contestant){.name = candidate.library, .run = run, .context = &jobs[count]};
+            list[count] = (candidate){.name = offer.library, .run = run, .context = &jobs[count]};
             count++;
         }
     }
@@ -94,9 +95,9 @@ static int contestants(contestant *list, job *jobs, bp_dtype dtype, const int64_
 }
 
 static double one_shape(bp_dtype dtype, const int64_t *shape, int threads) {
-    static contestant list[MOST];
+    static candidate list[MOST];
     job jobs[MOST];
-    int count = contestants(list, jobs, dtype, shape, threads);
+    int count = candidates(list, jobs, dtype, shape, threads);
     void *a = filled(dtype, (size_t)(shape[0] * shape[1]));
     void *b = filled(dtype, (size_t)(shape[1] * shape[2]));
     void *c = filled(dtype, (size_t)(shape[0] * shape[2]));
@@ -106,7 +107,7 @@ static double one_shape(bp_dtype dtype, const int64_t *shape, int threads) {
         jobs[i].c = c;
     }
     double work = (double)shape[0] * (double)shape[1] * (double)shape[2];
-    timing_race(list, count, work > 1e8 ? 7 : 21, 200e3, threads);
+    timing_interleave(list, count, work > 1e8 ? 7 : 21, 200e3, threads);
     int best = 1;
     for (int i = 1; i < count; i++) {
         best = timing_median(&list[i]) < timing_median(&list[best]) ? i : best;
@@ -151,17 +152,17 @@ static int thread_count(const char *text) {
     char *end;
     int count = timing_number(text, &end);
     if (count == 0 || *end) {
-        fprintf(stderr, "grid: '%s' is no number of threads\n", text);
+        fprintf(stderr, "grid: '%s' is not a number of threads\n", text);
         exit(2);
     }
     return count;
 }
 
 int main(int argc, char **argv) {
-    setenv("KMP_BLOCKTIME", "20", 0); /* MKL's threads look for work for 200 ms otherwise: see timing_rest() */
+    setenv("KMP_BLOCKTIME", "20", 0); /* otherwise MKL's idle threads spin for 200 ms: see timing_rest() */
     bp_machine_info machine = {.struct_size = sizeof machine};
     if (bp_machine(&machine) == BP_OK) {
-        printf("%s, %s kernels, %d cores usable\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);
+        printf("%s, %s kernels, %d cores available\n", machine.cpu_model, bp_cpu_capability(), machine.usable_cpus);
     }
     if (argc > 1) {
         for (int i = 1; i < argc; i++) {

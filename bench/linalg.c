@@ -1,12 +1,13 @@
-/* linalg.c - linear algebra: what Backplane chooses, beside the same library's LAPACK called directly.
+/* linalg.c - times linear algebra: the library that Backplane chooses, and a direct call of the same library's LAPACK.
  *
- *   linalg [types] [operations] [sizes] [threads] [turns]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
+ *     linalg [types] [operations] [sizes] [threads] [rounds]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
  *
- * Sizes are those of square matrices; 1000*16 are 1000 of 16x16, which the direct side computes in a loop. The direct
- * side calls the library that Backplane chose (for batches that our own kernels take: the library that would run
- * without them), with workspaces made beforehand; it copies the input first where LAPACK would destroy it, as every
- * caller must. Matrices are column-major on both sides, in the same memory. All run in turns: median time in
- * microseconds with its quartiles; the ratio is the direct time over ours, so above 1 Backplane is ahead. */
+ * Sizes are those of square matrices; 1000*16 are 1000 matrices of 16x16, which the direct side computes in a loop. The
+ * direct side calls the library that Backplane chose; for batches that our own kernels compute, the library that would
+ * run without them. Its workspaces are allocated beforehand. It copies the input first if LAPACK would overwrite it, as
+ * every caller must. Both sides use the same column-major memory. Times are from interleaved rounds: median in
+ * microseconds with quartiles. The ratio is the direct time divided by ours: above 1 Backplane is faster.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -17,14 +18,14 @@
 
 #define MOST_CASES 64
 
-/* One operation on one batch, with everything that either side needs. Integers are kept in 64 bits: a library of 32-bit
- * integers reads the lower half. */
+/* One operation on one batch, with the data of both sides. Integers have 64 bits: a library with 32-bit integers reads
+ * the lower half. */
 typedef struct job {
     bp_dtype dtype;
     size_t element;
     int64_t n, batch;
     char *a, *spd, *b; /* inputs: general, positive definite, right sides */
-    char *out[3];      /* outputs of both sides: where memory lies counts as much as what is measured */
+    char *out[3];      /* outputs, the same memory for both sides, because its location affects the times */
     char *work;
     int64_t *pivots, *iwork;
     int64_t lwork, liwork;
@@ -176,7 +177,7 @@ static void fill(const job *j, char *x, int64_t count) {
     }
 }
 
-/* Symmetric with a heavy diagonal. */
+/* Fills with symmetric matrices with a dominant diagonal. */
 static void fill_definite(const job *j) {
     for (int64_t item = 0; item < j->batch; item++) {
         const char *a = item_of(j, j->a, item);
@@ -195,7 +196,7 @@ static void fill_definite(const job *j) {
     }
 }
 
-/* ---- Our side ---- */
+/* ---- Backplane ---- */
 
 static bp_view views[BP_LINALG_OPERANDS];
 
@@ -246,7 +247,7 @@ static void plan_ours(job *j) {
     }
 }
 
-/* The library whose LAPACK our plan runs; for our own kernels the one that would run in their place. */
+/* Finds the library of our plan; for our own kernels, the one that would run instead. */
 static void find_direct(job *j, int threads) {
     bp_plan_info about = {.struct_size = sizeof about};
     bp_plan *other = NULL;
@@ -290,13 +291,13 @@ typedef struct totals {
     int cases;
 } totals;
 
-static void show(contestant *c, double reference, const char *text) {
+static void show(candidate *c, double reference, const char *text) {
     double median = timing_median(c);
     printf("  %-20s %12.2f us [%10.2f, %10.2f]  %6.3f  %s\n", c->name, median / 1e3, timing_quantile(c, 0.25) / 1e3,
            timing_quantile(c, 0.75) / 1e3, reference / median, text);
 }
 
-static void race(const operation *o, bp_dtype dtype, const char *size, int threads, int turns, totals *sums) {
+static void benchmark(const operation *o, bp_dtype dtype, const char *size, int threads, int rounds, totals *sums) {
     char *end;
     job j = {.operation = o, .dtype = dtype, .element = bp_dtype_size(dtype), .batch = 1};
     j.n = timing_number(size, &end);
@@ -305,7 +306,7 @@ static void race(const operation *o, bp_dtype dtype, const char *size, int threa
         j.n = timing_number(end + 1, &end);
     }
     if (*end || j.n < 1) {
-        fprintf(stderr, "linalg: '%s' is no size; right are 64 and 1000*16\n", size);
+        fprintf(stderr, "linalg: '%s' is not a size; examples are 64 and 1000*16\n", size);
         exit(2);
     }
     size_t bytes = (size_t)(j.batch * j.n * j.n) * j.element;
@@ -325,10 +326,10 @@ static void race(const operation *o, bp_dtype dtype, const char *size, int threa
     find_direct(&j, threads);
     char text[160];
     describe(j.plan, text, sizeof text);
-    contestant list[] = {{.name = "LAPACK, direct", .run = run_direct, .context = &j},
-                         {.name = "Backplane plan", .run = run_plan, .context = &j},
-                         {.name = "Backplane one-shot", .run = run_call, .context = &j}};
-    timing_race(list, 3, turns, 2e6, threads);
+    candidate list[] = {{.name = "LAPACK, direct", .run = run_direct, .context = &j},
+                        {.name = "Backplane plan", .run = run_plan, .context = &j},
+                        {.name = "Backplane one-shot", .run = run_call, .context = &j}};
+    timing_interleave(list, 3, rounds, 2e6, threads);
     double reference = timing_median(&list[0]);
     show(&list[0], reference, "");
     show(&list[1], reference, text);
@@ -363,10 +364,10 @@ int main(int argc, char **argv) {
              argc > 3 ? argv[3] : "64,128,256,512,1024,1000*2,1000*3,1000*4,1000*8,1000*12,1000*16,1000*24,1000*32");
     snprintf(counts, sizeof counts, "%s", argc > 4 ? argv[4] : "1,2");
     char *end;
-    int turns = argc > 5 ? timing_number(argv[5], &end) : 7;
+    int rounds = argc > 5 ? timing_number(argv[5], &end) : 7;
     const char *type[4], *name[16], *size[MOST_CASES], *threads[8];
-    int type_count = timing_words(types, type, 4), name_count = timing_words(names, name, 16);
-    int size_count = timing_words(sizes, size, MOST_CASES), thread_count = timing_words(counts, threads, 8);
+    int type_count = timing_split(types, type, 4), name_count = timing_split(names, name, 16);
+    int size_count = timing_split(sizes, size, MOST_CASES), thread_count = timing_split(counts, threads, 8);
     for (int t = 0; t < thread_count; t++) {
         if (bp_set("num_threads", threads[t]) != BP_OK) {
             die("num_threads");
@@ -375,8 +376,8 @@ int main(int argc, char **argv) {
             for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
                 totals single = {0}, batched = {0};
                 for (int s = 0; s < size_count && named(name, name_count, operations[i].name); s++) {
-                    race(&operations[i], bp_dtype_from_name(type[d]), size[s], timing_number(threads[t], &end), turns,
-                         strchr(size[s], '*') ? &batched : &single);
+                    benchmark(&operations[i], bp_dtype_from_name(type[d]), size[s], timing_number(threads[t], &end),
+                              rounds, strchr(size[s], '*') ? &batched : &single);
                     fflush(stdout);
                 }
                 if (single.cases > 0) {

@@ -1,10 +1,10 @@
-"""linalg.py - runs the linalg program, then backplane.linalg beside numpy.linalg, scipy.linalg and torch.linalg, as far as
-installed, in turns.
+"""linalg.py - runs the linalg program, then times backplane.linalg, numpy.linalg, scipy.linalg and torch.linalg in interleaved
+rounds, if installed.
 
-    python bench/linalg.py build/bench/linalg [threads] [turns] [largest]
+    python bench/linalg.py build/bench/linalg [threads] [rounds] [largest] [peers]
 
-The package `backplane` is looked for beside the program (build/python). Matrices are row-major and random; each function
-makes its results anew, as a Python user calls it."""
+`peers` skips the program. The package `backplane` is imported from build/python of the program's build. Matrices are row-major
+and random. Each call allocates its results, as in user code."""
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +14,14 @@ import timing  # noqa: E402
 
 PROGRAM = Path(sys.argv[1])
 THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-TURNS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
 LARGEST = int(sys.argv[4]) if len(sys.argv) > 4 else 2048
-racing.set_threads(THREADS)
+timing.set_threads(THREADS)
 sys.path.insert(0, str(PROGRAM.resolve().parent.parent / "python"))
 
 import numpy  # noqa: E402
 
-scipy, torch = racing.module("scipy"), racing.module("torch")
+scipy, torch = timing.module("scipy"), timing.module("torch")
 if scipy:
     import scipy.linalg
 if torch:
@@ -30,7 +30,8 @@ if torch:
 import backplane  # noqa: E402
 import backplane.linalg  # noqa: E402
 
-# Operation, whether its matrix must be positive definite, the largest size, and each side's call; None: it has none.
+# Operation: whether its matrix must be positive definite, the largest size, and the calls of NumPy (None: it has none), SciPy, and
+# Backplane and PyTorch.
 OPERATIONS = {
     "inv": (False, 2048, "inv(a)", "inv(a)", "inv(a)"),
     "cholesky": (True, 2048, "cholesky(a)", "cholesky(a, lower=True)", "cholesky(a)"),
@@ -45,7 +46,7 @@ OPERATIONS = {
 }
 
 
-def contestants(row, a, b):
+def candidates(row, a, b):
     texts = {"backplane": (backplane.linalg, row[4]), "numpy": (numpy.linalg, row[2])}
     if scipy:
         texts["scipy"] = (scipy.linalg, row[3])
@@ -59,7 +60,7 @@ def contestants(row, a, b):
 def main():
     if "peers" not in sys.argv:
         subprocess.run([str(PROGRAM)], check=True)
-    print("numpy", numpy.__version__, "| scipy", racing.version(scipy), "| torch", racing.version(torch), f"| {THREADS} threads")
+    print("numpy", numpy.__version__, "| scipy", timing.version(scipy), "| torch", timing.version(torch), f"| {THREADS} threads")
     backplane.settings.num_threads = THREADS
     random = numpy.random.default_rng(1)
     for dtype in (numpy.float64, numpy.float32):
@@ -70,9 +71,9 @@ def main():
                     continue
                 a, b = random.standard_normal((n, n)).astype(dtype), random.standard_normal((n, 16)).astype(dtype)
                 a = (a @ a.T + n * numpy.eye(n, dtype=dtype)).astype(dtype) if row[0] else a
-                times = racing.race(dict(contestants(row, a, b)), THREADS, TURNS)
-                racing.show(f"{name} {numpy.dtype(dtype).name} {n}", times, "backplane", sums)
-        racing.show_means(numpy.dtype(dtype).name, sums, "backplane")
+                times = timing.interleave(dict(candidates(row, a, b)), THREADS, ROUNDS)
+                timing.show(f"{name} {numpy.dtype(dtype).name} {n}", times, "backplane", sums)
+        timing.show_means(numpy.dtype(dtype).name, sums, "backplane")
 
 
 main()

@@ -1,10 +1,11 @@
-/* native_gemm.c - the native provider beside a CBLAS library, usually OpenBLAS, in GFLOP/s.
+/* native_gemm.c - times the native provider and a CBLAS library, usually OpenBLAS, in GFLOP/s.
  *
- *   native_gemm [library] [types] [sizes] [threads]     e.g. native_gemm openblas f64,c128 64,512,1000x1x1000 1,2
+ *     native_gemm [library] [types] [sizes] [threads]     e.g. native_gemm openblas f64,c128 64,512,1000x1x1000 1,2
  *
- * `library` is an id of the library list or a path. Sizes are m x k x n, or one number for all three; all matrices are
- * row-major. Both run in turns in one process: fastest turn and median with its quartiles; the ratios are the library's
- * time divided by ours, so above 1 native is ahead. */
+ * `library` is an id of the library list or a path. Sizes are m x k x n, or one number for all three. All matrices are
+ * row-major. Both run in interleaved rounds in one process: minimum, and median with quartiles. The ratios are the
+ * library's time divided by ours: above 1 native is faster.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -72,7 +73,7 @@ static void open_library(const char *name) {
     printf("library %s\n", path);
 }
 
-/* Threads in the library, by the setters that BLAS libraries offer. */
+/* Sets the library's thread count by each setter that BLAS libraries offer. */
 static void set_library_threads(int threads) {
     static const char *const names[] = {"openblas_set_num_threads", "bli_thread_set_num_threads",
                                         "MKL_Set_Num_Threads"};
@@ -108,7 +109,7 @@ static void plan_native(job *j) {
     }
 }
 
-static void race(bp_dtype dtype, int m, int k, int n, int threads) {
+static void benchmark(bp_dtype dtype, int m, int k, int n, int threads) {
     static const char *const symbols[] = {
         [BP_F32] = "cblas_sgemm", [BP_F64] = "cblas_dgemm", [BP_C64] = "cblas_cgemm", [BP_C128] = "cblas_zgemm"};
     job j = {.dtype = dtype, .m = m, .k = k, .n = n, .symbol = dlsym(library, symbols[dtype])};
@@ -122,9 +123,9 @@ static void race(bp_dtype dtype, int m, int k, int n, int threads) {
     plan_native(&j);
     bp_plan_info info = {.struct_size = sizeof info};
     bp_plan_describe(j.plan, &info);
-    contestant list[] = {{.run = run_library, .context = &j}, {.run = run_native, .context = &j}};
+    candidate list[] = {{.run = run_library, .context = &j}, {.run = run_native, .context = &j}};
     const double work = 2.0 * m * k * n * (dtype == BP_C64 || dtype == BP_C128 ? 4 : 1);
-    timing_race(list, 2, work > 1e9 ? 15 : work > 1e8 ? 31 : 101, 200e3, threads);
+    timing_interleave(list, 2, work > 1e9 ? 15 : work > 1e8 ? 31 : 101, 200e3, threads);
     const double theirs = timing_median(&list[0]), ours = timing_median(&list[1]);
     const double their_best = list[0].ns[0], our_best = list[1].ns[0];
     char shape[64];
@@ -174,7 +175,7 @@ static void row(const char *item, void *context) {
     const table *t = context;
     int m, k, n;
     read_shape(item, &m, &k, &n);
-    race(t->dtype, m, k, n, t->thread_count);
+    benchmark(t->dtype, m, k, n, t->thread_count);
 }
 
 static void for_threads(const char *item, void *context) {
@@ -182,7 +183,7 @@ static void for_threads(const char *item, void *context) {
     char *end;
     t->thread_count = timing_number(item, &end);
     if (t->thread_count == 0 || *end) {
-        fprintf(stderr, "native_gemm: '%s' is no number of threads\n", item);
+        fprintf(stderr, "native_gemm: '%s' is not a number of threads\n", item);
         exit(2);
     }
     if (bp_set_num_threads(t->thread_count) != BP_OK) {
@@ -196,7 +197,7 @@ static void for_dtype(const char *item, void *context) {
     table *t = context;
     t->dtype = bp_dtype_from_name(item);
     if (t->dtype < BP_F32 || t->dtype > BP_C128) {
-        fprintf(stderr, "native_gemm: '%s' is no type that CBLAS multiplies\n", item);
+        fprintf(stderr, "native_gemm: '%s' is not a type of CBLAS; use f32, f64, c64 or c128\n", item);
         exit(2);
     }
     for_each(t->threads, for_threads, t);

@@ -1,11 +1,11 @@
-"""networks.py - tensor networks as terms, sizes of labels and output, for bench/einsum_path.py and tests/python/test_einsum_search.py.
+"""networks.py - makes tensor networks (terms, label sizes, output) for bench/einsum_path.py and tests/python/test_einsum_search.py.
 
-The same numbers make the same network on every machine, so that costs which were measured once can be compared again."""
+Equal arguments make the same network on every machine, so that costs can be compared with earlier results."""
 import random
 
 
 def regular(n, seed, largest):
-    """Random operands on three labels each, as terms and sizes of labels."""
+    """Returns a network of random operands with three labels each."""
     chance = random.Random(seed)
     ends = [i for i in range(n) for _ in range(3)]
     chance.shuffle(ends)
@@ -17,7 +17,7 @@ def regular(n, seed, largest):
 
 
 def circuit(rows, columns, depth, open_ends):
-    """Gates on neighbours of a grid in four patterns, between vectors; some ends stay open."""
+    """Returns a circuit: gates on neighbours of a grid in four patterns, between vectors, with `open_ends` open ends."""
     terms, wire, labels = [], {}, 0
     for place in ((r, c) for r in range(rows) for c in range(columns)):
         wire[place] = labels

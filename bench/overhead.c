@@ -1,10 +1,11 @@
-/* overhead.c - what a call through Backplane costs over the CBLAS function that it ends in.
+/* overhead.c - measures the overhead of a call through Backplane over the CBLAS function that it calls.
  *
- *   overhead [library]      default: openblas
+ *     overhead [library]      default: openblas
  *
- * f64 products of 2x2, 8x8 and 64x64 on one thread: cblas_dgemm of that library called directly, a held plan, and a
- * warm one-shot call. The plan may use another routine of the same library than cblas_dgemm (dgemm_), as it does for
- * users. bench/overhead.py runs this beside numpy.matmul and torch.matmul. */
+ * f64 products of 2x2, 8x8 and 64x64 on one thread: a direct call of the library's cblas_dgemm, a reused plan, and a
+ * one-shot call that hits the thread cache. The plan may use another routine of the library (dgemm_) than cblas_dgemm,
+ * as it does for users. bench/overhead.py also runs numpy.matmul and torch.matmul.
+ */
 #include "backplane.h"
 #include "timing.h"
 
@@ -27,7 +28,7 @@ static void direct(void *context) {
     cblas_dgemm(101, 111, 111, n, n, n, 1.0, memory[0], n, memory[1], n, 0.0, memory[2], n);
 }
 
-static void held(void *context) {
+static void reused(void *context) {
     bp_execute(((job *)context)->plan, (bp_operand[]){{memory[0], 0}, {memory[1], 0}, {memory[2], 0}}, NULL);
 }
 
@@ -80,25 +81,25 @@ int main(int argc, char **argv) {
     open_directly(name);
     timing_fill_f64(memory[0], 64 * 64);
     timing_fill_f64(memory[1], 64 * 64);
-    printf("%-6s %12s %12s %12s %14s %14s\n", "size", "cblas ns", "held ns", "one-shot ns", "held - cblas",
+    printf("%-6s %12s %12s %12s %14s %14s\n", "size", "cblas ns", "plan ns", "one-shot ns", "plan - cblas",
            "one-shot - cblas");
     for (int i = 0; i < 3; i++) {
         job j;
         prepare(&j, sizes[i]);
-        contestant list[] = {
-            {.run = direct, .context = &j}, {.run = held, .context = &j}, {.run = one_shot, .context = &j}};
-        timing_race(list, 3, 301, 100e3, 1);
-        /* Pair by pair, because the clock drifts more between turns than these differences are wide. */
-        contestant held_more = {.turns = 301};
-        contestant shot_more = {.turns = 301};
+        candidate list[] = {
+            {.run = direct, .context = &j}, {.run = reused, .context = &j}, {.run = one_shot, .context = &j}};
+        timing_interleave(list, 3, 301, 100e3, 1);
+        /* Differences are taken for each round, because the clock drifts more between rounds than these differences. */
+        candidate plan_more = {.rounds = 301};
+        candidate call_more = {.rounds = 301};
         for (int t = 0; t < 301; t++) {
-            held_more.ns[t] = list[1].ns[t] - list[0].ns[t];
-            shot_more.ns[t] = list[2].ns[t] - list[0].ns[t];
+            plan_more.ns[t] = list[1].ns[t] - list[0].ns[t];
+            call_more.ns[t] = list[2].ns[t] - list[0].ns[t];
         }
         printf("%-6d %12.1f %12.1f %12.1f %7.1f [%.1f %.1f] %7.1f [%.1f %.1f]\n", sizes[i], timing_median(&list[0]),
-               timing_median(&list[1]), timing_median(&list[2]), timing_median(&held_more),
-               timing_quantile(&held_more, 0.25), timing_quantile(&held_more, 0.75), timing_median(&shot_more),
-               timing_quantile(&shot_more, 0.25), timing_quantile(&shot_more, 0.75));
+               timing_median(&list[1]), timing_median(&list[2]), timing_median(&plan_more),
+               timing_quantile(&plan_more, 0.25), timing_quantile(&plan_more, 0.75), timing_median(&call_more),
+               timing_quantile(&call_more, 0.25), timing_quantile(&call_more, 0.75));
         bp_plan_release(j.plan);
     }
     return 0;

@@ -1,8 +1,8 @@
-"""overhead.py - runs the overhead program beside numpy.matmul and, where installed, torch.matmul, in turns.
+"""overhead.py - times the overhead program, numpy.matmul and, if installed, torch.matmul in interleaved rounds.
 
     python bench/overhead.py build/bench/overhead [rounds]
 
-All on one thread. NumPy and PyTorch write into a given output, as Backplane does.
+All run on one thread. NumPy and PyTorch write into a given output, as Backplane does.
 """
 import os
 import statistics
@@ -39,8 +39,8 @@ def main():
         for line in lines[2:]:
             words = line.replace("[", " ").replace("]", " ").split()
             size = int(words[0])
-            for name, value in (("cblas", words[1]), ("held plan", words[2]), ("one-shot", words[3]),
-                                ("held - cblas", words[4]), ("one-shot - cblas", words[7])):
+            for name, value in (("cblas", words[1]), ("plan", words[2]), ("one-shot", words[3]),
+                                ("plan - cblas", words[4]), ("one-shot - cblas", words[7])):
                 rows.setdefault((size, name), []).append(float(value))
         for size in (2, 8, 64):
             a, b, c = numpy.random.rand(size, size), numpy.random.rand(size, size), numpy.empty((size, size))

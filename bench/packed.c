@@ -1,29 +1,30 @@
-/* packed.c - what packing a constant operand saves: skinny f32 and f64 products with the weights B handed in packed,
- * beside the same product by `native` without, by OpenBLAS (or the library named), and by the free choice.
+/* packed.c - measures the gain of packing a constant operand: skinny f32 and f64 products with packed weights B,
+ * compared with `native` without packing, OpenBLAS (or the named library), and dispatch's choice.
  *
- *   packed [library [threads]]      default: openblas 1
+ *     packed [library [threads]]      default: openblas 1
  *
- * Times are medians of interleaved turns in microseconds, with the spread of the middle half of the packed one; `gain`
- * is the best of the others divided by it. Weights lie in rows (k x n), or, marked ^T, in columns. */
+ * Times are medians of interleaved rounds in microseconds, with quartiles of the packed one. `gain` is the best of the
+ * others divided by it. Weights are row-major (k x n) or, marked ^T, column-major.
+ */
 #include "backplane.h"
 #include "timing.h"
 
-enum { TURNS = 31, WAYS = 4 };
+enum { ROUNDS = 31, VARIANTS = 4 };
 
 typedef struct job {
     bp_dtype dtype;
     int64_t m, n, k;
-    int turned;
+    int transposed;
     void *memory[3];
     bp_view view[3];
-    bp_plan *plan[WAYS];
+    bp_plan *plan[VARIANTS];
     bp_packed *packed;
 } job;
 
-typedef struct way {
+typedef struct variant {
     job *of;
     int number;
-} way;
+} variant;
 
 static void die(const char *what) {
     fprintf(stderr, "packed: %s: %s\n", what, bp_last_error());
@@ -31,7 +32,7 @@ static void die(const char *what) {
 }
 
 static void run(void *context) {
-    const way *w = context;
+    const variant *w = context;
     const job *j = w->of;
     const bp_operand operands[] = {{j->memory[0], 0}, {j->memory[1], 0}, {j->memory[2], 0}};
     const bp_packed *list[3] = {NULL, j->packed, NULL};
@@ -54,8 +55,8 @@ static void fill(void *memory, bp_dtype dtype, int64_t count) {
     }
 }
 
-static void place(job *j, int which, int64_t rows, int64_t columns, int turned) {
-    const int64_t shape[] = {rows, columns}, strides[] = {turned ? 1 : columns, turned ? rows : 1};
+static void make_operand(job *j, int which, int64_t rows, int64_t columns, int transposed) {
+    const int64_t shape[] = {rows, columns}, strides[] = {transposed ? 1 : columns, transposed ? rows : 1};
     j->memory[which] = aligned_alloc(64, ((size_t)(rows * columns) * bp_dtype_size(j->dtype) + 63) / 64 * 64);
     if (!j->memory[which] || bp_view_init(&j->view[which], j->memory[which], j->dtype, 2, shape, strides) != BP_OK) {
         die("memory");
@@ -75,38 +76,38 @@ static bp_plan *plan_of(job *j, const char *settings) {
 }
 
 static void measure(job *j, const char *library, int threads) {
-    char settings[WAYS][160];
-    way ways[WAYS];
-    contestant list[WAYS];
+    char settings[VARIANTS][160];
+    variant variants[VARIANTS];
+    candidate list[VARIANTS];
     snprintf(settings[0], sizeof settings[0], "num_threads=%d, blas.preferred=native:packed, dispatch.packed=second",
              threads);
     snprintf(settings[1], sizeof settings[1], "num_threads=%d, blas.preferred=native", threads);
     snprintf(settings[2], sizeof settings[2], "num_threads=%d, blas.preferred=%s, dispatch.fallback=strict", threads,
              library);
     snprintf(settings[3], sizeof settings[3], "num_threads=%d", threads);
-    place(j, 0, j->m, j->k, 0);
-    place(j, 1, j->k, j->n, j->turned);
-    place(j, 2, j->m, j->n, 0);
-    for (int i = 0; i < WAYS; i++) {
+    make_operand(j, 0, j->m, j->k, 0);
+    make_operand(j, 1, j->k, j->n, j->transposed);
+    make_operand(j, 2, j->m, j->n, 0);
+    for (int i = 0; i < VARIANTS; i++) {
         j->plan[i] = plan_of(j, settings[i]);
-        ways[i] = (way){j, i};
-        list[i] = (contestant){.run = run, .context = &ways[i]};
+        variants[i] = (variant){j, i};
+        list[i] = (candidate){.run = run, .context = &variants[i]};
     }
     if (bp_plan_pack(j->plan[0], 1, &(bp_operand){j->memory[1], 0}, &j->packed) != BP_OK) {
         die("pack");
     }
-    timing_race(list, WAYS, TURNS, 2e6, threads);
-    double us[WAYS], best = 1e300;
-    for (int i = 0; i < WAYS; i++) {
+    timing_interleave(list, VARIANTS, ROUNDS, 2e6, threads);
+    double us[VARIANTS], best = 1e300;
+    for (int i = 0; i < VARIANTS; i++) {
         us[i] = timing_median(&list[i]) / 1e3;
         best = i > 0 && us[i] < best ? us[i] : best;
     }
     printf("%-4s %4lld x %-5lld x %-5lld%-2s %10.1f [%.1f %.1f] %10.1f %10.1f %10.1f %6.2f\n", bp_dtype_name(j->dtype),
-           (long long)j->m, (long long)j->k, (long long)j->n, j->turned ? "^T" : "", us[0],
+           (long long)j->m, (long long)j->k, (long long)j->n, j->transposed ? "^T" : "", us[0],
            timing_quantile(&list[0], 0.25) / 1e3, timing_quantile(&list[0], 0.75) / 1e3, us[1], us[2], us[3],
            best / us[0]);
     bp_packed_release(j->packed);
-    for (int i = 0; i < WAYS; i++) {
+    for (int i = 0; i < VARIANTS; i++) {
         bp_plan_release(j->plan[i]);
     }
     for (int i = 0; i < 3; i++) {
@@ -122,12 +123,12 @@ int main(int argc, char **argv) {
     for (int t = 0; t < 2; t++) {
         for (size_t w = 0; w < sizeof weights / sizeof *weights; w++) {
             for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-                for (int turned = 0; turned < 2; turned++) {
+                for (int transposed = 0; transposed < 2; transposed++) {
                     job j = {.dtype = t ? BP_F64 : BP_F32,
                              .m = rows[r],
                              .k = weights[w][0],
                              .n = weights[w][1],
-                             .turned = turned};
+                             .transposed = transposed};
                     measure(&j, library, threads > 0 ? threads : 1);
                 }
             }

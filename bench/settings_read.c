@@ -1,10 +1,10 @@
-/* settings_read.c - what it costs to read a setting, in nanoseconds: without a scope, inside one, and as text. */
+/* settings_read.c - measures the time to read a setting, in nanoseconds: without a scope, inside one, and as text. */
 #include <backplane.h>
 
 #include <stdio.h>
 #include <time.h>
 
-enum { TIMES = 200000, ROUNDS = 300 }; /* short rounds: some of them run undisturbed on a busy machine */
+enum { TIMES = 200000, ROUNDS = 300 }; /* short rounds, so that some of them run undisturbed on a busy machine */
 
 static double now_ns(void) {
     struct timespec now;
@@ -46,7 +46,7 @@ static void enter_and_leave(int times) {
     }
 }
 
-/* The best of some rounds: what the machine does besides only ever adds. */
+/* Prints the minimum over all rounds, because disturbances only add time. */
 static void report(const char *what, void (*run)(int times), int times) {
     double best = 1e30;
     run(times / 10);
@@ -65,7 +65,7 @@ int main(void) {
     report("bp_get_num_threads, no scope", read_number, TIMES);
     report("bp_get_dispatch_fallback (a word), no scope", read_word, TIMES);
     report("bp_get_mkldnn_matmul_fp32_precision, inherited", read_resolved, TIMES);
-    report("bp_get as text, with layer and place", read_as_text, TIMES / 50);
+    report("bp_get as text, with layer and origin", read_as_text, TIMES / 50);
     report("bp_scope_enter and bp_scope_leave", enter_and_leave, TIMES / 50);
     if (bp_scope_enter(&scope, "num_threads=1") != BP_OK) {
         fprintf(stderr, "%s\n", bp_last_error());

@@ -1,8 +1,8 @@
-"""settings_read.py - runs the settings_read program, and times the same readings from Python.
+"""settings_read.py - runs the settings_read program, then times reading the same settings from Python.
 
     python bench/settings_read.py build/bench/settings_read
 
-The time of an empty loop is taken off. Best of some rounds, as in the program.
+The time of an empty loop is subtracted. Times are minima over all rounds, as in the program.
 """
 import pathlib
 import subprocess
@@ -14,7 +14,7 @@ ROUNDS, TIMES = 15, 200000
 READINGS = (
     ("bool: cudnn.deterministic", "place.deterministic", "place = torch.backends.cudnn"),
     ("int: settings.num_threads", "place.num_threads", "place = torch.settings"),
-    ("word, resolved: mkldnn.matmul.fp32_precision", "place.fp32_precision", "place = torch.backends.mkldnn.matmul"),
+    ("word, inherited: mkldnn.matmul.fp32_precision", "place.fp32_precision", "place = torch.backends.mkldnn.matmul"),
     ("torch.backends.cudnn.deterministic, whole path", "torch.backends.cudnn.deterministic", ""),
 )
 

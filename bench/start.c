@@ -1,8 +1,9 @@
-/* start.c - what it costs to begin: loading the library, and `backplane list` with a warm and with a cold probe store.
+/* start.c - measures startup: loading the library, and `backplane list` with a filled and with an empty probe cache.
  *
- *   start [folder of the build]     default: build
+ *     start [build folder]     default: build
  *
- * Loading is timed inside a fresh process around dlopen; the commands as whole processes. */
+ * Loading is timed around dlopen in a fresh process, the commands as whole processes.
+ */
 #define _GNU_SOURCE
 #include "timing.h"
 
@@ -17,7 +18,7 @@
 
 extern char **environ;
 
-static char library[1024], command[1024], store[] = "/tmp/backplane-start-XXXXXX";
+static char library[1024], command[1024], cache[] = "/tmp/backplane-start-XXXXXX";
 
 static int count_object(struct dl_phdr_info *info, size_t size, void *count) {
     (void)size;
@@ -28,7 +29,8 @@ static int count_object(struct dl_phdr_info *info, size_t size, void *count) {
     return 0;
 }
 
-/* In a child, so that each load is a first one; the parent reads nanoseconds and the number of vendor libraries. */
+/* Loads the library in a child, so that each load is the first one. The child reports nanoseconds and the number of
+ * vendor libraries. */
 static double load_once(int *vendors) {
     int ends[2];
     double answer[2] = {0, 0};
@@ -74,48 +76,48 @@ static double list_once(void) {
     return ns;
 }
 
-static void empty_store(void) {
-    char *arguments[] = {"rm", "-rf", "--", store, NULL};
+static void empty_cache(void) {
+    char *arguments[] = {"rm", "-rf", "--", cache, NULL};
     pid_t child;
     int status;
     if (posix_spawnp(&child, "rm", NULL, NULL, arguments, environ) != 0 || waitpid(child, &status, 0) != child ||
-        status != 0 || mkdir(store, 0700) != 0) {
-        fprintf(stderr, "start: %s could not be emptied\n", store);
+        status != 0 || mkdir(cache, 0700) != 0) {
+        fprintf(stderr, "start: %s could not be emptied\n", cache);
         exit(1);
     }
 }
 
-static void report(const char *what, contestant *c, const char *more) {
+static void report(const char *what, candidate *c, const char *more) {
     printf("%-34s median %8.2f ms  min %8.2f  max %8.2f%s\n", what, timing_median(c) / 1e6, timing_quantile(c, 0) / 1e6,
            timing_quantile(c, 1) / 1e6, more);
 }
 
 int main(int argc, char **argv) {
-    static contestant load, warm, cold;
+    static candidate load, warm, cold;
     const char *folder = argc > 1 ? argv[1] : "build";
     char more[64];
     int vendors = 0;
     snprintf(library, sizeof library, "%s/libbackplane.so", folder);
     snprintf(command, sizeof command, "%s/backplane", folder);
-    if (!mkdtemp(store)) {
+    if (!mkdtemp(cache)) {
         return 1;
     }
-    setenv("BACKPLANE_CACHE_DIR", store, 1);
-    for (load.turns = 0; load.turns < 51; load.turns++) {
-        load.ns[load.turns] = load_once(&vendors);
+    setenv("BACKPLANE_CACHE_DIR", cache, 1);
+    for (load.rounds = 0; load.rounds < 51; load.rounds++) {
+        load.ns[load.rounds] = load_once(&vendors);
     }
     snprintf(more, sizeof more, "  (%d vendor libraries open)", vendors);
     report("dlopen of libbackplane.so", &load, more);
-    for (cold.turns = 0; cold.turns < 5; cold.turns++) {
-        empty_store();
-        cold.ns[cold.turns] = list_once();
+    for (cold.rounds = 0; cold.rounds < 5; cold.rounds++) {
+        empty_cache();
+        cold.ns[cold.rounds] = list_once();
     }
-    for (warm.turns = 0; warm.turns < 51; warm.turns++) {
-        warm.ns[warm.turns] = list_once();
+    for (warm.rounds = 0; warm.rounds < 51; warm.rounds++) {
+        warm.ns[warm.rounds] = list_once();
     }
-    report("backplane list, empty store", &cold, "");
-    report("backplane list, filled store", &warm, "");
-    empty_store();
-    rmdir(store);
+    report("backplane list, empty probe cache", &cold, "");
+    report("backplane list, filled probe cache", &warm, "");
+    empty_cache();
+    rmdir(cache);
     return 0;
 }

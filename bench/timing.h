@@ -1,5 +1,5 @@
-/* timing.h - how the benchmark programs measure: contestants take turns, so that a slow spell of the machine hits all
- * of them, and what is reported is the median of many turns with the fastest and the quartiles beside it. */
+/* timing.h - times functions in interleaved rounds, so that a temporary slowdown of the machine affects all of them.
+ * Reports the median, the minimum and the quartiles. */
 #ifndef BP_BENCH_TIMING_H
 #define BP_BENCH_TIMING_H
 
@@ -12,14 +12,14 @@
 
 #define TIMING_MOST 512
 
-typedef struct contestant {
+typedef struct candidate {
     const char *name;
     void (*run)(void *context);
     void *context;
-    int64_t repeats; /* calls per turn; 0: found by timing_calibrate */
-    int turns;
-    double ns[TIMING_MOST]; /* per call */
-} contestant;
+    int64_t repeats; /* calls per sample; 0: found by timing_calibrate */
+    int rounds;
+    double ns[TIMING_MOST]; /* per call, one sample for each round */
+} candidate;
 
 static inline int64_t timing_now(void) {
     struct timespec t;
@@ -27,7 +27,7 @@ static inline int64_t timing_now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline double timing_turn(contestant *c, int64_t repeats) {
+static inline double timing_sample(candidate *c, int64_t repeats) {
     int64_t start = timing_now();
     for (int64_t i = 0; i < repeats; i++) {
         c->run(c->context);
@@ -35,37 +35,38 @@ static inline double timing_turn(contestant *c, int64_t repeats) {
     return (double)(timing_now() - start) / (double)repeats;
 }
 
-/* Enough calls that a turn takes about `ns`; also warms up. */
-static inline void timing_calibrate(contestant *c, double ns) {
+/* Finds the number of calls that take about `ns`; also warms up. */
+static inline void timing_calibrate(candidate *c, double ns) {
     int64_t repeats = 1;
-    double each = timing_turn(c, 1);
+    double each = timing_sample(c, 1);
     while (each * (double)repeats < ns / 4 && repeats < 1 << 28) {
         repeats *= 4;
-        each = timing_turn(c, repeats);
+        each = timing_sample(c, repeats);
     }
     double wanted = ns / (each > 0.1 ? each : 0.1);
     c->repeats = wanted < 1 ? 1 : (int64_t)wanted;
-    c->turns = 0;
+    c->rounds = 0;
 }
 
-/* A library's threads go on looking for work when its call has ended, and take the other core from the next contestant:
- * OpenBLAS's for 2^26 cycles (20 ms at 3 GHz). So a turn of several threads begins when they sleep. */
+/* Waits until idle library threads sleep. After a call they spin and would take the other core from the next candidate:
+ * OpenBLAS's for 2^26 cycles (20 ms at 3 GHz). */
 static inline void timing_rest(int threads) {
     if (threads > 1) {
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
     }
 }
 
-/* A B C A B C ... Each turn begins with a call that is not timed: the one before has left other data in the caches. */
-static inline void timing_race(contestant *list, int count, int turns, double turn_ns, int threads) {
+/* Times the candidates in the order A B C A B C ... Each sample follows an untimed call, because the previous candidate
+ * has left other data in the caches. */
+static inline void timing_interleave(candidate *list, int count, int rounds, double sample_ns, int threads) {
     for (int i = 0; i < count; i++) {
-        timing_calibrate(&list[i], turn_ns);
+        timing_calibrate(&list[i], sample_ns);
     }
-    for (int t = 0; t < turns && t < TIMING_MOST; t++) {
+    for (int t = 0; t < rounds && t < TIMING_MOST; t++) {
         for (int i = 0; i < count; i++) {
             timing_rest(threads);
             list[i].run(list[i].context);
-            list[i].ns[list[i].turns++] = timing_turn(&list[i], list[i].repeats);
+            list[i].ns[list[i].rounds++] = timing_sample(&list[i], list[i].repeats);
         }
     }
 }
@@ -76,24 +77,24 @@ static inline int timing_order(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* The value that a fraction of the turns stays below; sorts them. */
-static inline double timing_quantile(contestant *c, double fraction) {
-    qsort(c->ns, (size_t)c->turns, sizeof c->ns[0], timing_order);
-    return c->turns ? c->ns[(int)(fraction * (double)(c->turns - 1) + 0.5)] : 0.0;
+/* Returns a quantile of the samples, and sorts them. */
+static inline double timing_quantile(candidate *c, double fraction) {
+    qsort(c->ns, (size_t)c->rounds, sizeof c->ns[0], timing_order);
+    return c->rounds ? c->ns[(int)(fraction * (double)(c->rounds - 1) + 0.5)] : 0.0;
 }
 
-static inline double timing_median(contestant *c) {
+static inline double timing_median(candidate *c) {
     return timing_quantile(c, 0.5);
 }
 
-/* The positive number that an argument begins with, and where it ends; 0 where there is none, or none that fits. */
+/* Returns the positive number at the start of an argument, and its end; 0 if there is none or it is out of range. */
 static inline int timing_number(const char *text, char **end) {
     long number = strtol(text, end, 10);
     return number > 0 && number <= INT_MAX ? (int)number : 0;
 }
 
-/* The words of a comma-separated list, in place. */
-static inline int timing_words(char *text, const char *words[], int most) {
+/* Splits a comma-separated list in place. Returns the number of items. */
+static inline int timing_split(char *text, const char *words[], int most) {
     int count = 0;
     for (char *word = strtok(text, ","); word && count < most; word = strtok(NULL, ",")) {
         words[count++] = word;
@@ -101,7 +102,7 @@ static inline int timing_words(char *text, const char *words[], int most) {
     return count;
 }
 
-/* Random numbers in (-1, 1), the same in every run. */
+/* Fill with random numbers in (-1, 1), the same in every run. */
 static inline void timing_fill_f64(double *x, size_t n) {
     uint64_t s = 88172645463325252u;
     for (size_t i = 0; i < n; i++) {

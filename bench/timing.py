@@ -1,6 +1,6 @@
-"""timing.py - what the Python drivers of the benchmarks share: contestants take turns, and medians with quartiles are reported.
+"""timing.py - times functions in interleaved rounds for the Python benchmarks, and reports medians with quartiles.
 
-Threads are set for every library before it is imported, so a driver runs once for each count of threads."""
+The thread count of a library is set before it is imported, so a benchmark runs with one count."""
 import importlib
 import math
 import os
@@ -12,13 +12,13 @@ VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def set_threads(count):
-    """To be called before NumPy, SciPy and PyTorch are imported."""
+    """Sets the thread count. Must be called before NumPy, SciPy and PyTorch are imported."""
     for variable in VARIABLES:
         os.environ[variable] = str(count)
 
 
 def module(name):
-    """A peer that need not be installed; None where it is not."""
+    """Returns an optional module, or None if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -36,14 +36,14 @@ def per_call(function, repeats):
     return (time.perf_counter_ns() - start) / repeats
 
 
-def race(contestants, threads, turns, turn_ns=2e6):
-    """Times in nanoseconds per call, by name. Turns of several threads begin when the threads of the last one sleep."""
-    repeats, times = {}, {name: [] for name in contestants}
-    for name, function in contestants.items():
+def interleave(candidates, threads, rounds, sample_ns=2e6):
+    """Returns the nanoseconds per call of each round, by name. With several threads, waits until idle library threads sleep."""
+    repeats, times = {}, {name: [] for name in candidates}
+    for name, function in candidates.items():
         function()
-        repeats[name] = max(1, int(turn_ns / max(per_call(function, 1), 1)))
-    for _ in range(turns):
-        for name, function in contestants.items():
+        repeats[name] = max(1, int(sample_ns / max(per_call(function, 1), 1)))
+    for _ in range(rounds):
+        for name, function in candidates.items():
             if threads > 1:
                 time.sleep(0.04)
             function()
@@ -52,7 +52,7 @@ def race(contestants, threads, turns, turn_ns=2e6):
 
 
 def show(title, times, ours, sums):
-    """Prints a case; adds log(peer / ours) to the sums of each peer."""
+    """Prints one case, and adds log(peer / ours) to the sums of each peer."""
     print(title)
     mine = statistics.median(times[ours])
     for name, values in times.items():

@@ -1,6 +1,5 @@
-/* constraints.c - settings that hold for a block of code, and what happens when they cannot: a result whose bits do not
- * depend on the thread count, and an error in place of a silent fallback.
- */
+/* constraints.c - sets constraints for a block of code: a result that is the same bit for bit on any number of threads,
+ * and an error instead of a silent fallback. */
 #include <backplane.h>
 
 #include <stdio.h>
@@ -22,12 +21,13 @@ static bp_status multiply(const bp_options *options, void *out) {
     return status == BP_OK ? bp_matmul_run(options, &view_a.tensor, &view_b.tensor, &view_out.tensor) : status;
 }
 
-/* By their bytes: as numbers, 0 equals -0, and a NaN not even itself. */
+/* Compares bytes. As numbers, 0 equals -0, and NaN does not even equal itself. */
 static int same_bytes(const void *x, const void *y, size_t size) {
     return memcmp(x, y, size) == 0;
 }
 
-/* The same bits on one thread and on three: candidates that do not promise it are refused while the scope is open. */
+/* Returns whether one thread and three give the same result bit for bit. While the scope is open, candidates without
+ * that guarantee are refused. */
 static int same_bits(void) {
     bp_scope *scope = NULL;
     bp_options *three = NULL;
@@ -35,20 +35,20 @@ static int same_bits(void) {
                bp_options_new(&three, "num_threads=3") == BP_OK && multiply(NULL, first) == BP_OK &&
                multiply(three, second) == BP_OK && same_bytes(first, second, sizeof first);
     if (!same) {
-        fprintf(stderr, "same bits: %s\n", bp_last_error());
+        fprintf(stderr, "reproducible product: %s\n", bp_last_error());
     }
     bp_options_release(three);
     return bp_scope_leave(&scope) == BP_OK && same;
 }
 
-/* A library that is not there: with dispatch.fallback=strict the call fails and says where it was looked for. */
+/* Requests a library that does not exist. With dispatch.fallback=strict the call fails instead of using another one. */
 static int no_silent_fallback(void) {
     bp_options *options = NULL;
     if (bp_options_new(&options, "blas.preferred=no-such-library, dispatch.fallback=strict") != BP_OK) {
         return 0;
     }
     bp_status status = multiply(options, first);
-    printf("asked for no-such-library: %s\n", bp_status_text(status));
+    printf("no-such-library: %s\n", bp_status_text(status));
     bp_options_release(options);
     return status != BP_OK;
 }
@@ -61,6 +61,6 @@ int main(void) {
         (&b[0][0])[i] = (float)(i % 13) / 13 - 0.5f;
     }
     int fine = same_bits();
-    printf("the same bits on 1 and 3 threads: %s\n", fine ? "yes" : "no");
+    printf("same result on 1 and 3 threads: %s\n", fine ? "yes" : "no");
     return fine & no_silent_fallback() ? 0 : 1;
 }

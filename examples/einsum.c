@@ -1,6 +1,5 @@
-/* einsum.c - the scores of an attention layer, then a chain of matrices: an expression says what is summed, the order
- * of the products is the library's to find. For someone who contracts more than two arrays, the same ones again and
- * again. */
+/* einsum.c - computes attention scores, then a chain of matrices. An expression defines the sum; the library finds the
+ * order of the products. The chain reuses one plan. */
 #include <backplane.h>
 
 #include <math.h>
@@ -13,7 +12,7 @@ static int failed(const char *what) {
     return 1;
 }
 
-/* scores[h][q][k] = sum over d of query[h][q][d] * key[h][k][d]: no array is copied or transposed by hand. */
+/* scores[h][q][k] = sum over d of query[h][q][d] * key[h][k][d]. The program copies and transposes nothing. */
 static int attention(void) {
     static double query[HEADS][ROWS][DEPTH], key[HEADS][COLUMNS][DEPTH], scores[HEADS][ROWS][COLUMNS];
     for (int i = 0; i < HEADS * ROWS * DEPTH; i++) {
@@ -40,7 +39,7 @@ static int attention(void) {
     return scores[1][2][3] == expected ? 0 : 1;
 }
 
-/* What a plan does, part for part. */
+/* Prints the steps of a plan. */
 static void show(const bp_plan *plan) {
     bp_einsum_part part = {.struct_size = sizeof part};
     for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
@@ -54,8 +53,8 @@ static void show(const bp_plan *plan) {
     }
 }
 
-/* A plan is made once, and runs on any memory of the same layout. The vector is multiplied first, whatever was written
- * first: a million multiplications become twenty thousand. */
+/* A plan is made once and runs on any memory of the same layout. The vector is multiplied first, in any order of the
+ * operands: twenty thousand multiplications instead of a million. */
 static int chain(void) {
     enum { N = 100 };
     static double a[N][N], b[N][N], v[N], out[N];

@@ -1,6 +1,5 @@
-/* plan.c - a held plan in a hot loop: arguments are checked and a library is chosen once, and each run is one call.
- * Shown on the power method, which multiplies the same matrix by one vector after the other.
- */
+/* plan.c - reuses a plan in a loop: arguments are checked and a library is chosen once, and each run is one call. The
+ * example is the power method, which multiplies one matrix by many vectors. */
 #include <backplane.h>
 
 #include <math.h>
@@ -19,7 +18,7 @@ static void scale_to_unit_length(double *vector) {
 }
 
 int main(void) {
-    /* The second difference: its largest eigenvalue is 2 + 2 cos(pi / (SIZE + 1)). */
+    /* Second differences; the largest eigenvalue is 2 + 2 cos(pi / (SIZE + 1)). */
     static double matrix[SIZE][SIZE];
     double vector[SIZE], image[SIZE];
     for (int i = 0; i < SIZE; i++) {

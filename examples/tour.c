@@ -1,6 +1,5 @@
-/* tour.c - a first look: which libraries are here, a product, and who computed it. For someone who reads one example
- * only.
- */
+/* tour.c - lists the libraries of this machine, computes a product, and prints which library ran. Read this example
+ * first. */
 #include <backplane.h>
 
 #include <stdio.h>
@@ -30,7 +29,7 @@ int main(void) {
         return 1;
     }
 
-    /* Memory is always the caller's; a view says what it holds. */
+    /* DLPack views of caller-owned memory */
     double a[2][3] = {{1, 2, 3}, {4, 5, 6}};
     double b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
     double out[2][2];
@@ -45,7 +44,7 @@ int main(void) {
 
     bp_plan_info plan = {.struct_size = sizeof plan};
     if (bp_last_plan(&plan) != BP_OK) {
-        return failed("asking who computed it");
+        return failed("reading the last plan");
     }
     printf("\n%g %g\n%g %g\n", out[0][0], out[0][1], out[1][0], out[1][1]);
     printf("computed by %s (%s): %s\n", plan.library, plan.algorithm, plan.reason);

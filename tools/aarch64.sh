@@ -1,7 +1,7 @@
 #!/bin/sh
-# Gets what `make aarch64` needs: a cross compiler and qemu, and cmocka for arm64, which Debian has for no cross compiler.
-# Its package is downloaded with a private apt folder, which checks it as apt checks all packages, and unpacked into
-# build-aarch64/sysroot; the machine's apt stays as it is. Fails when something cannot be had.
+# Installs the requirements of `make aarch64`: a cross compiler, qemu, and cmocka for arm64. Debian has no cross package of
+# cmocka. So its arm64 package is downloaded with a private apt folder, which verifies signatures as usual, and unpacked into
+# build-aarch64/sysroot. The machine's apt configuration is not changed. Fails if something cannot be installed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 sysroot=build-aarch64/sysroot
@@ -21,7 +21,7 @@ get_cmocka() {
     echo "downloading: cmocka for arm64"
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" $sysroot
     : >"$log"
-    private_apt update # fails, too, when one of several sources has nothing for arm64
+    private_apt update # also fails if one of several sources has nothing for arm64
     (cd "$apt" && private_apt download libcmocka0 libcmocka-dev) || return 1
     for package in "$apt"/*.deb; do
         dpkg-deb -x "$package" $sysroot || return 1
@@ -30,6 +30,6 @@ get_cmocka() {
 }
 if ! get_cmocka; then
     rm -rf $sysroot
-    echo "make aarch64: cmocka for arm64 could not be had (apt and a network are needed; the log is $log)" >&2
+    echo "make aarch64: cmocka for arm64 could not be downloaded; apt and a network are needed (log: $log)" >&2
     exit 1
 fi

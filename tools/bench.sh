@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs each benchmark that was built, one after the other, with .venv's libraries among those found. One with a Python
-# driver of its name (bench/NAME.py) is run by that, beside NumPy's and PyTorch's times, where .venv has NumPy.
+# Runs all benchmarks that were built, with the libraries of .venv included. If .venv has NumPy and bench/NAME.py exists, runs
+# that, which also times NumPy and PyTorch.
 set -eu
 cd "$(dirname "$0")/.."
 [ -d .venv ] && export VIRTUAL_ENV="$PWD/.venv"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Brings a Debian-like machine to the point where everything builds and there are several libraries to find. Installs what
-# is missing where it may (apt as root, PyPI into .venv), and goes on without what it cannot get: it then says what is
-# missing and what follows. Does nothing, quickly, when all is there. Usage: tools/bootstrap.sh [--again]
+# Installs build tools and several BLAS libraries on Debian: with apt as root, with pip into .venv. If something cannot be
+# installed, continues, and prints what is missing and the consequences. Returns quickly if nothing is missing.
+# Usage: tools/bootstrap.sh [--again]
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -10,7 +10,7 @@ headers="libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv valgr
 libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
     libfftw3-double3 libfftw3-single3 libgomp1"
 log=build/bootstrap.log
-gave_up=build/bootstrap.gave-up # holds what could not be had, so that every later call does not try again
+gave_up=build/bootstrap.gave-up # lists what could not be installed, so that later calls do not try again
 mkdir -p build
 [ "${1-}" = --again ] && rm -f "$gave_up"
 
@@ -36,7 +36,7 @@ missing_all() {
     wheels_missing && echo wheels
 }
 
-# The wanted wheels, as one word: changes when the lists do.
+# A checksum of the lists of wheels.
 wheels_wanted() { cat tools/requirements.txt tools/libraries.txt | cksum | tr -d ' '; }
 wheels_missing() { [ "$(cat .venv/wheels 2>/dev/null)" != "$(wheels_wanted)" ]; }
 
@@ -46,7 +46,7 @@ install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     {
         apt-get -q -o Acquire::Retries=1 -o Acquire::http::Timeout=20 update
-        # One unknown name must not keep the others from being installed.
+        # An unknown name must not prevent the installation of the others.
         apt-get -q -y --no-install-recommends install "$@" ||
             for package in "$@"; do apt-get -q -y --no-install-recommends install "$package"; done
     } >>"$log" 2>&1
@@ -74,26 +74,26 @@ if [ -n "$wanted" ] && [ "$wanted" != "$(cat "$gave_up" 2>/dev/null)" ]; then
     [ -n "$wanted" ] && echo "$wanted" >"$gave_up"
 fi
 
-# What cannot be had, and what follows from it.
+# Prints what is missing, and the consequences.
 say() { echo "bootstrap: $*" >&2; }
-told=
+reported=
 lacking=$(missing_packages $libraries)
-[ -n "$lacking" ] && told=1 && say "not installed: $(echo $lacking): fewer libraries to find; the built-in 'native' always works"
+[ -n "$lacking" ] && reported=1 && say "not installed: $(echo $lacking): fewer libraries are found; the built-in 'native' always works"
 lacking=$(missing_packages libcmocka-dev)
-[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the C tests are not built"
+[ -n "$lacking" ] && reported=1 && say "not installed: $lacking: the C tests are not built"
 lacking=$(missing_packages libhwloc-dev)
-[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the processor's layout is read from sysfs alone"
+[ -n "$lacking" ] && reported=1 && say "not installed: $lacking: the processor's layout is read from sysfs only"
 lacking=$(missing_packages python3-dev)
-[ -n "$lacking" ] && told=1 && say "not installed: $lacking: the Python module is not built"
+[ -n "$lacking" ] && reported=1 && say "not installed: $lacking: the Python module is not built"
 lacking=$(missing_tools c++:g++; missing_packages libdlpack-dev)
-[ -n "$lacking" ] && told=1 && say "not installed: $(echo $lacking): the checks of the headers that need it are skipped"
+[ -n "$lacking" ] && reported=1 && say "not installed: $(echo $lacking): the header checks that need it are skipped"
 if wheels_missing; then
-    told=1
-    say "no complete .venv (python3-venv and network needed): MKL, oneDNN and NumPy's OpenBLAS are not there to find"
+    reported=1
+    say "no complete .venv (python3-venv and network needed): MKL, oneDNN and NumPy's OpenBLAS are missing"
     .venv/bin/python -c 'import numpy, pytest' 2>/dev/null || say "no NumPy and pytest in .venv: the tests of the command are skipped"
 fi
-if [ -n "$told" ]; then
-    say "as root, with a network, 'make bootstrap' installs these; the log of the last try is $log"
+if [ -n "$reported" ]; then
+    say "as root, with a network, 'make bootstrap' installs these; log of the last attempt: $log"
 fi
 
 for program in cmake cc; do

@@ -1,4 +1,4 @@
-"""einsum_picture.py - draws docs/benchmarks/einsum.svg, the cost of paths against the time of the search, from docs/benchmarks/data/einsum_path.txt.
+"""einsum_picture.py - plots docs/benchmarks/einsum.svg from docs/benchmarks/data/einsum_path.txt: the cost of a path over the time of its search.
 
     .venv/bin/python bench/einsum_path.py build/bench/einsum_path > docs/benchmarks/data/einsum_path.txt
     python3 tools/einsum_picture.py
@@ -25,13 +25,13 @@ def read():
 
 
 def scale(values, length, margin):
-    """From values to places, with some room at both ends."""
+    """Returns a function that maps values to positions, with a margin at both ends."""
     low, high = min(values), max(values)
     span = max(high - low, 0.02)
     return lambda value: margin + (value - low) / span * (length - 2 * margin)
 
 
-def words(seconds):
+def text_of(seconds):
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size * 0.999:
             return f"{seconds / size:.3g} {unit}"
@@ -49,7 +49,7 @@ def panel(rows, title, x0, y0):
         x = x0 + across(exponent)
         if x0 <= x <= x0 + WIDTH:
             out.append(f'<line x1="{x:.1f}" y1="{y0}" x2="{x:.1f}" y2="{y0 + HEIGHT}" stroke="#e4e4e4"/>')
-            out.append(f'<text x="{x:.1f}" y="{y0 + HEIGHT + 16}" text-anchor="middle" fill="#555">{words(10.0**exponent)}</text>')
+            out.append(f'<text x="{x:.1f}" y="{y0 + HEIGHT + 16}" text-anchor="middle" fill="#555">{text_of(10.0**exponent)}</text>')
     for cost in {min(row[3] for row in rows), max(row[3] for row in rows)}:
         out.append(f'<text x="{x0 - 6}" y="{y0 + HEIGHT - up(cost) + 4:.1f}" text-anchor="end" fill="#555">{cost:.2f}</text>')
     labels = []

@@ -1,10 +1,10 @@
-"""fft_accuracy.py - draws the accuracy of Fourier transforms from the lines that bench/fft_accuracy prints.
+"""fft_accuracy.py - plots the accuracy of Fourier transforms from the output of bench/fft_accuracy.
 
     build/bench/fft_accuracy > docs/benchmarks/data/fft_accuracy.txt
     python3 tools/fft_accuracy.py docs/benchmarks/data/fft_accuracy.txt docs/benchmarks/fft_accuracy.svg
 
-Two panels, single and double precision: error in units of the type's rounding error over the length, one mark for each library, and
-the curve of sqrt(log2 n) that the errors must not outgrow."""
+Two panels, single and double precision: error in units of the type's rounding error over the length, with one mark for each
+library. The dashed curve is 0.75 sqrt(log2 n), the growth of an accurate transform's error."""
 import math
 import sys
 

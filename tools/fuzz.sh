@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds. New inputs and findings go into
-# build-fuzz/corpus and build-fuzz/findings, never into the source tree. Fails when a target did. The last line is the
-# counts.
+# Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds. Writes new inputs and findings to
+# build-fuzz/corpus and build-fuzz/findings, never to the source tree. Fails if a target fails. The last line has the counts.
 set -u
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}

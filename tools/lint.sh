@@ -1,13 +1,13 @@
 #!/bin/sh
-# clang-tidy over the sources that build/ compiles, two files at a time. Each is looked at once, and in a process of its
-# own: at its second compilation one of clang 14 no longer knows va_start, and finds every va_list uninitialised.
+# Runs clang-tidy on the sources that build/ compiles, two files at a time. Each file is checked once, in a process of its own:
+# in the second compilation of one process, clang 14 reports every va_list as uninitialised.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build/lint
 python3 - <<'END'
 import json
 with open("build/compile_commands.json") as commands:
-    first_of_file = {row["file"]: row for row in reversed(json.load(commands))}
+    first_of_file = {command["file"]: command for command in reversed(json.load(commands))}
 with open("build/lint/compile_commands.json", "w") as commands:
     json.dump(list(first_of_file.values()), commands)
 END

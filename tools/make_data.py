@@ -1,7 +1,7 @@
-"""Derives the matrices of examples/data from the handwritten digits that scikit-learn ships.
+"""make_data.py - makes the matrices of examples/data from the handwritten digits that scikit-learn ships.
 
-Run it with scikit-learn 1.x and NumPy installed (pip install scikit-learn):  python3 tools/make_data.py
-The files are part of the repository; this program documents how they came about and repeats it.
+Needs scikit-learn 1.x and NumPy (pip install scikit-learn):  python3 tools/make_data.py
+The files are part of the repository. This program documents how they were made, and can make them again.
 """
 
 import pathlib
@@ -13,14 +13,14 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 
 
 def standardized(pixels):
-    """Each column shifted to mean 0 and scaled to standard deviation 1; a column that never varies becomes 0."""
+    """Shifts each column to mean 0 and scales it to standard deviation 1. A constant column becomes 0."""
     deviation = pixels.std(axis=0)
     scale = numpy.where(deviation > 0, deviation, 1)
     return (pixels - pixels.mean(axis=0)) / scale
 
 
 def principal_axes(columns):
-    """Eigenvectors of the covariance as columns, widest spread first; each one's largest entry is positive."""
+    """Returns the eigenvectors of the covariance as columns, largest variance first, each with a positive largest entry."""
     _, vectors = numpy.linalg.eigh(columns.T @ columns / len(columns))
     vectors = vectors[:, ::-1]
     largest = numpy.abs(vectors).argmax(axis=0)

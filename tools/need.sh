@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what a target of the Makefile needs beside tools/bootstrap.sh, where it may (apt, as root), and fails with the
-# names of what is missing. Usage: tools/need.sh TARGET WHAT:PACKAGE ...
-# WHAT is a command, or a path with a slash; without it, dpkg is asked for the package.
+# Installs the packages that a Makefile target needs in addition to tools/bootstrap.sh (apt, as root). Fails with the names of
+# missing packages. Usage: tools/need.sh TARGET WHAT:PACKAGE ...
+# WHAT is a command, or a path with a slash. If it is empty, dpkg is queried for the package.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 target=$1
@@ -32,9 +32,9 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
         apt-get -q -y --no-install-recommends install $packages
     } >"$log" 2>&1
     packages=$(missing "$@")
-    [ -z "$packages" ] || echo "make $target: the log is $log" >&2
+    [ -z "$packages" ] || echo "make $target: log: $log" >&2
 fi
 if [ -n "$packages" ]; then
-    echo "make $target: not installed: $(echo $packages) (names of Debian's packages; as root, with a network, make installs them)" >&2
+    echo "make $target: not installed: $(echo $packages) (Debian packages; as root, with a network, make installs them)" >&2
     exit 1
 fi

@@ -1,4 +1,4 @@
-/* status_page.c - prints docs/reference/status.md from the list of status codes. */
+/* status_page.c - prints docs/reference/status.md, the reference of all status codes, from the list of status codes. */
 #include <backplane.h>
 
 #include <stdio.h>
@@ -8,12 +8,13 @@ int main(void) {
     printf(
         "# Status codes\n"
         "\n"
-        "<!-- Generated from include/backplane/status.h by tools/status_page.c; make changes there. -->\n"
+        "<!-- Made from include/backplane/status.h by tools/status_page.c; change it there. -->\n"
         "\n"
-        "Every function that can fail returns one of these codes. `bp_last_error()` returns the message of the "
-        "calling\n"
-        "thread's last failure: it names the argument, its value, and what would be right. A published number never\n"
-        "changes. The numbers of each group begin with a round number.\n"
+        "Every function that can fail returns one of these codes. `bp_last_error()` returns the error message of the "
+        "thread's\n"
+        "last failure, which names the argument and a valid value. A published number never changes; each family "
+        "of\n"
+        "errors starts at a round number.\n"
         "\n"
         "| number | name | meaning |\n"
         "|-------:|------|---------|\n");

@@ -1,14 +1,15 @@
-/* example.c - a whole provider: f64 matrix products whose sums are as accurate as if they were made in twice the
+/* example.c - a complete provider: f64 matrix products whose sums are as accurate as if computed in twice the
  * precision.
  *
- * It is slow, so Backplane picks it only when asked to: blas.preferred=kahan. Read it from the bottom: the descriptor
- * at the end is the one thing that Backplane looks for, and its slots are called in the order open, accept, plan.
+ * It is slow, so Backplane uses it only on request: blas.preferred=kahan. Read it from the bottom: Backplane looks for
+ * the descriptor at the end, and calls its functions in the order open, accept, plan.
  */
 #include <backplane/provider.h>
 
 #include <math.h>
 
-/* A plan. Backplane knows its first member only; the rest is ours: here, a copy of the problem and the host's table. */
+/* A plan. Backplane only uses its first member. The others are ours: a copy of the problem and the host's function
+ * table. */
 typedef struct kahan_plan {
     bp_prepared prepared;
     const bp_host *host;
@@ -17,7 +18,7 @@ typedef struct kahan_plan {
     int slices;
 } kahan_plan;
 
-/* What the tasks of one run share. */
+/* Data that the tasks of one run share. */
 typedef struct kahan_run {
     const kahan_plan *plan;
     const double *a, *b;
@@ -25,7 +26,7 @@ typedef struct kahan_run {
     double alpha, beta;
 } kahan_run;
 
-/* A dot product that carries the rounding error of every product and every sum along, and adds it at the end. */
+/* Returns a dot product. It accumulates the rounding error of every product and every sum, and adds it at the end. */
 static double exact_dot(int64_t k, const double *a, int64_t a_step, const double *b, int64_t b_step) {
     double sum = 0;
     double error = 0;
@@ -38,7 +39,7 @@ static double exact_dot(int64_t k, const double *a, int64_t a_step, const double
         error += (sum - (next - shift)) + (product - shift) + fma(x, y, -product);
         sum = next;
     }
-    return isfinite(sum) ? sum + error : sum; /* the error of an infinite sum is NaN: the infinity is the answer */
+    return isfinite(sum) ? sum + error : sum; /* the error of an infinite sum is NaN; the result is the infinity */
 }
 
 static void one_row(const kahan_run *run, const double *a, const double *b, double *c) {
@@ -50,8 +51,8 @@ static void one_row(const kahan_run *run, const double *a, const double *b, doub
     }
 }
 
-/* One slice of the rows of all products. Every row is summed by one thread from front to back, whatever the slices:
- * that is what lets us promise the same bits for any number of threads. */
+/* Computes one slice of the rows of all products. One thread sums a row from front to back, for any number of slices.
+ * So the result is the same bit for bit on any number of threads. */
 static void one_slice(void *context, int slice) {
     const kahan_run *run = context;
     const bp_gemm_problem *g = &run->plan->gemm;
@@ -62,7 +63,8 @@ static void one_slice(void *context, int slice) {
         int64_t a = row % g->m * g->a_row;
         int64_t b = 0;
         int64_t c = row % g->m * g->c_row;
-        int64_t item = row / g->m; /* which product; its place is found dimension by dimension, the last one fastest */
+        int64_t item =
+            row / g->m; /* number of the product; its index is computed dimension by dimension, the last one fastest */
         for (int d = g->batch_ndim - 1; d >= 0; d--) {
             int64_t at = item % g->batch_shape[d];
             item /= g->batch_shape[d];
@@ -74,7 +76,7 @@ static void one_slice(void *context, int slice) {
     }
 }
 
-/* Called through the plan, often and by several threads at once: so nothing in the plan changes. */
+/* Runs a plan. Several threads may call it at once, so nothing in the plan changes. */
 static bp_status kahan_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const kahan_plan *plan = (const kahan_plan *)self;
     kahan_run run = {.plan = plan,
@@ -93,10 +95,10 @@ static void kahan_destroy(bp_prepared *self) {
     ((kahan_plan *)self)->host->release(self);
 }
 
-/* Prepares an offer that accept() made. Memory comes from the host, as do all services that a provider needs. */
+/* Makes a plan for an offer of accept(). All memory and services come from the host. */
 static bp_status kahan_plan_problem(void *instance, const bp_problem *problem, const bp_verdict *verdict,
                                     const void *found, bp_prepared **prepared) {
-    (void)found; /* we gave nothing along with the offer: the verdict tells all that we need */
+    (void)found; /* accept() passed no data with the offer; the verdict is enough */
     const bp_host *host = instance;
     kahan_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
@@ -115,15 +117,15 @@ static bp_status kahan_plan_problem(void *instance, const bp_problem *problem, c
     return BP_OK;
 }
 
-/* Says whether we can run a problem, what we promise about the result, and about how long it takes. Looks at no data.
+/* Decides whether we can run a problem, which properties the result has, and about how long it takes. Accesses no data.
  */
 static void kahan_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
-    bp_verdict verdict = BP_VERDICT_INIT; /* accepted, unless we say otherwise */
+    bp_verdict verdict = BP_VERDICT_INIT; /* accepted unless a reason is set */
     if (problem->op != BP_OP_GEMM) {
         verdict.reason = BP_REASON_OP;
     } else if (problem->dtype != BP_F64) {
-        verdict.reason = BP_REASON_DTYPE; /* Backplane has a sentence for each reason; `text` could add to it */
+        verdict.reason = BP_REASON_DTYPE; /* Backplane has a message for each reason; `text` may add details */
     } else {
         const bp_gemm_problem *g = &problem->of.gemm;
         verdict.algorithm = "compensated dot";
@@ -135,7 +137,7 @@ static void kahan_accept(void *instance, const bp_problem *problem, bp_offers *o
     offers->add(offers, &verdict, NULL, 0); /* one algorithm, one offer */
 }
 
-/* Makes an instance. We drive no library and keep nothing, so the host's table itself serves as ours. */
+/* Makes an instance. We use no library and keep no state, so the host's table serves as the instance. */
 static bp_status kahan_open(const bp_host *host, const bp_library_info *library, void **instance) {
     (void)library;
     *instance = (void *)host;

@@ -1,5 +1,4 @@
-/* module.c - the module of the providers that drive BLAS and LAPACK libraries: its list, where they are not built in.
- */
+/* module.c - lists the providers of the module that drives BLAS and LAPACK libraries, if they are not built in. */
 #include "backplane/provider.h"
 
 extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl;

@@ -1,5 +1,5 @@
-/* support_blas.h - what the tests of the blas provider share: a host of their own that counts and can fail, the BLAS
- * libraries of the machine, and products in every layout that are checked against long double arithmetic. */
+/* support_blas.h - shared by the tests of the blas provider: a test host that counts and can fail, the BLAS libraries
+ * of the machine, and products in every layout, checked against long double arithmetic. */
 #ifndef BP_TESTS_BLAS_SUPPORT_H
 #define BP_TESTS_BLAS_SUPPORT_H
 
@@ -16,24 +16,23 @@
 extern const bp_provider bp_provider_blas;
 
 /* ---- The host ---- */
-extern char test_error[1024];   /* of the last fail() in any thread */
-extern char test_warning[1024]; /* of the last warn() */
+extern char test_error[1024];   /* message of the last fail() in any thread */
+extern char test_warning[1024]; /* message of the last warn() */
 extern atomic_int test_warnings;
-extern int64_t test_blocks;      /* allocated and not given back */
+extern int64_t test_blocks;      /* allocated and not freed */
 extern int test_fail_allocation; /* the n-th allocation from now fails; 0: none */
 extern bool test_fail_scratch;
-/* Where a test double stands in for a library: gives the address of a name, or NULL. NULL: the real library is opened.
- */
+/* Looks up names in a fake library; NULL for an unknown name. The pointer itself is NULL to open the real library. */
 extern void *(*test_fake)(const char *name);
-enum { TEST_PROCESSORS = 8 }; /* of the machine that the host tells of */
+enum { TEST_PROCESSORS = 8 }; /* of the machine that the host reports */
 const bp_host *test_host(void);
 
 /* ---- Libraries ---- */
-/* The BLAS libraries found on this machine; never NULL, count may be 0. */
+/* Returns the BLAS libraries found on this machine. Never NULL; *count may be 0. */
 const bp_library_info **test_libraries(int *count);
-/* Opens the library, and makes its threads cheap to start, so that products which a test can afford run on several. */
+/* Opens the library, and sets its start cost of threads low, so that small products run on several threads. */
 bp_status test_open(const bp_library_info *library, void **instance);
-/* A row with every text set, for judging without any library. */
+/* Returns a library entry with all texts set, to call accept() without a library. */
 bp_library_info test_row(const char *family, const char *threading);
 
 /* ---- Products ---- */
@@ -55,24 +54,25 @@ typedef struct test_product {
     int64_t m, n, k;
     test_layout a, b, c;
     bool conjugate_a, conjugate_b;
-    double alpha, beta;            /* imaginary parts are made from them for complex types, except for 0 and 1 */
+    double alpha, beta;            /* their imaginary parts are derived for complex types, except for 0 and 1 */
     int64_t batch[2];              /* 0: no such dimension */
     bool broadcast_a, broadcast_b; /* over the last batch dimension */
     int threads;
     int deterministic;
-    size_t shift; /* bytes that every operand's address is off 64; a multiple of the element's real part */
+    size_t
+        shift; /* bytes by which every operand's address differs from a multiple of 64; a multiple of a real's size */
 } test_product;
 
-/* Plans every accepted offer, runs it on random data, checks every element within its error bound and that nothing else
- * was written; fails the test with a description otherwise. Returns false where the library refused. The verdict is
- * that of the first accepted offer, else of the first refusal. */
+/* Plans every accepted offer, runs it on random data, and checks that every element is within its error bound and that
+ * nothing else was written. Fails the test with a description otherwise. Returns false if the library refused. The
+ * verdict is that of the first accepted offer, else of the first refusal. */
 bool test_run_product(void *instance, const test_product *product, bp_verdict *verdict);
 
-/* The same for the offer of one algorithm; fails the test where there is none. */
+/* Runs the offer of one algorithm. Fails the test if there is none. */
 void test_run_algorithm(void *instance, const test_product *product, const char *algorithm);
 
-/* Gives the bits of C instead of checking them, of every accepted offer: the same room for each, `size` bytes at most.
- * Returns how many of `bits` are used. The same seed gives the same data. */
+/* Returns the bytes of C of every accepted offer in `bits`, without a check: `size` bytes at most, divided evenly.
+ * Returns the number of bytes used. The same seed gives the same data. */
 size_t test_bits_of_product(void *instance, const test_product *product, unsigned seed, void *bits, size_t size);
 
 bp_problem test_problem(const test_product *product);

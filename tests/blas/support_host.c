@@ -1,4 +1,4 @@
-/* support_host.c - the host that the tests give to the provider. */
+/* support_host.c - the host that the tests pass to the provider. */
 #include "blas/support_blas.h"
 
 #include "dispatch/internal.h"

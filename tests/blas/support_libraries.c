@@ -1,4 +1,4 @@
-/* support_libraries.c - the BLAS libraries of this machine, as the registry lists them. */
+/* support_libraries.c - collects the BLAS libraries of this machine from the registry. */
 #include "blas/support_blas.h"
 
 #include <string.h>
@@ -29,8 +29,7 @@ bp_library_info test_row(const char *family, const char *threading) {
 
 #define MOST 32
 
-/* A library that is known to be broken, or that forwards to another one of the list, is never opened by the provider.
- */
+/* The provider never opens a library that is broken or that forwards to another listed one. */
 static bool is_candidate(const bp_library_info *row) {
     return (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) && row->state == BP_LIBRARY_OK;
 }

@@ -1,4 +1,4 @@
-/* support_product.c - matrix products in every layout, with guards around C and a long double reference. */
+/* support_product.c - runs matrix products in every layout, with guards around C and a long double reference. */
 #include "blas/support_blas.h"
 
 #include <complex.h>
@@ -10,8 +10,8 @@
 typedef long double complex wide;
 
 typedef struct operand {
-    char *block;  /* whole allocation */
-    size_t size;  /* of it, in bytes */
+    char *block;  /* the whole allocation */
+    size_t size;  /* bytes of the block */
     char *origin; /* element (0, 0) of item 0 */
     int64_t row, column, step[2];
 } operand;
@@ -61,7 +61,7 @@ static void place(operand *x, test_layout layout, int64_t rows, int64_t columns)
     }
 }
 
-#define GUARD 32 /* elements before and behind */
+#define GUARD 32 /* elements before and after */
 
 static void make_operand(operand *x, const test_product *p, test_layout layout, int64_t rows, int64_t columns,
                          bool broadcast, unsigned *seed) {
@@ -70,7 +70,8 @@ static void make_operand(operand *x, const test_product *p, test_layout layout, 
     int64_t last_row = (rows > 1 ? rows - 1 : 0) * x->row, last_column = (columns > 1 ? columns - 1 : 0) * x->column;
     int64_t low = (last_row < 0 ? last_row : 0) + (last_column < 0 ? last_column : 0);
     int64_t high = (last_row > 0 ? last_row : 0) + (last_column > 0 ? last_column : 0);
-    /* Items follow each other without a gap where the layout has none, so that a batch can become one product. */
+    /* If the layout has no gaps, items follow each other without a gap, so that a batch can be merged into one product.
+     */
     int64_t item = layout == TEST_ROWS || layout == TEST_COLUMNS ? rows * columns : high - low + 3;
     int64_t inner = p->batch[1] > 0 ? p->batch[1] : 1, outer = p->batch[0] > 0 ? p->batch[0] : 1;
     x->step[1] = broadcast ? 0 : item;
@@ -147,8 +148,8 @@ bp_problem test_problem(const test_product *p) {
 
 typedef struct trial {
     operand a, b, c;
-    char *fresh;  /* the block of C as it is before a run */
-    char *before; /* the same, less what has been checked */
+    char *fresh;  /* C's block before a run */
+    char *before; /* a copy of it; checked elements are overwritten with the result */
     bp_scalar scalars[2];
     bp_problem problem;
 } trial;
@@ -157,7 +158,7 @@ static int64_t items_of(const test_product *p) {
     return (p->batch[0] > 0 ? p->batch[0] : 1) * (p->batch[1] > 0 ? p->batch[1] : 1);
 }
 
-/* What must not be read is NaN. */
+/* Fills C with NaN if it must not be read. */
 static void poison(operand *c, const test_product *p) {
     int64_t inner = p->batch[1] > 0 ? p->batch[1] : 1, size = size_of(p->dtype);
     for (int64_t i = 0; i < p->m; i++) {
@@ -211,7 +212,7 @@ static void discard(trial *t) {
     free(t->before);
 }
 
-/* At least the absolute value, at most half as large again; much faster than hypotenuses. */
+/* Returns an upper bound of the absolute value, at most 1.5 times as large; much faster than cabsl. */
 static long double size_of_value(wide value) {
     return fabsl(creall(value)) + fabsl(cimagl(value));
 }
@@ -220,13 +221,13 @@ static wide conjugated(wide value, bool conjugate) {
     return conjugate ? conjl(value) : value;
 }
 
-/* Checks one element and marks it in the old block as seen, so that what is left must be unchanged. */
+/* Checks one element and copies it to the old block, so that the rest of both blocks must be equal. */
 static void check_element(const test_product *p, trial *t, const char *algorithm, int64_t i, int64_t j, int64_t x,
                           int64_t y) {
     int64_t size = size_of(p->dtype);
     const char *at = address(&t->c, size, i, j, x, y);
     char *old = t->before + (at - t->c.block);
-    if (p->m * p->n * p->k > 100000 && (i * p->n + j) % 37 != 0) { /* large ones by samples */
+    if (p->m * p->n * p->k > 100000 && (i * p->n + j) % 37 != 0) { /* large products are sampled */
         memcpy(old, at, (size_t)size);
         return;
     }
@@ -276,7 +277,7 @@ static void check_trial(const test_product *p, trial *t, const char *algorithm) 
     }
 }
 
-/* Every accepted offer, or that of one algorithm; returns how many were run. */
+/* Runs every accepted offer, or that of one algorithm. Returns how many were run. */
 static int run_offers(void *instance, const test_product *p, const char *algorithm, bp_verdict *verdict) {
     trial t;
     test_offers offers;

@@ -1,5 +1,5 @@
-/* test_accept.c - verdicts: what is refused and why, integer widths, threads, promises, and the order of costs. No
- * library is opened here. */
+/* test_accept.c - tests verdicts without a library: refusals and their reasons, integer widths, threads, guarantees,
+ * and the order of costs. */
 #include "blas/support_blas.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void test_refusals(void **state) {
     assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_OTHER);
 }
 
-/* Sizes and leading dimensions beyond the library's integers are never cut. */
+/* Sizes and leading dimensions beyond the library's integers are never truncated. */
 static void test_integer_width(void **state) {
     (void)state;
     const int64_t limit = INT32_MAX;
@@ -64,7 +64,7 @@ static void test_integer_width(void **state) {
         row.int_bits = 64;
         assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_ACCEPTED);
     }
-    /* A leading dimension that is too large is no reason to refuse: the operand is copied. */
+    /* A leading dimension that is too large does not cause a refusal: the operand is copied. */
     test_product p = square(BP_F64, 3, 1);
     bp_problem problem = test_problem(&p);
     problem.of.gemm.b_row = problem.of.gemm.c_row = limit + 1;
@@ -76,7 +76,7 @@ static void test_integer_width(void **state) {
     row.int_bits = 64;
     verdict = judge_row(&row, &problem);
     assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C), 0);
-    /* An increment, likewise. */
+    /* The same holds for an increment. */
     problem.of.gemm.n = 1;
     problem.of.gemm.b_column = problem.of.gemm.c_column = 0;
     row.int_bits = 32;
@@ -84,7 +84,7 @@ static void test_integer_width(void **state) {
     assert_string_equal(verdict.algorithm, "gemv");
     assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
                      BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C);
-    /* Neither do folded batches run over. */
+    /* Merged batches do not overflow either. */
     p = square(BP_F32, 2, 1);
     p.broadcast_b = true;
     p.batch[1] = (limit + 1) / 2;
@@ -95,7 +95,7 @@ static void test_integer_width(void **state) {
     assert_string_equal(judge_row(&row, &problem).algorithm, "gemm over the batch");
 }
 
-/* A copy larger than memory can be is refused, not computed. */
+/* A copy that exceeds the address space is refused. */
 static void test_copy_too_large(void **state) {
     (void)state;
     bp_library_info row = test_row("mkl", "libiomp5");
@@ -107,8 +107,8 @@ static void test_copy_too_large(void **state) {
     assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_SIZE);
 }
 
-static uint32_t promise(const char *family, const char *threading, int64_t n, int threads, int deterministic,
-                        bp_reason *reason) {
+static uint32_t guarantees(const char *family, const char *threading, int64_t n, int threads, int deterministic,
+                           bp_reason *reason) {
     test_product p = square(BP_F64, n, threads);
     p.deterministic = deterministic;
     bp_verdict verdict = judge(family, threading, &p);
@@ -120,7 +120,7 @@ static void test_determinism(void **state) {
     (void)state;
     static const struct {
         const char *family, *threading;
-        int promised; /* 0: nothing, 1: kept on request */
+        int guaranteed; /* 1: guaranteed if determinism is requested; 0: never */
     } rows[] = {{"openblas", "serial", 1}, {"openblas", "pthread", 1}, {"openblas", "libgomp", 1},
                 {"blis", "libgomp", 1},    {"netlib", "serial", 1},    {"mkl", "libiomp5", 0},
                 {"atlas", "pthread", 0},   {"odd", "serial", 0},       {"odd", "libgomp", 0},
@@ -129,14 +129,14 @@ static void test_determinism(void **state) {
         for (int wanted = 1; wanted <= 2; wanted++) {
             for (int threads = 1; threads <= 2; threads++) {
                 bp_reason reason;
-                uint32_t properties = promise(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
+                uint32_t properties = guarantees(rows[i].family, rows[i].threading, 500, threads, wanted, &reason);
                 uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : BP_PROPERTY_REPRODUCIBLE;
-                assert_int_equal(reason, rows[i].promised ? BP_REASON_ACCEPTED : BP_REASON_DETERMINISM);
-                assert_int_equal((properties & needed) != 0, rows[i].promised);
+                assert_int_equal(reason, rows[i].guaranteed ? BP_REASON_ACCEPTED : BP_REASON_DETERMINISM);
+                assert_int_equal((properties & needed) != 0, rows[i].guaranteed);
             }
         }
     }
-    /* The same bits on any number of threads: on one, and product by product. */
+    /* deterministic=threads: on one thread, and product by product. */
     test_product p = square(BP_F64, 1024, 2);
     p.deterministic = 2;
     assert_int_equal(judge("openblas", "pthread", &p).threads, 1);
@@ -152,12 +152,12 @@ static void test_determinism(void **state) {
     verdict = judge_row(&row, &problem);
     assert_string_equal(verdict.algorithm, "gemm over the batch");
     assert_false(verdict.properties & BP_PROPERTY_THREAD_INVARIANT);
-    /* Where nobody asks, a count that another thread of the program may change promises nothing ... */
+    /* Without a determinism request, a count that another thread of the program may change guarantees nothing ... */
     bp_reason reason;
-    assert_int_equal(promise("openblas", "pthread", 500, 2, 0, &reason), 0);
-    /* ... but a product that the library runs on one thread anyway does. */
-    assert_int_equal(promise("openblas", "pthread", 8, 2, 0, &reason), BP_PROPERTY_REPRODUCIBLE);
-    assert_int_equal(promise("netlib", "serial", 500, 2, 0, &reason),
+    assert_int_equal(guarantees("openblas", "pthread", 500, 2, 0, &reason), 0);
+    /* ... but a product that the library runs on one thread anyway is reproducible. */
+    assert_int_equal(guarantees("openblas", "pthread", 8, 2, 0, &reason), BP_PROPERTY_REPRODUCIBLE);
+    assert_int_equal(guarantees("netlib", "serial", 500, 2, 0, &reason),
                      BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT);
 }
 
@@ -175,7 +175,7 @@ static void test_threads(void **state) {
         assert_int_equal(threads_for(families[i][0], families[i][1], 1024, 2), 2);
         assert_int_equal(threads_for(families[i][0], families[i][1], 1024, 1), 1);
     }
-    /* Threads that wait for work pay early; threads that are made in each call, or sleep deeply, pay later. */
+    /* Threads that wait actively pay early. Threads that are created in each call, or sleep, pay later. */
     assert_int_equal(threads_for("openblas", "pthread", 100, 2), 2);
     assert_int_equal(threads_for("mkl", "libiomp5", 100, 2), 2);
     assert_int_equal(threads_for("blis", "pthread", 200, 2), 1);
@@ -183,7 +183,7 @@ static void test_threads(void **state) {
     assert_int_equal(threads_for("openblas", "libgomp", 200, 2), 1);
     assert_int_equal(threads_for("odd", "libgomp", 128, 2), 1);
     assert_int_equal(threads_for("netlib", "serial", 1024, 8), 1);
-    /* A count that nobody can set is as many as there are processors: allowed only where so many are. */
+    /* A count that cannot be set is that of all processors. It is accepted only if so many threads are allowed. */
     assert_int_equal(threads_for("odd", "pthread", 1024, TEST_PROCESSORS), 0);
     test_product fewer = square(BP_F64, 1024, TEST_PROCESSORS - 1);
     assert_int_equal(judge("odd", "pthread", &fewer).reason, BP_REASON_THREADS);
@@ -194,7 +194,7 @@ static double cost_of(const char *family, const char *threading, int64_t m, int6
     return judge(family, threading, &p).cost_ns;
 }
 
-/* The order that was measured, cheapest first, with factors of two and more between neighbours. */
+/* The measured order, cheapest first, with factors of two and more between neighbours. */
 static void test_cost_order(void **state) {
     (void)state;
     assert_true(cost_of("netlib", "serial", 2, 2, 2) < cost_of("openblas", "pthread", 2, 2, 2));
@@ -202,13 +202,13 @@ static void test_cost_order(void **state) {
     assert_true(cost_of("openblas", "pthread", 8, 8, 8) < cost_of("netlib", "serial", 8, 8, 8));
     assert_true(cost_of("openblas", "pthread", 256, 256, 256) * 4 < cost_of("netlib", "serial", 256, 256, 256));
     assert_true(cost_of("blis", "libgomp", 1000, 1000, 1) * 2 < cost_of("openblas", "pthread", 1000, 1000, 1));
-    /* BLIS packs nothing where k is small, and pays for each element of C from there on. */
+    /* BLIS packs nothing for small k. Above that it pays for each element of C. */
     assert_true(cost_of("blis", "libgomp", 512, 512, 17) - cost_of("blis", "libgomp", 512, 512, 16) > 50000);
     assert_true(cost_of("openblas", "pthread", 512, 512, 17) - cost_of("openblas", "pthread", 512, 512, 16) < 50000);
     assert_true(cost_of("openblas", "pthread", 1, 1000, 1000) * 2 < cost_of("netlib", "serial", 1, 1000, 1000));
     assert_true(cost_of("openblas", "pthread", 256, 256, 256) < cost_of("odd", "serial", 256, 256, 256));
     assert_true(cost_of("odd", "serial", 256, 256, 256) < cost_of("netlib", "serial", 256, 256, 256));
-    /* A library on kernels for an older processor, or on none. */
+    /* A library with kernels for an older processor, or with unknown ones. */
     test_product p = square(BP_F64, 256, 1);
     bp_problem problem = test_problem(&p);
     bp_library_info row = test_row("blis", "libgomp");
@@ -218,14 +218,14 @@ static void test_cost_order(void **state) {
     assert_true(judge_row(&row, &problem).cost_ns > 4 * fast);
     row.kernels = "SkylakeX"; /* more than the hardware can do */
     assert_true(judge_row(&row, &problem).cost_ns >= fast);
-    /* Copies are not free. */
+    /* Copies have a cost. */
     double plain = cost_of("openblas", "pthread", 64, 64, 64);
     p = square(BP_F64, 64, 1);
     p.a = TEST_GENERAL;
     assert_true(judge("openblas", "pthread", &p).cost_ns > plain);
 }
 
-/* Views are taken as they lie; what is copied, and why, is said. */
+/* Views are used in place. The verdict says what is copied, and why. */
 static void test_copies(void **state) {
     (void)state;
     static const struct {
@@ -243,7 +243,7 @@ static void test_copies(void **state) {
         {BP_F32, TEST_ROWS, TEST_ROWS, TEST_GENERAL, false, BP_PROPERTY_PACKS_C, "copies C: no stride is 1"},
         {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_ROWS, true, 0, ""},
         {BP_C64, TEST_COLUMNS, TEST_ROWS, TEST_COLUMNS, true, BP_PROPERTY_PACKS_A,
-         "copies A: conjugation without transposition is not offered"},
+         "copies A: BLAS cannot conjugate without transposing"},
         {BP_C64, TEST_GENERAL, TEST_GENERAL, TEST_GENERAL, false,
          BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C,
          "copies A: no stride is 1; copies B: no stride is 1; copies C: no stride is 1"},

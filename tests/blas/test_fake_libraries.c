@@ -1,12 +1,12 @@
-/* test_fakes.c - the provider over libraries that the test plays itself: every interface, integer width and naming on
- * any machine, arguments that a library would have to reject, symbols that are not there, memory that is not there. */
+/* test_fake_libraries.c - tests the provider on fake libraries: every interface, integer width and naming scheme on any
+ * machine, arguments that a library would reject, missing symbols and failing allocations. */
 #include "blas/support_blas.h"
 
 #include <complex.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- A plain BLAS that checks what it is given, as xerbla would ---- */
+/* ---- A simple BLAS that checks its arguments, as xerbla would ---- */
 
 static int calls, bad_arguments;
 static int64_t last_m, last_n;
@@ -99,7 +99,7 @@ static void multiply_vector(const shape *s, double complex alpha, const void *a,
         for (int64_t j = 0; j < columns; j++) {
             sum += element(s, s->transform_a, a, s->lda, i, j) * get(s->dtype, x, x0 + j * incx);
         }
-        /* A library that reads y even where beta is 0, as some do. */
+        /* some libraries read y although beta is 0 */
         put(s->dtype, y, y0 + i * incy, alpha * sum + beta * get(s->dtype, y, y0 + i * incy));
     }
 }
@@ -137,14 +137,14 @@ static char letter(unsigned transform) {
 #define DEFINE_BOTH(l, type, S, T) DEFINE(l, type, S, T, 32) DEFINE(l, type, S, T, 64)
 BP__BLAS_TYPES(DEFINE_BOTH)
 
-/* ---- Its names, as the library of the moment spells them ---- */
+/* ---- Names of the routines in each naming scheme ---- */
 
 typedef struct spelling {
     const char *what;
     unsigned kinds;
     int int_bits;
-    const char *prefix, *suffix; /* of the row */
-    const char *fortran, *c;     /* what really follows the name; NULL: that interface is missing */
+    const char *prefix, *suffix; /* of the library entry */
+    const char *fortran, *c;     /* the actual suffix of the names; NULL: that interface is missing */
 } spelling;
 
 static const spelling *spoken;
@@ -229,15 +229,15 @@ static void test_interfaces(void **state) {
             p.conjugate_b = i % 8 > 5;
             const bool vector = p.m == 1 || p.n == 1;
             expect(instance, &p);
-            assert_int_equal(calls, vector ? 2 : 1); /* gemv, and then gemm */
+            assert_int_equal(calls, vector ? 2 : 1); /* first gemv, then gemm */
         }
         bp_provider_blas.close(instance);
     }
     test_fake = NULL;
 }
 
-/* A batch with a shared factor is one call; asked for bits that do not depend on the place in a batch, it is not. */
-static void test_batches_fold(void **state) {
+/* A batch with a shared factor is one call, but not if results must not depend on the position in a batch. */
+static void test_batches_are_merged(void **state) {
     (void)state;
     bp_library_info row;
     void *instance = open_fake(&spellings[0], &row);
@@ -259,7 +259,8 @@ static void test_batches_fold(void **state) {
         const bool folds = cases[i].calls < 12;
         calls = 0;
         expect(instance, &p);
-        assert_int_equal(calls, cases[i].calls + (folds ? 12 : 0)); /* a folded one is offered product by product too */
+        assert_int_equal(calls,
+                         cases[i].calls + (folds ? 12 : 0)); /* a merged batch is also offered product by product */
         calls = 0;
         test_run_algorithm(instance, &p, "gemm per product");
         assert_int_equal(calls, 12);
@@ -268,7 +269,7 @@ static void test_batches_fold(void **state) {
     test_fake = NULL;
 }
 
-/* gemv where a side is 1, whatever its orientation, and no call at all where there is nothing to multiply. */
+/* gemv runs if a side is 1 in any orientation. Nothing is called if there is nothing to multiply. */
 static void test_routines(void **state) {
     (void)state;
     bp_library_info row;
@@ -342,7 +343,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(test_plan_first(&bp_provider_blas, instance, &problem, &prepared), BP_OK);
     double a[64] = {0}, b[64] = {0}, c[6] = {1, 2, 3, 4, 5, 6};
     assert_int_equal(prepared->workspace, (3 * 5 * sizeof(double) + 63) / 64 * 64); /* A's copy */
-    test_fail_scratch = true; /* a run has its workspace, and takes nothing more */
+    test_fail_scratch = true; /* a run gets its workspace, and allocates nothing else */
     test_fail_allocation = 1;
     assert_int_equal(test_enqueue(prepared, (void *[]){a, b, c}, 3, NULL), BP_OK);
     assert_int_equal(test_fail_allocation, 1);
@@ -360,8 +361,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interfaces),      cmocka_unit_test(test_batches_fold), cmocka_unit_test(test_routines),
-        cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_interfaces), cmocka_unit_test(test_batches_are_merged),
+        cmocka_unit_test(test_routines),   cmocka_unit_test(test_missing_symbols),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("fakes", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_fork.c - a child of fork gets a result or an error from every library, and never hangs. */
+/* test_fork.c - tests that a child of fork gets a result or an error from every library, and never hangs. */
 #include "blas/support_blas.h"
 
 #include <pthread.h>
@@ -14,16 +14,16 @@
 
 enum { WORKED, REFUSED, WRONG };
 
-typedef struct held {
+typedef struct reused {
     void *instance;
     bp_problem problem;
-    test_offers offers; /* made before any fork */
+    test_offers offers; /* evaluated before any fork */
     bp_prepared *prepared;
-} held;
+} reused;
 
 static double a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
 
-static bool hold(held *h, const bp_library_info *row, int threads) {
+static bool make_reused(reused *h, const bp_library_info *row, int threads) {
     test_product p = {.dtype = BP_F64, .m = SIZE, .n = SIZE, .k = SIZE, .alpha = 1, .threads = threads};
     h->problem = test_problem(&p);
     if (test_open(row, &h->instance) != BP_OK) {
@@ -34,7 +34,7 @@ static bool hold(held *h, const bp_library_info *row, int threads) {
     return first >= 0 && test_offers_plan(&h->offers, first, &h->problem, &h->prepared) == BP_OK;
 }
 
-static bp_status multiply(const held *h) {
+static bp_status multiply(const reused *h) {
     memset(c, 0, sizeof c);
     return test_enqueue(h->prepared, (void *[]){a, b, c}, 3, NULL);
 }
@@ -48,8 +48,8 @@ static bool is_right(void) {
     return true;
 }
 
-/* In the child: the held plan, a new plan, and a small product, which needs one thread only. */
-static int try_in_child(held *h) {
+/* In the child: runs the reused plan, a new plan, and a small product that needs only one thread. */
+static int try_in_child(reused *h) {
     alarm(SECONDS);
     bp_status status = multiply(h);
     if (status == BP_E_FORKED) {
@@ -62,14 +62,14 @@ static int try_in_child(held *h) {
     if (status != BP_OK || !is_right()) {
         return WRONG;
     }
-    held fresh = *h;
+    reused fresh = *h;
     return test_offers_plan(&h->offers, 0, &h->problem, &fresh.prepared) == BP_OK && multiply(&fresh) == BP_OK &&
                    is_right()
                ? WORKED
                : WRONG;
 }
 
-static int outcome_of_child(held *h) {
+static int outcome_of_child(reused *h) {
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -85,9 +85,9 @@ static int outcome_of_child(held *h) {
 }
 
 static void test_library(const bp_library_info *row, bool must_survive, bool must_refuse) {
-    held h = {0};
-    assert_true(hold(&h, row, 2));
-    if (outcome_of_child(&h) != WORKED) { /* nothing ran before: every library must work */
+    reused h = {0};
+    assert_true(make_reused(&h, row, 2));
+    if (outcome_of_child(&h) != WORKED) { /* nothing ran before, so every library must work */
         fail_msg("%s: a child cannot use a library that never ran before fork", row->id);
     }
     assert_int_equal(multiply(&h), BP_OK);
@@ -98,7 +98,7 @@ static void test_library(const bp_library_info *row, bool must_survive, bool mus
     }
     print_message("%s: %s in a child after %d threads\n", row->id, outcome == WORKED ? "works" : "is refused",
                   test_offers_verdict(&h.offers)->threads);
-    assert_int_equal(multiply(&h), BP_OK); /* the parent goes on as before */
+    assert_int_equal(multiply(&h), BP_OK); /* the parent continues as before */
     assert_true(is_right());
     h.prepared->destroy(h.prepared);
     bp_provider_blas.close(h.instance);
@@ -108,15 +108,15 @@ static bool on_libgomp(const bp_library_info *row) {
     return strcmp(row->threading, "libgomp") == 0;
 }
 
-static void rest_of_fork(const bp_library_info *row) {
+static void results_after_fork(const bp_library_info *row) {
     bool openmp = on_libgomp(row);
     test_library(row, strcmp(row->family, "openblas") == 0 && !openmp, openmp);
 }
 
-/* A provider that is closed and opened again, as after bp_reset, knows what ran before. */
+/* A provider that is closed and reopened, as after bp_reset, knows what ran before. */
 static void reopened(const bp_library_info *row) {
-    held h = {0};
-    assert_true(hold(&h, row, 2));
+    reused h = {0};
+    assert_true(make_reused(&h, row, 2));
     assert_int_equal(multiply(&h), BP_OK);
     int before = outcome_of_child(&h);
     h.prepared->destroy(h.prepared);
@@ -126,8 +126,8 @@ static void reopened(const bp_library_info *row) {
     assert_true(child >= 0);
     if (child == 0) {
         alarm(SECONDS);
-        held again = {0};
-        bool taken = hold(&again, row, 2);
+        reused again = {0};
+        bool taken = make_reused(&again, row, 2);
         bool good = before == REFUSED ? !taken && test_offers_verdict(&again.offers)->reason == BP_REASON_FORKED
                                       : taken && multiply(&again) == BP_OK && is_right();
         _exit(!good);
@@ -135,16 +135,16 @@ static void reopened(const bp_library_info *row) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0) {
-        fail_msg("%s: a child does not know what a closed instance ran: status %d", row->id, status);
+        fail_msg("%s: a child ignores what a closed instance ran: status %d", row->id, status);
     }
 }
 
-/* ---- Forks while another thread is at work ---- */
+/* ---- Forks while another thread is in a call ---- */
 
 #define FORKS 40
 
 typedef struct worker {
-    const held *held;
+    const reused *reused;
     atomic_bool stop;
     atomic_int calls, failures;
 } worker;
@@ -153,16 +153,16 @@ static void *work(void *opaque) {
     static double mine[SIZE * SIZE];
     worker *w = opaque;
     while (!atomic_load(&w->stop)) {
-        bp_prepared *prepared = w->held->prepared;
+        bp_prepared *prepared = w->reused->prepared;
         atomic_fetch_add(&w->failures, test_enqueue(prepared, (void *[]){a, b, mine}, 3, NULL) != BP_OK);
         atomic_fetch_add(&w->calls, 1);
     }
     return NULL;
 }
 
-/* How many children of forks at random moments of a call were refused; none may hang or compute nonsense. */
-static int refused_during_calls(held *h, const char *id) {
-    worker w = {.held = h};
+/* Counts refusals in children forked at random moments of a call. No child may hang or return a wrong result. */
+static int refused_during_calls(reused *h, const char *id) {
+    worker w = {.reused = h};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, work, &w), 0);
     while (atomic_load(&w.calls) == 0) {
@@ -183,16 +183,16 @@ static int refused_during_calls(held *h, const char *id) {
     return refused;
 }
 
-static void while_at_work(const bp_library_info *row) {
+static void forks_during_calls(const bp_library_info *row) {
     for (int threads = 1; threads <= 2; threads++) {
-        held h = {0};
-        assert_true(hold(&h, row, threads));
-        alarm(6 * SECONDS); /* the parent must not hang, either */
+        reused h = {0};
+        assert_true(make_reused(&h, row, threads));
+        alarm(6 * SECONDS); /* the parent must not hang either */
         int refused = refused_during_calls(&h, row->id);
         print_message("%s: %d of %d children were refused while a thread was in a product on %d\n", row->id, refused,
                       FORKS, test_offers_verdict(&h.offers)->threads);
         if (strcmp(row->family, "netlib") == 0) {
-            assert_int_equal(refused, 0); /* it has nothing to lose */
+            assert_int_equal(refused, 0); /* this library keeps no state */
         }
         alarm(0);
         h.prepared->destroy(h.prepared);
@@ -202,7 +202,7 @@ static void while_at_work(const bp_library_info *row) {
 
 /* ---- All libraries, and pairs of them ---- */
 
-/* Each library has a process of its own: what one leaves behind must not decide about another. */
+/* Each library runs in its own process, so that the state of one does not affect another. */
 static void in_process_of_its_own(void (*test)(const bp_library_info *row), const bp_library_info *row) {
     fflush(NULL);
     pid_t child = fork();
@@ -231,32 +231,32 @@ static void for_each_library(void (*test)(const bp_library_info *row)) {
     }
 }
 
-static void test_each_library(void **state) {
+static void test_child_of_each_library(void **state) {
     (void)state;
-    for_each_library(rest_of_fork);
+    for_each_library(results_after_fork);
 }
 
-static void test_reopened(void **state) {
+static void test_reopened_provider_keeps_fork_state(void **state) {
     (void)state;
     for_each_library(reopened);
 }
 
-static void test_while_at_work(void **state) {
+static void test_forks_during_calls(void **state) {
     (void)state;
-    for_each_library(while_at_work);
+    for_each_library(forks_during_calls);
 }
 
-/* The pool belongs to the OpenMP runtime: it is lost to the second library where only the first one ran. */
+/* The thread pool belongs to the OpenMP runtime. If only the first library ran, the second one is unusable, too. */
 static const bp_library_info *second;
 
 static void on_one_runtime(const bp_library_info *first) {
-    held ran = {0}, idle = {0};
-    assert_true(hold(&ran, first, 2) && hold(&idle, second, 2));
+    reused ran = {0}, idle = {0};
+    assert_true(make_reused(&ran, first, 2) && make_reused(&idle, second, 2));
     assert_int_equal(multiply(&ran), BP_OK);
     assert_int_equal(outcome_of_child(&idle), REFUSED);
 }
 
-static void test_shared_runtime(void **state) {
+static void test_second_library_on_one_runtime(void **state) {
     (void)state;
     int count;
     const bp_library_info **rows = test_libraries(&count), *first = NULL;
@@ -268,7 +268,7 @@ static void test_shared_runtime(void **state) {
         }
     }
     if (!second) {
-        print_message("skipped: there are not two libraries on libgomp\n");
+        print_message("skipped: fewer than two libraries on libgomp\n");
         skip();
     }
     in_process_of_its_own(on_one_runtime, first);
@@ -279,7 +279,8 @@ int main(void) {
         a[i] = 1;
         b[i] = 0.5;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_library), cmocka_unit_test(test_reopened),
-                                       cmocka_unit_test(test_while_at_work), cmocka_unit_test(test_shared_runtime)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_child_of_each_library), cmocka_unit_test(test_reopened_provider_keeps_fork_state),
+        cmocka_unit_test(test_forks_during_calls), cmocka_unit_test(test_second_library_on_one_runtime)};
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_products.c - every BLAS library of the machine, several in one process: each element type in each layout,
+/* test_products.c - tests every BLAS library of the machine, several in one process: each element type in each layout,
  * against long double arithmetic with forward-error bounds. */
 #include "blas/support_blas.h"
 
@@ -11,7 +11,7 @@
 static const bp_library_info *library_of_the_moment;
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 
-/* Runs `visit` for every library; all stay open side by side. */
+/* Runs `visit` for every library. All libraries stay open. */
 static void for_each_library(void (*visit)(void *instance, const bp_library_info *library)) {
     int count;
     const bp_library_info **rows = test_libraries(&count);
@@ -149,7 +149,7 @@ typedef struct poisoned {
     double value;
 } poisoned;
 
-/* One value that is not finite beside nothing but zeros reaches every element that it is part of. */
+/* One non-finite value, with zeros in all other places, reaches every element that depends on it. */
 static void check_poisoned(const test_offers *offers, int index, const bp_problem *problem, const poisoned *x) {
     static double a[64 * 64 * 2], b[64 * 64 * 2], c[64 * 64 * 2];
     const test_product *p = &x->p;
@@ -179,7 +179,7 @@ static void check_poisoned(const test_offers *offers, int index, const bp_proble
     }
 }
 
-/* Every offer that promises it. */
+/* Checks every offer that guarantees it. */
 static void check_poison(void *instance, test_product p, bool in_b, double value) {
     const poisoned x = {p, in_b, value};
     bp_problem problem = test_problem(&p);
@@ -209,15 +209,18 @@ static void visit_poison(void *instance, const bp_library_info *library) {
     }
 }
 
-static void test_poison(void **state) {
+static void test_non_finite_elements_propagate(void **state) {
     (void)state;
     for_each_library(visit_poison);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),           cmocka_unit_test(test_factors), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_sizes_and_threads), cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_sizes_and_threads),
+        cmocka_unit_test(test_non_finite_elements_propagate),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_prototypes.c - our prototypes against those of an installed cblas.h: a wrong one does not compile. */
+/* test_prototypes.c - checks our prototypes against an installed cblas.h: a mismatch does not compile. */
 #include "blas/support_blas.h"
 
 #if defined(__has_include)
@@ -7,7 +7,7 @@
 #define HAVE_CBLAS
 #endif
 #if __has_include(<cblas_f77.h>)
-/* The header leaves open what a character argument is; it is read only. */
+/* The header leaves the type of a character argument open; it is only read. */
 #define F77_CHAR const char *
 #include <cblas_f77.h>
 #define HAVE_F77
@@ -29,7 +29,7 @@ _Static_assert((int)CblasColMajor == BP__BLAS_COLUMN_MAJOR && (int)CblasNoTrans 
 #endif
 
 #ifdef HAVE_F77
-/* That header knows complex matrices as their parts in gemm, and as void in gemv. */
+/* This header passes complex matrices as their real type in gemm, and as void in gemv. */
 #define CHECK_F77(name, KIND, T)                                                                                       \
     typedef BP__BLAS_FORTRAN_##KIND(our_##name, T, int32_t);                                                           \
     _Static_assert(__builtin_types_compatible_p(__typeof__(F77_##name##_base), our_##name), #name);

@@ -1,5 +1,5 @@
-/* test_threads.c - thread counts: set, read back, put back; plans run by several threads at once; the same bits again.
- */
+/* test_threads.c - tests thread counts (set, read back, restored), plans run by several threads at once, and
+ * reproducibility. */
 #include "blas/support_blas.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In a process of its own for each library, so that none sees what another has set. */
+/* Checks each library in its own process, so that settings of one do not affect another. */
 static void in_own_process(void (*check)(void *instance, const bp_library_info *row)) {
     int count;
     const bp_library_info **rows = test_libraries(&count);
@@ -45,7 +45,7 @@ static bool one_thread(const bp_library_info *row) {
 
 static void check_slot(void *instance, const bp_library_info *row) {
     int got = -1;
-    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK); /* not loaded: nothing to read */
+    assert_int_equal(bp_provider_blas.threads(instance, 0, &got), BP_OK); /* not loaded, so there is no count to read */
     assert_int_equal(got, 0);
     assert_int_equal(bp_provider_blas.threads(instance, -1, &got), BP_E_ARGUMENT);
     assert_int_equal(bp_provider_blas.threads(instance, 1, NULL), BP_E_ARGUMENT);
@@ -63,12 +63,12 @@ static void check_slot(void *instance, const bp_library_info *row) {
     assert_int_equal(got, 2);
 }
 
-static void test_slot(void **state) {
+static void test_count_is_set_and_read(void **state) {
     (void)state;
     in_own_process(check_slot);
 }
 
-/* A count that belongs to the calling thread is as before after a call; one of the process is the plan's. */
+/* A count of the calling thread is restored after a call. A count of the process stays that of the plan. */
 static void check_after_run(void *instance, const bp_library_info *row) {
     if (one_thread(row)) {
         return;
@@ -84,7 +84,7 @@ static void check_after_run(void *instance, const bp_library_info *row) {
     bool of_thread = strcmp(row->family, "mkl") == 0 ||
                      (strcmp(row->family, "openblas") == 0 && strcmp(row->threading, "pthread") != 0);
     assert_int_equal(got, of_thread ? 3 : 2);
-    p.m = p.n = p.k = 4; /* too small for the library to use threads: nothing is switched */
+    p.m = p.n = p.k = 4; /* too small for the library to use threads, so the count is not changed */
     assert_int_equal(bp_provider_blas.threads(instance, 3, &got), BP_OK);
     assert_true(test_run_product(instance, &p, &verdict));
     assert_int_equal(verdict.threads, 1);
@@ -92,17 +92,17 @@ static void check_after_run(void *instance, const bp_library_info *row) {
     assert_int_equal(got, strcmp(row->family, "blis") == 0 ? 1 : 3);
 }
 
-static void test_after_run(void **state) {
+static void test_count_after_a_run(void **state) {
     (void)state;
     in_own_process(check_after_run);
 }
 
-/* More threads than the library grants: one warning, and the truth afterwards. */
+/* More threads than the library grants cause one warning. The granted count is used from then on. */
 static void check_too_many(void *instance, const bp_library_info *row) {
     test_product p = {.dtype = BP_F32, .m = 2000, .n = 2000, .k = 2000, .alpha = 1, .threads = 4000};
     bp_problem problem = test_problem(&p);
     if (strcmp(row->family, "openblas") != 0 || strcmp(row->threading, "pthread") != 0) {
-        return; /* the others grant any count, and would try to start so many */
+        return; /* other libraries grant any count, and would start so many threads */
     }
     bp_verdict verdict = test_verdict(&bp_provider_blas, instance, &problem);
     assert_int_equal(verdict.threads, 4000);
@@ -117,12 +117,13 @@ static void check_too_many(void *instance, const bp_library_info *row) {
     assert_in_range(verdict.threads, 2, 3999);
 }
 
-static void test_too_many(void **state) {
+static void test_more_threads_than_granted(void **state) {
     (void)state;
     in_own_process(check_too_many);
 }
 
-/* An OpenMP runtime that starts fewer threads than it was told to: OpenBLAS would wait for the others for ever. */
+/* Name of a variable that makes an OpenMP runtime start fewer threads than requested. OpenBLAS would wait for the
+ * others forever. */
 static const char *withholds;
 
 static void check_withheld(void *instance, const bp_library_info *row) {
@@ -140,7 +141,7 @@ static void check_withheld(void *instance, const bp_library_info *row) {
     assert_non_null(strstr(test_warning, row->id));
 }
 
-static void test_withheld(void **state) {
+static void test_runtime_provides_fewer_threads(void **state) {
     (void)state;
     withholds = "OMP_THREAD_LIMIT";
     in_own_process(check_withheld);
@@ -188,12 +189,12 @@ static void check_many(void *instance, const bp_library_info *row) {
     }
 }
 
-static void test_many_threads(void **state) {
+static void test_one_plan_in_many_threads(void **state) {
     (void)state;
     in_own_process(check_many);
 }
 
-/* ---- The same bits ---- */
+/* ---- Reproducibility ---- */
 
 #define BITS (64 << 10)
 
@@ -219,18 +220,18 @@ static void check_bits(void *instance, const bp_library_info *row) {
                     (p.deterministic == 2 ? BP_PROPERTY_THREAD_INVARIANT : BP_PROPERTY_REPRODUCIBLE));
         size_t size = test_bits_of_product(instance, &p, 11, first, BITS);
         for (int round = 1; round < 8; round++) {
-            p.shift = (size_t)round * (p.dtype == BP_F64 || p.dtype == BP_C128 ? 8 : 4); /* wherever operands lie */
+            p.shift = (size_t)round * (p.dtype == BP_F64 || p.dtype == BP_C128 ? 8 : 4); /* at different alignments */
             p.threads = p.deterministic == 2 ? round : 2;
             assert_int_equal(test_bits_of_product(instance, &p, 11, again, BITS), size);
             if (memcmp(first, again, size) != 0) {
-                fail_msg("%s: %s %ldx%ldx%ld gives other bits at offset %zu", row->id, bp_dtype_name(p.dtype),
-                         (long)p.m, (long)p.n, (long)p.k, p.shift);
+                fail_msg("%s: %s %ldx%ldx%ld differs at offset %zu", row->id, bp_dtype_name(p.dtype), (long)p.m,
+                         (long)p.n, (long)p.k, p.shift);
             }
         }
     }
 }
 
-static void test_same_bits(void **state) {
+static void test_results_are_reproducible(void **state) {
     (void)state;
     in_own_process(check_bits);
 }
@@ -242,7 +243,7 @@ static bool loaded(const char *soname) {
     return handle && dlclose(handle) == 0;
 }
 
-/* MKL joins the OpenMP runtime that the process has, and is then judged by that one. */
+/* MKL uses the OpenMP runtime of the process. Whether it survives fork then depends on that runtime. */
 static void check_mkl_layer(void *instance, const bp_library_info *row) {
     if (strcmp(row->family, "mkl") != 0) {
         return;
@@ -267,16 +268,17 @@ static void check_mkl_layer(void *instance, const bp_library_info *row) {
     assert_int_equal(status, 0);
 }
 
-static void test_mkl_layer(void **state) {
+static void test_mkl_uses_the_loaded_runtime(void **state) {
     (void)state;
     in_own_process(check_mkl_layer);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slot),      cmocka_unit_test(test_after_run),    cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_withheld),  cmocka_unit_test(test_many_threads), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_mkl_layer),
+        cmocka_unit_test(test_count_is_set_and_read),       cmocka_unit_test(test_count_after_a_run),
+        cmocka_unit_test(test_more_threads_than_granted),   cmocka_unit_test(test_runtime_provides_fewer_threads),
+        cmocka_unit_test(test_one_plan_in_many_threads),    cmocka_unit_test(test_results_are_reproducible),
+        cmocka_unit_test(test_mkl_uses_the_loaded_runtime),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

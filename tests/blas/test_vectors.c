@@ -1,5 +1,5 @@
-/* test_vectors.c - the algorithm gemm, of products of one row or column too: bit for bit what the library's
- * own cblas gemm gives of the same row-major arrays, on every library of the machine that has the C interface. */
+/* test_vectors.c - tests that the algorithm gemm, also for a single row or column, equals the library's own cblas gemm
+ * of the same row-major arrays bit for bit, on every library with the C interface. */
 #include "blas/support_blas.h"
 
 #include <dlfcn.h>
@@ -16,11 +16,11 @@ static union {
 typedef struct product {
     bp_dtype dtype;
     int64_t m, n, k;
-    bool a_transposed, b_transposed; /* as they lie in memory */
+    bool a_transposed, b_transposed; /* layout in memory */
     double alpha, beta;
 } product;
 
-/* The C interface of one type and width of integers; complex factors are addresses. */
+/* Calls the C interface of one type and integer width. Complex factors are addresses. */
 #define CALL(INT, SCALAR, ALPHA, BETA)                                                                                 \
     ((void (*)(int, int, int, INT, INT, INT, SCALAR, const void *, INT, const void *, INT, SCALAR, void *, INT))gemm)( \
         ROW_MAJOR, p->a_transposed ? TRANSPOSED : AS_IS, p->b_transposed ? TRANSPOSED : AS_IS, (INT)p->m, (INT)p->n,   \
@@ -48,7 +48,7 @@ static void call_own(void *symbol, int bits, const product *p) {
     }
 }
 
-/* dgemm_ beside cblas_dgemm, dgemm_64_ beside cblas_dgemm64_ or cblas_dgemm_64. */
+/* Finds cblas_dgemm for dgemm_, and cblas_dgemm64_ or cblas_dgemm_64 for dgemm_64_. */
 static void *find_own(const bp_library_info *library, void *handle, bp_dtype dtype) {
     const char *suffix = library->suffix, letter = "sdcz"[dtype - BP_F32];
     size_t length = strlen(suffix), skipped = suffix[0] == '_';
@@ -68,7 +68,7 @@ static void *find_own(const bp_library_info *library, void *handle, bp_dtype dty
 }
 
 static void fill(void *memory, bp_dtype dtype, int64_t elements, unsigned seed) {
-    for (int64_t i = 0; i < 2 * elements; i++) { /* enough for complex ones */
+    for (int64_t i = 0; i < 2 * elements; i++) { /* enough for complex elements */
         seed = seed * 1664525u + 1013904223u;
         double value = (double)(seed >> 8) / 0x1p23 - 1;
         if (dtype == BP_F32 || dtype == BP_C64) {
@@ -79,7 +79,7 @@ static void fill(void *memory, bp_dtype dtype, int64_t elements, unsigned seed) 
     }
 }
 
-/* The problem as the dispatcher makes it: strides of dimensions of size 1 are 0. */
+/* Builds the problem as dispatch does: strides of dimensions of size 1 are 0. */
 static bp_problem problem_of(const product *p) {
     bp_problem problem = {.struct_size = sizeof problem, .op = BP_OP_GEMM, .dtype = (uint32_t)p->dtype};
     bp_gemm_problem *g = &problem.of.gemm;
@@ -122,7 +122,7 @@ static void compare(void *instance, const bp_library_info *library, const produc
     assert_non_null(symbol);
     call_own(symbol, library->int_bits, p);
     if (memcmp(&c, &own, (size_t)(p->m * p->n) * bp_dtype_size(p->dtype)) != 0) {
-        fail_msg("%s: %s %ldx%ldx%ld, %s, %s, alpha %g, beta %g: other bits than its own gemm", library->id,
+        fail_msg("%s: %s %ldx%ldx%ld, %s, %s, alpha %g, beta %g: differs from its cblas gemm", library->id,
                  bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k, p->a_transposed ? "A^T" : "A",
                  p->b_transposed ? "B^T" : "B", p->alpha, p->beta);
     }
@@ -134,7 +134,7 @@ static void visit_shapes(void *instance, const bp_library_info *library, bp_dtyp
         const int64_t k = sizes[i % 5], other = sizes[i / 5 % 5], what = i / 25 % 3;
         const bool transposed = i / 75 % 2, factors = i / 150 % 2;
         product p = {.dtype = dtype, .m = what == 0 ? 1 : other, .n = what == 1 ? 1 : other, .k = k};
-        /* Of a vector both forms are one memory, which is taken to be the plain one. */
+        /* A vector has the same layout in both forms; it counts as not transposed. */
         p.a_transposed = transposed && p.m > 1 && k > 1;
         p.b_transposed = transposed && p.n > 1 && k > 1;
         p.alpha = factors ? 1.5 : 1;
@@ -152,9 +152,9 @@ static void visit_library(const bp_library_info *library) {
     bp_provider_blas.close(instance);
 }
 
-/* MKL makes its names visible to all libraries opened later. Without RTLD_DEEPBIND, as under sanitizers, these would
- * call MKL in place of themselves; so MKL is last. */
-static void same_bits_as_own_gemm(void **state) {
+/* MKL makes its names visible to all libraries that are opened later. Without RTLD_DEEPBIND, as under sanitizers, these
+ * would call MKL instead of themselves. So MKL runs last. */
+static void gemm_equals_cblas_gemm_bit_for_bit(void **state) {
     (void)state;
     int count, compared = 0;
     const bp_library_info **rows = test_libraries(&count);
@@ -174,7 +174,7 @@ static void same_bits_as_own_gemm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits_as_own_gemm),
+        cmocka_unit_test(gemm_equals_cblas_gemm_bit_for_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

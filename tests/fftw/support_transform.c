@@ -23,7 +23,8 @@ static int count_dims(const int64_t *n, int most) {
     return count;
 }
 
-/* Positions of dimensions, slowest first: `order` of `batch` dimensions and those of the transform behind them. */
+/* Determines the position of each dimension, slowest first, for `batch` dimensions followed by those of the transform.
+ */
 static void arrange(test_order order, int batch, int ndim, int *positions) {
     int at = 0;
     for (int d = batch; order == TEST_BATCH_INNER && d < ndim; d++) {
@@ -71,7 +72,7 @@ static double number(uint64_t *seed) {
     return (double)(*seed >> 11) / 4503599627370496.0 - 1;
 }
 
-/* Counts through all elements; false past the last. */
+/* Advances to the next element. Returns false after the last one. */
 static bool next_index(const test_side *side, int64_t *index, int64_t *offset) {
     for (int d = side->ndim - 1; d >= 0; d--) {
         *offset += side->stride[d];
@@ -155,7 +156,7 @@ void test_make(test_operands *o, const test_transform *t) {
     describe(&o->problem, o, t, batch, ndim);
 }
 
-void test_give_back(test_operands *o) {
+void test_release_operands(test_operands *o) {
     free(o->in.memory);
     free(o->in.before);
     if (o->out.memory != o->in.memory) {
@@ -181,7 +182,7 @@ static wide element(const test_side *side, const char *memory, int64_t offset, b
     return x[0] + (side->is_complex ? (wide)x[1] * I : 0);
 }
 
-/* One dimension of a compact array of `outer` x n x `inner` elements. */
+/* Transforms one dimension of a compact array of `outer` x n x `inner` elements. */
 static void transform_dim(wide *x, int64_t outer, int64_t n, int64_t inner, bool inverse) {
     wide *roots = malloc((size_t)n * sizeof *roots), *sums = malloc((size_t)n * sizeof *sums);
     for (int64_t k = 0; k < n; k++) {
@@ -191,7 +192,7 @@ static void transform_dim(wide *x, int64_t outer, int64_t n, int64_t inner, bool
     for (int64_t line = 0; line < outer * inner; line++) {
         wide *first = x + line / inner * n * inner + line % inner;
         for (int64_t k = 0; k < n; k++) {
-            long double real = 0, imaginary = 0; /* by parts: C's product of complex numbers looks for infinities */
+            long double real = 0, imaginary = 0; /* by components, because C's complex product checks for infinities */
             for (int64_t j = 0, at = 0; j < n; j++) {
                 wide in = first[j * inner], root = roots[at];
                 real += creall(in) * creall(root) - cimagl(in) * cimagl(root);
@@ -209,7 +210,7 @@ static void transform_dim(wide *x, int64_t outer, int64_t n, int64_t inner, bool
     free(sums);
 }
 
-/* The elements that symmetry gives, in rows of n from rows of n/2+1; parts that it takes to be zero are dropped. */
+/* Expands rows of n/2+1 elements to n by symmetry. Drops components that must be zero. */
 static void mirror(wide *x, int64_t rows, int64_t n) {
     int64_t half = n / 2 + 1;
     for (int64_t row = rows - 1; row >= 0; row--) {
@@ -225,7 +226,7 @@ static void mirror(wide *x, int64_t rows, int64_t n) {
     }
 }
 
-/* All dimensions of one item, compact; the result has full rows in either case. */
+/* Transforms all dimensions of one compact item. The result has full rows in any case. */
 static void transform_item(wide *x, const test_transform *t, int ndim) {
     bool c2r = t->kind == BP_FFT_C2R;
     int64_t total = 1, outer = 1;
@@ -246,7 +247,7 @@ static void transform_item(wide *x, const test_transform *t, int ndim) {
 
 /* ---- Comparing ---- */
 
-/* Reads one item as it was before the run. */
+/* Reads one item from the copy made before the run. */
 static void read_item(const test_side *side, int64_t first, int batch, wide *x, bool single) {
     test_side item = *side;
     item.ndim -= batch;
@@ -258,7 +259,8 @@ static void read_item(const test_side *side, int64_t first, int batch, wide *x, 
     } while (next_index(&item, index, &offset));
 }
 
-/* The largest error of one item relative to the mean size of its elements; notes which bytes belong to elements. */
+/* Returns the largest error of one item relative to the mean size of its elements. Marks the bytes that belong to
+ * elements. */
 static long double compare_item(const test_side *side, int64_t first, int batch, const wide *x, int64_t row,
                                 const test_transform *t, char *written) {
     int64_t index[5] = {0}, offset = 0;
@@ -283,7 +285,7 @@ static long double compare_item(const test_side *side, int64_t first, int batch,
 static void check_gaps(const test_side *side, const char *written) {
     for (size_t i = 0; i < side->bytes; i++) {
         if (!written[i] && side->memory[i] != side->before[i]) {
-            fail_msg("byte %zu beside the output was written", i);
+            fail_msg("byte %zu outside of the output was written", i);
         }
     }
 }
@@ -303,7 +305,7 @@ void test_check(const test_operands *o, const test_transform *t) {
         transform_item(x, t, ndim);
         long double error = compare_item(&o->out, out, batch, x, row, t, written);
         if (!(error <= bound)) {
-            fail_msg("item %lld: error %Lg, at most %Lg is right", (long long)item, error, bound);
+            fail_msg("item %lld: error %Lg exceeds %Lg", (long long)item, error, bound);
         }
         for (int d = batch - 1; d >= 0; d--) {
             in += o->in.stride[d];
@@ -329,7 +331,7 @@ void test_check(const test_operands *o, const test_transform *t) {
 bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_problem *problem) {
     bp_prepared *prepared = NULL;
     if (test_plan_first(provider, instance, problem, &prepared) != BP_OK) {
-        fail_msg("not planned: %s", bp_last_error());
+        fail_msg("planning failed: %s", bp_last_error());
     }
     return prepared;
 }
@@ -337,7 +339,7 @@ bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_pro
 void test_execute(const bp_prepared *prepared, const test_operands *o) {
     void *operands[] = {o->in.first, o->out.first};
     if (test_enqueue(prepared, operands, 2, NULL) != BP_OK) {
-        fail_msg("not run: %s", bp_last_error());
+        fail_msg("the run failed: %s", bp_last_error());
     }
 }
 
@@ -351,7 +353,7 @@ void test_run(const bp_provider *provider, void *instance, const test_transform 
         test_check(&o, t);
     }
     prepared->destroy(prepared);
-    test_give_back(&o);
+    test_release_operands(&o);
 }
 
 const bp_library_info *test_library(const char *id) {
@@ -360,7 +362,7 @@ const bp_library_info *test_library(const char *id) {
     bp_library_info *row = &rows[used % 8];
     row->struct_size = sizeof *row;
     if (bp_library_find(id, row) != BP_OK || strcmp(row->id, id) != 0 || row->state != BP_LIBRARY_OK) {
-        print_message("skipped: library '%s' is not here\n", id);
+        print_message("skipped: library '%s' is not installed\n", id);
         return NULL;
     }
     used++;

@@ -1,5 +1,5 @@
-/* support_transform.h - what the tests of providers of Fourier transforms share: problems in every layout, run on
- * memory that is checked for what must not be touched, and compared with sums in long double. */
+/* support_transform.h - shared by the tests of Fourier transform providers: problems in every layout, run on guarded
+ * memory, and compared with sums in long double. */
 #ifndef BP_TESTS_FFTW_SUPPORT_TRANSFORM_H
 #define BP_TESTS_FFTW_SUPPORT_TRANSFORM_H
 
@@ -26,23 +26,23 @@ typedef enum test_order {
 typedef struct test_transform {
     bp_fft_kind kind;
     bool inverse, in_place, single;
-    int64_t n[3]; /* ends with 0 */
+    int64_t n[3]; /* terminated by 0 */
     int64_t batch[2];
     test_order in, out;
-    bool broadcast;      /* all items of the last batch dimension are the same memory */
-    int odd_in, odd_out; /* real numbers between an aligned address and the operand */
-    double scale;        /* 0: 1 */
-    int threads;         /* 0: 1 */
+    bool broadcast;      /* all items of the last batch dimension share memory */
+    int odd_in, odd_out; /* offset of the operand from an aligned address, in reals */
+    double scale;        /* 0 means 1 */
+    int threads;         /* 0 means 1 */
     uint8_t deterministic, planner;
 } test_transform;
 
 /* Memory of one operand. */
 typedef struct test_side {
-    int ndim; /* the batch's dimensions, then the transform's */
+    int ndim; /* batch dimensions, then those of the transform */
     int64_t n[5], stride[5];
     bool is_complex;
     size_t element;
-    char *memory, *before; /* the whole of it, and as it was */
+    char *memory, *before; /* the whole memory, and its copy before the run */
     size_t bytes;
     char *first; /* the element with index 0 */
 } test_side;
@@ -52,21 +52,21 @@ typedef struct test_operands {
     test_side in, out;
 } test_operands;
 
-/* Fills input with numbers in [-1, 1], output and gaps with a pattern. */
+/* Allocates operands. Fills the input with numbers in [-1, 1], output and gaps with a pattern. */
 void test_make(test_operands *o, const test_transform *t);
-void test_give_back(test_operands *o);
-void test_refill(test_operands *o); /* as it was before a run */
+void test_release_operands(test_operands *o);
+void test_refill(test_operands *o); /* restores the state before a run */
 
-/* Fails where the output is wrong or anything else was written. */
+/* Fails the test if the output is wrong or anything else was written. */
 void test_check(const test_operands *o, const test_transform *t);
 
-/* Judges, plans, runs twice, checks. Fails where the problem is refused. */
+/* Evaluates, plans, runs twice and checks a problem. Fails the test if it is refused. */
 void test_run(const bp_provider *provider, void *instance, const test_transform *t);
 
 bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_problem *problem);
 void test_execute(const bp_prepared *prepared, const test_operands *o);
 
-/* The row of the library list with this id; NULL, with a message that the test is skipped, where there is none. */
+/* Returns the library entry with this id. If there is none, returns NULL and prints that the test is skipped. */
 const bp_library_info *test_library(const char *id);
 
 #endif

@@ -1,5 +1,5 @@
-/* test_accept.c - what the fftw provider refuses and why, what it promises, and how it means to plan. No library is
- * opened. */
+/* test_accept.c - tests verdicts of the fftw provider without a library: refusals and their reasons, guarantees, and
+ * planning effort. */
 #include "fftw/support_fftw.h"
 
 #include "dispatch/internal.h"
@@ -38,7 +38,7 @@ static bp_verdict judge(void *instance, const test_transform *t) {
     test_operands o;
     test_make(&o, t);
     bp_verdict verdict = test_verdict(&bp_provider_fftw, instance, &o.problem);
-    test_give_back(&o);
+    test_release_operands(&o);
     return verdict;
 }
 
@@ -58,7 +58,7 @@ static void test_refusals(void **state) {
     test_operands o;
     test_make(&o, &t);
     assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
-    refused(r.beside, &o.problem, BP_REASON_OP, "holds the threads");
+    refused(r.beside, &o.problem, BP_REASON_OP, "holds only FFTW's threads");
     bp_problem other = o.problem;
     other.dtype = BP_C64;
     refused(r.instance, &other, BP_REASON_DTYPE, "f64 and c128 only");
@@ -69,13 +69,13 @@ static void test_refusals(void **state) {
     for (int i = 0; i < 3; i++) {
         other = o.problem;
         *around[i] = 1;
-        refused(r.instance, &other, BP_REASON_OTHER, "plain");
+        refused(r.instance, &other, BP_REASON_OTHER, "conjugation");
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     close_rows(&r);
 }
 
-/* What the probe has found wrong is refused: one kind of transform. */
+/* A kind of transform that the probe found wrong is refused. */
 static void test_faults(void **state) {
     (void)state;
     rows r;
@@ -89,7 +89,7 @@ static void test_faults(void **state) {
     r.library.faulty |= BP_CHECK_BIT(BP_CHECK_C2C, BP_C128);
     r.library.faults = "fft c2c c128: not tested: fftw did not end\nfft r2c c128: wrong results in probe: fftw";
     refused(r.instance, &o.problem, BP_REASON_BROKEN, "not tested: fftw did not end");
-    test_give_back(&o);
+    test_release_operands(&o);
     close_rows(&r);
 }
 
@@ -104,14 +104,15 @@ static void test_other_precisions(void **state) {
     refused(r.beside, &o.problem, BP_REASON_DTYPE, "wider");
     o.problem.dtype = BP_C128;
     refused(r.instance, &o.problem, BP_REASON_DTYPE, "f32 and c64 only");
-    test_give_back(&o);
+    test_release_operands(&o);
     close_rows(&r);
     assert_int_equal(bp_provider_fftw.open(test_host(), NULL, &r.instance), BP_E_ARGUMENT);
     test_fail_allocation = 1;
     assert_int_equal(bp_provider_fftw.open(test_host(), &r.library, &r.instance), BP_E_NO_MEMORY);
 }
 
-/* A large transform is given threads where a file of plain threads for the same precision lies in the same folder. */
+/* Returns the threads of a large transform, with a file of threads at `path`. It must have pthread threads, the same
+ * precision and the same directory. */
 static int threads_with(const char *id, const char *path, const char *threading) {
     rows r;
     test_transform t = {.n = {1 << 10}, .batch = {1 << 8}, .threads = 4};
@@ -121,7 +122,7 @@ static int threads_with(const char *id, const char *path, const char *threading)
     assert_int_equal(judge(r.instance, &t).threads, threads);
     t.deterministic = 2;
     assert_int_equal(judge(r.instance, &t).threads, 1);
-    t = (test_transform){.n = {64}, .threads = 4}; /* too small for more than one */
+    t = (test_transform){.n = {64}, .threads = 4}; /* too small for several threads */
     assert_int_equal(judge(r.instance, &t).threads, 1);
     close_rows(&r);
     return threads;
@@ -137,13 +138,13 @@ static void test_threads(void **state) {
     assert_int_equal(threads_with("fftw-threads", "/lib/one2/libfftw3_threads.so", "pthread"), 1);
 }
 
-static void test_promises(void **state) {
+static void test_guarantees(void **state) {
     (void)state;
     rows r;
     open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
     const uint32_t always = BP_PROPERTY_ACCUMULATES_F64 | BP_PROPERTY_PROPAGATES_NAN;
     test_transform t = {.n = {64, 64}, .planner = 1};
-    assert_int_equal(judge(r.instance, &t).properties, always); /* what was measured before takes part */
+    assert_int_equal(judge(r.instance, &t).properties, always); /* earlier measurements influence the plan */
     t.planner = 3;
     assert_int_equal(judge(r.instance, &t).properties, always);
     t.deterministic = 1;
@@ -154,8 +155,8 @@ static void test_promises(void **state) {
     close_rows(&r);
 }
 
-/* FFTW 3.3.10 may plan such transforms until its stack is used up; of a batch every item is planned alone then. */
-static void test_both_ways(void **state) {
+/* FFTW 3.3.10 may recurse in such transforms until the stack overflows. So every item of a batch is planned alone. */
+static void test_strides_of_both_signs(void **state) {
     (void)state;
     rows r;
     open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
@@ -171,7 +172,7 @@ static void test_both_ways(void **state) {
     o.problem.of.fft.n[2] = 1;
     o.problem.of.fft.out[2] = o.problem.of.fft.in[2] = 0;
     assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
-    test_give_back(&o);
+    test_release_operands(&o);
     t = (test_transform){.n = {16}, .batch = {3, 2}};
     test_make(&o, &t);
     double together = test_verdict(&bp_provider_fftw, r.instance, &o.problem).cost_ns;
@@ -179,7 +180,7 @@ static void test_both_ways(void **state) {
     bp_verdict alone = test_verdict(&bp_provider_fftw, r.instance, &o.problem);
     assert_int_equal(alone.reason, BP_REASON_ACCEPTED);
     assert_true(alone.cost_ns > together);
-    test_give_back(&o);
+    test_release_operands(&o);
     close_rows(&r);
 }
 
@@ -206,7 +207,7 @@ static void test_efforts(void **state) {
     close_rows(&r);
 }
 
-/* Each provider is asked about the families that it names, and about no other that offers transforms. */
+/* Dispatch calls each provider only for the families that it names. */
 static void test_candidates(void **state) {
     (void)state;
     bp__candidate **list;
@@ -220,7 +221,7 @@ static void test_candidates(void **state) {
             others++;
         }
     }
-    assert_true(others > 0); /* one that names none is asked about all */
+    assert_true(others > 0); /* a provider that names none is called for all */
 }
 
 static int count_blocks(void **state) {
@@ -230,9 +231,10 @@ static int count_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),     cmocka_unit_test(test_other_precisions),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_promises),   cmocka_unit_test(test_both_ways),
-        cmocka_unit_test(test_efforts),  cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_other_precisions), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_guarantees),       cmocka_unit_test(test_strides_of_both_signs),
+        cmocka_unit_test(test_efforts),          cmocka_unit_test(test_candidates),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, count_blocks);
 }

@@ -1,5 +1,5 @@
-/* test_fakes.c - libraries that lack something, and threads that belong to another library, played by functions of
- * this file: what a machine seldom has. */
+/* test_fake_libraries.c - tests the provider on fake libraries with rare faults: missing functions, failing planners,
+ * and threads that belong to another library. */
 #include "fftw/support_fftw.h"
 
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-static bp_host host; /* like that of the tests, but for opening */
+static bp_host host; /* like the test host, except for opening */
 
-static const char *lacks; /* a name that the double does not know */
-static bool no_plan;      /* its planner gives none */
+static const char *lacks; /* a name that the fake library does not export */
+static bool no_plan;      /* the planner returns no plan */
 static bool foreign;      /* the file with threads belongs to another library */
 static bool refuses_opening;
-static int slow_from; /* measuring for so many threads takes all the time there is; 0: for none */
+static int slow_from; /* with so many threads, measuring takes all the time there is; 0: never */
 static int opened, destroyed, threads_of_planner, planned_with, callbacks;
 static unsigned flags_seen[4];
 static double limits[8];
@@ -21,7 +21,7 @@ static int plans, limit_count;
 static char a_plan, other_plan;
 static void *planned_in, *planned_out;
 
-/* What its planner knows of plans that it has measured, and how many copies of that are about. */
+/* Wisdom of the fake planner (plans it has measured), and the number of exported copies not yet freed. */
 static char wisdom[16], planned_knowing[16];
 static int wisdom_copies;
 
@@ -91,7 +91,7 @@ static char *export_wisdom(void) {
     return strdup(wisdom);
 }
 
-/* As FFTW's: it adds to what is known. */
+/* Like FFTW's function: adds to the existing wisdom. */
 static int import_wisdom(const char *text) {
     snprintf(wisdom + strlen(wisdom), sizeof wisdom - strlen(wisdom), "%s", text);
     return 1;
@@ -206,7 +206,7 @@ static void test_no_library(void **state) {
     bp_verdict verdict = test_verdict(&bp_provider_fftw, d.instance, &problem);
     bp_prepared *prepared;
     assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
-    assert_int_equal(opened, 0); /* judging opens nothing */
+    assert_int_equal(opened, 0); /* accept opens nothing */
     assert_int_equal(test_plan_first(&bp_provider_fftw, d.instance, &problem, &prepared), BP_E_LOAD);
     refuses_opening = false; /* a later plan tries again */
     prepared = test_plan(&bp_provider_fftw, d.instance, &problem);
@@ -224,12 +224,12 @@ static void test_no_plan(void **state) {
     int before = test_blocks;
     assert_int_equal(test_plan_first(&bp_provider_fftw, d.instance, &problem, &prepared), BP_E_UNSUPPORTED);
     assert_int_equal(test_blocks, before);
-    assert_int_equal(threads_of_planner, 1); /* also then the library is left as it was */
+    assert_int_equal(threads_of_planner, 1); /* the library's settings are restored even after a failure */
     assert_true(limits[limit_count - 1] < 0);
     close_fakes(&d);
 }
 
-/* How many threads the planner is told of, when something about the file with threads is not right. */
+/* Returns the thread count passed to the planner if something is wrong with the thread file. */
 static int planned_threads(const char *without, bool of_another) {
     fakes d;
     open_fakes(&d);
@@ -255,8 +255,8 @@ static void test_threads(void **state) {
     assert_int_equal(planned_threads("init_threads", false), 1);
 }
 
-/* A program may have told the planner a count for plans of its own: ours do not get it, and it stays. */
-static void test_count_of_the_program(void **state) {
+/* A program may have set a thread count for its own plans. Ours do not use it, and it is kept. */
+static void test_thread_count_of_the_program_is_kept(void **state) {
     (void)state;
     fakes d;
     open_fakes(&d);
@@ -270,8 +270,7 @@ static void test_count_of_the_program(void **state) {
     close_fakes(&d);
 }
 
-/* Whoever lets go of a plan does not wait for a planner that is busy: the plan is destroyed when the planner is free.
- */
+/* Releasing a plan does not wait for a busy planner. The plan is destroyed when the planner is free. */
 static void test_destroyed_while_the_planner_is_busy(void **state) {
     (void)state;
     fakes d;
@@ -316,8 +315,8 @@ static void test_efforts(void **state) {
     }
 }
 
-/* Where the time runs out with several threads, a plan that was measured for one is better than none; where it runs out
- * for that one too, the first one stays. */
+/* If the time runs out with several threads, a plan measured for one thread is used. If the time runs out for that one
+ * too, the first plan is used. */
 static void test_time_runs_out(void **state) {
     (void)state;
     for (int from = 1; from <= 2; from++) {
@@ -342,7 +341,7 @@ static void test_time_runs_out(void **state) {
     }
 }
 
-/* What was measured before takes no part in a plan that must be the same in every run, and is there again after it. */
+/* Earlier measurements do not influence a plan that must be the same in every run. They are restored after it. */
 static void test_wisdom(void **state) {
     (void)state;
     for (uint8_t deterministic = 0; deterministic < 3; deterministic++) {
@@ -359,8 +358,8 @@ static void test_wisdom(void **state) {
     }
 }
 
-/* A transform in place is planned in place, whether its memory is used for measuring or not. */
-static void test_places(void **state) {
+/* A transform in place is planned in place, with or without measuring. */
+static void test_in_place_planning(void **state) {
     (void)state;
     static _Alignas(64) char memory[2][64 * 16];
     for (uint8_t planner = 0; planner < 4; planner++) {
@@ -385,7 +384,7 @@ static void test_places(void **state) {
 }
 
 /* With deterministic=threads each item is a call of its own, on one thread. */
-static void test_items_alone(void **state) {
+static void test_one_call_per_item(void **state) {
     (void)state;
     static _Alignas(64) char memory[2][5 * 64 * 16];
     void *operands[] = {memory[0], memory[1]};
@@ -408,8 +407,9 @@ static void test_items_alone(void **state) {
     }
 }
 
-/* Too large to be copied: a second plan serves odd addresses, and all where bits must not depend on them. */
-static void test_large(void **state) {
+/* Too large to be copied: a second plan serves unaligned addresses, and all addresses if results must not depend on
+ * them. */
+static void test_large_unaligned_operands(void **state) {
     (void)state;
     static _Alignas(64) char memory[128];
     void *aligned[] = {memory, memory + 64}, *odd[] = {memory + 16, memory + 80};
@@ -426,7 +426,7 @@ static void test_large(void **state) {
         assert_ptr_equal(executed_with, &a_plan);
         assert_int_equal(test_enqueue(prepared, odd, 2, NULL), BP_OK);
         assert_ptr_equal(executed_with, deterministic ? &a_plan : &other_plan);
-        assert_ptr_equal(executed_in, odd[0]); /* no copy is made for it */
+        assert_ptr_equal(executed_in, odd[0]); /* no copy is made */
         assert_ptr_equal(executed_out, odd[1]);
         prepared->destroy(prepared);
         assert_int_equal(destroyed, plans);
@@ -447,12 +447,12 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_destroyed_while_the_planner_is_busy),
         cmocka_unit_test(test_efforts),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_large_unaligned_operands),
         cmocka_unit_test(test_time_runs_out),
-        cmocka_unit_test(test_count_of_the_program),
+        cmocka_unit_test(test_thread_count_of_the_program_is_kept),
         cmocka_unit_test(test_wisdom),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_items_alone),
+        cmocka_unit_test(test_in_place_planning),
+        cmocka_unit_test(test_one_call_per_item),
     };
     return cmocka_run_group_tests_name("fakes", tests, NULL, count_blocks);
 }

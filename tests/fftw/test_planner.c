@@ -1,4 +1,5 @@
-/* test_planner.c - the planner under several threads, in children of fork, and the promises that rest on it. */
+/* test_planner.c - tests the planner with several threads and in children of fork, and the reproducibility guarantees.
+ */
 #include "fftw/support_fftw.h"
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ static void test_concurrent(void **state) {
     }
 }
 
-/* One plan, run by several threads at once, each on memory of its own. */
+/* One plan, run by several threads at once, each on its own memory. */
 static bp_prepared *shared;
 static const test_transform of_shared = {.n = {96}, .batch = {8}, .planner = ESTIMATE, .odd_out = 1, .scale = 2};
 
@@ -58,7 +59,7 @@ static void *run_shared(void *context) {
         test_execute(shared, &o);
     }
     test_check(&o, &of_shared);
-    test_give_back(&o);
+    test_release_operands(&o);
     return NULL;
 }
 
@@ -68,7 +69,7 @@ static void test_shared_plan(void **state) {
     test_operands o;
     test_make(&o, &of_shared);
     shared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
-    test_give_back(&o);
+    test_release_operands(&o);
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, run_shared, NULL), 0);
@@ -97,15 +98,15 @@ static int in_child(int (*task)(void *), void *context) {
     return WEXITSTATUS(status);
 }
 
-static int run_held_and_new(void *context) {
-    bp_prepared *held = context;
+static int run_reused_and_new(void *context) {
+    bp_prepared *reused = context;
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
-    test_execute(held, &o);
+    test_execute(reused, &o);
     test_check(&o, &t);
-    test_give_back(&o);
-    held->destroy(held);
+    test_release_operands(&o);
+    reused->destroy(reused);
     test_run(&bp_provider_fftw, f.transforms[0], &t);
     return 0;
 }
@@ -114,66 +115,66 @@ static int run_held_and_new(void *context) {
 static void skip_without_library_or_children(void) {
     const char *sanitizer = getenv("TESTED_SANITIZERS");
     if (sanitizer && strstr(sanitizer, "thread")) {
-        print_message("skipped: ThreadSanitizer takes no threads in a child of fork\n");
+        print_message("skipped: ThreadSanitizer does not support threads in a child of fork\n");
         skip();
     }
     skip_without_library();
 }
 
-/* Our pool starts anew in a child, so that plans with threads work there as well. */
+/* Our thread pool restarts in a child, so that plans with threads work there, too. */
 static void test_child(void **state) {
     (void)state;
     skip_without_library_or_children();
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
-    bp_prepared *held = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
-    test_execute(held, &o);
-    assert_int_equal(in_child(run_held_and_new, held), 0);
-    held->destroy(held);
-    test_give_back(&o);
+    bp_prepared *reused = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    test_execute(reused, &o);
+    assert_int_equal(in_child(run_reused_and_new, reused), 0);
+    reused->destroy(reused);
+    test_release_operands(&o);
 }
 
 static test_offers before_fork;
 
-static int find_planner_lost(void *context) {
-    bp_prepared *held = context, *fresh = NULL;
+static int find_planner_unusable(void *context) {
+    bp_prepared *reused = context, *fresh = NULL;
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
     bp_verdict verdict = test_verdict(&bp_provider_fftw, f.transforms[0], &o.problem);
     bool refused = verdict.reason == BP_REASON_FORKED && strstr(verdict.text, "forked") &&
                    test_offers_plan(&before_fork, 0, &o.problem, &fresh) == BP_E_FORKED;
-    test_execute(held, &o);
+    test_execute(reused, &o);
     test_check(&o, &t);
-    held->destroy(held);
+    reused->destroy(reused);
     return refused ? 0 : 1;
 }
 
-/* A child of a process one of whose threads was inside the planner. */
-static void test_lost_planner(void **state) {
+/* A child of a process in which a thread was inside the planner. */
+static void test_planner_unusable_in_child(void **state) {
     (void)state;
     skip_without_library_or_children();
     test_transform t = {.n = {64, 64}, .batch = {16}, .threads = 2, .planner = ESTIMATE};
     test_operands o;
     test_make(&o, &t);
-    bp_prepared *held = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
+    bp_prepared *reused = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
     test_offers_ask(&before_fork, &bp_provider_fftw, f.transforms[0], &o.problem);
     assert_true(bp__fftw_lock(test_host()));
-    int outcome = in_child(find_planner_lost, held);
+    int outcome = in_child(find_planner_unusable, reused);
     test_offers_free(&before_fork);
     bp__fftw_unlock(test_host());
     assert_int_equal(outcome, 0);
-    held->destroy(held);
-    test_run(&bp_provider_fftw, f.transforms[0], &t); /* the parent goes on as before */
-    test_give_back(&o);
+    reused->destroy(reused);
+    test_run(&bp_provider_fftw, f.transforms[0], &t); /* the parent continues as before */
+    test_release_operands(&o);
 }
 
-/* ---- Promises ---- */
+/* ---- Guarantees ---- */
 
 static const test_transform repeated = {.n = {60}, .batch = {6}, .single = true, .deterministic = 1};
 
-/* Bytes of the output's elements; the layout is compact. */
+/* Writes the bytes of the output, whose layout is compact. */
 static void bits_of(const test_transform *t, void *bits, size_t size) {
     test_operands o;
     test_make(&o, t);
@@ -182,7 +183,7 @@ static void bits_of(const test_transform *t, void *bits, size_t size) {
     test_check(&o, t);
     memcpy(bits, o.out.first, size);
     prepared->destroy(prepared);
-    test_give_back(&o);
+    test_release_operands(&o);
 }
 
 #define REPEATED_BYTES (60 * 6 * 8)
@@ -190,7 +191,7 @@ static void bits_of(const test_transform *t, void *bits, size_t size) {
 static int write_bits(void *context) {
     const int *to = context;
     char bits[REPEATED_BYTES];
-    if (to[1]) { /* wisdom of the same transform, aligned and not, with more effort than an estimate */
+    if (to[1]) { /* wisdom of the same transform, aligned and unaligned, with more effort than an estimate */
         test_transform t = repeated;
         t.deterministic = 0;
         t.planner = MEASURE;
@@ -202,8 +203,8 @@ static int write_bits(void *context) {
     return write(to[0], bits, sizeof bits) == sizeof bits ? 0 : 1;
 }
 
-/* The same bits in two processes, whatever else was measured in them. */
-static void test_same_in_every_run(void **state) {
+/* Two processes get the same result bit for bit, whatever else they measured. */
+static void test_reproducible_in_every_run(void **state) {
     (void)state;
     skip_without_library();
     char bits[2][REPEATED_BYTES];
@@ -218,7 +219,7 @@ static void test_same_in_every_run(void **state) {
     assert_memory_equal(bits[0], bits[1], REPEATED_BYTES);
 }
 
-static void test_same_at_every_address(void **state) {
+static void test_reproducible_at_every_address(void **state) {
     (void)state;
     skip_without_library();
     char first[REPEATED_BYTES], bits[REPEATED_BYTES];
@@ -232,8 +233,8 @@ static void test_same_at_every_address(void **state) {
     }
 }
 
-/* With deterministic=threads, also for other counts of threads and for an item of its own. */
-static void test_same_threads(void **state) {
+/* With deterministic=threads the result is also the same for other thread counts and for a single item. */
+static void test_reproducible_on_any_thread_count(void **state) {
     (void)state;
     skip_without_library();
     static char first[64 * 64 * 16 * 8], bits[64 * 64 * 16 * 8];
@@ -247,8 +248,8 @@ static void test_same_threads(void **state) {
     assert_memory_equal(first, bits, 64 * 64 * 8);
 }
 
-/* ... and wherever it stands in a batch: all items are the same memory here. */
-static void test_same_in_batch(void **state) {
+/* It is also the same at any position in a batch: all items share memory here. */
+static void test_reproducible_at_any_batch_position(void **state) {
     (void)state;
     skip_without_library();
     for (int64_t n = 2; n < 80; n++) {
@@ -262,7 +263,7 @@ static void test_same_in_batch(void **state) {
             assert_memory_equal(o.out.first, o.out.first + item * size, size);
         }
         prepared->destroy(prepared);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
 }
 
@@ -282,8 +283,8 @@ static void test_memory(void **state) {
         assert_int_equal(test_blocks, before);
     }
     prepared = test_plan(&bp_provider_fftw, f.transforms[0], &o.problem);
-    assert_true(prepared->workspace > 0); /* odd addresses are copied */
-    test_fail_scratch = true;             /* a run has its workspace, and takes nothing more */
+    assert_true(prepared->workspace > 0); /* unaligned operands are copied */
+    test_fail_scratch = true;             /* a run gets its workspace, and allocates nothing else */
     test_fail_allocation = 1;
     test_execute(prepared, &o);
     assert_int_equal(test_fail_allocation, 1);
@@ -292,7 +293,7 @@ static void test_memory(void **state) {
     test_check(&o, &t);
     prepared->destroy(prepared);
     assert_int_equal(test_blocks, before);
-    test_give_back(&o);
+    test_release_operands(&o);
 }
 
 static int open_all(void **state) {
@@ -309,14 +310,14 @@ static int close_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_in_every_run),
-        cmocka_unit_test(test_same_at_every_address),
-        cmocka_unit_test(test_same_threads),
-        cmocka_unit_test(test_same_in_batch),
+        cmocka_unit_test(test_reproducible_in_every_run),
+        cmocka_unit_test(test_reproducible_at_every_address),
+        cmocka_unit_test(test_reproducible_on_any_thread_count),
+        cmocka_unit_test(test_reproducible_at_any_batch_position),
         cmocka_unit_test(test_concurrent),
         cmocka_unit_test(test_shared_plan),
         cmocka_unit_test(test_child),
-        cmocka_unit_test(test_lost_planner),
+        cmocka_unit_test(test_planner_unusable_in_child),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("planner", tests, open_all, close_all);

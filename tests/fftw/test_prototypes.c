@@ -1,5 +1,4 @@
-/* test_prototypes.c - our prototypes and constants against those of an installed fftw3.h: a wrong one does not compile.
- */
+/* test_prototypes.c - checks our prototypes and constants against an installed fftw3.h: a mismatch does not compile. */
 #include "fftw/support_fftw.h"
 
 #if defined(__has_include)
@@ -34,7 +33,7 @@ _Static_assert(BP__FFTW_MEASURE == FFTW_MEASURE && BP__FFTW_DESTROY_INPUT == FFT
 static void test_header(void **state) {
     (void)state;
 #ifdef HAVE_FFTW
-    assert_true(BP__FFTW_NO_TIME_LIMIT == FFTW_NO_TIMELIMIT); /* no constant in the sense of the language */
+    assert_true(BP__FFTW_NO_TIME_LIMIT == FFTW_NO_TIMELIMIT); /* no constant expression */
 #else
     print_message("skipped: no fftw3.h is installed\n");
     skip();

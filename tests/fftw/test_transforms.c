@@ -1,4 +1,4 @@
-/* test_transforms.c - every kind of transform in every layout on FFTW, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on FFTW, against sums in long double. */
 #include "fftw/support_fftw.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void skip_without_library(void) {
     }
 }
 
-/* Odd ones, a prime beyond FFTW's codelets, sizes of one, several dimensions. */
+/* Odd sizes, a prime without an FFTW codelet, sizes of one, several dimensions. */
 static const int64_t sizes[][3] = {{1}, {2}, {5}, {16}, {31}, {64}, {101}, {60}, {3, 4}, {8, 1}, {17, 6}, {4, 3, 10}};
 static const int64_t batches[][2] = {{0}, {1}, {7}, {3, 2}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCHES = sizeof batches / sizeof *batches };
@@ -96,8 +96,8 @@ static void test_broadcast(void **state) {
     }
 }
 
-/* With deterministic=threads the whole batch is walked. */
-static void test_walked(void **state) {
+/* With deterministic=threads the provider makes one call per item. */
+static void test_one_call_per_item(void **state) {
     (void)state;
     skip_without_library();
     for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
@@ -110,7 +110,7 @@ static void test_walked(void **state) {
     }
 }
 
-/* Every pair of addresses modulo 16, in the layouts of one item and of batches whose items lie at different ones. */
+/* Every pair of addresses modulo 16, for one item and for batches whose items have different alignments. */
 static void each_address(uint8_t planner, uint8_t deterministic) {
     for (int i = 0; i < 4 * 4 * 3 * 2; i++) {
         test_transform t = {.kind = (bp_fft_kind)(i / 16 % 3), .n = {96}, .batch = {5}, .planner = planner};
@@ -148,7 +148,7 @@ static void test_measured(void **state) {
     }
 }
 
-/* The batch of a transform whose input is copied is walked where the copy would be large. */
+/* If the copy of an input would be large, the provider iterates over the batch. */
 static void test_large_copies(void **state) {
     (void)state;
     skip_without_library();
@@ -172,7 +172,7 @@ static void test_threads(void **state) {
         test_operands o;
         test_make(&o, &t);
         bp_verdict verdict = test_verdict(&bp_provider_fftw, f.transforms[t.single], &o.problem);
-        test_give_back(&o);
+        test_release_operands(&o);
         if (verdict.threads != 3) {
             fail_msg("%d threads for a transform that takes %.0f ns on one", verdict.threads, verdict.cost_ns);
         }
@@ -196,10 +196,10 @@ static int close_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),   cmocka_unit_test(test_inverse),  cmocka_unit_test(test_r2c),
-        cmocka_unit_test(test_c2r),       cmocka_unit_test(test_in_place), cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_measured), cmocka_unit_test(test_large_copies),
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_walked),
+        cmocka_unit_test(test_forward),   cmocka_unit_test(test_inverse),           cmocka_unit_test(test_r2c),
+        cmocka_unit_test(test_c2r),       cmocka_unit_test(test_in_place),          cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_measured),          cmocka_unit_test(test_large_copies),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_one_call_per_item),
     };
     return cmocka_run_group_tests_name("transforms", tests, open_all, close_all);
 }

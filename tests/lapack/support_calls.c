@@ -1,4 +1,4 @@
-/* support_calls.c - calls of the provider as the dispatcher makes them, on the libraries of this machine. */
+/* support_calls.c - calls the provider as dispatch does, on the libraries of this machine. */
 #include "lapack/support_lapack.h"
 
 #include "dispatch/internal.h"
@@ -52,7 +52,7 @@ void test_each_library(void (*check)(void *instance, const bp_library_info *row)
 
 /* ---- The native provider ---- */
 
-/* Whom test_run() calls, with which capability. */
+/* Provider and capability that test_run() uses. */
 static const bp_provider *provider = &bp_provider_lapack;
 static bp_capability capability;
 
@@ -87,7 +87,7 @@ static bool has(const char *names, const char *name) {
     return at == names;
 }
 
-/* Which operand `A` (or the factor that stands for it) and `B` are. */
+/* Positions of A (or the factor in its place) and of B. */
 static void sizes_of(bp_op op, const bp_linalg_operand *x, bp_linalg_problem *l) {
     int a = op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
     int b = op == BP_OP_CHOLESKY_SOLVE ? 0 : op == BP_OP_LU_SOLVE ? 2 : strchr(bp_op_inputs(op), ',') ? 1 : -1;
@@ -137,8 +137,8 @@ static int inputs_of(bp_op op) {
     return count;
 }
 
-/* Puts what was there before into the elements of an output's copy of itself, so that all other bytes can be compared.
- */
+/* Checks all bytes around an operand's elements: copies the old elements into a copy of the block, and compares the
+ * rest. */
 static void check_surroundings(test_operand *x, bool output) {
     char *after = malloc(x->bytes);
     memcpy(after, x->block, x->bytes);

@@ -13,7 +13,7 @@ typedef test_area area;
 
 test_library_fake library;
 
-/* ---- What routines are given ---- */
+/* ---- Checks of arguments ---- */
 
 static int64_t value(const bp__lapack_int *x) {
     return library.bits == 64 ? x->i64 : x->i32;
@@ -35,16 +35,16 @@ static void array(const char *what, const void *start, int64_t count, size_t siz
     const area mine = {what, (char *)(uintptr_t)start, (char *)(uintptr_t)start + (size_t)count * size};
     bool inside = false;
     if ((uintptr_t)start % (size > 8 ? 8 : size) != 0) {
-        complain(what, "is at an odd address");
+        complain(what, "is not aligned");
     }
-    /* The first known area is the workspace of the run. */
-    char *room = bp_operand_address(&test_workspace);
-    library.known[0] = (area){"the workspace", room, room + test_workspace_size};
+    /* the first known area is the workspace of the run */
+    char *first = bp_operand_address(&test_workspace);
+    library.known[0] = (area){"the workspace", first, first + test_workspace_size};
     for (int i = 0; i < library.known_count; i++) {
         inside = inside || (mine.from >= library.known[i].from && mine.to <= library.known[i].to);
     }
     if (!inside) {
-        complain(what, "is not all in known memory");
+        complain(what, "is not entirely in known memory");
     }
     for (int i = 0; i < library.used_count; i++) {
         if (mine.from < library.used[i].to && library.used[i].from < mine.to) {
@@ -71,7 +71,7 @@ static void answer(void *work, size_t size) {
     }
 }
 
-/* A workspace of `given` elements where at least `least` are asked for. */
+/* Checks a workspace of `given` elements that needs at least `least`. */
 static void workspace(const char *what, void *work, int64_t given, int64_t least, size_t size) {
     if (given < least) {
         complain(what, "is too small");
@@ -89,7 +89,7 @@ static int64_t greater(int64_t a, int64_t b) {
 
 /* ---- Routines ---- */
 
-/* The arguments' list is that of a prototype, where the hidden lengths of texts have no names. */
+/* The parameter list is that of a prototype, in which the hidden text lengths have no names. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wc2x-extensions"
 #endif
@@ -233,7 +233,7 @@ ROUTINE(heevd) {
 
 static void vectors_of_geev(int64_t n, const char *jobvl, const char *jobvr, void *vr, const bp__lapack_int *ldvr) {
     if (*jobvl != 'N') {
-        complain("geev:", "is asked for left vectors");
+        complain("geev:", "must not compute left vectors");
     }
     if (*jobvr == 'V') {
         matrix("geev: vr", vr, n, n, ldvr);
@@ -312,7 +312,7 @@ ROUTINE(gesdd_complex) {
     array("gesdd: iwork", iwork, 8 * least, INTEGER);
 }
 
-/* ---- The drivers of least squares ---- */
+/* ---- Least-squares drivers ---- */
 
 typedef struct sizes {
     int64_t m, n, k, least, most;
@@ -418,7 +418,7 @@ static double check_lange(const char *norm, const bp__lapack_int *m, const bp__l
     bp__lapack_int none;
     begin(&none);
     if (value(m) == 1 && (library.real == 8 ? *(const double *)a : (double)*(const float *)a) == -3) {
-        return library.wrong ? 4 : 3; /* the matrix of a plan, which looks at how functions return numbers */
+        return library.wrong ? 4 : 3; /* the test call of a plan, which finds out how functions return numbers */
     }
     matrix("lange: a", a, value(m), value(n), lda);
     if (*norm == 'I') {
@@ -445,7 +445,7 @@ static bp_status open_fake(const bp_library_info *row, void **handle) {
 
 static void *symbol_of_fake(void *handle, const char *name) {
     static const struct {
-        const char *stem[2]; /* of real types, of complex ones */
+        const char *stem[2]; /* for real types, for complex types */
         void (*routine)(void);
     } routines[] = {
 #define X(name, real, complex) {{real, complex}, (void (*)(void))name},
@@ -477,7 +477,7 @@ void *test_open_fake(int bits) {
                             .blas = "",
                             .id = "double",
                             .family = "openblas",
-                            .kinds = BP_LIB_BLAS, /* there is no file whose xerbla could be led elsewhere */
+                            .kinds = BP_LIB_BLAS, /* no file, so no xerbla that could be intercepted */
                             .path = "/none",
                             .kernels = "haswell",
                             .prefix = "",

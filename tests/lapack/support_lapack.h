@@ -1,6 +1,5 @@
-/* support_lapack.h - what the tests of the lapack provider share: operands in every layout with their surroundings
- * watched, calls of the provider on the machine's libraries, matrices that are hard on algorithms, and the arithmetic
- * of residuals in long double. */
+/* support_lapack.h - shared by the tests of the lapack provider: operands in every layout with guarded memory, calls of
+ * the provider on the machine's libraries, difficult matrices, and residuals in long double. */
 #ifndef BP_TESTS_LAPACK_SUPPORT_H
 #define BP_TESTS_LAPACK_SUPPORT_H
 
@@ -37,13 +36,13 @@ typedef enum test_layout {
 typedef struct test_operand {
     bp_dtype dtype;
     int64_t rows, columns, row, column;
-    int64_t items, step; /* step in elements from item to item; 0: broadcast */
-    char *block, *copy;  /* all of its memory, and what that held before the call */
+    int64_t items, step; /* stride in elements between items; 0: broadcast */
+    char *block, *copy;  /* the whole memory, and its copy before the call */
     size_t bytes;
-    char *base; /* element 0, 0 of item 0 */
+    char *base; /* element (0, 0) of item 0 */
 } test_operand;
 
-/* `items` copies of a matrix in one block, whose unused bytes are a pattern; broadcast: one serves all items. */
+/* Allocates `items` matrices in one block. Unused bytes have a pattern. With `broadcast` all items share one matrix. */
 test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t items, bool broadcast,
                        test_layout layout);
 void test_drop(test_operand *x);
@@ -57,23 +56,24 @@ long double test_epsilon(bp_dtype dtype);
 
 typedef struct test_call {
     bp_op op;
-    bp_linalg_problem fields;                  /* mode, upper, left, ...; sizes and operands are filled in */
-    test_operand *operand[BP_LINALG_OPERANDS]; /* NULL: not there */
-    int threads, deterministic;                /* 0 threads: all processors */
+    bp_linalg_problem fields;                  /* mode, upper, a_on_left, ...; sizes and operands are filled in */
+    test_operand *operand[BP_LINALG_OPERANDS]; /* NULL: absent */
+    int threads, deterministic;                /* 0 threads means all processors */
 } test_call;
 
 extern const bp_dtype test_dtypes[4];
-/* The LAPACK libraries of this machine; skips the test where there is none. */
+/* Returns the LAPACK libraries of this machine. Skips the test if there are none. */
 const bp_library_info **test_libraries(int *count);
 void *test_open(const bp_library_info *library);
 bp_problem test_problem(const test_call *call);
-/* Accepts, plans and executes. Checks that the inputs and what lies around and between the outputs' elements are as
- * before. `plan` and `verdict` may be NULL. */
+/* Accepts, plans and executes. Checks that the inputs, and the bytes around the outputs' elements, are unchanged.
+ * `verdict` may be NULL. */
 bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict);
 /* Runs check(instance, row) for each library. */
 void test_each_library(void (*check)(void *instance, const bp_library_info *row));
-/* The same on the native provider, for each instruction set of its kernels that runs here: test_run() calls that one
- * then, and test_each_case() leaves out what is too large for it. The row has an id, and no more. */
+/* Runs check(instance, row) on the native provider, for each instruction set of its kernels that this processor
+ * supports. test_run() then uses that one, and test_each_case() skips sizes too large for it. The entry has only an id.
+ */
 void test_each_native(void (*check)(void *instance, const bp_library_info *row));
 bool test_fits(int64_t m, int64_t n);
 
@@ -81,33 +81,33 @@ bool test_fits(int64_t m, int64_t n);
 
 typedef enum test_kind {
     TEST_RANDOM,
-    TEST_GRADED,    /* rows from 1 down to the square root of the smallest normal number */
+    TEST_GRADED,    /* rows scaled from 1 down to the square root of the smallest normal number */
     TEST_HILBERT,   /* ill-conditioned */
-    TEST_KAHAN,     /* upper triangular, its small singular value well hidden */
-    TEST_WILKINSON, /* grows as much as elimination can */
-    TEST_HUGE,      /* random, near the largest number whose square overflows not */
+    TEST_KAHAN,     /* upper triangular, with a small singular value that is hard to detect */
+    TEST_WILKINSON, /* maximum growth in elimination */
+    TEST_HUGE,      /* random, near the largest number whose square does not overflow */
     TEST_TINY,
     TEST_DEFICIENT, /* of rank about half */
     TEST_KINDS
 } test_kind;
 
 void test_fill(test_operand *x, test_kind kind, unsigned seed);
-/* Hermitian positive definite, of the given kind: M M^H + something on the diagonal. Both triangles. */
+/* Fills with Hermitian positive definite matrices M M^H plus a diagonal, in both triangles. */
 void test_fill_definite(test_operand *x, unsigned seed);
 number test_random(unsigned *state, bool two_parts);
 
 /* ---- Arithmetic on items ---- */
 
-/* Row-major copies of an item, which the caller frees. */
+/* Return row-major copies, which the caller frees. */
 number *test_item(const test_operand *x, int64_t item);
 number *test_product(const number *a, const number *b, int64_t m, int64_t k, int64_t n);
 number *test_adjoint(const number *a, int64_t m, int64_t n, bool conjugate);
-/* Largest sum of absolute values of a row. */
+/* Returns the largest row sum of absolute values. */
 long double test_norm(const number *a, int64_t m, int64_t n);
-/* Norm of a - b. */
+/* Returns the norm of a - b. */
 long double test_distance(const number *a, const number *b, int64_t m, int64_t n);
 
-/* Fails the test unless value <= bound (NaN fails), naming what and where. */
+/* Fails the test, with the given text, unless value <= bound. NaN fails. */
 #define test_within(value, bound, ...) test_check_within(value, bound, __FILE__, __LINE__, __VA_ARGS__)
 void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...)
     BP_PRINTF(5, 6);

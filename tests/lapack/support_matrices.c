@@ -1,4 +1,4 @@
-/* support_matrices.c - matrices that are hard on algorithms, and the arithmetic of residuals. */
+/* support_matrices.c - makes difficult matrices, and computes residuals. */
 #include "lapack/support_lapack.h"
 
 #include <float.h>
@@ -42,7 +42,7 @@ static number special(test_kind kind, int64_t i, int64_t j, int64_t columns) {
     }
 }
 
-/* The rows of the second half are sums of rows of the first. */
+/* Makes the rows of the second half sums of rows of the first. */
 static void make_deficient(test_operand *x, int64_t item) {
     int64_t rank = (x->rows + 1) / 2;
     for (int64_t i = rank; i < x->rows; i++) {
@@ -124,7 +124,7 @@ number *test_adjoint(const number *a, int64_t m, int64_t n, bool conjugate) {
     return b;
 }
 
-/* NaN anywhere makes the norm NaN: a comparison would lose it. */
+/* NaN anywhere makes the norm NaN, which a plain comparison would miss. */
 long double test_norm(const number *a, int64_t m, int64_t n) {
     long double largest = 0;
     for (int64_t i = 0; i < m; i++) {

@@ -1,4 +1,4 @@
-/* support_operands.c - operands in every layout, with all bytes around their elements watched. */
+/* support_operands.c - makes operands in every layout, with guarded bytes around their elements. */
 #include "lapack/support_lapack.h"
 
 #include <float.h>

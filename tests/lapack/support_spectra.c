@@ -1,4 +1,5 @@
-/* support_spectra.c - matrices of a known spectrum, residuals of orthogonal factors, and the cases to go through. */
+/* support_spectra.c - makes matrices with a known spectrum, checks residuals of orthogonal factors, and iterates over
+ * test cases. */
 #include "lapack/support_spectra.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ long double test_spectrum_value(test_spectrum spectrum, bp_dtype dtype, int64_t 
     }
 }
 
-/* Random reflectors, one after the other, applied to the identity. */
+/* Applies random reflectors to the identity, one after the other. */
 number *test_unitary(int64_t n, bool complex_type, unsigned *seed) {
     number *q = calloc((size_t)(n * n), sizeof *q), *v = malloc((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) {
@@ -47,7 +48,7 @@ number *test_unitary(int64_t n, bool complex_type, unsigned *seed) {
     return q;
 }
 
-/* u diag(values) w^H, of which the first columns of u and w count. */
+/* Writes u diag(values) w^H with the leading columns of u and w. */
 static void fill_item(test_operand *x, int64_t item, const number *u, const number *w, const long double *values) {
     int64_t count = x->rows < x->columns ? x->rows : x->columns;
     for (int64_t i = 0; i < x->rows; i++) {
@@ -81,7 +82,7 @@ void test_fill_spectrum(test_operand *x, test_spectrum spectrum, long double sca
     fill(x, spectrum, scale, seed, false);
 }
 
-/* Rounding made the triangles differ in the last bit. */
+/* Copies one triangle, because rounding made the triangles differ in the last bit. */
 void test_fill_hermitian(test_operand *x, test_spectrum spectrum, long double scale, unsigned seed) {
     fill(x, spectrum, scale, seed, true);
     for (int64_t item = 0; item < (x->step ? x->items : 1); item++) {
@@ -121,7 +122,7 @@ void test_near(const number *a, const number *b, int64_t m, int64_t n, long doub
 
 /* ---- Cases ---- */
 
-/* Long ones run in two layouts only, since the residuals take their time. */
+/* Large cases run in two layouts only, because their residuals are slow. */
 void test_each_case(void *instance, const bp_library_info *row, bool square, void (*check)(const test_case *c)) {
     static const int64_t sizes[][2] = {{1, 1},  {2, 2},   {5, 5}, {33, 33}, {60, 60}, {7, 3},   {3, 7},  {50, 9},
                                        {9, 50}, {40, 33}, {1, 6}, {6, 1},   {19, 19}, {32, 17}, {14, 30}};

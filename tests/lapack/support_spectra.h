@@ -1,19 +1,19 @@
-/* support_spectra.h - what the tests of factorizations with orthogonal matrices share: matrices whose singular values
- * or eigenvalues are known by construction, the residuals of their factors, and the cases to go through. */
+/* support_spectra.h - shared by the tests of orthogonal factorizations: matrices with known singular values or
+ * eigenvalues, residuals of their factors, and test cases. */
 #ifndef BP_TESTS_LAPACK_SPECTRA_H
 #define BP_TESTS_LAPACK_SPECTRA_H
 
 #include "lapack/support_lapack.h"
 
-/* Units of max(m,n) epsilon that a relative residual may have: LAPACK's own tests take this, since constants of the
- * error bounds are low polynomials of n, and practice is far below. */
+/* Bound of a relative residual, in units of max(m,n) epsilon, as in LAPACK's own tests: constants of the error bounds
+ * are low-degree polynomials of n, and actual errors are far below. */
 #define TEST_BOUND 30
 
 /* ---- Matrices of a known spectrum ---- */
 
 typedef enum test_spectrum {
     TEST_SPREAD,    /* from 1 to 1/10 */
-    TEST_CLUSTERED, /* all but one the same to some epsilons */
+    TEST_CLUSTERED, /* all but one equal up to some epsilons */
     TEST_EQUAL,
     TEST_GEOMETRIC, /* from 1 down to a tenth of epsilon */
     TEST_HALF,      /* half of them zero */
@@ -21,21 +21,21 @@ typedef enum test_spectrum {
 } test_spectrum;
 
 long double test_spectrum_value(test_spectrum spectrum, bp_dtype dtype, int64_t i, int64_t count);
-/* Every item: U diag(values) V^H with random unitary U and V, times `scale`. */
+/* Fills every item with U diag(values) V^H with random unitary U and V, times `scale`. */
 void test_fill_spectrum(test_operand *x, test_spectrum spectrum, long double scale, unsigned seed);
-/* Hermitian: V diag(values) V^H, every second value negative. Both triangles. */
+/* Fills with Hermitian V diag(values) V^H, every second value negative, in both triangles. */
 void test_fill_hermitian(test_operand *x, test_spectrum spectrum, long double scale, unsigned seed);
-/* Row-major, n x n. */
+/* Returns a random unitary matrix, row-major, n x n. */
 number *test_unitary(int64_t n, bool complex_type, unsigned *seed);
 
-/* re + i im, also where a part is not finite, which a sum with I would spread to the other. */
+/* Returns re + i im, also for a non-finite component, which a sum with I would propagate to the other. */
 number test_complex(long double re, long double im);
 
 /* ---- Residuals ---- */
 
-/* Fails unless the columns of q (m x n, row-major) are orthonormal. */
+/* Fails the test unless the columns of q (m x n, row-major) are orthonormal. */
 void test_orthonormal(const number *q, int64_t m, int64_t n, bp_dtype dtype, const char *where);
-/* Fails unless the distance of a from b is small against `size`, the norm of what was factored. */
+/* Fails the test unless the distance of a and b is small relative to `size`, the norm of the factored matrix. */
 void test_near(const number *a, const number *b, int64_t m, int64_t n, long double size, bp_dtype dtype,
                const char *where);
 
@@ -49,14 +49,15 @@ typedef struct test_case {
     test_layout layout;
 } test_case;
 
-/* Calls check for all types, layouts and sizes; only square ones on request. */
+/* Calls `check` for all types, layouts and sizes, or only square sizes. */
 void test_each_case(void *instance, const bp_library_info *row, bool square, void (*check)(const test_case *c));
-/* Calls check for all types at one size. */
+/* Calls `check` for all types at one size. */
 void test_each_type(void *instance, const bp_library_info *row, int64_t m, int64_t n,
                     void (*check)(const test_case *c));
 
-/* Puts `value` into the middle item and runs the call twice: with `check` it must fail with BP_E_NON_FINITE; without,
- * the middle item's outputs must be NaN, or 0 in integers, and those of the other items must not. A has three items. */
+/* Writes `value` to the middle item and runs the call twice. With fail_on_item_error it must fail with BP_E_NON_FINITE.
+ * Without, the outputs of the middle item must be NaN, or 0 for integers, and those of the other items must not. A has
+ * three items. */
 void test_non_finite(const test_case *c, test_call *call, int outputs, long double value);
 
 #endif

@@ -1,5 +1,6 @@
-/* test_batch.c - batches whose items are shared by threads of our pool: the same bits as one by one, the first failing
- * item by its place, and a child of fork afterwards, on every LAPACK library of this machine. */
+/* test_batch.c - tests batches that threads of our thread pool share: results equal to those of single items bit for
+ * bit, the first failing item is reported, and a later child of fork works. Runs on every LAPACK library of this
+ * machine. */
 #include "lapack/support_spectra.h"
 
 #include "dispatch/internal.h"
@@ -15,7 +16,7 @@
 
 enum { N = 6, K = 2, ITEMS = 301, THREADS = 4 };
 
-/* Operands of every operation; those that are not written by it hold what it needs. */
+/* Operands of every operation. Inputs contain suitable values. */
 typedef struct family {
     bp_dtype dtype;
     test_operand a, definite, shared, b, x, y, second, third, complex_w, complex_v;
@@ -66,7 +67,7 @@ static void drop_family(family *f) {
     }
 }
 
-/* ---- The same bits ---- */
+/* ---- Results of shared batches ---- */
 
 static int output_of(bp_op op) {
     int inputs = 1;
@@ -76,7 +77,7 @@ static int output_of(bp_op op) {
     return inputs;
 }
 
-/* Returns how many threads shared the items. */
+/* Returns the number of threads that shared the items. */
 static int check_call(void *instance, const bp_library_info *row, test_call call) {
     char *alone[BP_LINALG_OPERANDS] = {0};
     bp_verdict verdict;
@@ -103,7 +104,7 @@ static int check_call(void *instance, const bp_library_info *row, test_call call
                 const size_t size = bp_dtype_size(x->dtype);
                 const ptrdiff_t place = x->base - x->block + offset * (ptrdiff_t)size;
                 if (memcmp(alone[i] + place, x->block + place, size) != 0) {
-                    fail_msg("%s: %s %s: operand %d of item %d has other bits", row->id, bp_op_name(call.op),
+                    fail_msg("%s: %s %s: operand %d of item %d differs", row->id, bp_op_name(call.op),
                              bp_dtype_name(call.operand[0]->dtype), i, (int)item);
                 }
             }
@@ -159,20 +160,20 @@ static void check_all(void *instance, const bp_library_info *row) {
         }
         drop_family(&f);
     }
-    /* Of what is known to be safe, none may fall back to one thread unseen. */
+    /* libraries known to be safe must not fall back to one thread */
     const bool known = (strcmp(row->family, "openblas") == 0 && strcmp(row->threading, "serial") != 0) ||
                        strcmp(row->family, "mkl") == 0;
     assert_int_equal(most, known ? THREADS : 1);
 }
 
-static void test_bits(void **state) {
+static void test_shared_batch_equals_single_items(void **state) {
     (void)state;
     test_each_library(check_all);
 }
 
 /* ---- Failing items ---- */
 
-static void spoil(family *f, int64_t item, long double value) {
+static void set_all(family *f, int64_t item, long double value) {
     for (int64_t i = 0; i < N * N; i++) {
         test_set(&f->a, item, i / N, i % N, value);
     }
@@ -187,7 +188,7 @@ static void check_failures(void *instance, const bp_library_info *row) {
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
             char place[64];
             snprintf(place, sizeof place, "(Batch element %d)", least[i]);
-            spoil(&f, bad[i], i == 1 ? (long double)NAN : 1);
+            set_all(&f, bad[i], i == 1 ? (long double)NAN : 1);
             for (int round = 0; round < 20; round++) {
                 call.fields.fail_on_item_error = 1;
                 const bp_status status = test_run(instance, &call, NULL);
@@ -262,7 +263,7 @@ static void test_fork(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_shared_batch_equals_single_items),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_fork),
     };

@@ -1,4 +1,4 @@
-/* test_cholesky.c - cholesky, cholesky_solve and cholesky_inverse on every LAPACK library of this machine. */
+/* test_cholesky.c - tests cholesky, cholesky_solve and cholesky_inverse on every LAPACK library of this machine. */
 #include "lapack/support_lapack.h"
 
 #include <math.h>
@@ -9,17 +9,17 @@
 static const int64_t sizes[] = {1, 2, 9, 33, 70};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* A lower triangle is given as it is, an upper one U as L = U^H. */
+/* Returns a lower triangle as it is, and an upper one U as L = U^H. */
 static number *lower_of(const test_operand *factor, int64_t item, bool upper) {
     number *as_is = test_item(factor, item);
-    number *turned = upper ? test_adjoint(as_is, factor->rows, factor->rows, true) : NULL;
-    if (turned) {
+    number *adjoint = upper ? test_adjoint(as_is, factor->rows, factor->rows, true) : NULL;
+    if (adjoint) {
         free(as_is);
     }
-    return turned ? turned : as_is;
+    return adjoint ? adjoint : as_is;
 }
 
-static void spoil_triangle(test_operand *x, bool upper) {
+static void hide_triangle(test_operand *x, bool upper) {
     for (int64_t item = 0; item < x->items; item++) {
         for (int64_t i = 0; i < x->rows; i++) {
             for (int64_t j = 0; j < i; j++) {
@@ -29,7 +29,7 @@ static void spoil_triangle(test_operand *x, bool upper) {
     }
 }
 
-/* The triangle that is not read is NaN in every input. */
+/* Tests all operations. The triangle that must not be read is NaN in every input. */
 static void whole_family(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t k, int64_t items,
                          test_layout in, test_layout out, bool upper) {
     test_operand a = test_make(dtype, n, n, items, false, in), l = test_make(dtype, n, n, items, false, out);
@@ -40,7 +40,7 @@ static void whole_family(void *instance, const char *where, bp_dtype dtype, int6
     for (int64_t item = 0; item < items; item++) {
         whole[item] = test_item(&a, item);
     }
-    spoil_triangle(&a, upper);
+    hide_triangle(&a, upper);
     test_fill(&b, TEST_RANDOM, 18);
     test_call call = {
         .op = BP_OP_CHOLESKY, .fields = {.upper = upper, .fail_on_item_error = 1}, .operand = {&a, &l, &info}};
@@ -58,7 +58,7 @@ static void whole_family(void *instance, const char *where, bp_dtype dtype, int6
         }
         free(lower), free(adjoint), free(product);
     }
-    spoil_triangle(&l, upper);
+    hide_triangle(&l, upper);
     call = (test_call){
         .op = BP_OP_CHOLESKY_SOLVE, .fields = {.upper = upper, .fail_on_item_error = 1}, .operand = {&b, &l, &x}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
@@ -75,7 +75,7 @@ static void whole_family(void *instance, const char *where, bp_dtype dtype, int6
         for (int64_t i = 0; i < n; i++) {
             ai[i * n + i] -= 1;
             for (int64_t j = 0; j < n; j++) {
-                assert_true(is[i * n + j] == conjl(is[j * n + i])); /* the mirrored triangle is the same to the bit */
+                assert_true(is[i * n + j] == conjl(is[j * n + i])); /* the mirrored triangle is equal bit for bit */
             }
         }
         test_within(test_norm(ai, n, n), unit * test_norm(is, n, n), "%s: potri %d %s", where, (int)n,
@@ -97,14 +97,14 @@ static void check_family(void *instance, const bp_library_info *row) {
     }
 }
 
-static void test_family(void **state) {
+static void test_cholesky_family(void **state) {
     (void)state;
     test_each_library(check_family);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_family),
+        cmocka_unit_test(test_cholesky_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

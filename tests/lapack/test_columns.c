@@ -1,5 +1,5 @@
-/* test_columns.c - the passes over columns of the lapack provider: every size around a tile, both widths of reals,
- * every instruction set that is here, against loops over single elements. What is beside a column stays as it was. */
+/* test_columns.c - tests the passes over columns of the lapack provider against loops over single elements: every size
+ * around a tile, both widths of reals, every available instruction set. Memory next to a column must not change. */
 #include "support_lapack.h"
 
 #include "providers/lapack/columns.h"
@@ -27,10 +27,10 @@ static void put(const pass_case *c, void *to, int64_t i, uint64_t word) {
 }
 
 static bool counts(const bp__lapack_columns *c, int64_t i, int64_t j) {
-    return (i < c->edge + j * c->step) != c->behind;
+    return (i < c->edge + j * c->step) != c->after_edge;
 }
 
-/* Finite numbers, of which none is zero. */
+/* Fills with finite numbers, none of which is zero. */
 static void fill(const pass_case *c, void *to) {
     for (int64_t i = 0; i < ROOM; i++) {
         put(c, to, i, (c->bits == 64 ? UINT64_C(0x3ff0000000000000) : 0x3f800000) + (uint64_t)i);
@@ -39,7 +39,7 @@ static void fill(const pass_case *c, void *to) {
 
 static uint64_t words[3][ROOM + 1];
 
-/* What is left out of a copy may be zero in a column, and is as it was elsewhere. */
+/* Elements outside of the selection may become zero within a column, and are unchanged elsewhere. */
 static void check_take(pass_case *c) {
     bp__lapack_columns *x = &c->columns;
     fill(c, words[0] + 1);
@@ -47,7 +47,7 @@ static void check_take(pass_case *c) {
     x->from = words[0] + 1;
     x->to = words[1] + 1;
     const uint64_t before = get(c, words[1], 0);
-    assert_true(c->passes->take(x));
+    assert_true(c->passes->scan(x));
     for (int64_t k = 0; k < ROOM; k++) {
         int64_t j = k / x->to_next, i = k % x->to_next;
         uint64_t is = get(c, x->to, k), source = i < x->size ? get(c, x->from, j * x->from_next + i) : 0;
@@ -61,7 +61,7 @@ static void check_take(pass_case *c) {
     }
 }
 
-/* NaN and infinities at each place, with and without a copy. */
+/* NaN and infinities at each position, with and without a copy. */
 static void check_search(pass_case *c) {
     static const uint64_t wide[] = {UINT64_C(0x7ff8000000000000), UINT64_C(0xfff0000000000000),
                                     UINT64_C(0x7ff0000000000001)};
@@ -73,9 +73,9 @@ static void check_search(pass_case *c) {
             uint64_t old = get(c, x->from, at);
             put(c, words[0] + 1, at, (c->bits == 64 ? wide : narrow)[(i + j) % 3]);
             x->to = NULL;
-            assert_int_equal(c->passes->take(x), !counts(x, i, j));
+            assert_int_equal(c->passes->scan(x), !counts(x, i, j));
             x->to = words[1] + 1;
-            assert_int_equal(c->passes->take(x), !counts(x, i, j));
+            assert_int_equal(c->passes->scan(x), !counts(x, i, j));
             put(c, words[0] + 1, at, old);
         }
     }
@@ -105,7 +105,7 @@ static void check(int bits, const bp__lapack_passes *passes) {
                                                  .columns = counted[n],
                                                  .edge = edge,
                                                  .step = step,
-                                                 .behind = kind % 2,
+                                                 .after_edge = kind % 2,
                                                  .from_next = sizes[s] + kind % 5,
                                                  .to_next = sizes[s] + 1 + kind % 2};
                 check_take(&c);

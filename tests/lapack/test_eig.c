@@ -1,4 +1,4 @@
-/* test_eig.c - eigenvalues and right eigenvectors of square matrices on every LAPACK library of this machine. */
+/* test_eig.c - tests eigenvalues and right eigenvectors of square matrices on every LAPACK library of this machine. */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -22,7 +22,7 @@ static void drop(factors *f) {
     test_drop(&f->a), test_drop(&f->w), test_drop(&f->v);
 }
 
-/* Each column has norm one, up to the error of a sum of n squares. */
+/* Checks that each column has norm one, up to the error of a sum of n squares. */
 static void check_columns(const number *v, const test_case *c) {
     for (int64_t j = 0; j < c->n; j++) {
         long double sum = 0;
@@ -33,7 +33,7 @@ static void check_columns(const number *v, const test_case *c) {
     }
 }
 
-/* Eigenvalues of a real matrix are real, or come as a pair with the positive imaginary part first. */
+/* Checks that eigenvalues of a real matrix are real, or pairs with the positive imaginary part first. */
 static void check_pairs(const number *w, const number *v, const test_case *c) {
     for (int64_t j = 0; j < c->n && !test_is_complex(c->dtype); j++) {
         bool paired = cimagl(w[j]) != 0;
@@ -46,8 +46,8 @@ static void check_pairs(const number *w, const number *v, const test_case *c) {
     }
 }
 
-/* The computed values are those of A + E with |E| a few n epsilon |A|; its trace differs by n |E| at most, and that of
- * its square by 2 n |A| |E|. */
+/* The computed values are those of A + E with |E| a few n epsilon |A|. The trace differs by at most n |E|, and that of
+ * the square by 2 n |A| |E|. */
 static void check_traces(const number *a, const test_operand *w, int64_t item, const test_case *c) {
     int64_t n = c->n;
     number trace = 0, trace2 = 0, sum = 0, sum2 = 0;
@@ -101,7 +101,8 @@ static void check_random(const test_case *c) {
     drop(&f);
 }
 
-/* Backward errors are of the norm of A, which balancing may make larger for graded matrices: those are left out. */
+/* Backward errors are relative to the norm of A after balancing, which may be larger for graded matrices. These are
+ * omitted. */
 static void check_kinds(const test_case *c) {
     factors f = make(c);
     for (test_kind kind = 0; kind < TEST_KINDS; kind++) {
@@ -113,14 +114,14 @@ static void check_kinds(const test_case *c) {
     drop(&f);
 }
 
-/* One Jordan block, whose eigenvalues are all the same and have one vector between them; and a rotation. */
+/* A Jordan block, whose eigenvalues are all equal and share one eigenvector; and a rotation. */
 static void check_defective(const test_case *c) {
     factors f = make(c);
-    for (int turned = 0; turned < 2; turned++) {
+    for (int rotation = 0; rotation < 2; rotation++) {
         for (int64_t i = 0; i < c->n * c->n; i++) {
             int64_t row = i / c->n, column = i % c->n;
-            int next = turned ? column == (row + 1) % c->n : column == row + 1;
-            test_set(&f.a, 0, row, column, next ? 1 : row == column && !turned ? 0.5L : 0);
+            int next = rotation ? column == (row + 1) % c->n : column == row + 1;
+            test_set(&f.a, 0, row, column, next ? 1 : row == column && !rotation ? 0.5L : 0);
         }
         factor(c, &f);
     }
@@ -149,7 +150,7 @@ static void check_non_finite(const test_case *c) {
     drop(&f);
 }
 
-/* A library of which the probe has seen wrong eigenvalues is refused for the types that it was wrong in. */
+/* A library with wrong eigenvalues in the probe is refused for the types that were wrong. */
 static void check_refused(void *instance, const bp_library_info *row) {
     for (int i = 0; i < 4; i++) {
         bool faulty = row->faulty & BP_CHECK_BIT(BP_CHECK_EIG, test_dtypes[i]);

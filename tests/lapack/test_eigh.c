@@ -1,5 +1,5 @@
-/* test_eigh.c - eigenvalues and eigenvectors of Hermitian matrices on every LAPACK library of this machine, and of the
- * native provider. */
+/* test_eigh.c - tests eigenvalues and eigenvectors of Hermitian matrices on every LAPACK library of this machine, and
+ * on the native provider. */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -8,10 +8,10 @@
 
 typedef struct factors {
     test_operand a, w, v;
-    number **full; /* the Hermitian matrices that one triangle of a tells, row-major */
+    number **full; /* Hermitian matrices given by one triangle of a, row-major */
 } factors;
 
-/* The other triangle, and the imaginary part of the diagonal, hold what must not be read. */
+/* Writes NaN to everything that must not be read: the other triangle, and the imaginary part of the diagonal. */
 static void hide(factors *f, bool upper, int64_t items) {
     f->full = malloc((size_t)items * sizeof *f->full);
     for (int64_t item = 0; item < items; item++) {
@@ -65,7 +65,7 @@ static void check_item(const factors *f, int64_t item, const test_case *c) {
     free(w), free(v), free(left), free(right);
 }
 
-/* Weyl's theorem bounds the difference of two results by the sum of their errors. */
+/* By Weyl's theorem, two results differ by at most the sum of their errors. */
 static void check_values_alone(const factors *f, const test_case *c, bool upper) {
     test_operand w = test_make(f->w.dtype, c->n, 1, c->items, false, c->layout);
     test_call call = {.op = BP_OP_EIGH, .fields.upper = upper, .fields.fail_on_item_error = 1};
@@ -87,7 +87,7 @@ static int descending(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The eigenvalues that the matrix was made of: every second one negative. */
+/* Checks against the eigenvalues that the matrix was made from; every second one is negative. */
 static void check_known(const factors *f, const test_case *c, test_spectrum spectrum, long double scale) {
     long double *exact = malloc((size_t)c->n * sizeof *exact);
     for (int64_t i = 0; i < c->n; i++) {
@@ -128,7 +128,7 @@ static void check_spectra(const test_case *c) {
     }
 }
 
-/* Wilkinson's tridiagonal matrix, whose larger eigenvalues come in pairs closer than epsilon. */
+/* Wilkinson's tridiagonal matrix. Its larger eigenvalues are pairs closer than epsilon. */
 static void check_pairs(const test_case *c) {
     factors f = make_operands(c);
     for (int64_t i = 0; i < c->n; i++) {

@@ -1,5 +1,5 @@
-/* test_item_rules.c - what the contract of bp_linalg_problem promises beyond right numbers: items that are not finite
- * or fail, what is refused and why, and the same bits again. */
+/* test_item_rules.c - tests the rules of bp_linalg_problem beyond correct numbers: non-finite and failing items,
+ * refusals and their reasons, and reproducibility. */
 #include "lapack/support_lapack.h"
 
 #include "dispatch/internal.h"
@@ -18,7 +18,7 @@ static int64_t integer(const test_operand *x, int64_t item, int64_t i) {
     return (int64_t)creall(test_get(x, item, i, 0));
 }
 
-/* ---- Items that are not finite ---- */
+/* ---- Non-finite items ---- */
 
 typedef struct family {
     test_operand a, b, x, pivots, info, value, real;
@@ -45,23 +45,24 @@ static void drop_family(family *f) {
     test_drop(&f->value), test_drop(&f->real);
 }
 
-/* Every output of the bad item is NaN or 0; of the others nothing is. */
-static void check_spoiled(const test_operand *x) {
+/* Checks that every output of the bad item is NaN or 0, and no output of the others. */
+static void check_filled(const test_operand *x) {
     for (int64_t item = 0; item < ITEMS; item++) {
-        bool integers = x->dtype == BP_I32, spoiled = true;
+        bool integers = x->dtype == BP_I32, filled = true;
         for (int64_t i = 0; i < x->rows; i++) {
             for (int64_t j = 0; j < x->columns; j++) {
                 number value = test_get(x, item, i, j);
-                spoiled =
-                    spoiled &&
+                filled =
+                    filled &&
                     (integers ? value == 0 : isnan(creall(value)) && isnan(cimagl(value)) == test_is_complex(x->dtype));
             }
         }
-        assert_int_equal(spoiled, item == BAD);
+        assert_int_equal(filled, item == BAD);
     }
 }
 
-/* `bad` is an input, `last` its element that is read, `info` the number of that operand or -1. */
+/* Tests one operation. `bad` is an input, whose last read element becomes `value`. `info` is the number of the info
+ * operand or -1. */
 static void one_op(void *instance, test_call call, test_operand *bad, long double value, int info) {
     number before = test_get(bad, BAD, N - 1, 0);
     test_set(bad, BAD, N - 1, 0, value);
@@ -73,7 +74,7 @@ static void one_op(void *instance, test_call call, test_operand *bad, long doubl
     }
     for (int o = inputs; o < BP_LINALG_OPERANDS && call.operand[o]; o++) {
         if (o != info) {
-            check_spoiled(call.operand[o]);
+            check_filled(call.operand[o]);
         }
     }
     for (int64_t item = 0; info >= 0 && item < ITEMS; item++) {
@@ -141,15 +142,15 @@ static void test_non_finite(void **state) {
     test_each_library(check_non_finite);
 }
 
-/* NaN in the imaginary part alone, which arithmetic would spread. */
+/* Returns NaN in the imaginary part only, which arithmetic would propagate. */
 static number half_a_nan(void) {
     number value = 0;
     ((long double *)&value)[1] = (long double)NAN;
     return value;
 }
 
-/* One element among many, wherever it is: the search misses none. */
-static void test_search(void **state) {
+/* The check finds one non-finite element among many, at any position. */
+static void test_non_finite_element_is_found_anywhere(void **state) {
     (void)state;
     void *instance = test_open(*test_libraries(&(int){0}));
     for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
@@ -168,7 +169,7 @@ static void test_search(void **state) {
     bp_provider_lapack.close(instance);
 }
 
-/* ---- Items that fail ---- */
+/* ---- Failing items ---- */
 
 static void check_failures(void *instance, const bp_library_info *row) {
     (void)row;
@@ -230,7 +231,7 @@ static void test_failures(void **state) {
     test_each_library(check_failures);
 }
 
-/* An A that all items share is factored once, but not with what a spoiled item left behind. */
+/* An A that all items share is factored once, but not reused after an item that failed. */
 static void check_shared(void *instance, const bp_library_info *row) {
     (void)row;
     test_operand a = test_make(BP_F64, N, N, 4, true, TEST_ROWS), b = test_make(BP_F64, N, 2, 4, false, TEST_ROWS);
@@ -249,7 +250,7 @@ static void check_shared(void *instance, const bp_library_info *row) {
         }
     }
     test_set(&b, 1, 0, 0, 1);
-    for (int64_t i = 0; i < N; i++) { /* a failing factorization is told of every item, and not taken for a good one */
+    for (int64_t i = 0; i < N; i++) { /* every item reports the failing factorization, and none uses its factors */
         test_set(&a, 0, i, 3, 0);
     }
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
@@ -341,14 +342,14 @@ static void test_verdicts(void **state) {
     row = fake_row("mkl", 32);
     assert_int_equal(judge(&row, &other, &verdict), BP_REASON_DETERMINISM);
     row = fake_row("netlib", 32);
-    row.kinds = BP_LIB_LAPACK; /* over a BLAS of which nothing is known */
+    row.kinds = BP_LIB_LAPACK; /* linked to an unknown BLAS */
     other.policy.deterministic = 0;
     other.policy.threads = 1;
     assert_int_equal(judge(&row, &other, &verdict), BP_REASON_THREADS);
     drop_family(&f);
 }
 
-/* What the probe has found wrong is refused, with its sentence: one type of the operations that call the routines. */
+/* An operation is refused, with the probe's message, for the types in which the probe found its routines wrong. */
 static void test_faults_are_refused(void **state) {
     (void)state;
     family f = make_family(BP_F64), single = make_family(BP_F32);
@@ -366,7 +367,7 @@ static void test_faults_are_refused(void **state) {
     other.op = BP_OP_QR;
     other.of.linalg.mode = BP_QR_REDUCED;
     assert_int_equal(judge(&row, &other, &verdict), BP_REASON_ACCEPTED);
-    other.op = BP_OP_MATRIX_NORM; /* of sums, which have no check: a plan looks at them itself */
+    other.op = BP_OP_MATRIX_NORM; /* sum norms have no check in the probe; a plan makes a test call */
     other.of.linalg.mode = BP_NORM_FRO;
     assert_int_equal(judge(&row, &other, &verdict), BP_REASON_ACCEPTED);
     call.operand[0] = &single.a;
@@ -381,7 +382,7 @@ static void test_faults_are_refused(void **state) {
     drop_family(&single);
 }
 
-/* A LAPACK alone says whose products it calls. */
+/* The verdict of a LAPACK library without BLAS names the BLAS that it calls. */
 static void test_blas_below_is_named(void **state) {
     (void)state;
     family f = make_family(BP_F64);
@@ -393,12 +394,11 @@ static void test_blas_below_is_named(void **state) {
     row.blas = "openblas";
     problem.policy.threads = bp__host()->machine->usable_cpus;
     assert_int_equal(judge(&row, &problem, &verdict), BP_REASON_ACCEPTED);
-    assert_string_equal(verdict.text,
-                        "calls the products of openblas; its count of threads can neither be set nor read");
+    assert_string_equal(verdict.text, "calls the products of openblas; its thread count can neither be set nor read");
     drop_family(&f);
 }
 
-/* ---- The same bits ---- */
+/* ---- Reproducibility ---- */
 
 static void check_bits(void *instance, const bp_library_info *row) {
     test_operand a = test_make(BP_F64, 300, 300, 1, false, TEST_ROWS),
@@ -426,7 +426,7 @@ static void check_bits(void *instance, const bp_library_info *row) {
     test_drop(&a), test_drop(&x), test_drop(&again), test_drop(&info);
 }
 
-static void test_bits(void **state) {
+static void test_results_are_reproducible(void **state) {
     (void)state;
     test_each_library(check_bits);
 }
@@ -434,14 +434,14 @@ static void test_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_non_finite),
-        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_non_finite_element_is_found_anywhere),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_pivots),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_faults_are_refused),
         cmocka_unit_test(test_blas_below_is_named),
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_results_are_reproducible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_lange.c - norms that are sums: when the library's answer is taken, and when it is not asked. On the double. */
+/* test_lange.c - tests when the result of lange is used for a sum norm, when it is replaced, and when lange is not
+ * called, on a fake library. */
 #include "lapack/support_fake.h"
 
 #include <float.h>
@@ -6,7 +7,7 @@
 
 static const double orders[] = {0, 1, -1, INFINITY, -INFINITY}; /* 0: fro */
 
-/* The norm of a matrix of 3 by 2 whose elements are all `value`, where the library says `answer`. */
+/* Returns the norm of a 3 x 2 matrix whose elements are all `value`, if the library returns `answer`. */
 static double norm_of(void *instance, bp_dtype dtype, double order, double value, double answer) {
     test_operand a = test_make(dtype, 3, 2, 1, false, TEST_ROWS), norm;
     norm = test_make(test_real_of(dtype), 1, 1, 1, false, TEST_ROWS);
@@ -29,7 +30,7 @@ static double norm_of(void *instance, bp_dtype dtype, double order, double value
     return got;
 }
 
-/* Elements of `value`: lines of 3 in columns, of 2 in rows. */
+/* Returns the exact norm: lines have 3 elements in columns, 2 in rows. */
 static double exact(double order, double value) {
     return fabs(value) * (order == 0 ? sqrt(6) : fabs(order) == 1 ? 3 : 2);
 }
@@ -38,10 +39,10 @@ static void check_answers(void *instance, bp_dtype dtype) {
     bool wide = test_real_of(dtype) == BP_F64;
     const double lost[] = {0, NAN, INFINITY, wide ? DBL_MIN / 4 : (double)FLT_MIN / 4};
     for (int o = 0; o < 5; o++) {
-        assert_true(norm_of(instance, dtype, orders[o], -2, 5) == 5); /* what the library says */
+        assert_true(norm_of(instance, dtype, orders[o], -2, 5) == 5); /* the library's result */
         assert_int_equal(library.calls, 1 + (orders[o] == -1          ? 2
                                              : orders[o] == -INFINITY ? 3
-                                                                      : 1)); /* and the plan's */
+                                                                      : 1)); /* and the plan's call */
         for (int i = 0; i < 4; i++) {
             double got = norm_of(instance, dtype, orders[o], -2, lost[i]), want = exact(orders[o], 2);
             assert_true(fabs(got - want) <= (double)test_epsilon(dtype) * want);
@@ -49,7 +50,7 @@ static void check_answers(void *instance, bp_dtype dtype) {
     }
 }
 
-/* The call of the plan alone: the library never sees them. */
+/* Only the plan calls lange; the library never sees these elements. */
 static void check_not_finite(void *instance, bp_dtype dtype) {
     for (int o = 0; o < 5; o++) {
         assert_true(isnan(norm_of(instance, dtype, orders[o], NAN, 5)));
@@ -59,7 +60,7 @@ static void check_not_finite(void *instance, bp_dtype dtype) {
     }
 }
 
-static void answers_are_looked_at(void **state) {
+static void results_of_lange_are_checked(void **state) {
     (void)state;
     for (int bits = 32; bits <= 64; bits += 32) {
         void *instance = test_open_fake(bits);
@@ -71,8 +72,8 @@ static void answers_are_looked_at(void **state) {
     }
 }
 
-/* A library that f2c has translated, and one that is wrong in every way of calling. */
-static void convention_is_looked_at(void **state) {
+/* A library translated by f2c, and one that is wrong with both return types. */
+static void return_type_of_lange_is_detected(void **state) {
     (void)state;
     void *instance = test_open_fake(32);
     library.by_f2c = true;
@@ -97,8 +98,8 @@ static void convention_is_looked_at(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_looked_at),
-        cmocka_unit_test(convention_is_looked_at),
+        cmocka_unit_test(results_of_lange_are_checked),
+        cmocka_unit_test(return_type_of_lange_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

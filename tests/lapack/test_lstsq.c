@@ -1,4 +1,4 @@
-/* test_lstsq.c - least squares by the four drivers on every LAPACK library of this machine. */
+/* test_lstsq.c - tests least squares by the four drivers on every LAPACK library of this machine. */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -41,7 +41,7 @@ static test_call call_of(const test_case *c, equations *e, bp_linalg_mode driver
     return call;
 }
 
-/* The norm of column j. */
+/* Returns the norm of column j. */
 static long double column_norm(const number *a, int64_t m, int64_t n, int64_t j) {
     long double sum = 0;
     for (int64_t i = 0; i < m; i++) {
@@ -51,7 +51,7 @@ static long double column_norm(const number *a, int64_t m, int64_t n, int64_t j)
     return sqrtl(sum);
 }
 
-/* B - A X. */
+/* Returns B - A X. */
 static number *residual_of(const number *a, const number *b, const number *x, int64_t m, int64_t n, int64_t k) {
     number *r = test_product(a, x, m, n, k);
     for (int64_t i = 0; i < m * k; i++) {
@@ -60,8 +60,8 @@ static number *residual_of(const number *a, const number *b, const number *x, in
     return r;
 }
 
-/* The solution is that of a system of which A and B are off by a few n epsilon, which leaves A^H r of that size against
- * |A| (|A| |x| + |b|); so does leaving out singular values up to rcond. The residual is off by no more than `off`. */
+/* The solution is exact for A and B with errors of a few n epsilon. So A^H r has that size relative to |A| (|A| |x| +
+ * |b|). Dropping singular values up to rcond has the same effect. The error of the residual is at most `off`. */
 static void check_item(equations *e, int64_t item, const test_case *c, bool full_rank) {
     int64_t m = c->m, n = c->n, k = e->x.columns;
     number *a = test_item(&e->a, item), *b = test_item(&e->b, item), *x = test_item(&e->x, item);
@@ -85,11 +85,11 @@ static void check_item(equations *e, int64_t item, const test_case *c, bool full
 
 /* ---- Full rank ---- */
 
-/* How much of x is not in the space of A's rows, by Gram and Schmidt, twice; then x would not be the shortest. */
+/* Checks that x is in the row space of A, by Gram-Schmidt applied twice; otherwise x would not have minimum norm. */
 static void check_shortest(equations *e, int64_t item, const test_case *c, long double condition) {
     int64_t m = c->m, n = c->n, k = e->x.columns;
     number *a = test_item(&e->a, item), *x = test_item(&e->x, item);
-    for (int64_t i = 0; i < m + k; i++) { /* rows of A, then columns of X, freed of the rows before */
+    for (int64_t i = 0; i < m + k; i++) { /* rows of A, then columns of X, orthogonalized against the rows before */
         for (int64_t pass = 0; pass < 2 * (i < m ? i : m); pass++) {
             const number *row = a + pass / 2 * n;
             number inner = 0;
@@ -146,9 +146,9 @@ static void check_layouts(const test_case *c) {
     solve(c, 1, c->items > 1);
 }
 
-/* ---- Matrices that are hard, and ones without full rank ---- */
+/* ---- Difficult and rank-deficient matrices ---- */
 
-/* gels divides by what should be zero in the deficient one. */
+/* gels divides by a value that should be zero for the deficient matrix. */
 static void check_kinds(const test_case *c) {
     equations e = make(c, 2, false);
     test_fill(&e.b, TEST_RANDOM, 8);
@@ -168,7 +168,8 @@ static void check_kinds(const test_case *c) {
     drop(&e);
 }
 
-/* The drivers that find the rank agree on the shortest solution, which has the condition of what was not left out. */
+/* The drivers that determine the rank agree on the minimum-norm solution. Its condition is that of the retained part.
+ */
 static void check_deficient(const test_case *c) {
     int64_t least = c->m < c->n ? c->m : c->n;
     equations e = make(c, 2, false), other = make(c, 2, false);
@@ -197,7 +198,7 @@ static void set_column(test_operand *x, int64_t from, int64_t to, number value) 
     }
 }
 
-/* A column of zeros stops gels; it says nothing of a matrix of zeros, of which the shortest solution is zero. */
+/* gels fails for a column of zeros. It does not report a matrix of zeros, whose minimum-norm solution is zero. */
 static void check_zeros(const test_case *c) {
     equations e = make(c, 1, false);
     test_fill(&e.a, TEST_RANDOM, 2);
@@ -219,7 +220,7 @@ static void check_zeros(const test_case *c) {
     drop(&e);
 }
 
-/* Two columns the same, in front: gelsy finds the rank of every item only if it may move them. */
+/* The first two columns are equal. gelsy finds the rank of every item only if it may exchange them. */
 static void check_pivots(const test_case *c) {
     test_case three = *c;
     three.items = 3;
@@ -255,7 +256,7 @@ static void check_non_finite(const test_case *c) {
     drop(&e);
 }
 
-/* Without right sides rank and singular values are still those of A, as with one. */
+/* Without right sides, rank and singular values are the same as with one. */
 static void check_no_sides(const test_case *c) {
     test_case three = *c;
     three.items = 3;
@@ -263,7 +264,7 @@ static void check_no_sides(const test_case *c) {
     equations none = make(&three, 0, false);
     test_fill_spectrum(&none.a, TEST_SPREAD, 1, 2);
     for (int64_t item = 0; item < 3; item++) {
-        for (int64_t i = 0; i < c->m; i++) { /* one rank less in each item than in the one before */
+        for (int64_t i = 0; i < c->m; i++) { /* the rank decreases by one with each item */
             for (int64_t j = c->n - item; j < c->n; j++) {
                 test_set(&none.a, item, i, j, 0);
             }
@@ -271,7 +272,7 @@ static void check_no_sides(const test_case *c) {
     }
     for (int d = 0; d < 4; d++) {
         test_call call = call_of(&three, &none, drivers[d]);
-        if (drivers[d] == BP_LSTSQ_GELS) { /* gives neither */
+        if (drivers[d] == BP_LSTSQ_GELS) { /* returns neither */
             continue;
         }
         assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);

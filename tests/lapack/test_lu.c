@@ -1,16 +1,16 @@
-/* test_lu.c - lu_factor, lu, lu_solve, det and slogdet on every LAPACK library of this machine. */
+/* test_lu.c - tests lu_factor and lu on every LAPACK library of this machine. */
 #include "lapack/support_lapack.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define BOUND 30 /* units of n epsilon that a residual may have: LAPACK's own tests take this */
+#define BOUND 30 /* bound of a residual in units of n epsilon, as in LAPACK's own tests */
 
 static const int64_t sizes[][2] = {{1, 1}, {2, 2}, {5, 5}, {33, 33}, {70, 70}, {7, 3}, {3, 7}, {65, 40}, {40, 65}};
 
 /* ---- The factors ---- */
 
-/* P^T A from A by the exchanges that the pivots tell. */
+/* Computes P^T A from A by the exchanges of the pivots. */
 static void exchange(number *a, const test_operand *pivots, int64_t item, int64_t m, int64_t n) {
     for (int64_t i = 0; i < pivots->rows; i++) {
         int64_t other = (int64_t)creall(test_get(pivots, item, i, 0)) - 1;
@@ -41,7 +41,7 @@ static void take_apart(const number *lu, int64_t m, int64_t n, number **l, numbe
     }
 }
 
-/* |P^T A - L U| against |L| |U|: backward error of elimination, however much it grew. */
+/* Checks |P^T A - L U| against |L| |U|: the backward error of elimination, for any growth. */
 static void check_factors(const number *pa, const number *l, const number *u, int64_t m, int64_t n, bp_dtype dtype,
                           const char *where) {
     int64_t k = m < n ? m : n;

@@ -1,5 +1,5 @@
-/* test_memory.c - the memory that LAPACK's routines are given, for every operation in every layout: see
- * support_fake.h for what is looked at. */
+/* test_memory.c - tests the memory passed to LAPACK's routines, for every operation in every layout. support_fake.h
+ * lists the checks. */
 #include "lapack/support_fake.h"
 
 #include <math.h>

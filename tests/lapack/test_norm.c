@@ -1,5 +1,5 @@
-/* test_norm.c - matrix_norm and cond on every LAPACK library of this machine, and of the native provider. */
-#include "providers/lapack/spectra.h" /* before <complex.h>, whose macro is a name there */
+/* test_norm.c - tests matrix_norm and cond on every LAPACK library of this machine, and on the native provider. */
+#include "providers/lapack/spectra.h" /* before <complex.h>, because its macro `complex` is a name in this header */
 
 #include "lapack/support_spectra.h"
 
@@ -16,7 +16,7 @@ static bp_status run(const test_case *c, bp_op op, test_operand *a, bp_linalg_mo
     return test_run(c->instance, &call, NULL);
 }
 
-/* A norm that is a sum, as the library computes it, or as the provider does for condition numbers. */
+/* Computes a sum norm by the library, or by the provider's code for condition numbers. */
 static void run_sum(const test_case *c, test_operand *a, int which, bool by_library, test_operand *out) {
     test_call call = {.op = BP_OP_MATRIX_NORM, .operand = {a, out}};
     call.fields.mode = (uint8_t)(which < 0 ? BP_NORM_FRO : BP_NORM_P);
@@ -75,8 +75,8 @@ static long double range_end(const test_case *c, bool huge) {
                 : (wide ? (long double)DBL_TRUE_MIN : (long double)FLT_TRUE_MIN);
 }
 
-/* A sum of positive terms has the relative error of as many additions as it has terms, at most; below the normal
- * numbers a result is off by less than the smallest one. */
+/* The relative error of a sum of positive terms is at most that of one addition per term. Below the normal numbers the
+ * error is less than the smallest one. */
 static void check_sums(const test_case *c, test_operand *a) {
     test_operand out = numbers(c);
     for (int way = 0; way < 10; way++) {
@@ -121,7 +121,7 @@ static void check_values(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
-/* Elements whose squares leave the range of the type, or the largest and the smallest that there are. */
+/* Elements whose squares exceed the range of the type, and the largest and smallest elements. */
 static void check_range(const test_case *c) {
     const long double huge = range_end(c, true) / 1024, tiny = range_end(c, false) * 4096;
     const long double values[] = {huge, tiny, tiny * 1e6L, sqrtl(huge), sqrtl(tiny), 1 / huge};
@@ -137,8 +137,7 @@ static void check_range(const test_case *c) {
     test_drop(&a);
 }
 
-/* Magnitudes from one end of the range to the other: some libraries scale from some size on, and are wrong around it.
- */
+/* Magnitudes over the whole range: some libraries scale above a threshold, and are wrong near it. */
 static void check_magnitudes(const test_case *c) {
     bool wide = test_real_of(c->dtype) == BP_F64;
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
@@ -153,7 +152,7 @@ static void check_magnitudes(const test_case *c) {
     test_drop(&a);
 }
 
-/* The smallest numbers give exact results, and the largest one in the range of the type. */
+/* The smallest numbers give exact results, and the largest one is in the range of the type. */
 static void check_ends_by(const test_case *c, bool by_library) {
     test_operand a = test_make(c->dtype, 2, 2, 1, false, c->layout), out = numbers(c);
     long double least = range_end(c, false), most = range_end(c, true);
@@ -182,7 +181,7 @@ static void check_ends(const test_case *c) {
     check_ends_by(c, true);
 }
 
-/* Both go through sums, whatever stands beside them, and no status tells of it. */
+/* NaN and infinity propagate through sums, whatever the other elements are, and cause no error status. */
 static void check_through_by(const test_case *c, bool by_library) {
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
     for (int second = 0; second < 3; second++) {
@@ -208,8 +207,8 @@ static void check_through(const test_case *c) {
 
 /* ---- cond ---- */
 
-/* The inverse of a matrix of known singular values has theirs; its relative error is that of A times the condition, and
- * the reference is Gauss and Jordan's method in long double. */
+/* The inverse of a matrix with known singular values. Its relative error is that of A times the condition. The
+ * reference is Gauss-Jordan elimination in long double. */
 static number *inverse_of(const number *matrix, int64_t n) {
     number *a = malloc((size_t)(n * n) * sizeof *a), *x = calloc((size_t)(n * n), sizeof *x);
     for (int64_t i = 0; i < n * n; i++) {
@@ -292,7 +291,7 @@ static void check_quotients(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
-/* All elements the same: elimination leaves a zero. And a diagonal whose inverse is out of range. */
+/* Equal elements, for which elimination yields a zero; and a diagonal matrix whose inverse is out of range. */
 static void check_singular(const test_case *c) {
     test_operand a = test_make(c->dtype, 3, 3, 1, false, c->layout), out = numbers(c);
     long double tiny = range_end(c, false);
@@ -321,7 +320,7 @@ static void check_deficient(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
-/* Of zeros the condition is infinite by every norm. */
+/* A zero matrix has an infinite condition in every norm. */
 static void check_zeros(const test_case *c) {
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout), out = numbers(c);
     test_fill(&a, TEST_RANDOM, 5);
@@ -339,7 +338,7 @@ static void check_zeros(const test_case *c) {
     test_drop(&a), test_drop(&out);
 }
 
-/* The first three of these are of singular values alone. */
+/* The first three kinds use singular values only. */
 static void check_non_finite_of(const test_case *c, int kinds) {
     test_case three = *c;
     three.items = 3;
@@ -395,7 +394,7 @@ static void check_library(void *instance, const bp_library_info *row) {
     test_each_type(instance, row, 4, 4, check_non_finite);
 }
 
-/* Norms that are sums have tests of their own. */
+/* Sum norms have separate tests. */
 static void check_small(void *instance, const bp_library_info *row) {
     test_each_case(instance, row, false, check_values);
     test_each_case(instance, row, false, check_quotients);

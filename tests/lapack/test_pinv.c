@@ -1,4 +1,4 @@
-/* test_pinv.c - pinv and matrix_rank on every LAPACK library of this machine, and of the native provider. */
+/* test_pinv.c - tests pinv and matrix_rank on every LAPACK library of this machine, and on the native provider. */
 #include "lapack/support_spectra.h"
 
 #include <math.h>
@@ -10,15 +10,15 @@ static double standard_rtol(const test_case *c) {
 
 /* ---- pinv ---- */
 
-/* |H - H^H|, where H should be Hermitian. */
+/* Checks |H - H^H| for H that should be Hermitian. */
 static void check_hermitian(const number *h, int64_t n, long double bound, const test_case *c) {
     number *adjoint = test_adjoint(h, n, n, true);
     test_within(test_distance(h, adjoint, n, n), bound, "%s: Hermitian product", c->where);
     free(adjoint);
 }
 
-/* The four identities of Penrose. X is the inverse of a matrix off by a few n epsilon |A|, and of the values left out,
- * which are no larger: each product with A and X has that error times |A| |X|. */
+/* Checks Penrose's four identities. X is the inverse of a matrix with an error of a few n epsilon |A|, plus the dropped
+ * values, which are no larger. So each product of A and X has that error times |A| |X|. */
 static void check_item(const test_operand *pa, const number *a, const test_operand *px, int64_t item,
                        const test_case *c) {
     int64_t m = pa->rows, n = pa->columns;
@@ -43,7 +43,7 @@ static void invert(const test_case *c, test_operand *a, bool hermitian, bool upp
     for (int64_t item = 0; item < c->items; item++) {
         whole[item] = test_item(a, item);
         for (int64_t i = 0; hermitian && i < c->n; i++) {
-            for (int64_t j = 0; j < i; j++) { /* what must not be read */
+            for (int64_t j = 0; j < i; j++) { /* must not be read */
                 test_set(a, item, upper ? i : j, upper ? j : i, NAN);
             }
         }
@@ -68,7 +68,7 @@ static void check_layouts(const test_case *c) {
     test_drop(&a);
 }
 
-/* Of the values, half are zero but for rounding, which must not be inverted. */
+/* Half of the values are zero up to rounding, and must not be inverted. */
 static void check_spectra(const test_case *c) {
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
     for (test_spectrum spectrum = 0; spectrum < TEST_SPECTRA; spectrum++) {
@@ -88,7 +88,7 @@ static number value_at(const test_operand *x, int64_t i) {
     return test_get(x, 0, i, i);
 }
 
-/* diag(4, -2, 1, 0...): values up to max(atol, rtol times 4) give zero. */
+/* diag(4, -2, 1, 0...): values up to max(atol, 4 rtol) become zero. */
 static void check_thresholds(const test_case *c) {
     static const double cases[][3] = {{0, 0, 3}, {0.25, 0, 2}, {0, 1.5, 2}, {0.25, 2, 1}, {0.3, 1.5, 2}, {0, 8, 0}};
     test_operand a = test_make(c->dtype, c->m, c->n, 1, false, c->layout);
@@ -120,7 +120,7 @@ static void check_thresholds(const test_case *c) {
 
 /* ---- matrix_rank ---- */
 
-/* Zeros among the values are epsilon of the norm after rounding, which is under n epsilon. */
+/* After rounding, zero values are epsilon times the norm, which is less than n epsilon. */
 static void check_ranks(const test_case *c) {
     static const test_spectrum spectra[] = {TEST_SPREAD, TEST_HALF, TEST_EQUAL};
     int64_t least = c->m < c->n ? c->m : c->n;

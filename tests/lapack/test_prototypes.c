@@ -1,4 +1,4 @@
-/* test_prototypes.c - our prototypes against those of an installed lapack.h: a wrong one does not compile. */
+/* test_prototypes.c - checks our prototypes against an installed lapack.h: a mismatch does not compile. */
 #include "lapack/support_lapack.h"
 
 #include "providers/lapack/routines.h"
@@ -11,7 +11,7 @@
 #endif
 
 #ifdef HAVE_LAPACK_H
-/* Routines with character arguments have another name there, without and with the hidden lengths. */
+/* Routines with character arguments have another name in lapack.h, without and with the hidden lengths. */
 #define CHECK(THEIRS, name, T, R)                                                                                      \
     typedef void ours_##THEIRS BP__LAPACK_ARGS_##name(T, R, lapack_int);                                               \
     _Static_assert(__builtin_types_compatible_p(__typeof__(THEIRS), ours_##THEIRS), #THEIRS);

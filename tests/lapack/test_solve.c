@@ -1,22 +1,23 @@
-/* test_solve.c - inv, solve, solve_triangular, lu_solve, det and slogdet on every LAPACK library of this machine. */
+/* test_solve.c - tests inv, solve, solve_triangular, lu_solve, det and slogdet on every LAPACK library of this machine.
+ */
 #include "lapack/support_lapack.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define BOUND 60 /* units of n epsilon that a scaled residual may have */
+#define BOUND 60 /* bound of a scaled residual in units of n epsilon */
 
 static const int64_t sizes[] = {1, 2, 7, 33, 70};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Makes x of k columns for A x = B, or of k rows for x A = B. */
+/* Makes an operand of k columns for A x = B, or of k rows for x A = B. */
 static test_operand side(bp_dtype dtype, int64_t n, int64_t k, bool left, int64_t items, bool shared,
                          test_layout layout) {
     return left ? test_make(dtype, n, k, items, shared, layout) : test_make(dtype, k, n, items, shared, layout);
 }
 
-/* |A X - B| against |A| |X|: the backward error of a solution. `a` is n x n as it acts, X and B are as they lie. */
+/* Checks |A X - B| against |A| |X|: the backward error of a solution. `a` is op(A), n x n. */
 static void check_solution(const number *a, const test_operand *x, const test_operand *b, int64_t item, bool left,
                            const char *where) {
     int64_t n = left ? x->rows : x->columns, k = left ? x->columns : x->rows;
@@ -31,15 +32,15 @@ static void check_solution(const number *a, const test_operand *x, const test_op
 
 /* ---- solve and lu_solve ---- */
 
-/* op(A) as a matrix. */
+/* Returns op(A) as a matrix. */
 static number *acting(const test_operand *a, int64_t item, bool adjoint) {
     number *as_is = test_item(a, item);
     if (!adjoint) {
         return as_is;
     }
-    number *turned = test_adjoint(as_is, a->rows, a->columns, true);
+    number *adjoint_of_a = test_adjoint(as_is, a->rows, a->columns, true);
     free(as_is);
-    return turned;
+    return adjoint_of_a;
 }
 
 typedef struct system {
@@ -98,7 +99,7 @@ static void check_systems(void *instance, const bp_library_info *row) {
         }
         static const test_kind kinds[] = {TEST_GRADED, TEST_KAHAN, TEST_WILKINSON, TEST_HUGE, TEST_TINY};
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
-            int64_t n = kinds[kind] == TEST_WILKINSON ? 12 : 20; /* its error grows as 2^n, and that is right */
+            int64_t n = kinds[kind] == TEST_WILKINSON ? 12 : 20; /* its error grows as 2^n, which is correct */
             solve(
                 instance, row->id,
                 (system_of){test_dtypes[d], kinds[kind] == TEST_WILKINSON ? 5 : n, 2, 1, TEST_ROWS, true, false, false},
@@ -152,7 +153,7 @@ static void test_inverses(void **state) {
 
 /* ---- solve_triangular ---- */
 
-/* What must not be read is NaN. */
+/* Makes a triangle; elements that must not be read are NaN. */
 static number *triangle(test_operand *a, int64_t n, bool upper, bool unit) {
     number *t = calloc((size_t)(n * n), sizeof *t);
     for (int64_t i = 0; i < n; i++) {
@@ -163,8 +164,7 @@ static number *triangle(test_operand *a, int64_t n, bool upper, bool unit) {
                 test_set(a, 0, i, i, unit ? (number)NAN : t[i * n + i]);
                 t[i * n + i] = unit ? 1 : test_get(a, 0, i, i);
             } else if (reads) {
-                test_set(a, 0, i, j,
-                         test_get(a, 0, i, j) / 4); /* so that the solution of a unit triangle stays small */
+                test_set(a, 0, i, j, test_get(a, 0, i, j) / 4); /* keeps the solution of a unit triangle small */
                 t[i * n + j] = test_get(a, 0, i, j);
             } else {
                 test_set(a, 0, i, j, NAN);
@@ -211,7 +211,7 @@ static void test_triangles(void **state) {
 
 /* ---- det and slogdet ---- */
 
-/* By elimination with complete pivoting in long double. */
+/* Computes the determinant by elimination with complete pivoting in long double. */
 static void reference_det(const number *a, int64_t n, number *sign, long double *log_of) {
     number *w = malloc((size_t)(n * n) * sizeof *w);
     for (int64_t i = 0; i < n * n; i++) {
@@ -249,7 +249,8 @@ static void determinant(void *instance, const char *where, bp_dtype dtype, int64
                  log_of = test_make(test_real_of(dtype), 1, 1, items, false, 0);
     test_fill(&a, TEST_RANDOM, 31);
     for (int64_t item = 0; item < items; item++) {
-        for (int64_t i = 0; i < n; i++) { /* well-conditioned, so that all digits are meant, with rows to exchange */
+        for (int64_t i = 0; i < n;
+             i++) { /* well-conditioned, so that all digits are significant, with rows to exchange */
             int64_t j = (i + item + 1) % n;
             test_set(&a, item, i, j, test_get(&a, item, i, j) + (i % 2 ? 2 : -2) * sqrtl((long double)n));
         }
@@ -283,7 +284,7 @@ static void check_determinants(void *instance, const bp_library_info *row) {
             determinant(instance, row->id, test_dtypes[d], sizes[s], 1 + s % 3, (test_layout)s % TEST_LAYOUTS);
         }
     }
-    /* On the way the product leaves the numbers that there are, and comes back. */
+    /* intermediate products leave the range of double, the result does not */
     test_operand a = test_make(BP_F64, 4, 4, 1, false, TEST_ROWS), det = test_make(BP_F64, 1, 1, 1, false, 0);
     const double diagonal[] = {1e200, 1e200, 1e-200, 1e-190};
     for (int64_t i = 0; i < 16; i++) {

@@ -1,4 +1,5 @@
-/* test_svd.c - singular values and vectors on every LAPACK library of this machine, and of the native provider. */
+/* test_svd.c - tests singular values and vectors on every LAPACK library of this machine, and on the native provider.
+ */
 #include "lapack/support_spectra.h"
 
 #include <float.h>
@@ -51,7 +52,7 @@ static void check_item(const factors *f, int64_t item, const test_case *c) {
     free(a), free(u), free(vh), free(v), free(s), free(scaled), free(product);
 }
 
-/* Weyl: each of two backward stable results is within the error of the exact ones. */
+/* By Weyl's theorem, two backward stable results differ by at most the sum of their errors. */
 static void check_values_alone(const factors *f, const test_case *c) {
     test_operand s = test_make(f->s.dtype, f->s.rows, 1, c->items, false, c->layout);
     test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .fields.fail_on_item_error = 1};
@@ -94,7 +95,8 @@ static void check_kinds(const test_case *c) {
     drop(&f);
 }
 
-/* The singular values that the matrix was made of, which rounding of its elements moved by epsilon of its norm. */
+/* Checks the singular values that the matrix was made from. Rounding of its elements changes them by epsilon times its
+ * norm. */
 static void check_spectra(const test_case *c) {
     long double smallest = test_real_of(c->dtype) == BP_F64 ? DBL_MIN : FLT_MIN;
     const long double scales[] = {1, smallest * 1e4L, 1e-4L / smallest};
@@ -113,7 +115,7 @@ static void check_spectra(const test_case *c) {
     drop(&f);
 }
 
-/* U and Vh in memory of different orders. */
+/* U and Vh with different storage orders. */
 static void check_mixed(const test_case *c) {
     factors f = make(c, true);
     test_drop(&f.vh);
@@ -134,8 +136,7 @@ static void check_non_finite(const test_case *c) {
     drop(&f);
 }
 
-/* Elements at the end of the range: what the values are is not told, since they may be out of it, but gesdd comes back.
- */
+/* Elements at the limit of the range. The values may be out of range and are not checked, but gesdd must return. */
 static void check_edge(const test_case *c) {
     long double most = test_real_of(c->dtype) == BP_F64 ? (long double)DBL_MAX : (long double)FLT_MAX;
     factors f = make(c, true);
@@ -147,7 +148,7 @@ static void check_edge(const test_case *c) {
     drop(&f);
 }
 
-/* Workspace of 4 n^2 elements is more than 32 bits count from n = 23170 on; nothing is touched to know that. */
+/* A workspace of 4 n^2 elements exceeds 32 bits from n = 23170 on. No memory is accessed here. */
 static void check_sizes(void *instance, const bp_library_info *row) {
     for (int64_t n = 23000; n <= 24000; n += 1000) {
         test_operand x = {.dtype = BP_F64, .rows = n, .columns = n, .row = 1, .column = n, .items = 1};
@@ -157,7 +158,7 @@ static void check_sizes(void *instance, const bp_library_info *row) {
         bp_verdict verdict = test_verdict(&bp_provider_lapack, instance, &problem);
         bool fits = n == 23000 || row->int_bits == 64;
         assert_int_equal(verdict.reason, fits ? BP_REASON_ACCEPTED : BP_REASON_SIZE);
-        call.operand[1] = call.operand[3] = NULL; /* values alone need little */
+        call.operand[1] = call.operand[3] = NULL; /* values only need little workspace */
         problem = test_problem(&call);
         verdict = test_verdict(&bp_provider_lapack, instance, &problem);
         assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);

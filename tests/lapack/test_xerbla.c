@@ -1,5 +1,6 @@
-/* test_xerbla.c - an argument that a library finds illegal becomes a status: it neither prints nor ends the process, as
- * netlib's xerbla does. No argument of ours is illegal, so a recipe is given a plan whose letter is. */
+/* test_xerbla.c - tests that an argument which a library reports as illegal becomes a status: xerbla neither prints nor
+ * ends the process, as netlib's does. The provider passes no illegal arguments, so the test changes a letter in a plan.
+ */
 #include "lapack/support_lapack.h"
 
 #undef complex
@@ -30,7 +31,7 @@ static void check_illegal(void *instance, const bp_library_info *row) {
     test_drop(&a), test_drop(&l), test_drop(&info);
 }
 
-/* In a child, whose output is read and must hold `says`; "": it must be empty. NULL: anything goes. */
+/* Runs `check` in a child whose output must contain `says`; "": it must be empty; NULL: any output. */
 static void in_child(const bp_library_info *row, const char *says, void (*check)(void *, const bp_library_info *)) {
     int ends[2], status;
     char text[512] = "";
@@ -63,20 +64,21 @@ static void in_child(const bp_library_info *row, const char *says, void (*check)
     }
 }
 
-static bool can_be_led(const bp_library_info *row) {
+static bool can_be_intercepted(const bp_library_info *row) {
     return row->prefix[0] == '\0' && (strcmp(row->family, "netlib") == 0 || strcmp(row->family, "openblas") == 0);
 }
 
-static void test_illegal(void **state) {
+static void test_illegal_argument_becomes_a_status(void **state) {
     (void)state;
     int count;
     const bp_library_info **rows = test_libraries(&count);
     for (int i = 0; i < count; i++) {
-        in_child(rows[i], can_be_led(rows[i]) ? "" : NULL, check_illegal);
+        in_child(rows[i], can_be_intercepted(rows[i]) ? "" : NULL, check_illegal);
     }
 }
 
-/* A call that is not ours reports as before: here it is the program's own, and netlib's ends it with success. */
+/* A call that the provider does not make reports as before. Here it is the program's own call, and netlib's xerbla ends
+ * the process with success. */
 static void call_directly(void *instance, const bp_library_info *row) {
     bp__driver *driver = instance;
     assert_int_equal(bp__driver_load(driver), BP_OK);
@@ -92,7 +94,7 @@ static void call_directly(void *instance, const bp_library_info *row) {
     printf("returned");
 }
 
-static void test_calls_of_others(void **state) {
+static void test_other_calls_reach_the_original(void **state) {
     (void)state;
     int count;
     const bp_library_info **rows = test_libraries(&count);
@@ -105,8 +107,8 @@ static void test_calls_of_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_illegal),
-        cmocka_unit_test(test_calls_of_others),
+        cmocka_unit_test(test_illegal_argument_becomes_a_status),
+        cmocka_unit_test(test_other_calls_reach_the_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

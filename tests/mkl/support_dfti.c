@@ -64,13 +64,13 @@ static long commit(void *descriptor) {
     return dfti.fails;
 }
 
-static long give_back(void **descriptor) {
+static long free_descriptor(void **descriptor) {
     *descriptor = NULL;
     dfti.freed++;
     return 0;
 }
 
-char *test_dfti_words(long error) {
+char *test_dfti_message(long error) {
     static char text[32];
     snprintf(text, sizeof text, "its error %ld", error);
     return text;
@@ -121,8 +121,8 @@ static const struct {
 } functions[] = {
     {"DftiCreateDescriptor", (function)create},          {"DftiSetValue", (function)set_value},
     {"DftiCommitDescriptor", (function)commit},          {"DftiComputeForward", (function)compute_forward},
-    {"DftiComputeBackward", (function)compute_backward}, {"DftiFreeDescriptor", (function)give_back},
-    {"DftiErrorMessage", (function)test_dfti_words},     {"MKL_Set_Num_Threads_Local", (function)set_threads},
+    {"DftiComputeBackward", (function)compute_backward}, {"DftiFreeDescriptor", (function)free_descriptor},
+    {"DftiErrorMessage", (function)test_dfti_message},   {"MKL_Set_Num_Threads_Local", (function)set_threads},
     {"MKL_Get_Max_Threads", (function)get_threads},      {"mkl_sdl_get_threading_layer", (function)threading_layer}};
 
 const char *test_dfti_name(int number) {

@@ -1,4 +1,4 @@
-/* support_mkl.h - what the tests of the mkl provider share: an instance on this machine's MKL. */
+/* support_mkl.h - shared by the tests of the mkl provider: an instance on this machine's MKL. */
 #ifndef BP_TESTS_MKL_SUPPORT_H
 #define BP_TESTS_MKL_SUPPORT_H
 
@@ -7,10 +7,10 @@
 
 extern const bp_provider bp_provider_mkl;
 
-/* NULL where there is no MKL; the tests then skip. */
+/* Returns NULL if there is no MKL; the tests then skip. */
 void *test_open_mkl(void);
 
-/* MKL's threads made cheap to start, so that transforms which a test can afford run on several. */
+/* Sets the start cost of MKL's threads low, so that small transforms run on several threads. */
 void test_make_threads_cheap(void *instance);
 
 #endif

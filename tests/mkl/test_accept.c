@@ -1,5 +1,5 @@
-/* test_accept.c - what the mkl provider refuses and why, and what it promises; and libraries that lack something or
- * fail. */
+/* test_accept.c - tests refusals of the mkl provider and their reasons, its guarantees, and libraries with missing
+ * functions or errors. */
 #include "mkl/support_dfti.h"
 
 #include <string.h>
@@ -32,11 +32,11 @@ static void test_refusals(void **state) {
     for (int i = 0; i < 3; i++) {
         problem = plain();
         *around[i] = 1;
-        refused(instance, &problem, BP_REASON_OTHER, "plain");
+        refused(instance, &problem, BP_REASON_OTHER, "conjugation");
     }
     problem = plain();
     problem.of.fft.in[0] = 0;
-    refused(instance, &problem, BP_REASON_LAYOUT, "zero");
+    refused(instance, &problem, BP_REASON_LAYOUT, "stride 0");
     problem = plain();
     problem.of.fft.ndim = 8;
     for (int d = 0; d < 8; d++) {
@@ -44,15 +44,15 @@ static void test_refusals(void **state) {
         problem.of.fft.in[d] = problem.of.fft.out[d] = 1 << (7 - d);
     }
     refused(instance, &problem, BP_REASON_LAYOUT, "7 dimensions");
-    problem.of.fft.n[3] = 1; /* one that does not count */
+    problem.of.fft.n[3] = 1; /* a dimension of size 1 does not count */
     assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
     problem = plain();
     problem.policy.deterministic = 1;
-    refused(instance, &problem, BP_REASON_DETERMINISM, "repeat");
+    refused(instance, &problem, BP_REASON_DETERMINISM, "reproducible");
     bp_provider_mkl.close(instance);
 }
 
-/* What the probe has found wrong is refused: one kind of transform. */
+/* A kind of transform that the probe found wrong is refused. */
 static void test_faults(void **state) {
     (void)state;
     bp_problem problem = plain();
@@ -63,7 +63,7 @@ static void test_faults(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-static void test_notes(void **state) {
+static void test_guarantees(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     bp_problem problem = plain();
@@ -89,7 +89,7 @@ static void test_missing_symbols(void **state) {
     }
 }
 
-/* MKL's errors arrive with its own words, when planning and when running, and nothing is left behind. */
+/* MKL's errors are reported with its own message when planning and when running. No descriptor is leaked. */
 static void test_errors(void **state) {
     (void)state;
     static double memory[2][32];
@@ -100,13 +100,13 @@ static void test_errors(void **state) {
     for (dfti.fails = 1; dfti.fails < 3; dfti.fails++) {
         bp_status wanted = dfti.fails == 1 ? BP_E_NO_MEMORY : BP_E_UNSUPPORTED;
         assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &problem, &prepared), wanted);
-        assert_non_null(strstr(bp_last_error(), test_dfti_words(dfti.fails)));
+        assert_non_null(strstr(bp_last_error(), test_dfti_message(dfti.fails)));
         assert_int_equal(dfti.freed, dfti.described);
     }
     for (int walked = 0; walked < 2; walked++) {
         dfti.fails = 0;
         problem.of.fft.batch_ndim = walked;
-        problem.of.fft.batch = problem.of.fft.batch_shape[0] = 2; /* broadcast: not left to MKL */
+        problem.of.fft.batch = problem.of.fft.batch_shape[0] = 2; /* broadcast: the provider makes one call per item */
         prepared = test_plan(&bp_provider_mkl, instance, &problem);
         assert_int_equal(test_enqueue(prepared, operands, 2, NULL), BP_OK);
         dfti.fails = 3;
@@ -120,7 +120,7 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_notes), cmocka_unit_test(test_missing_symbols),
+                                       cmocka_unit_test(test_guarantees), cmocka_unit_test(test_missing_symbols),
                                        cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

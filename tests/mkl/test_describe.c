@@ -1,5 +1,5 @@
-/* test_describe.c - what the mkl provider tells DFTI of a transform, and where its calls compute: what a right result
- * alone does not show, played on a double. */
+/* test_describe.c - tests the values that the mkl provider sets in DFTI descriptors, and the addresses of its calls, on
+ * a fake library. A correct result alone does not show them. */
 #include "mkl/support_dfti.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static void plan_and_run(void *instance, const test_transform *t, bp_verdict *ve
     assert_int_equal(dfti.freed, dfti.described);
 }
 
-/* One descriptor does the longest dimension of the batch, and the other one is walked. */
+/* The descriptor handles the longest batch dimension; the provider iterates over the other one. */
 static const test_transform batched = {.n = {6}, .batch = {3, 5}, .in = TEST_APART, .out = TEST_COMPACT, .scale = 0.5};
 
 static void check_described(const test_transform *t) {
@@ -51,11 +51,11 @@ static void check_described(const test_transform *t) {
         assert_ptr_equal(call->in, o.in.first + i * f->batch_in[0] * (int64_t)o.in.element);
         assert_ptr_equal(call->out, t->in_place ? NULL : o.out.first + i * f->batch_out[0] * (int64_t)o.out.element);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
-static void test_described(void **state) {
+static void test_descriptor_values(void **state) {
     (void)state;
     for (int i = 0; i < 3 * 2; i++) {
         test_transform t = batched;
@@ -74,8 +74,8 @@ static void test_described(void **state) {
     }
 }
 
-/* One call, which has a way of its own, in place and not. */
-static void test_single(void **state) {
+/* A single call, which has its own run function, in place and not. */
+static void test_single_call(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     for (int in_place = 0; in_place < 2; in_place++) {
@@ -95,13 +95,14 @@ static void test_single(void **state) {
         assert_int_equal(dfti.calls, 1);
         assert_ptr_equal(dfti.call[0].in, o.in.first);
         assert_ptr_equal(dfti.call[0].out, in_place ? NULL : o.out.first);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
 
-/* A real output of two dimensions: the first one into scratch memory, the last one from there, with the factor once. */
-static void test_by_two(void **state) {
+/* A complex-to-real transform of two dimensions: the first goes into scratch memory, the last from there, scaled once.
+ */
+static void test_two_stages(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     const test_transform t = {
@@ -133,12 +134,12 @@ static void test_by_two(void **state) {
         assert_ptr_equal(to->out, o.out.first + item * 70 * 8);
     }
     assert_ptr_equal(dfti.call[1].out, dfti.call[0].out + 42 * 16);
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
-/* What lies between the stages of a large one is the memory of one item. */
-static void test_large(void **state) {
+/* Between the stages of a large transform there is memory for one item. */
+static void test_large_two_stages(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     const test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
@@ -153,12 +154,12 @@ static void test_large(void **state) {
         assert_ptr_equal(to->in, from->out);
         assert_ptr_equal(to->out, o.out.first + item * 96 * 128 * 8);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
-/* Strides of dimensions of size 1 are 0 in a problem, and DFTI need not take that. */
-static void test_ones(void **state) {
+/* Strides of dimensions of size 1 are 0 in a problem, which DFTI need not accept. */
+static void test_dimensions_of_size_one(void **state) {
     (void)state;
     void *instance = test_open_dfti();
     static const test_transform of_one[] = {{.n = {1}}, {.kind = BP_FFT_R2C, .n = {1}}, {.n = {1, 5}}, {.n = {5, 1}}};
@@ -171,12 +172,12 @@ static void test_ones(void **state) {
         assert_int_equal(d->n[0], i < 2 ? 1 : 5);
         assert_int_equal(d->in[1], 1);
         assert_int_equal(d->out[1], 1);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
 
-/* The limit in a descriptor and the count around its calls are the verdict's, or what the library grants of it; a
+/* The limit in a descriptor and the count around its calls are those of the verdict, or what the library grants. A
  * descriptor for one thread needs no count around it. */
 static void check_threads(int layer) {
     static const int allowed[] = {1, 2, 3, 6};
@@ -189,13 +190,13 @@ static void check_threads(int layer) {
         const int wanted = allowed[i] > 5 ? 5 : allowed[i];
         test_operands o;
         bp_verdict verdict;
-        dfti.threads = 4; /* the program's own */
+        dfti.threads = 4; /* the program's own count */
         plan_and_run(instance, &t, &verdict, &o);
         assert_int_equal(verdict.threads, allowed[i]);
         assert_int_equal(dfti.descriptor[0].threads, wanted);
         assert_int_equal(dfti.call[0].threads, wanted == 1 ? 4 : wanted);
         assert_int_equal(dfti.threads, 4);
-        test_give_back(&o);
+        test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
 }
@@ -207,7 +208,7 @@ static void test_threads(void **state) {
     }
 }
 
-/* Whatever of a description the library does not take, there is no plan, and nothing is left behind. */
+/* If the library rejects any value of a descriptor, there is no plan, and nothing is leaked. */
 static void test_refused_values(void **state) {
     (void)state;
     static const int parameters[] = {
@@ -223,17 +224,18 @@ static void test_refused_values(void **state) {
         bp_prepared *prepared;
         dfti.fails_at = parameters[i];
         assert_int_equal(test_plan_first(&bp_provider_mkl, instance, &o.problem, &prepared), BP_E_UNSUPPORTED);
-        assert_non_null(strstr(bp_last_error(), test_dfti_words(3)));
+        assert_non_null(strstr(bp_last_error(), test_dfti_message(3)));
         assert_int_equal(dfti.freed, dfti.described);
     }
-    test_give_back(&o);
+    test_release_operands(&o);
     bp_provider_mkl.close(instance);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_described),     cmocka_unit_test(test_single),
-                                       cmocka_unit_test(test_by_two),        cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_large),         cmocka_unit_test(test_ones),
-                                       cmocka_unit_test(test_refused_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_descriptor_values), cmocka_unit_test(test_single_call),
+        cmocka_unit_test(test_two_stages),        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_large_two_stages),  cmocka_unit_test(test_dimensions_of_size_one),
+        cmocka_unit_test(test_refused_values)};
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }

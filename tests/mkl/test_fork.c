@@ -1,5 +1,5 @@
-/* test_fork.c - a child of fork gets a result or an error from MKL's transforms, and never hangs; and several threads
- * may run one plan. */
+/* test_fork.c - tests that a child of fork gets a result or an error from MKL's transforms and never hangs, and that
+ * several threads may run one plan. */
 #include "mkl/support_mkl.h"
 
 #include <pthread.h>
@@ -13,14 +13,14 @@ static const test_transform wide = {.n = {64, 64}, .batch = {16}, .threads = 2};
 
 enum { WORKED, REFUSED, WRONG };
 
-static int try_in_child(bp_prepared *held) {
+static int try_in_child(bp_prepared *reused) {
     test_operands o;
     alarm(30);
     test_make(&o, &wide);
     void *operands[] = {o.in.first, o.out.first};
-    bp_status status = test_enqueue(held, operands, 2, NULL);
+    bp_status status = test_enqueue(reused, operands, 2, NULL);
     bp_verdict verdict = test_verdict(&bp_provider_mkl, mkl, &o.problem);
-    held->destroy(held);
+    reused->destroy(reused);
     if (status == BP_E_FORKED) {
         return verdict.reason == BP_REASON_FORKED ? REFUSED : WRONG;
     }
@@ -39,13 +39,13 @@ static void test_child(void **state) {
     }
     test_operands o;
     test_make(&o, &wide);
-    bp_prepared *held = test_plan(&bp_provider_mkl, mkl, &o.problem);
+    bp_prepared *reused = test_plan(&bp_provider_mkl, mkl, &o.problem);
     for (int run = 0; run < 2; run++) {
         fflush(NULL);
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            _exit(try_in_child(held));
+            _exit(try_in_child(reused));
         }
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -54,11 +54,11 @@ static void test_child(void **state) {
         }
         print_message("a child %s%s\n", WEXITSTATUS(status) == WORKED ? "works" : "is refused",
                       run ? " after a transform on 2 threads" : "");
-        test_execute(held, &o); /* the parent goes on */
+        test_execute(reused, &o); /* the parent continues */
         test_check(&o, &wide);
     }
-    held->destroy(held);
-    test_give_back(&o);
+    reused->destroy(reused);
+    test_release_operands(&o);
 }
 
 static bp_prepared *shared;
@@ -72,7 +72,7 @@ static void *run_shared(void *context) {
         test_execute(shared, &o);
     }
     test_check(&o, &of_shared);
-    test_give_back(&o);
+    test_release_operands(&o);
     return NULL;
 }
 
@@ -84,7 +84,7 @@ static void test_shared_plan(void **state) {
     test_operands o;
     test_make(&o, &of_shared);
     shared = test_plan(&bp_provider_mkl, mkl, &o.problem);
-    test_give_back(&o);
+    test_release_operands(&o);
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, run_shared, NULL), 0);

@@ -1,5 +1,4 @@
-/* test_prototypes.c - our prototypes and numbers against those of an installed mkl_dfti.h: a wrong one does not
- * compile.
+/* test_prototypes.c - checks our prototypes and constants against an installed mkl_dfti.h: a mismatch does not compile.
  */
 #include "mkl/support_mkl.h"
 
@@ -11,7 +10,7 @@
 #endif
 
 #ifdef HAVE_DFTI
-/* Newer names for strides and distances are unknown to versions of MKL that know these. */
+/* Versions of MKL that have these names for strides and distances do not know the newer ones. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define CHECK(name, result, arguments)                                                                                 \
     typedef result our_##name arguments;                                                                               \

@@ -1,4 +1,4 @@
-/* test_transforms.c - every kind of transform in every layout on MKL, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on MKL, against sums in long double. */
 #include "mkl/support_mkl.h"
 
 #include <string.h>
@@ -77,8 +77,8 @@ static void test_broadcast(void **state) {
     }
 }
 
-/* What lies between two stages is large: items come one by one. */
-static void test_large(void **state) {
+/* The memory between two stages is large, so that items are transformed one by one. */
+static void test_large_two_stages(void **state) {
     (void)state;
     test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
     run(&t);
@@ -98,7 +98,7 @@ static void test_threads(void **state) {
         test_operands o;
         test_make(&o, &t);
         assert_int_equal(test_verdict(&bp_provider_mkl, mkl, &o.problem).threads, 2);
-        test_give_back(&o);
+        test_release_operands(&o);
         run(&t);
     }
 }
@@ -122,9 +122,14 @@ static int close_mkl(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward), cmocka_unit_test(test_inverse),  cmocka_unit_test(test_r2c),
-        cmocka_unit_test(test_c2r),     cmocka_unit_test(test_in_place), cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_large),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_inverse),
+        cmocka_unit_test(test_r2c),
+        cmocka_unit_test(test_c2r),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_large_two_stages),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("transforms", tests, open_mkl, close_mkl);
 }

@@ -1,6 +1,7 @@
-/* accept.c - whether a library may run a problem, on how many threads, with which promises and at what estimated cost.
+/* accept.c - decides whether a library can run a product, with which threads, guarantees and estimated cost.
  *
- * Pure: it reads the problem, the facts of the library and its row in families.c. */
+ * Pure: it reads only the problem, the library's properties and its entry in families.c.
+ */
 #include "providers/blas/blas.h"
 
 #include <stdio.h>
@@ -14,17 +15,17 @@ static bool takes_type(const bp_problem *problem, bp_verdict *verdict) {
         return true;
     case BP_F16:
     case BP_BF16:
-        bp__driver_refuse(verdict, BP_REASON_DTYPE, "the BLAS has no routine for half precision; native has one");
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "BLAS has no routine for half precision; native has one");
         return false;
     default:
-        bp__driver_refuse(verdict, BP_REASON_DTYPE, "the BLAS knows f32, f64, c64 and c128 only");
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "BLAS has routines for f32, f64, c64 and c128 only");
         return false;
     }
 }
 
 static bool can_run(bp__driver *driver, const bp_problem *problem, bp_verdict *verdict) {
     if (problem->op != BP_OP_GEMM) {
-        bp__driver_refuse(verdict, BP_REASON_OP, "only matrix products are offered");
+        bp__driver_refuse(verdict, BP_REASON_OP, "it offers only matrix products");
         return false;
     }
     return takes_type(problem, verdict) && bp__driver_usable(driver, verdict);
@@ -32,7 +33,7 @@ static bool can_run(bp__driver *driver, const bp_problem *problem, bp_verdict *v
 
 /* ---- Threads ---- */
 
-/* Below these sizes the library stays on one thread whatever count is in force: nothing needs to be set. */
+/* Returns whether the library stays on one thread for this size, whatever its thread count is. Then no count is set. */
 static bool stays_alone(const bp__driver_family *family, const bp__blas_route *route) {
     double work = (double)route->first.rows * (double)route->first.columns;
     if (route->kind == BP__BLAS_GEMV) {
@@ -47,15 +48,17 @@ static bp__thread_setup choose_threads(const bp__driver *driver, const bp_policy
     return bp__driver_thread_policy(driver, policy, stays_alone(driver->family, route), gains);
 }
 
-/* ---- Promises ---- */
+/* ---- Guarantees ---- */
 
-static uint32_t promises(const bp__driver *driver, const bp_problem *problem, const bp__blas_judgement *judgement) {
+static uint32_t reproducibility_of(const bp__driver *driver, const bp_problem *problem,
+                                   const bp__blas_judgement *judgement) {
     const bp__blas_route *route = &judgement->route;
     if (route->kind <= BP__BLAS_SCALE) {
         return BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT;
     }
-    uint32_t properties = bp__driver_guarantees(driver, &problem->policy, &judgement->settling);
-    return route->folded ? properties & ~BP_PROPERTY_THREAD_INVARIANT : properties; /* not product by product */
+    uint32_t properties = bp__driver_guarantees(driver, &problem->policy, &judgement->setup);
+    return route->folded ? properties & ~BP_PROPERTY_THREAD_INVARIANT
+                         : properties; /* rounding depends on the position in the batch */
 }
 
 static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem,
@@ -63,7 +66,7 @@ static uint32_t properties_of(const bp__driver *driver, const bp_problem *proble
     const bp__blas_route *route = &judgement->route;
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
     uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    properties |= promises(driver, problem, judgement);
+    properties |= reproducibility_of(driver, problem, judgement);
     if (route->kind == BP__BLAS_GEMM ? driver->family->gemm_nan
                                      : route->kind == BP__BLAS_GEMV && driver->family->gemv_nan) {
         properties |= BP_PROPERTY_PROPAGATES_NAN;
@@ -108,25 +111,25 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways w
         verdict->reason = BP_REASON_SIZE;
         return;
     }
-    judgement->settling = choose_threads(driver, &problem->policy, route);
-    int threads = judgement->settling.threads;
+    judgement->setup = choose_threads(driver, &problem->policy, route);
+    int threads = judgement->setup.threads;
     verdict->algorithm = algorithm_of(route);
     verdict->threads = threads;
     verdict->properties = properties_of(driver, problem, judgement);
     verdict->cost_ns = bp__blas_cost(driver, route, threads > 1 ? threads : 1);
     if (threads == 0) {
-        snprintf(verdict->text, sizeof verdict->text, "its count of threads can neither be set nor read");
+        snprintf(verdict->text, sizeof verdict->text, "its thread count can neither be set nor read");
     } else {
         explain_copies(route, verdict->text, sizeof verdict->text);
     }
-    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->setup, verdict);
 }
 
-/* Offers one way; of those after the first the estimates do not know that they gain, so that none is taken unasked.
- * Returns the route. */
+/* Offers one variant and returns its route. The cost of a later variant is raised to at least `least`: the cost model
+ * cannot tell that it gains, so it runs only if the caller names it. */
 static bp__blas_route offer(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, double least,
                             double *cost_ns, bp_offers *offers) {
-    bp__blas_judgement judgement = {.settling.threads = 1};
+    bp__blas_judgement judgement = {.setup.threads = 1};
     bp_verdict verdict = BP_VERDICT_INIT;
     judge(driver, problem, ways, &judgement, &verdict);
     verdict.cost_ns = verdict.cost_ns < least ? least : verdict.cost_ns;
@@ -135,8 +138,8 @@ static bp__blas_route offer(bp__driver *driver, const bp_problem *problem, bp__b
     return judgement.route;
 }
 
-/* A product with a vector is gemv's, but gemm can do it as well, and has the bits of a larger product's rows. A batch
- * is one large call where strides allow it, but can also be done product by product. */
+/* Offers gemv for products with a vector, and gemm as well, because gemm rounds as it does in larger products. Offers
+ * one large call for a batch if its strides allow, and also one call per product. */
 void bp__blas_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     bp__driver *driver = instance;
     bp_verdict refusal = BP_VERDICT_INIT;

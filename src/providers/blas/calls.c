@@ -1,8 +1,10 @@
-/* calls.c - the thunks between a plan and a routine: one per routine, interface, integer width and way to pass factors.
+/* calls.c - defines the thunks that call a BLAS routine: one for each routine, interface, integer width and scalar
+ * type.
  *
- * Each comes twice from one macro: as the call that run.c makes, and as a whole run function for plans that need
- * nothing but that call, so that a held plan costs little more than calling the library oneself. The Fortran interface
- * is the same for all element types, since it passes nothing but addresses. */
+ * One macro defines each thunk twice: as the call that run.c makes, and as a complete run function for plans that need
+ * only that call, so that a reused plan costs little more than a direct call. The Fortran interface is the same for all
+ * element types, because it passes only addresses.
+ */
 #include "providers/blas/blas.h"
 
 #include <string.h>
@@ -18,7 +20,7 @@ void bp__blas_clear(bp_dtype dtype, int64_t m, int64_t increment, void *c) {
     }
 }
 
-/* The vectors of gemv: the BLAS counts a negative increment from the lowest address. */
+/* Returns the address to pass for a vector. BLAS counts a negative increment from the lowest address. */
 static inline const void *vector_start(const void *x, int64_t length, int64_t increment, size_t element) {
     return increment < 0 && length > 1 ? (const char *)x + (length - 1) * increment * (int64_t)element : x;
 }
@@ -48,7 +50,7 @@ static inline void *prepare_result(const bp__blas_plan *p, void *c) {
                                 &p->ld_c.i##BITS, 1);                                                                  \
     }
 
-/* SCALAR turns the address of a factor into what C's interface takes. */
+/* SCALAR converts the address of a factor to the argument of the C interface. */
 #define DEFINE_C(NAME, BITS, S, T, SCALAR)                                                                             \
     static inline void gemm_##NAME##BITS(const bp__blas_plan *p, const void *alpha, const void *first,                 \
                                          const void *second, const void *beta, void *c) {                              \
@@ -80,7 +82,7 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
 
 #define THUNKS(X) X(fortran32) X(fortran64) X(float32) X(float64) X(double32) X(double64) X(complex32) X(complex64)
 
-/* The run functions of plans with one product, fixed factors, no copies and no say in threads. */
+/* Run functions of plans with one product, fixed factors, no copies and no thread count to set. */
 #define DEFINE_RUN(CALL)                                                                                               \
     static bp_status run_##CALL(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {            \
         const bp__blas_plan *p = (const bp__blas_plan *)self;                                                          \
@@ -88,10 +90,10 @@ DEFINE_C(complex, 64, const void *, void, ADDRESS_OF)
         if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {                       \
             return bp__driver_fail_forked(p->driver);                                                                  \
         }                                                                                                              \
-        bp__driver_call_record *seat = bp__driver_enter(p->trace);                                                     \
+        bp__driver_call_record *record = bp__driver_enter(p->fork_state);                                              \
         CALL(p, p->alpha, bp_operand_address(&operands[p->swap]), bp_operand_address(&operands[!p->swap]), p->beta,    \
              bp_operand_address(&operands[2]));                                                                        \
-        bp__driver_leave(p->trace, seat);                                                                              \
+        bp__driver_leave(p->fork_state, record);                                                                       \
         return BP_OK;                                                                                                  \
     }
 #define DEFINE_RUNS(NAME)                                                                                              \

@@ -1,17 +1,16 @@
-/* cost.c - how long a call should take, well enough to put libraries in order.
+/* cost.c - estimates the time of a call. The estimates only rank libraries; they are not predictions.
  *
- * gemm: a fixed part, the arithmetic at the rate of the kernels that the library really runs, a part for each element
- * of C (which is all that counts when k is small), and one for each element of A and B (all that counts when m or n
- * is). gemv: a fixed part and one for each element of the matrix, slower where that does not fit the cache.
+ * gemm: a fixed cost, the arithmetic at the rate of the library's kernel set, a cost for each element of C (which
+ * dominates if k is small), and one for each element of A and B (which dominates if m or n is small). gemv: a fixed
+ * cost and one for each element of the matrix, which is higher if the matrix does not fit the cache.
  */
 #include "providers/blas/blas.h"
 
-#define COPY_ELEMENT 1.0 /* nanoseconds to copy an element of an operand to scratch memory */
-#define MEMORY_BYTE 0.06 /* nanoseconds to stream a byte from memory to one core */
-#define VECTOR_BYTE                                                                                                    \
-    0.036          /* nanoseconds for a byte of the vectors of a gemv: what a scalar product spends its time on */
-#define SHORT_K 16 /* up to here some libraries have kernels that pack nothing */
-#define CACHE_BYTES (8 << 20) /* where the machine does not say */
+#define COPY_ELEMENT 1.0      /* nanoseconds to copy an element of an operand to scratch memory */
+#define MEMORY_BYTE 0.06      /* nanoseconds to stream a byte from memory to one core */
+#define VECTOR_BYTE 0.036     /* nanoseconds per byte of the vectors of a gemv; dominates scalar products */
+#define SHORT_K 16            /* some libraries have kernels without packing up to this k */
+#define CACHE_BYTES (8 << 20) /* assumed if the machine does not report its cache */
 
 static double count(const bp__blas_matrix *x) {
     return (double)x->rows * (double)x->columns;
@@ -25,7 +24,8 @@ static int precision(const bp__blas_route *route) {
     return route->dtype == BP_F64 || route->dtype == BP_C128;
 }
 
-/* Kernels compute whole tiles, about 64 bytes by 4, however few rows and columns are wanted; plain loops do not. */
+/* Returns the number of elements of C that kernels compute. They always compute whole tiles of about 64 bytes by 4,
+ * unlike plain loops. */
 static double whole_tiles(const bp__driver_family *family, const bp__blas_route *route) {
     double rows = (double)route->m;
     double columns = (double)route->n;

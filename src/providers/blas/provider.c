@@ -1,6 +1,7 @@
-/* provider.c - the blas provider: matrix products on any library that speaks BLAS, one instance per library.
+/* provider.c - defines the blas provider: matrix products on any BLAS library, one instance per library.
  *
- * accept() judges from the facts of the library's row in the list; the library itself is opened by the first plan. */
+ * accept() uses the properties of the library's entry in the list. The first plan opens the library.
+ */
 #include "providers/blas/blas.h"
 
 #include <stdio.h>
@@ -20,8 +21,8 @@ static char letter_of(bp_dtype dtype) {
     }
 }
 
-/* C names carry the suffix of the Fortran names, less one of the underscores around it: dgemm_ and cblas_dgemm,
- * dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
+/* Finds a routine of the C interface. Its suffix is that of the Fortran name without one of the underscores around it:
+ * dgemm_ and cblas_dgemm, dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
 static void *find_c_routine(const bp__driver *driver, const char *name, char *symbol, size_t size) {
     const char *suffix = driver->library->suffix;
     int length = (int)strlen(suffix);
@@ -38,8 +39,8 @@ static void *find_c_routine(const bp__driver *driver, const char *name, char *sy
     return NULL;
 }
 
-/* The Fortran name first: it is the shorter way, since C's checks and turns its arguments before it calls the same
- * code. */
+/* Finds the routine to call. Prefers the Fortran name: the C interface checks and transposes its arguments and then
+ * calls the same code. */
 static bp_status find_routine(const bp__driver *driver, const bp__blas_route *route, void (**routine)(void), bool *c) {
     const bp_library_info *library = driver->library;
     char name[8], symbol[128] = "", c_symbol[128] = "";
@@ -81,12 +82,12 @@ static unsigned c_transform(char letter) {
     return letter == 'N' ? BP__BLAS_AS_IS : letter == 'T' ? BP__BLAS_TRANSPOSE : BP__BLAS_CONJUGATE_TRANSPOSE;
 }
 
-/* gemv takes the matrix as it lies, gemm the sizes of the product. */
+/* Fixes the integer arguments. gemv takes the sizes of the stored matrix, gemm those of the product. */
 static void fix_arguments(bp__blas_plan *plan, int bits) {
     const bp__blas_route *route = &plan->route;
-    bool lies_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';
-    plan->m = integer(lies_transposed ? route->k : route->m, bits);
-    plan->n = integer(route->kind == BP__BLAS_GEMM ? route->n : lies_transposed ? route->m : route->k, bits);
+    bool is_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';
+    plan->m = integer(is_transposed ? route->k : route->m, bits);
+    plan->n = integer(route->kind == BP__BLAS_GEMM ? route->n : is_transposed ? route->m : route->k, bits);
     plan->k = integer(route->k, bits);
     plan->ld_first = integer(route->first.ld, bits);
     plan->ld_second = integer(route->second.ld, bits);
@@ -109,14 +110,14 @@ static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgemen
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
+    plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
     fix_arguments(plan, driver->library->int_bits);
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
-    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->settling.locks;
-    bool plain = single && !plan->settling.settles && !plan->settling.marks;
+    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->setup.locks;
+    bool plain = single && !plan->setup.sets_count && !plan->setup.marks;
     plan->prepared.enqueue = plain                              ? run
-                             : single && plan->settling.settles ? bp__blas_run_settled
+                             : single && plan->setup.sets_count ? bp__blas_run_with_threads
                                                                 : bp__blas_run_general;
     return BP_OK;
 }
@@ -137,7 +138,7 @@ static bp_status make_plan(void *opaque, const bp_problem *problem, const bp_ver
                                          .enqueue = bp__blas_run_scale,
                                          .destroy = destroy_plan,
                                          .workspace = judgement->route.scratch},
-                            .trace = driver->trace,
+                            .fork_state = driver->fork_state,
                             .driver = driver,
                             .route = judgement->route};
     plan->swap = plan->route.swap;

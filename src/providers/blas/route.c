@@ -1,7 +1,7 @@
-/* route.c - from the layout of a problem to the routine that is called for it, and how each operand is handed over.
+/* route.c - chooses, from the layout of a problem, the routine to call and how each operand is passed.
  *
- * The BLAS knows matrices with one unit stride and a leading dimension, and vectors with an increment other than zero.
- * What fits is taken where it lies; what does not is copied to scratch memory. Nothing here touches data.
+ * BLAS takes matrices with one unit stride and a leading dimension, and vectors with a non-zero increment. An operand
+ * of that form is used in place; any other one is copied to scratch memory. Nothing in this file accesses data.
  */
 #include "providers/blas/blas.h"
 
@@ -26,7 +26,7 @@ static const char *why_not(const bp__blas_matrix *x, int64_t int_max) {
     if (x->row != 1 && x->column != 1) {
         return "no stride is 1";
     }
-    return x->conjugate && x->row == 1 ? "conjugation without transposition is not offered" : "its rows overlap";
+    return x->conjugate && x->row == 1 ? "BLAS cannot conjugate without transposing" : "its rows overlap";
 }
 
 static bool fits_as_is(bp__blas_matrix *x, int64_t int_max) {
@@ -63,7 +63,7 @@ static void fit_vector(bp__blas_matrix *x, int64_t length, int64_t stride, int64
     x->transform = 'N';
     x->ld = length > 1 ? stride : 1;
     if (x->conjugate) {
-        x->packs = "conjugation of a vector is not offered";
+        x->packs = "BLAS cannot conjugate a vector";
     } else if (x->ld == 0) {
         x->packs = "a stride is zero";
     } else if (x->ld > int_max || x->ld < -int_max) {
@@ -110,8 +110,8 @@ static void orient(bp__blas_route *route, const bp_gemm_problem *g, bool swap, i
         route->second = b;
         route->c = (bp__blas_matrix){g->m, g->n, g->c_row, g->c_column, false, NULL, 'N', 0};
     }
-    /* To gemv a single row lies contiguous only in the transposed form. gemm packs what it gets, and is called with the
-     * letters of a plain call, since libraries have kernels with other bits for the others. */
+    /* For gemv a single row is contiguous only in its transposed form. gemm packs its operands anyway and gets the
+     * letters of a plain call, because libraries have kernels for other letters that round differently. */
     fit_matrix(&route->first, route->kind == BP__BLAS_GEMV && route->first.rows == 1, int_max);
     if (route->kind == BP__BLAS_GEMV) {
         fit_vector(&route->second, route->k, route->second.row, int_max);
@@ -122,13 +122,14 @@ static void orient(bp__blas_route *route, const bp_gemm_problem *g, bool swap, i
     }
 }
 
-/* What an orientation costs before the product, in elements; a dot product along a strided row counts like a copy. */
+/* Returns the cost of an orientation before the product, in elements. A dot product along a strided row counts like a
+ * copy. */
 static double burden(const bp__blas_route *route) {
     double sum = 0;
     const bp__blas_matrix *all[] = {&route->first, &route->second, &route->c};
     for (int i = 0; i < 3; i++) {
         if (all[i]->packs) {
-            sum += (double)all[i]->rows * (double)all[i]->columns * (i == 2 ? 2 : 1); /* C goes out and in */
+            sum += (double)all[i]->rows * (double)all[i]->columns * (i == 2 ? 2 : 1); /* C is copied in and out */
         }
     }
     bool dot = route->kind == BP__BLAS_GEMV && route->first.rows == 1 && route->first.transform == 'N';
@@ -143,7 +144,7 @@ static void choose_orientation(bp__blas_route *route, const bp_gemm_problem *g, 
     bp__blas_route other = *route;
     orient(route, g, false, int_max);
     orient(&other, g, true, int_max);
-    /* A single row or column lies both ways: then it is row-major. */
+    /* A single row or column is both row-major and column-major. It is taken as row-major. */
     if (burden(&other) < burden(route) || (is_vector_by_gemm(route, g) && burden(&other) == burden(route))) {
         *route = other;
     }
@@ -171,8 +172,8 @@ static bool fold_rows(int64_t *m, int64_t *a_row, int64_t *c_row, int64_t count,
     return true;
 }
 
-/* Batch dimensions over which one factor stays and the other and C go on in even steps are more rows, or columns, of a
- * single product: one large call in place of many small ones. */
+/* Merges batch dimensions into the rows or columns of one product, so that one large call replaces many small ones.
+ * This needs one factor with stride 0, and constant steps in the other factor and in C. */
 static bool fold_batch(bp_gemm_problem *g, int64_t int_max) {
     int before = g->batch_ndim;
     while (g->batch_ndim > 0) {
@@ -220,7 +221,7 @@ static size_t element_size(bp_dtype dtype) {
     return dtype == BP_F32 ? 4 : dtype == BP_C128 ? 16 : 8;
 }
 
-/* ---- The whole ---- */
+/* ---- Route ---- */
 
 static bp__blas_kind kind_of(const bp_gemm_problem *g, bool gemm) {
     if (g->m == 0 || g->n == 0 || g->batch == 0) {

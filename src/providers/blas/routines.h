@@ -1,9 +1,9 @@
-/* routines.h - our own prototypes of the BLAS routines that are called, in one list, for the thunks of calls.c.
+/* routines.h - declares prototypes of the BLAS routines that the provider calls, for the thunks of calls.c.
  *
- * No vendor header is included by the provider: one body serves every library, so the types must be ours. A test
- * declares them again beside a real cblas.h where one is installed, so that a wrong one fails the build. In the Fortran
- * interface every argument is an address and the lengths of the character arguments follow at the end: a caller that
- * passes them to a library which does not read them does no harm, one that leaves them out does.
+ * The provider includes no vendor header, because one implementation calls every library. A test compiles these
+ * prototypes together with an installed cblas.h, so that a mismatch fails the build. In the Fortran interface every
+ * argument is an address, and the lengths of character arguments follow at the end. They are always passed: a library
+ * that does not read them is not harmed, but one that reads missing lengths is.
  */
 #ifndef BP_BLAS_ROUTINES_H
 #define BP_BLAS_ROUTINES_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* T: type of an element (void where complex); S: how C passes a scalar (by value, by address where complex); INT: the
- * library's integer. C's order and transposition are enumerations without negative values, that is unsigned int. */
+/* T: type of an element (void if complex). S: how C passes a scalar (by value, or by address if complex). INT: the
+ * library's integer. C's order and transposition are enumerations without negative values, so they are unsigned int. */
 #define BP__BLAS_FORTRAN_GEMM(NAME, T, INT)                                                                            \
     void NAME(const char *transform_a, const char *transform_b, const INT *m, const INT *n, const INT *k,              \
               const T *alpha, const T *a, const INT *lda, const T *b, const INT *ldb, const T *beta, T *c,             \
@@ -27,14 +27,14 @@
     void NAME(unsigned order, unsigned transform, INT m, INT n, S alpha, const T *a, INT lda, const T *x, INT incx,    \
               S beta, T *y, INT incy)
 
-/* The one list: first letter of the routines, their bp_dtype, S, T. */
+/* First letter of the routines, their bp_dtype, S, T. */
 #define BP__BLAS_TYPES(X)                                                                                              \
     X(s, BP_F32, float, float)                                                                                         \
     X(d, BP_F64, double, double)                                                                                       \
     X(c, BP_C64, const void *, void)                                                                                   \
     X(z, BP_C128, const void *, void)
 
-/* What C passes for column-major order and for transposition. */
+/* Values of the C interface for column-major order and for transposition. */
 enum {
     BP__BLAS_COLUMN_MAJOR = 102,
     BP__BLAS_AS_IS = 111,

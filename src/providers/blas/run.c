@@ -1,10 +1,10 @@
-/* run.c - the runs of plans that need more than one call of the library: copies, batches, factors given at run time, a
- * thread count to be set; and C = beta * C, which needs no library at all. */
+/* run.c - runs plans that need more than one call: copies, batches, factors given at run time, a thread count to set.
+ * Also computes C = beta * C, which needs no library. */
 #include "providers/blas/blas.h"
 
 #include <string.h>
 
-/* A factor in the element type. bp_scalar is two doubles, as a complex double is. */
+/* A factor in the element type. bp_scalar has the layout of a complex double. */
 typedef union factor {
     float f32[2];
     bp_scalar f64;
@@ -20,7 +20,7 @@ static const void *factor_of(bp_dtype dtype, const bp_scalar *scalar, factor *st
     return storage;
 }
 
-/* ---- Walking a batch: last dimension fastest ---- */
+/* ---- Batch iteration: last dimension fastest ---- */
 
 typedef struct walk {
     int64_t index[BP_MAX_BATCH_NDIM];
@@ -69,26 +69,26 @@ static void run_one(const bp__blas_plan *p, const void *alpha, const void *first
     p->driver->host->copy_matrix(route->dtype, x->rows, x->columns, c, x->row, x->column, mine, 1, x->rows, 0);
 }
 
-/* Products between two questions whether to go on: reading a clock takes longer than a small one. */
-static int64_t handful_of(const bp__blas_route *route) {
+/* Returns the number of products between two interrupt checks. Reading the clock takes longer than a small product. */
+static int64_t chunk_of(const bp__blas_route *route) {
     const double work = (double)route->m * (double)route->n * (double)(route->k + 1), enough = 1e5;
     return work < enough ? (int64_t)(enough / (work + 1)) + 1 : 1;
 }
 
-/* Returns BP_E_CANCELLED where the program stops it between two products. */
+/* Returns BP_E_CANCELLED if the program stops the operation between two products. */
 static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
                            const void *beta, char *c, char *scratch, int *before) {
     const bp__blas_route *route = &p->route;
-    const int64_t size = (int64_t)route->element, handful = handful_of(route);
+    const int64_t size = (int64_t)route->element, chunk = chunk_of(route);
     const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
-    int64_t since = 0, question = 0;
+    int64_t since = 0, next_check = 0;
     walk at = {0};
     for (int64_t i = 0; i < route->batch; i++, next(route, &at)) {
-        if (i == question) {
-            if (bp__driver_stops(p->driver, &p->settling, BP_OP_GEMM, &since, before)) {
+        if (i == next_check) {
+            if (bp__driver_stops(p->driver, &p->setup, BP_OP_GEMM, &since, before)) {
                 return BP_E_CANCELLED;
             }
-            question += handful;
+            next_check += chunk;
         }
         const char *from_first = first + at.first * size, *from_second = second + at.second * size;
         if (from_first != old_first) {
@@ -110,18 +110,18 @@ static const void *second_of(const bp__blas_plan *p, const bp_operand *operands)
     return bp_operand_address(&operands[!p->swap]);
 }
 
-bp_status bp__blas_run_settled(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+bp_status bp__blas_run_with_threads(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
     (void)exec;
     if (bp__driver_forked(p->driver)) {
         return bp__driver_fail_forked(p->driver);
     }
-    bp__driver_enter_threads(p->driver->trace);
-    bp__driver_note_threads(p->driver, &p->settling);
-    int before = bp__driver_threads_begin_unlocked(p->driver, p->settling.threads);
+    bp__driver_enter_threads(p->driver->fork_state);
+    bp__driver_note_threads(p->driver, &p->setup);
+    int before = bp__driver_threads_begin_unlocked(p->driver, p->setup.threads);
     p->call(p, p->alpha, first_of(p, operands), second_of(p, operands), p->beta, bp_operand_address(&operands[2]));
-    bp__driver_threads_end(p->driver, p->settling.threads, before);
-    bp__driver_leave_threads(p->driver->trace);
+    bp__driver_threads_end(p->driver, p->setup.threads, before);
+    bp__driver_leave_threads(p->driver->fork_state);
     return BP_OK;
 }
 
@@ -134,10 +134,10 @@ bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operan
     factor storage[2];
     const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &exec->scalars[0], &storage[0]);
     const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &exec->scalars[1], &storage[1]);
-    int before = bp__driver_begin(driver, &p->settling);
+    int before = bp__driver_begin(driver, &p->setup);
     bp_status status = run_batch(p, alpha, first_of(p, operands), second_of(p, operands), beta,
                                  bp_operand_address(&operands[2]), bp_operand_address(&exec->workspace), &before);
-    bp__driver_end(driver, &p->settling, before);
+    bp__driver_end(driver, &p->setup, before);
     return status;
 }
 
@@ -180,16 +180,16 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands
         return BP_OK;
     }
     const bp_host *host = p->driver->host;
-    const int64_t handful = handful_of(&p->route);
+    const int64_t chunk = chunk_of(&p->route);
     char *c = bp_operand_address(&operands[2]);
-    int64_t since = 0, question = 0;
+    int64_t since = 0, next_check = 0;
     walk at = {0};
     for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
-        if (i == question) {
+        if (i == next_check) {
             if (host->interrupt_due(&since) && host->interrupted(BP_OP_GEMM)) {
                 return BP_E_CANCELLED;
             }
-            question += handful;
+            next_check += chunk;
         }
         scale_matrix(&p->route, c + at.c * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
     }

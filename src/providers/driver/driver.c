@@ -1,4 +1,4 @@
-/* driver.c - the list of drivers: providers that are given the same library share one. */
+/* driver.c - keeps the list of drivers. Providers that are given the same library share one. */
 #include "providers/driver/driver.h"
 
 #include <limits.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#define CLOCK_GHZ 3.0 /* assumed: costs are for putting candidates in order */
+#define CLOCK_GHZ 3.0 /* assumed: costs only rank candidates */
 
 /* ---- Locks that survive fork ---- */
 
-/* The holder is marked with the fork count: in a child, a mark of the parent is nobody's. */
+/* Takes the lock. It stores the holder's fork count, so that a child ignores a lock that the parent held. */
 static void lock(atomic_uint *word, const bp_host *host) {
     unsigned mine = *host->fork_count + 1;
     for (int tries = 0;; tries++) {
@@ -44,12 +44,12 @@ void bp__driver_unlock(bp__driver *driver) {
 static atomic_uint list_lock;
 static bp__driver *drivers;
 
-/* Which runtime MKL runs on is known when it is loaded. */
+/* Returns the state of the OpenMP runtime, or the library's own. MKL's runtime is only known when MKL is loaded. */
 static bp__fork_state *runtime_of(const bp__driver *driver) {
     const char *threading = driver->library->threading;
     bool shared =
         strcmp(threading, "libgomp") == 0 || strcmp(threading, "libomp") == 0 || strcmp(threading, "libiomp5") == 0;
-    return shared && driver->family->setter != BP__DRIVER_SET_MKL ? bp__fork_state_of(threading) : driver->trace;
+    return shared && driver->family->setter != BP__DRIVER_SET_MKL ? bp__fork_state_of(threading) : driver->fork_state;
 }
 
 static void fill(bp__driver *driver, const bp_host *host, const bp_library_info *library) {
@@ -58,7 +58,7 @@ static void fill(bp__driver *driver, const bp_host *host, const bp_library_info 
     driver->library = library;
     driver->family = bp__driver_family_of(library);
     driver->survives_fork = driver->family->survives_fork;
-    driver->trace = bp__fork_state_of(driver->family->stateless ? NULL : library->path);
+    driver->fork_state = bp__fork_state_of(driver->family->stateless ? NULL : library->path);
     atomic_init(&driver->runtime, runtime_of(driver));
     driver->int_max = library->int_bits == 64 ? INT64_MAX : INT32_MAX;
     const bp__driver_speed *speed = &driver->family->speed;
@@ -85,7 +85,7 @@ static bp__driver *find_or_add(const bp_host *host, const bp_library_info *libra
 
 bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, void **opened) {
     if (!library) {
-        return host->fail(BP_E_ARGUMENT, "library: the provider drives a library and was given none");
+        return host->fail(BP_E_ARGUMENT, "library is NULL; this provider needs a library");
     }
     lock(&list_lock, host);
     bp__driver *driver = find_or_add(host, library);
@@ -118,14 +118,15 @@ void bp__driver_close(void *closed) {
 bp_status bp__driver_fail_forked(const bp__driver *driver) {
     return driver->host->fail(
         BP_E_FORKED,
-        "library '%s' is lost to this process: before it was forked, the library or another one on its threads (%s) "
-        "ran on several of them, or a thread was inside it; use another library in the child, or run exec",
+        "library '%s' cannot be used in this child of fork: before the fork it, or another library on its threads "
+        "(%s), "
+        "ran on several threads, or a thread was inside it; use another library in the child, or run exec",
         driver->library->id, driver->library->threading);
 }
 
 bp_status bp__driver_ready(bp__driver *driver) {
     bp_status status = bp__driver_load(driver);
-    if (status == BP_OK && bp__driver_forked(driver)) { /* MKL has joined a runtime that was lost before */
+    if (status == BP_OK && bp__driver_forked(driver)) { /* MKL has joined a runtime that was unusable before */
         return bp__driver_fail_forked(driver);
     }
     return status;

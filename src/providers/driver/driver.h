@@ -1,8 +1,8 @@
-/* driver.h - what every provider that drives a foreign library shares: the blas, lapack and mkl providers.
+/* driver.h - declares the driver of a foreign library, which the blas, lapack and mkl providers share.
  *
- * A driver is one library as seen by all of them together: opened once, with one lock, one thread count, and one note
- * of what fork does to it. Providers judge with what thread_policy.c decides about threads, and put their calls between
- * bp__driver_begin() and bp__driver_end().
+ * All providers that use the same library share one driver: it is opened once, with one lock, one thread count and one
+ * fork state. Providers use thread_policy.c to decide about threads, and make their calls between bp__driver_begin()
+ * and bp__driver_end().
  */
 #ifndef BP_DRIVER_DRIVER_H
 #define BP_DRIVER_DRIVER_H
@@ -16,126 +16,127 @@
 typedef struct bp__driver bp__driver;
 
 struct bp__driver {
-    bp__driver *next; /* in the list of all */
+    bp__driver *next; /* in the list of all drivers */
     int users;
     const bp_host *host;
     const bp_library_info *library;
     const bp__driver_family *family;
-    int64_t int_max; /* of the library's integer */
+    int64_t int_max; /* largest value of the library's integer */
     double peak[2];  /* operations per nanosecond of one core in f32, f64 */
-    bp__fork_state *trace;
-    _Atomic(bp__fork_state *) runtime; /* of the OpenMP runtime that it runs on, or its own */
+    bp__fork_state *fork_state;
+    _Atomic(bp__fork_state *) runtime; /* of the OpenMP runtime that the library uses, or its own state */
 
     atomic_uint lock;   /* see bp__driver_lock */
-    atomic_bool loaded; /* what follows is set */
+    atomic_bool loaded; /* the fields below are set */
     void *handle;
-    bool survives_fork; /* the row's word, or what the layer that MKL runs on makes of it */
+    bool survives_fork; /* as in the family's entry; for MKL it depends on the threading layer */
     void (*set_int)(int);
     int (*get_int)(void);
-    int (*set_local)(int);    /* MKL's: returns what was set before */
-    void (*set_dim)(int64_t); /* BLIS: its dim_t has 64 bits */
+    int (*set_local)(int);    /* MKL; returns the previous count */
+    void (*set_dim)(int64_t); /* BLIS; its dim_t has 64 bits */
     int64_t (*get_dim)(void);
-    int (*limit)(void); /* of the OpenMP runtime below; NULL: there is none */
+    int (*limit)(void); /* thread limit of the OpenMP runtime below; NULL: no such runtime */
     int (*dynamic)(void);
 
-    atomic_int most_threads; /* that the library was seen to grant; INT_MAX before it granted less than asked */
+    atomic_int most_threads; /* count that the library was seen to grant; INT_MAX until it grants less than requested */
 };
 
-/* The driver of a row of the library list: the same for all providers that are given the same row, until the last of
- * them has closed it. */
-bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, void **driver); /* as bp_provider.open */
-void bp__driver_close(void *driver);                                                           /* as its close */
+/* Opens the driver of an entry of the library list. All providers that are given the same entry get the same driver,
+ * until the last of them closes it. */
+bp_status bp__driver_open(const bp_host *host, const bp_library_info *library, void **driver); /* bp_provider.open */
+void bp__driver_close(void *driver);                                                           /* bp_provider.close */
 
-/* A lock that a child of fork finds open even if a thread that it does not have held it in the parent. */
+/* Locks the driver. In a child of fork the lock is free, even if a thread that exists only in the parent held it. */
 void bp__driver_lock(bp__driver *driver);
 void bp__driver_unlock(bp__driver *driver);
 
-/* Whether this process is a child of fork in which the library, or the runtime that it runs on, is lost. */
+/* Returns whether this process is a child of fork in which the library, or the runtime that it uses, is unusable. */
 static inline bool bp__driver_forked(bp__driver *driver) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
-    return atomic_load_explicit(&driver->trace->lost, memory_order_relaxed) ||
-           atomic_load_explicit(&runtime->lost, memory_order_relaxed);
+    return atomic_load_explicit(&driver->fork_state->unusable, memory_order_relaxed) ||
+           atomic_load_explicit(&runtime->unusable, memory_order_relaxed);
 }
 bp_status bp__driver_fail_forked(const bp__driver *driver);
 
 /* Opens the library at the first call, chooses MKL's threading layer, and finds the thread functions. */
 bp_status bp__driver_load(bp__driver *driver);
-/* The same before a plan is made: fails also where the library is lost to this process. */
+/* Loads the library before a plan is made. Also fails if the library is unusable in this process. */
 bp_status bp__driver_ready(bp__driver *driver);
 
 /* ---- Illegal arguments (xerbla.c) ---- */
 
-/* What a library's xerbla was told. */
+/* A report that a library made to its xerbla. */
 typedef struct bp__driver_illegal {
     char routine[24];
-    int64_t argument; /* counted from 1; 0: nothing was told */
+    int64_t argument; /* counted from 1; 0: no report */
 } bp__driver_illegal;
 
-/* From now on what this thread's calls report is noted there, instead of printed; NULL: no longer. Returns where it was
- * noted before. */
-bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard);
-/* Leads the loaded library's reports to us, as far as it was linked so that this can be done. */
+/* Stores the reports of this thread's calls in *illegal instead of printing them; NULL ends that. Returns the previous
+ * pointer. */
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *illegal);
+/* Redirects the xerbla calls of the loaded library to us, as far as its linkage allows. */
 void bp__driver_intercept_xerbla(bp__driver *driver);
-bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard);
+bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *illegal);
 
 /* ---- Threads (threads.c) ---- */
 
-/* Brings the count to `want` for calls of this thread; returns what bp__driver_threads_end needs to bring the thread's
- * own count back. A count that belongs to the whole process stays as set; the lock must be held to begin. */
+/* Sets the count to `want` for calls of this thread. Returns the value that bp__driver_threads_end needs to restore the
+ * thread's own count. A count of the whole process is not restored. The caller must hold the lock. */
 int bp__driver_threads_begin(const bp__driver *driver, int want);
-/* The same, for a caller without the lock: takes it where a count of the process must change, so that it never changes
- * under a call that holds the lock to keep it. */
+/* Sets the count like bp__driver_threads_begin, without the lock held. Takes the lock to change a count of the process,
+ * so that it never changes during a call that holds the lock. */
 int bp__driver_threads_begin_unlocked(bp__driver *driver, int want);
 void bp__driver_threads_end(const bp__driver *driver, int want, int before);
-/* The threads slot of bp_provider, for providers whose instance `driver` is. */
+/* Implements bp_provider.threads, for providers whose instance is `driver`. */
 bp_status bp__driver_threads(void *driver, int want, int *got);
-/* How many threads the library grants when `want` are asked for; warns when these are fewer. */
+/* Returns how many threads the library grants if `want` are requested. Warns if the numbers differ. */
 int bp__driver_threads_granted(bp__driver *driver, int want);
 
-/* ---- What is decided about the threads of a problem, and done around its calls (thread_policy.c) ---- */
+/* ---- Thread policy of a problem, and its effect around calls (thread_policy.c) ---- */
 
 typedef struct bp__thread_setup {
-    int threads;  /* to ask for; 0: the count cannot be set */
-    bool settles; /* the library's count must be brought to `threads` around the call */
-    bool locks;   /* ... and kept by holding the lock */
-    bool marks;   /* a plan notes that the library ran with several threads */
+    int threads;     /* to request; 0: the count cannot be set */
+    bool sets_count; /* set the library's count to `threads` around the call */
+    bool locks;      /* and hold the lock, so that the count stays */
+    bool marks;      /* the plan records that the library used several threads */
 } bp__thread_setup;
 
-/* Puts a refusal into the verdict. */
+/* Writes a refusal to the verdict. */
 void bp__driver_refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
-/* Whether the library can be called here at all; refuses otherwise. */
+/* Returns whether the library can be called in this process. Otherwise refuses. */
 bool bp__driver_usable(bp__driver *driver, bp_verdict *verdict);
-/* Whether the probe has found nothing wrong with what a check stands for, in a type; refuses otherwise. */
+/* Returns whether the library passed a check of the probe in a type. Otherwise refuses. */
 bool bp__driver_passed_check(const bp__driver *driver, bp_check check, uint32_t dtype, bp_verdict *verdict);
-/* The threads that a problem may have of this library: at least 1. */
+/* Returns the number of threads that a problem may use in this library, at least 1. */
 int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy);
-/* `alone`: the library stays on one thread by itself whatever count is in force; `gains`: several threads are worth
- * their start. */
+/* Decides the thread setup of a problem. `alone`: the library uses one thread whatever its count is. `gains`: several
+ * threads repay their start. */
 bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains);
-/* Whether the same problem gives the same bits again with the same count of threads (BP_PROPERTY_REPRODUCIBLE), and
- * with any (BP_PROPERTY_THREAD_INVARIANT). */
-uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling);
-/* The last word of accept(), once notes are in the verdict: refuses what the policy asks for and the library lacks. */
-void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling,
+/* Returns the guarantees: the same result bit for bit with the same thread count (BP_PROPERTY_REPRODUCIBLE), and with
+ * any thread count (BP_PROPERTY_THREAD_INVARIANT). */
+uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup);
+/* Refuses the problem if its properties do not satisfy the policy. Call last in accept(). */
+void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup,
                                bp_verdict *verdict);
-/* How many threads may call the library at once for one problem, when each has it on one thread; at least 1. */
+/* Returns how many threads may call the library at once for one problem, with the library on one thread in each. At
+ * least 1. */
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy);
-/* The settling of such calls: the library is on one thread. */
+/* Returns the thread setup of such calls: the library is on one thread. */
 bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy);
-/* Makes a plan's settling of a verdict's, with the count that the library grants. The library must be loaded. */
+/* Derives a plan's setup from that of a verdict, with the count that the library grants. The library must be loaded. */
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged);
 
-/* Around a plan's calls of the library, however many, in each thread that makes some: returns what end needs. */
-int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling);
-void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before);
-/* Between two calls of the library: whether the interrupt check of the program stops the operation. The check may call
- * the same library, so that it is asked outside of begin and end; *before is what they need, *since is 0 when the
+/* Begin and end a plan's calls of the library, in each thread that makes some. begin returns the argument of end. */
+int bp__driver_begin(bp__driver *driver, const bp__thread_setup *setup);
+void bp__driver_end(bp__driver *driver, const bp__thread_setup *setup, int before);
+/* Returns whether the program's interrupt check stops the operation. Call it between two calls of the library. The
+ * check may call the same library, so it runs outside of begin and end, which use *before. *since must be 0 when the
  * operation begins (bp_host.interrupt_due). */
-bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *settling, bp_op op, int64_t *since, int *before);
-/* Notes, before a call that may start threads, what it leaves behind. */
-static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *settling) {
+bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *setup, bp_op op, int64_t *since, int *before);
+/* Records, before a call that may start threads, that the library has threads. */
+static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *setup) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
-    if (settling->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
+    if (setup->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
         atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
     }
 }

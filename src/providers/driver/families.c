@@ -1,5 +1,5 @@
-/* families.c - the table of libraries. The speeds were measured on one core of a Zen 3 server processor (AVX2, about 47
- * GFLOP/s in f64), smallest of many runs, and are meant for putting candidates in order, not for prediction. */
+/* families.c - the table of library families. The speeds are minima of many runs on one core of a Zen 3 server
+ * processor (AVX2, about 47 GFLOP/s in f64). They only rank candidates; they are not predictions. */
 #include "providers/driver/families.h"
 
 #include <limits.h>
@@ -8,15 +8,14 @@
 
 #define ANY_THREADING NULL
 
-/* What a second thread costs is not what it costs in a loop of calls. libgomp's threads sleep after some milliseconds,
- * and where Linux wakes one on its caller's core, the caller spins against it: up to 8 ms
- * (docs/benchmarks/performance.md). Threads that are made anew in each call may meet the same. They are used where the
- * gain is worth that risk. */
+/* Cost of a second thread. It is higher than in a loop of calls: libgomp's threads sleep after some milliseconds, and
+ * if Linux wakes one on its caller's core, the caller spins against it for up to 8 ms (docs/benchmarks/performance.md). Threads
+ * that are created in each call have the same risk. The cost makes threads run only if the gain is worth it. */
 #define LIBGOMP_START 400000
 #define NEW_THREADS_START 300000
 
-/* OpenBLAS has a table of buffers, one for each call that is under way, with 50 places or more; where it is full, some
- * versions print and some end the process. Two for each caller are left. */
+/* Limit of concurrent callers. OpenBLAS has a table of 50 or more buffers, one for each call in progress. If it is
+ * full, some versions print and some end the process. The limit leaves two buffers for each caller. */
 #define OPENBLAS_CALLERS 24
 
 /* clang-format off */
@@ -28,35 +27,36 @@
     {60, 40, 0.50, 0, {0.40, 0.50}, {0.30, 0.40}, {0.200, 0.300}, 1, start_ns, {0.40, 0.50}}
 
 static const bp__driver_family families[] = {
-    /* A build of OpenBLAS without threads may be one without locks, so that calls must not meet in it (callers is 0).
-     * OpenBLAS drops to one thread by itself: m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and
-     * below 2304 (complex 1024) times that in gemv. The rows take the factor as 1. */
+    /* A build of OpenBLAS without threads may have no locks, so that calls must not overlap (callers is 0). OpenBLAS
+     * uses one thread for m*n*k <= 65536 * GEMM_MULTITHREAD_THRESHOLD (4 unless built otherwise), and in gemv below
+     * 2304 (complex 1024) times that. The entries assume a factor of 1. */
     {.family = "openblas", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .speed = OPENBLAS_SPEED(0)},
     {.family = "openblas", .threading = "pthread", .setter = BP__DRIVER_SET_OPENBLAS, .survives_fork = true,
      .stops_at_fork = true, .callers = OPENBLAS_CALLERS,
      .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(8000)},
-    /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call that
-     * finds another count than the last one changes buffers that all threads share. */
+    /* OpenMP builds take the count from the OpenMP runtime at each call and forget openblas_set_num_threads. A call
+     * that finds another count than the last one changes buffers that all threads share. */
     {.family = "openblas", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_OPENMP, .serialise = true,
      .callers = OPENBLAS_CALLERS, .repeats = true, .gemm_nan = true, .gemv_nan = true, .own_gemm = 65536, .own_gemv = 1024,
      .speed = OPENBLAS_SPEED(LIBGOMP_START)},
     {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .speed = BLIS_SPEED(500, 0)},
-    /* The pthread build makes its threads anew in every call; gemv is never threaded. */
+    /* The pthread build creates its threads in every call; gemv is never threaded. */
     {.family = "blis", .threading = "pthread", .setter = BP__DRIVER_SET_BLIS, .survives_fork = true,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(560, NEW_THREADS_START)},
     {.family = "blis", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_BLIS,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(1050, LIBGOMP_START)},
-    /* MKL promises equal bits only for operands aligned alike to 64 bytes, which problems do not tell, and in its CBWR
-     * modes. Which OpenMP it runs on, and so whether it survives fork, is decided when it is loaded. */
+    /* MKL guarantees reproducible results only for operands with the same alignment to 64 bytes, which problems do not
+     * record, and in its CBWR modes. The OpenMP runtime, and so whether MKL survives fork, is known when it is loaded.
+     */
     {.family = "mkl", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_MKL, .callers = INT_MAX,
      .gemm_nan = true, .gemv_nan = true, .own_gemm = 4096,
      .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000, {0.09, 0.20}}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
      .callers = INT_MAX, .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0, {0.10, 0.10}}},
-    /* Nothing is promised for libraries that we have not seen. */
+    /* Libraries that were never tested have no guarantees. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "libgomp", .setter = BP__DRIVER_SET_OPENMP, .serialise = true,
@@ -66,7 +66,7 @@ static const bp__driver_family families[] = {
     {.family = NULL, .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
 };
 
-/* Names that OpenBLAS, BLIS and MKL give to their kernel sets, with f64 operations per cycle and core. */
+/* Kernel sets of OpenBLAS, BLIS and MKL, with f64 operations per cycle and core. */
 static const struct {
     const char *name;
     double flops;
@@ -81,16 +81,17 @@ static const struct {
 /* clang-format on */
 
 const bp__driver_family *bp__driver_family_of(const bp_library_info *library) {
-    const bp__driver_family *row = families;
+    const bp__driver_family *entry = families;
     if ((library->kinds & BP_LIB_LAPACK) && !(library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS))) {
-        /* Its threads are those of the BLAS that it was linked to, which the loader chooses when it is opened. */
+        /* Its threads are those of the BLAS that it was linked to, which the loader chooses when the library is opened.
+         */
         return &families[sizeof families / sizeof families[0] - 1];
     }
-    while ((row->family && strcmp(row->family, library->family) != 0) ||
-           (row->threading && strcmp(row->threading, library->threading) != 0)) {
-        row++;
+    while ((entry->family && strcmp(entry->family, library->family) != 0) ||
+           (entry->threading && strcmp(entry->threading, library->threading) != 0)) {
+        entry++;
     }
-    return row;
+    return entry;
 }
 
 static double hardware_flops(bp_capability hardware) {

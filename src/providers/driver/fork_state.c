@@ -1,15 +1,14 @@
-/* fork_state.c - finds out, in a child of fork, which libraries and OpenMP runtimes are lost to it: see fork_state.h.
- */
+/* fork_state.c - finds out, in a child of fork, which libraries and OpenMP runtimes are unusable. See fork_state.h. */
 #include "providers/driver/fork_state.h"
 
 #include <pthread.h>
 #include <time.h>
 
-/* ---- Traces ---- */
+/* ---- States ---- */
 
-#define TRACES 64
+#define MAX_STATES 64
 
-static bp__fork_state traces[TRACES], nothing;
+static bp__fork_state states[MAX_STATES], nothing;
 
 static unsigned hash(const char *name) {
     unsigned value = 2166136261u;
@@ -24,101 +23,102 @@ bp__fork_state *bp__fork_state_of(const char *name) {
         return &nothing;
     }
     unsigned wanted = hash(name);
-    for (int i = 0; i < TRACES; i++) {
+    for (int i = 0; i < MAX_STATES; i++) {
         unsigned seen = 0;
-        if (atomic_compare_exchange_strong(&traces[i].name, &seen, wanted) || seen == wanted) {
-            return &traces[i];
+        if (atomic_compare_exchange_strong(&states[i].name, &seen, wanted) || seen == wanted) {
+            return &states[i];
         }
     }
-    return &traces[TRACES - 1];
+    return &states[MAX_STATES - 1];
 }
 
-/* ---- Seats ---- */
+/* ---- Call records ---- */
 
-#define SEATS 256
+#define MAX_RECORDS 256
 
-static bp__driver_call_record seats[SEATS];
+static bp__driver_call_record records[MAX_RECORDS];
 _Thread_local bp__driver_call_record *bp__driver_call_record_mine __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 static bool has_key;
-static atomic_bool any_lost;
+static atomic_bool any_unusable;
 
-static void stand_up(void *opaque) {
-    bp__driver_call_record *seat = opaque;
+static void release_record(void *opaque) {
+    bp__driver_call_record *record = opaque;
     bp__driver_call_record_mine = NULL;
-    atomic_store_explicit(&seat->inside, NULL, memory_order_relaxed);
-    atomic_store_explicit(&seat->taken, false, memory_order_release);
+    atomic_store_explicit(&record->inside, NULL, memory_order_relaxed);
+    atomic_store_explicit(&record->taken, false, memory_order_release);
 }
 
 static void make_key(void) {
-    has_key = pthread_key_create(&key, stand_up) == 0;
+    has_key = pthread_key_create(&key, release_record) == 0;
 }
 
 bp__driver_call_record *bp__driver_call_record_take(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
-    for (int i = 0; has_key && !atomic_load(&any_lost) && i < SEATS; i++) {
-        if (atomic_load_explicit(&seats[i].taken, memory_order_relaxed) ||
-            atomic_exchange_explicit(&seats[i].taken, true, memory_order_acquire)) {
+    for (int i = 0; has_key && !atomic_load(&any_unusable) && i < MAX_RECORDS; i++) {
+        if (atomic_load_explicit(&records[i].taken, memory_order_relaxed) ||
+            atomic_exchange_explicit(&records[i].taken, true, memory_order_acquire)) {
             continue;
         }
-        if (pthread_setspecific(key, &seats[i]) != 0) {
-            atomic_store_explicit(&seats[i].taken, false, memory_order_release);
+        if (pthread_setspecific(key, &records[i]) != 0) {
+            atomic_store_explicit(&records[i].taken, false, memory_order_release);
             return NULL;
         }
-        return bp__driver_call_record_mine = &seats[i];
+        return bp__driver_call_record_mine = &records[i];
     }
     return NULL;
 }
 
 /* ---- Forks ---- */
 
-static atomic_uint forks;                /* begun in this process */
-static atomic_uint under_way;            /* of these, not yet over */
-static _Thread_local unsigned this_fork; /* its number while this thread forks, from 1; 0: it does not */
+static atomic_uint forks;                /* started in this process */
+static atomic_uint under_way;            /* forks in progress */
+static _Thread_local unsigned this_fork; /* number of the fork that this thread is in, from 1; 0: none */
 
-static void doze(void) {
+static void pause_briefly(void) {
     nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
-/* A fork may take long, and may wait, in a handler of the program, for the very thread that waits here. A library's own
- * handler runs right after ours and is soon done; then only the child is lost to a thread that goes in. */
-#define MOST_DOZES 1000
+/* Limit of the wait for a fork. A fork may take long, and a handler of the program may wait for the very thread that
+ * waits here. A library's own handler runs right after ours and ends soon. A thread that enters later makes the library
+ * unusable in the child, nothing worse. */
+#define MAX_PAUSES 1000
 
-void bp__driver_enter_threads(bp__fork_state *trace) {
-    bool waits = atomic_load_explicit(&trace->waits, memory_order_relaxed) && !this_fork;
+void bp__driver_enter_threads(bp__fork_state *state) {
+    bool waits = atomic_load_explicit(&state->waits, memory_order_relaxed) && !this_fork;
     for (int i = 0;; i++) {
-        atomic_fetch_add(&trace->inside, 1);
-        if (!waits || atomic_load(&under_way) == 0 || i == MOST_DOZES) {
+        atomic_fetch_add(&state->inside, 1);
+        if (!waits || atomic_load(&under_way) == 0 || i == MAX_PAUSES) {
             return;
         }
-        atomic_fetch_sub(&trace->inside, 1);
-        doze();
+        atomic_fetch_sub(&state->inside, 1);
+        pause_briefly();
     }
 }
 
-/* Between the moment when a library stops its threads and the fork itself, starting them again loses the library to the
- * child, also where the call ends in time. */
-void bp__driver_leave_threads(bp__fork_state *trace) {
+/* Ends a call. If a thread starts the library's threads after the library stopped them and before the fork, the library
+ * is unusable in the child, even if the call ends before the fork. */
+void bp__driver_leave_threads(bp__fork_state *state) {
     if (atomic_load(&under_way) != 0) {
         unsigned now = atomic_load(&forks);
-        unsigned seen = atomic_load(&trace->in_window);
-        while (seen < now && !atomic_compare_exchange_weak(&trace->in_window, &seen, now)) {
+        unsigned seen = atomic_load(&state->in_window);
+        while (seen < now && !atomic_compare_exchange_weak(&state->in_window, &seen, now)) {
         }
     }
-    atomic_fetch_sub(&trace->inside, 1);
+    atomic_fetch_sub(&state->inside, 1);
 }
 
-/* The handlers are registered more than once, and act once. */
+/* Handlers are registered more than once; only the first one that runs has an effect. */
 static void before_fork(void) {
     if (this_fork) {
         return;
     }
     this_fork = atomic_fetch_add(&forks, 1) + 1;
     atomic_fetch_add(&under_way, 1);
-    for (int i = 0; i < TRACES; i++) {
-        while (atomic_load(&traces[i].waits) && atomic_load(&traces[i].inside) > 0) {
-            doze();
+    for (int i = 0; i < MAX_STATES; i++) {
+        while (atomic_load(&states[i].waits) && atomic_load(&states[i].inside) > 0) {
+            pause_briefly();
         }
     }
 }
@@ -130,24 +130,24 @@ static void after_in_parent(void) {
     }
 }
 
-static void lose(bp__fork_state *trace) {
-    if (trace != &nothing) {
-        atomic_store(&trace->lost, true);
-        atomic_store(&any_lost, true);
+static void mark_unusable(bp__fork_state *state) {
+    if (state != &nothing) {
+        atomic_store(&state->unusable, true);
+        atomic_store(&any_unusable, true);
     }
 }
 
-static void empty_seats(void) {
-    for (int i = 0; i < SEATS; i++) {
-        if (&seats[i] == bp__driver_call_record_mine) {
+static void clear_records(void) {
+    for (int i = 0; i < MAX_RECORDS; i++) {
+        if (&records[i] == bp__driver_call_record_mine) {
             continue;
         }
-        bp__fork_state *inside = atomic_load(&seats[i].inside);
+        bp__fork_state *inside = atomic_load(&records[i].inside);
         if (inside) {
-            lose(inside);
+            mark_unusable(inside);
         }
-        atomic_store(&seats[i].inside, NULL);
-        atomic_store(&seats[i].taken, false);
+        atomic_store(&records[i].inside, NULL);
+        atomic_store(&records[i].taken, false);
     }
 }
 
@@ -155,28 +155,28 @@ static void after_in_child(void) {
     if (!this_fork) {
         return;
     }
-    empty_seats();
-    for (int i = 0; i < TRACES; i++) {
-        bp__fork_state *trace = &traces[i];
-        bool entered = atomic_exchange(&trace->inside, 0) > 0 || atomic_load(&trace->in_window) >= this_fork;
-        if (entered || atomic_load(&trace->threaded)) {
-            lose(trace);
+    clear_records();
+    for (int i = 0; i < MAX_STATES; i++) {
+        bp__fork_state *state = &states[i];
+        bool entered = atomic_exchange(&state->inside, 0) > 0 || atomic_load(&state->in_window) >= this_fork;
+        if (entered || atomic_load(&state->threaded)) {
+            mark_unusable(state);
         }
     }
     atomic_store(&nothing.inside, 0);
-    if (atomic_load(&any_lost)) {
+    if (atomic_load(&any_unusable)) {
         bp__driver_call_record_mine = NULL;
     }
     atomic_store(&under_way, 0);
     this_fork = 0;
 }
 
-bool bp__driver_watch(bp__fork_state *trace, bool waits) {
-    if (atomic_exchange(&trace->watched, true)) {
+bool bp__driver_watch(bp__fork_state *state, bool waits) {
+    if (atomic_exchange(&state->watched, true)) {
         return true;
     }
     bool done = pthread_atfork(before_fork, after_in_parent, after_in_child) == 0;
-    atomic_store(&trace->waits, done && waits);
-    atomic_store(&trace->watched, done);
+    atomic_store(&state->waits, done && waits);
+    atomic_store(&state->watched, done);
     return done;
 }

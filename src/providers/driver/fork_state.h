@@ -1,13 +1,13 @@
-/* fork_state.h - what is remembered of libraries and OpenMP runtimes for the children of fork.
+/* fork_state.h - records, for children of fork, which libraries and OpenMP runtimes a child cannot use.
  *
- * A child has one thread and a copy of the memory as it was. A library is lost in it, for good, when that memory tells
- * of threads which are not there: a pool of threads that does not come back, or a lock that a thread held inside the
- * library. Neither can be seen from outside, so it is noted here who is inside which library while a call lasts, and
- * which runtime has started threads. The notes outlive drivers, since libraries stay loaded; a pool belongs to the
- * runtime, so one library's threads are lost to every other one on the same runtime.
+ * A child has one thread and a copy of the memory. A library is unusable in it if that memory refers to threads which
+ * do not exist there: a thread pool, or a lock that a thread held inside the library. Neither is visible from outside.
+ * So each call records which library its thread is inside of, and runtimes that started threads are marked. The records
+ * outlive drivers, because libraries stay loaded. A thread pool belongs to the runtime, so if it is lost, every library
+ * on that runtime is unusable.
  *
- * Some libraries stop their threads before each fork, and hang, in the parent, when these are at work just then. There
- * the fork waits for calls that use threads, and such calls wait for the fork.
+ * Some libraries stop their threads before each fork, and hang in the parent if these are working then. For them a fork
+ * waits for calls that use threads, and such calls wait for the fork.
  */
 #ifndef BP_DRIVER_FORK_H
 #define BP_DRIVER_FORK_H
@@ -18,30 +18,32 @@
 
 /* One library file, or one OpenMP runtime by its name. */
 typedef struct bp__fork_state {
-    atomic_uint name;      /* its hash; 0: not in use */
-    atomic_bool lost;      /* in this process */
-    atomic_bool threaded;  /* has started threads that do not survive fork */
-    atomic_bool waits;     /* forks wait for calls that use threads */
-    atomic_bool watched;   /* see bp__driver_watch */
-    atomic_uint inside;    /* threads inside, but those that sit in a seat */
-    atomic_uint in_window; /* last fork that was under way when a call ended which may have started threads */
+    atomic_uint name;     /* hash of the name; 0: not in use */
+    atomic_bool unusable; /* in this process */
+    atomic_bool threaded; /* has started threads that do not survive fork */
+    atomic_bool waits;    /* a fork waits for calls that use threads */
+    atomic_bool watched;  /* see bp__driver_watch */
+    atomic_uint inside;   /* threads inside that have no call record */
+    atomic_uint
+        in_window; /* number of the last fork that was in progress when a call ended which may have started threads */
 } bp__fork_state;
 
-/* Never NULL; the same for the same name. Names beyond the table's size share one. NULL: for libraries that keep
- * nothing between calls, so that nothing can be lost. */
+/* Returns the state for a name, never NULL; the same for the same name. Names beyond the table's size share one. Pass
+ * NULL for libraries that keep nothing between calls: they are never unusable. */
 bp__fork_state *bp__fork_state_of(const char *name);
 
-/* Looks at forks from now on. To be called when the library is loaded: a library's own handlers, which may stop its
- * threads before the fork, then run after ours. Once for each trace. False: no memory. */
-bool bp__driver_watch(bp__fork_state *trace, bool waits);
+/* Registers fork handlers for a state, once. Call it when the library is loaded, so that a library's own handlers,
+ * which may stop its threads before the fork, run after ours. Returns false if there is no memory. */
+bool bp__driver_watch(bp__fork_state *state, bool waits);
 
-/* Around calls of the library that may start threads or use them: two atomic additions. Never nested, and never while
- * the lock of a driver is held: who is inside may wait for that lock, and a fork for who is inside. */
-void bp__driver_enter_threads(bp__fork_state *trace);
-void bp__driver_leave_threads(bp__fork_state *trace);
+/* Begin and end calls that may start or use the library's threads: two atomic additions. Never nest them, and never
+ * call them with the lock of a driver held: a thread inside may wait for that lock, and a fork waits for the thread
+ * inside. */
+void bp__driver_enter_threads(bp__fork_state *state);
+void bp__driver_leave_threads(bp__fork_state *state);
 
-/* Where a thread notes what it is inside of: memory that only it writes, so that a call pays two plain stores. Where
- * anything is lost no thread has a seat, so that one who has need not ask. */
+/* Call record of a thread: which library it is inside of. Only that thread writes it, so a call costs two plain stores.
+ * Records are only handed out while no library is unusable. A thread with a record can therefore skip that check. */
 typedef struct bp__driver_call_record {
     _Alignas(64) _Atomic(bp__fork_state *) inside;
     atomic_bool taken;
@@ -50,27 +52,28 @@ typedef struct bp__driver_call_record {
 extern _Thread_local bp__driver_call_record *bp__driver_call_record_mine
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-bp__driver_call_record *bp__driver_call_record_take(void); /* NULL: more threads than seats, or something is lost */
+bp__driver_call_record *
+bp__driver_call_record_take(void); /* NULL: more threads than records, or a library is unusable */
 
-/* Around all other calls; never nested. The copy of memory that fork makes has an earlier store of a thread wherever it
- * has a later one, so the store only needs to be made before the call. */
-static inline bp__driver_call_record *bp__driver_enter(bp__fork_state *trace) {
-    bp__driver_call_record *seat =
+/* Begin and end all other calls; never nested. If fork copies a later store of a thread, it also copies the earlier
+ * ones, so the store only needs to precede the call. */
+static inline bp__driver_call_record *bp__driver_enter(bp__fork_state *state) {
+    bp__driver_call_record *record =
         bp__driver_call_record_mine ? bp__driver_call_record_mine : bp__driver_call_record_take();
-    if (__builtin_expect(!seat, 0)) {
-        atomic_fetch_add(&trace->inside, 1);
+    if (__builtin_expect(!record, 0)) {
+        atomic_fetch_add(&state->inside, 1);
         return NULL;
     }
-    atomic_store_explicit(&seat->inside, trace, memory_order_relaxed);
+    atomic_store_explicit(&record->inside, state, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    return seat;
+    return record;
 }
 
-static inline void bp__driver_leave(bp__fork_state *trace, bp__driver_call_record *seat) {
-    if (__builtin_expect(!seat, 0)) {
-        atomic_fetch_sub(&trace->inside, 1);
+static inline void bp__driver_leave(bp__fork_state *state, bp__driver_call_record *record) {
+    if (__builtin_expect(!record, 0)) {
+        atomic_fetch_sub(&state->inside, 1);
     } else {
-        atomic_store_explicit(&seat->inside, NULL, memory_order_release);
+        atomic_store_explicit(&record->inside, NULL, memory_order_release);
     }
 }
 

@@ -1,5 +1,5 @@
-/* load.c - the first use of a library: it is opened, MKL is told which threading layer to take, and the functions that
- * set and read the thread count are found. */
+/* load.c - loads a library at its first use: opens it, chooses MKL's threading layer, and finds the functions that set
+ * and read the thread count. */
 #include "providers/driver/driver.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- MKL's layers: its own numbers ---- */
+/* ---- MKL's layers: MKL's own numbers ---- */
 
 enum { MKL_INTEL = 0, MKL_SEQUENTIAL = 1, MKL_GNU = 3 };
 
@@ -16,7 +16,7 @@ static bool in_process(const char *soname) {
     return handle && dlclose(handle) == 0;
 }
 
-/* Whether the file of a layer lies beside libmkl_rt, which ends the process where it misses one. */
+/* Returns whether the file of a layer is in the directory of libmkl_rt, which ends the process if it is missing. */
 static bool has_layer(const char *path, const char *layer) {
     static const char rt[] = "libmkl_rt";
     const char *name = strrchr(path, '/');
@@ -28,8 +28,8 @@ static bool has_layer(const char *path, const char *layer) {
     return length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0;
 }
 
-/* A second OpenMP runtime in the process is avoided where the program has one already; otherwise MKL decides, by
- * MKL_THREADING_LAYER or its default, libiomp5. A layer chosen by the program before us stays. */
+/* Chooses MKL's threading layer so that the process gets no second OpenMP runtime. If there is none yet, MKL decides by
+ * MKL_THREADING_LAYER or its default, libiomp5. A layer that the program chose before is kept. */
 static void choose_mkl_layer(const bp__driver *driver, int (*layer)(void)) {
     int (*choose)(int) = (int (*)(int))driver->host->symbol(driver->handle, "MKL_Set_Threading_Layer");
     if (!choose || (layer && layer() >= 0) || in_process("libiomp5.so")) {
@@ -56,7 +56,7 @@ static bool find_mkl(bp__driver *driver) {
     if (!driver->set_local || !driver->get_int) {
         return false;
     }
-    driver->get_int(); /* brings the layer up */
+    driver->get_int(); /* loads the layer */
     int number = layer ? layer() : -1;
     driver->survives_fork = number == MKL_INTEL || number == MKL_SEQUENTIAL;
     if (number == MKL_GNU) {
@@ -65,10 +65,10 @@ static bool find_mkl(bp__driver *driver) {
     return true;
 }
 
-/* ---- The others ---- */
+/* ---- Other libraries ---- */
 
-/* A name of OpenBLAS's own interface: its suffix is that of the C names, less the underscore that ends a Fortran name.
- */
+/* Finds a function of OpenBLAS's own interface. Its suffix is that of the C names: without the underscore that ends a
+ * Fortran name. */
 static void (*openblas_symbol(const bp__driver *driver, const char *name))(void) {
     const bp_library_info *library = driver->library;
     const char *suffix = library->suffix[0] == '_' ? library->suffix + 1 : library->suffix;
@@ -84,7 +84,7 @@ static void (*openblas_symbol(const bp__driver *driver, const char *name))(void)
     return NULL;
 }
 
-/* What may keep an OpenMP runtime from starting as many threads as it was told to. */
+/* Finds the functions that report limits of an OpenMP runtime's threads. */
 static void find_limits(bp__driver *driver) {
     if (strcmp(driver->library->threading, "pthread") != 0) {
         const bp_host *host = driver->host;
@@ -121,15 +121,14 @@ static bool find_setter(bp__driver *driver) {
 static bp_status load(bp__driver *driver) {
     const bp_host *host = driver->host;
     bp_status status = BP_OK;
-    bp__driver_call_record *seat = bp__driver_enter(driver->trace);
-    bool watched =
-        bp__driver_watch(bp__fork_state_of(NULL), false); /* also while the library is loaded for the first time */
+    bp__driver_call_record *record = bp__driver_enter(driver->fork_state);
+    bool watched = bp__driver_watch(bp__fork_state_of(NULL), false); /* also covers the library's first load */
     if (watched) {
         status = host->open_library(driver->library, &driver->handle);
-        watched = status != BP_OK || bp__driver_watch(driver->trace, driver->family->stops_at_fork);
+        watched = status != BP_OK || bp__driver_watch(driver->fork_state, driver->family->stops_at_fork);
     }
     if (!watched) {
-        status = host->fail(BP_E_NO_MEMORY, "no memory for a handler of fork");
+        status = host->fail(BP_E_NO_MEMORY, "no memory for a fork handler");
     } else if (status == BP_OK && !find_setter(driver)) {
         status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
                             driver->library->id, driver->library->path);
@@ -137,7 +136,7 @@ static bp_status load(bp__driver *driver) {
     if (status == BP_OK && (driver->library->kinds & BP_LIB_LAPACK)) {
         bp__driver_intercept_xerbla(driver);
     }
-    bp__driver_leave(driver->trace, seat);
+    bp__driver_leave(driver->fork_state, record);
     return status;
 }
 

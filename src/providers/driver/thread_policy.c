@@ -1,5 +1,5 @@
-/* thread_policy.c - what a problem gets of a library's threads, which promises follow from that, and how it is brought
- * about around the calls. The first half is pure. */
+/* thread_policy.c - decides a plan's thread count and reproducibility guarantees, and sets the count around each call.
+ * The first half is pure. */
 #include "providers/driver/driver.h"
 
 #include <stdarg.h>
@@ -43,63 +43,63 @@ int bp__driver_allowed(const bp__driver *driver, const bp_policy *policy) {
 
 bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_policy *policy, bool alone, bool gains) {
     const bp__driver_family *family = driver->family;
-    bp__thread_setup settling = {.threads = 1};
+    bp__thread_setup setup = {.threads = 1};
     if (family->one_thread || alone) {
-        return settling;
+        return setup;
     }
     if (family->setter == BP__DRIVER_SET_NOTHING) {
-        settling.threads = 0;
-        return settling;
+        setup.threads = 0;
+        return setup;
     }
     int allowed = bp__driver_allowed(driver, policy);
-    settling.settles = true;
+    setup.sets_count = true;
     if (allowed > 1 && policy->deterministic < 2 && gains) {
-        settling.threads = allowed;
+        setup.threads = allowed;
     }
-    settling.locks = policy->deterministic > 0 || (family->serialise && settling.threads > 1);
-    return settling;
+    setup.locks = policy->deterministic > 0 || (family->serialise && setup.threads > 1);
+    return setup;
 }
 
-/* Whether the count of threads of a call is certain: a count that belongs to the process may be changed by another
- * thread of the program between setting and calling, unless the lock is held. */
-static bool is_pinned(const bp__driver *driver, const bp__thread_setup *settling) {
-    if (!settling->settles) {
-        return settling->threads == 1;
+/* Returns whether the thread count of a call is certain. Another thread of the program may change a count of the
+ * process between setting and calling, unless the lock is held. */
+static bool is_pinned(const bp__driver *driver, const bp__thread_setup *setup) {
+    if (!setup->sets_count) {
+        return setup->threads == 1;
     }
     bp__driver_setter setter = driver->family->setter;
-    return settling->locks || setter == BP__DRIVER_SET_MKL || setter == BP__DRIVER_SET_OPENMP;
+    return setup->locks || setter == BP__DRIVER_SET_MKL || setter == BP__DRIVER_SET_OPENMP;
 }
 
-uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling) {
-    if (!driver->family->repeats || !is_pinned(driver, settling)) {
+uint32_t bp__driver_guarantees(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup) {
+    if (!driver->family->repeats || !is_pinned(driver, setup)) {
         return 0;
     }
-    /* On one thread whatever is allowed: nothing is left that could differ. */
+    /* always on one thread, so no thread count changes the result */
     bool alone = driver->family->one_thread || policy->deterministic == 2;
     return BP_PROPERTY_REPRODUCIBLE | (alone ? BP_PROPERTY_THREAD_INVARIANT : 0);
 }
 
-void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *settling,
+void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy, const bp__thread_setup *setup,
                                bp_verdict *verdict) {
     int wanted = policy->deterministic, cpus = driver->host->machine->usable_cpus;
     uint32_t needed = wanted == 2 ? BP_PROPERTY_THREAD_INVARIANT : wanted == 1 ? BP_PROPERTY_REPRODUCIBLE : 0;
     if ((verdict->properties & needed) != needed) {
         bp__driver_refuse(verdict, BP_REASON_DETERMINISM, "%s",
-                          driver->family->repeats ? "its count of threads cannot be fixed"
-                                                  : "it does not promise to repeat results");
-    } else if (settling->threads == 0 && policy->threads < cpus) {
+                          driver->family->repeats ? "its thread count cannot be fixed"
+                                                  : "it does not guarantee reproducible results");
+    } else if (setup->threads == 0 && policy->threads < cpus) {
         bp__driver_refuse(verdict, BP_REASON_THREADS,
-                          "its count of threads cannot be set, and it may use all %d processors", cpus);
+                          "its thread count cannot be set, and it may use all %d processors", cpus);
     }
 }
 
-/* Whether each thread has a count of its own. */
+/* Returns whether each thread has its own count. */
 static bool counts_by_thread(const bp__driver *driver) {
     return driver->family->setter == BP__DRIVER_SET_MKL || driver->family->setter == BP__DRIVER_SET_OPENMP;
 }
 
-/* A count of the process is certain only under the lock, and nobody may wait for other threads with that: an executor
- * of the host program may make calls of its own in this thread meanwhile. */
+/* A count of the process is certain only under the lock. No thread may wait for other threads with the lock held,
+ * because an executor of the host program may meanwhile make other calls in this thread. */
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
     const bp__driver_family *family = driver->family;
     bool of_process = family->setter == BP__DRIVER_SET_OPENBLAS || family->setter == BP__DRIVER_SET_BLIS;
@@ -109,51 +109,51 @@ int bp__driver_callers(const bp__driver *driver, const bp_policy *policy) {
 }
 
 bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy) {
-    bp__thread_setup settling = bp__driver_thread_policy(driver, policy, false, false);
-    settling.locks = false; /* without need where each thread has its count: see bp__driver_callers */
-    return settling;
+    bp__thread_setup setup = bp__driver_thread_policy(driver, policy, false, false);
+    setup.locks = false; /* not needed if each thread has its own count: see bp__driver_callers */
+    return setup;
 }
 
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged) {
-    bp__thread_setup settling = *judged;
-    if (settling.settles) {
-        settling.threads = bp__driver_threads_granted(driver, settling.threads);
+    bp__thread_setup setup = *judged;
+    if (setup.sets_count) {
+        setup.threads = bp__driver_threads_granted(driver, setup.threads);
     }
-    settling.marks = settling.threads != 1 && !driver->survives_fork;
-    return settling;
+    setup.marks = setup.threads != 1 && !driver->survives_fork;
+    return setup;
 }
 
-int bp__driver_begin(bp__driver *driver, const bp__thread_setup *settling) {
-    bp__driver_enter_threads(driver->trace);
-    if (settling->locks) {
+int bp__driver_begin(bp__driver *driver, const bp__thread_setup *setup) {
+    bp__driver_enter_threads(driver->fork_state);
+    if (setup->locks) {
         bp__driver_lock(driver);
     }
-    bp__driver_note_threads(driver, settling);
-    if (!settling->settles) {
+    bp__driver_note_threads(driver, setup);
+    if (!setup->sets_count) {
         return 0;
     }
-    return settling->locks ? bp__driver_threads_begin(driver, settling->threads)
-                           : bp__driver_threads_begin_unlocked(driver, settling->threads);
+    return setup->locks ? bp__driver_threads_begin(driver, setup->threads)
+                        : bp__driver_threads_begin_unlocked(driver, setup->threads);
 }
 
-void bp__driver_end(bp__driver *driver, const bp__thread_setup *settling, int before) {
-    if (settling->settles) {
-        bp__driver_threads_end(driver, settling->threads, before);
+void bp__driver_end(bp__driver *driver, const bp__thread_setup *setup, int before) {
+    if (setup->sets_count) {
+        bp__driver_threads_end(driver, setup->threads, before);
     }
-    if (settling->locks) {
+    if (setup->locks) {
         bp__driver_unlock(driver);
     }
-    bp__driver_leave_threads(driver->trace);
+    bp__driver_leave_threads(driver->fork_state);
 }
 
-bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *settling, bp_op op, int64_t *since, int *before) {
+bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *setup, bp_op op, int64_t *since, int *before) {
     if (!driver->host->interrupt_due(since)) {
         return false;
     }
-    bp__driver_illegal *heard = bp__driver_capture_xerbla(NULL);
-    bp__driver_end(driver, settling, *before);
+    bp__driver_illegal *illegal = bp__driver_capture_xerbla(NULL);
+    bp__driver_end(driver, setup, *before);
     bool stops = driver->host->interrupted(op);
-    *before = bp__driver_begin(driver, settling);
-    bp__driver_capture_xerbla(heard);
+    *before = bp__driver_begin(driver, setup);
+    bp__driver_capture_xerbla(illegal);
     return stops;
 }

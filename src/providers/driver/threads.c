@@ -1,7 +1,8 @@
-/* threads.c - one number of threads for every library, through whatever each offers to set it.
+/* threads.c - sets and reads the thread count of any library, through the functions that it offers.
  *
- * The truth is asked from the library at each call that may use threads, and never remembered, since the program around
- * us may set it as well. Where the setting belongs to the calling thread, it is put back after the call. */
+ * Each call that may use threads reads the count from the library and never caches it, because the program may set it
+ * too. A count of the calling thread is restored after the call.
+ */
 #include "providers/driver/driver.h"
 
 #include <limits.h>
@@ -55,12 +56,12 @@ void bp__driver_threads_end(const bp__driver *driver, int want, int before) {
     }
 }
 
-/* In force for the calling thread; 0: cannot be known. */
+/* Returns the count in force for the calling thread; 0: unknown. */
 static int read_threads(const bp__driver *driver) {
     switch (driver->family->setter) {
     case BP__DRIVER_SET_BLIS: {
         int64_t count = driver->get_dim();
-        return count > 0 && count <= INT_MAX ? (int)count : 1; /* negative: never set, and then it uses one */
+        return count > 0 && count <= INT_MAX ? (int)count : 1; /* negative: never set; then it uses one */
     }
     case BP__DRIVER_SET_OPENBLAS:
     case BP__DRIVER_SET_OPENMP:
@@ -72,7 +73,8 @@ static int read_threads(const bp__driver *driver) {
     return driver->family->one_thread ? 1 : 0;
 }
 
-/* OpenBLAS waits for ever for threads that its OpenMP runtime withholds, and BLIS ends the process. MKL asks. */
+/* Returns the most threads that the OpenMP runtime provides. If it provides fewer, OpenBLAS waits forever and BLIS ends
+ * the process. MKL checks itself. */
 static int most_of_runtime(const bp__driver *driver) {
     if (driver->dynamic && driver->dynamic()) {
         return 1;
@@ -82,18 +84,18 @@ static int most_of_runtime(const bp__driver *driver) {
 }
 
 int bp__driver_threads_granted(bp__driver *driver, int want) {
-    bp__driver_enter_threads(driver->trace);
+    bp__driver_enter_threads(driver->fork_state);
     bp__driver_lock(driver);
     int before = bp__driver_threads_begin(driver, want);
     int got = read_threads(driver), most = most_of_runtime(driver);
     bp__driver_threads_end(driver, want, before);
     bp__driver_unlock(driver);
-    bp__driver_leave_threads(driver->trace);
+    bp__driver_leave_threads(driver->fork_state);
     got = got > most ? most : got;
     if (got < 1 || got == want) {
         return want;
     }
-    driver->host->warn("library '%s' runs on %d threads where %d were asked for", driver->library->id, got, want);
+    driver->host->warn("library '%s' uses %d threads instead of the requested %d", driver->library->id, got, want);
     if (got < want) {
         atomic_store_explicit(&driver->most_threads, got, memory_order_relaxed);
     }
@@ -123,16 +125,16 @@ bp_status bp__driver_threads(void *opaque, int want, int *got) {
                                     driver->library->id, want,
                                     *got ? "runs on one thread only" : "offers no way to do so");
         }
-        bp__driver_enter_threads(driver->trace);
+        bp__driver_enter_threads(driver->fork_state);
         bp__driver_lock(driver);
         bp__driver_threads_begin(driver, want);
         bp__driver_unlock(driver);
-        bp__driver_leave_threads(driver->trace);
+        bp__driver_leave_threads(driver->fork_state);
     }
     if (atomic_load_explicit(&driver->loaded, memory_order_acquire)) {
-        bp__driver_call_record *seat = bp__driver_enter(driver->trace);
+        bp__driver_call_record *record = bp__driver_enter(driver->fork_state);
         *got = read_threads(driver);
-        bp__driver_leave(driver->trace, seat);
+        bp__driver_leave(driver->fork_state, record);
     }
     return BP_OK;
 }

@@ -1,11 +1,12 @@
-/* xerbla.c - what LAPACK does with an illegal argument, brought to us.
+/* xerbla.c - captures reports of illegal arguments from LAPACK libraries.
  *
- * Routines report to xerbla, which prints; netlib's then ends the process. Arguments are checked before any call, so
- * this is for the day when that was not enough. A library's calls of xerbla go through slots of its linkage table
- * wherever it was linked so that others may replace the function, as Fortran's libraries are: those slots are led to
- * us, in every object where they led to this library's xerbla. Calls that nobody here listens to are passed on, since
- * the library may be the program's as well. A library that binds its calls within itself (SciPy's OpenBLAS, MKL) has no
- * slots; those that do so print and return. */
+ * Routines report to xerbla, which prints; netlib's version then ends the process. Arguments are checked before every
+ * call, so a report means that a check is missing. A library that was linked so that others may replace xerbla, as
+ * Fortran libraries are, calls it through its GOT entries. We redirect those entries, in every loaded object, if they
+ * point to this library's xerbla. Calls that no thread captures go to the original function, since the program may use
+ * the library too. A library that binds such calls internally (SciPy's OpenBLAS, MKL) has no entries; its own xerbla
+ * prints and returns.
+ */
 #include "providers/driver/driver.h"
 
 #include <elf.h>
@@ -17,48 +18,48 @@
 
 typedef void function(const char *routine, const void *argument, size_t length);
 
-static _Thread_local bp__driver_illegal *listener;
+static _Thread_local bp__driver_illegal *capture;
 
-bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *heard) {
-    bp__driver_illegal *before = listener;
-    listener = heard;
+bp__driver_illegal *bp__driver_capture_xerbla(bp__driver_illegal *illegal) {
+    bp__driver_illegal *before = capture;
+    capture = illegal;
     return before;
 }
 
-/* ---- One function for each library that is led here, so that it knows where the others' calls belong ---- */
+/* ---- One handler for each redirected library, because each must know its original function ---- */
 
-#define LED(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define HANDLERS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define COUNT(i) +1
-enum { MOST = LED(COUNT) };
+enum { MOST = HANDLERS(COUNT) };
 
 static struct {
     _Atomic(function *) original;
     int bits; /* of the library's integer */
-} led[MOST];
+} intercepted[MOST];
 
-static void hear(int index, const char *routine, const void *argument, size_t length) {
-    if (!listener) {
-        atomic_load (&led[index].original)(routine, argument, length);
+static void report(int index, const char *routine, const void *argument, size_t length) {
+    if (!capture) {
+        atomic_load (&intercepted[index].original)(routine, argument, length);
         return;
     }
-    size_t most = sizeof listener->routine - 1, size = length < most ? length : most;
+    size_t most = sizeof capture->routine - 1, size = length < most ? length : most;
     while (size > 0 && routine[size - 1] == ' ') {
         size--;
     }
-    memcpy(listener->routine, routine, size);
-    listener->routine[size] = '\0';
-    listener->argument = led[index].bits == 64 ? *(const int64_t *)argument : *(const int32_t *)argument;
+    memcpy(capture->routine, routine, size);
+    capture->routine[size] = '\0';
+    capture->argument = intercepted[index].bits == 64 ? *(const int64_t *)argument : *(const int32_t *)argument;
 }
 
 #define DEFINE(i)                                                                                                      \
-    static void hear_##i(const char *routine, const void *argument, size_t length) {                                   \
-        hear(i, routine, argument, length);                                                                            \
+    static void report_##i(const char *routine, const void *argument, size_t length) {                                 \
+        report(i, routine, argument, length);                                                                          \
     }
-LED(DEFINE)
-#define NAME(i) hear_##i,
-static function *const hears[] = {LED(NAME)};
+HANDLERS(DEFINE)
+#define NAME(i) report_##i,
+static function *const handlers[] = {HANDLERS(NAME)};
 
-/* ---- Slots ---- */
+/* ---- GOT entries ---- */
 
 #if defined(__x86_64__)
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
@@ -77,10 +78,10 @@ typedef struct tables {
     const char *names;
     const Elf64_Rela *slots;
     size_t count;
-    uintptr_t read_only, read_only_end; /* after relocation */
+    uintptr_t read_only, read_only_end; /* pages that are read-only after relocation */
 } tables;
 
-/* glibc has made these addresses absolute, but not in every object. */
+/* Returns an absolute address. glibc makes these addresses absolute, but not in every object. */
 static const void *pointer(const struct dl_phdr_info *object, Elf64_Addr address) {
     return (const void *)(address < object->dlpi_addr ? object->dlpi_addr + address : address);
 }
@@ -126,8 +127,9 @@ static tables tables_of(const struct dl_phdr_info *object) {
     return t;
 }
 
-/* Readers see the old or the new address. Where it cannot be written all stays as it was. */
-static void lead(_Atomic(function *) *slot, function *to, const tables *t) {
+/* Redirects one entry. Other threads see the old or the new address. Changes nothing if the page cannot be made
+ * writable. */
+static void redirect(_Atomic(function *) *slot, function *to, const tables *t) {
     uintptr_t address = (uintptr_t)slot, page = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *start = (void *)(address & ~(page - 1));
     bool is_read_only = address >= t->read_only && address < (t->read_only_end & ~(page - 1));
@@ -140,8 +142,9 @@ static void lead(_Atomic(function *) *slot, function *to, const tables *t) {
     }
 }
 
-/* The loader's lock is held, so that no object goes away and no other thread is here. */
-static int look_at(struct dl_phdr_info *object, size_t size, void *context) {
+/* Redirects the entries of one object. The loader's lock is held, so no object is unloaded and no other thread is here.
+ */
+static int redirect_object(struct dl_phdr_info *object, size_t size, void *context) {
     const search *s = context;
     tables t = tables_of(object);
     (void)size;
@@ -153,7 +156,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *context) {
         }
         _Atomic(function *) *slot = (_Atomic(function *) *)(object->dlpi_addr + relocation->r_offset);
         if (atomic_load(slot) == s->original) {
-            lead(slot, s->instead, &t);
+            redirect(slot, s->instead, &t);
         }
     }
     return 0;
@@ -168,9 +171,9 @@ void bp__driver_intercept_xerbla(bp__driver *driver) {
     function *original = (function *)driver->host->symbol(driver->handle, name);
     for (int i = 0; original && i < MOST; i++) {
         function *seen = NULL;
-        if (atomic_compare_exchange_strong(&led[i].original, &seen, original)) {
-            led[i].bits = library->int_bits;
-            dl_iterate_phdr(look_at, &(search){name, original, hears[i]});
+        if (atomic_compare_exchange_strong(&intercepted[i].original, &seen, original)) {
+            intercepted[i].bits = library->int_bits;
+            dl_iterate_phdr(redirect_object, &(search){name, original, handlers[i]});
             return;
         }
         if (seen == original) {
@@ -179,11 +182,11 @@ void bp__driver_intercept_xerbla(bp__driver *driver) {
     }
 #else
     (void)driver;
-    (void)hears;
+    (void)handlers;
 #endif
 }
 
-bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *heard) {
-    return driver->host->fail(BP_E_INTERNAL, "library '%s' found argument %d of %s illegal", driver->library->id,
-                              (int)heard->argument, heard->routine);
+bp_status bp__driver_fail_illegal(const bp__driver *driver, const bp__driver_illegal *illegal) {
+    return driver->host->fail(BP_E_INTERNAL, "library '%s' reports argument %d of %s as illegal", driver->library->id,
+                              (int)illegal->argument, illegal->routine);
 }

@@ -1,17 +1,18 @@
-/* accept.c - whether FFTW may run a problem, how it is planned, on how many threads, with which promises. Pure. */
+/* accept.c - decides whether FFTW can run a transform, how it is planned, its threads and guarantees. Pure. */
 #include "providers/fftw/fftw.h"
+#include "providers/transform/accept.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* bp_policy.fft_planner, the words of the setting fftw.planner. */
+/* Values of bp_policy.fft_planner, in the order of the setting fftw.planner. */
 enum { PLANNER_AUTO, PLANNER_ESTIMATE, PLANNER_MEASURE, PLANNER_PATIENT };
 
-/* What a plan by measurement may take where nobody asked for it: FFTW then goes on with the best that it has found. */
+/* Time limit of measuring with the planner `auto`. FFTW then takes the best plan found so far. */
 #define AUTO_SECONDS 0.5
 
-/* Measuring needs memory of the size of the operands, which it overwrites. Beyond this many bytes one transform takes a
- * good part of the time limit, so that little could be measured anyway. */
+/* Measuring overwrites memory of the size of the operands. Above this number of bytes one transform takes much of the
+ * time limit, so that little could be measured. */
 #define MOST_MEASURED ((int64_t)256 << 20)
 
 static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ...) BP_PRINTF(3, 4);
@@ -27,37 +28,26 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ..
 static bool takes_type(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
     uint32_t own = instance->single ? BP_C64 : BP_C128;
     if (instance->role == BP__FFTW_WIDER) {
-        refuse(verdict, BP_REASON_DTYPE, "its numbers are wider than those of any tensor");
+        refuse(verdict, BP_REASON_DTYPE, "its element type is wider than that of any tensor");
     } else if (problem->dtype != own) {
-        refuse(verdict, BP_REASON_DTYPE, "%s; the other precision is a library of its own",
+        refuse(verdict, BP_REASON_DTYPE, "it transforms %s; another library has the other precision",
                instance->single ? "f32 and c64 only" : "f64 and c128 only");
     }
     return verdict->reason == BP_REASON_ACCEPTED;
 }
 
-static bool is_sound(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
-    static const bp_check checks[] = {
-        [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
-    int length;
-    const char *fault = bp_library_fault(instance->library, checks[problem->of.fft.kind], problem->dtype, &length);
-    if (fault) {
-        refuse(verdict, BP_REASON_BROKEN, "%.*s", length, fault);
-    }
-    return !fault;
-}
-
 static bool can_run(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
-    const bp_fft_problem *fft = &problem->of.fft;
-    if (problem->op != BP_OP_FFT) {
-        refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
-    } else if (instance->role == BP__FFTW_THREADS) {
-        refuse(verdict, BP_REASON_OP, "holds the threads of FFTW, whose transforms are those of the library beside it");
-    } else if (fft->full_spectrum || fft->conjugate || fft->zero_padded) {
-        refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
-    } else if (bp__fftw_lost(instance->host)) {
+    if (!bp__transform_is_plain(problem, verdict)) {
+        return false;
+    }
+    if (instance->role == BP__FFTW_THREADS) {
+        refuse(verdict, BP_REASON_OP,
+               "this file holds only FFTW's threads; the transforms are in the library next to it");
+    } else if (bp__fftw_unusable(instance->host)) {
         refuse(verdict, BP_REASON_FORKED, "a thread was inside its planner when this process was forked");
     } else {
-        return takes_type(instance, problem, verdict) && is_sound(instance, problem, verdict);
+        return takes_type(instance, problem, verdict) &&
+               bp__transform_passed_check(instance->library, problem, verdict);
     }
     return false;
 }
@@ -101,9 +91,8 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     const bp_policy *policy = &problem->policy;
     judgement->repeats = policy->deterministic > 0;
     bp__fftw_route_of(&judgement->route, problem, policy->deterministic == 2);
-    if (judgement->route.hopeless) {
-        refuse(verdict, BP_REASON_LAYOUT,
-               "its planner may never end where some strides are negative and others are not");
+    if (judgement->route.unplannable) {
+        refuse(verdict, BP_REASON_LAYOUT, "its planner may never end if some strides are negative and others positive");
         return;
     }
     choose_effort(policy, judgement);
@@ -118,7 +107,7 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
     snprintf(verdict->text, sizeof verdict->text, "%s%s%s",
              judgement->route.copies ? "copies the input, which FFTW would destroy" : "",
              judgement->route.copies && judgement->repeats ? "; " : "",
-             judgement->repeats ? "measured plans would differ between runs" : "");
+             judgement->repeats ? "uses an estimated plan, since measured plans differ between runs" : "");
 }
 
 void bp__fftw_accept(void *instance, const bp_problem *problem, bp_offers *offers) {

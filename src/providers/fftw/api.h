@@ -1,14 +1,15 @@
-/* api.h - the functions of FFTW that are used, for the files of this provider and for the test that compares them with
- * an installed fftw3.h. The names are those of the library less their prefix, fftw_ or fftwf_.
+/* api.h - lists the FFTW functions that the provider calls, also for the test that compares them with an installed
+ * fftw3.h. The names are those of the library without their prefix, fftw_ or fftwf_.
  *
- * X(name, result, arguments), in terms of a plan, a dimension, a real and a complex element: the library's own types in
- * the test, addresses without a type here, so that one table of pointers serves both precisions. */
+ * X(name, result, arguments) is in terms of a plan, a dimension, a real and a complex element. The test substitutes the
+ * library's own types; the provider uses untyped addresses, so that one table of pointers serves both precisions.
+ */
 #ifndef BP_FFTW_API_H
 #define BP_FFTW_API_H
 
 #include <stddef.h>
 
-/* One dimension: its size and its strides, in elements of each side's own type. */
+/* One dimension: its size and its strides, in elements of the input's and the output's own type. */
 typedef struct bp__fftw_dim {
     ptrdiff_t n, in, out;
 } bp__fftw_dim;
@@ -29,7 +30,7 @@ typedef struct bp__fftw_dim {
     X(import_wisdom_from_string, int, (const char *))                                                                  \
     X(free, void, (void *))
 
-/* Of the file that holds the library's threads. */
+/* Functions of the file that contains the library's threads. */
 #define BP__FFTW_THREAD_FUNCTIONS(X)                                                                                   \
     X(init_threads, int, (void))                                                                                       \
     X(plan_with_nthreads, void, (int))                                                                                 \
@@ -38,7 +39,7 @@ typedef struct bp__fftw_dim {
     X(threads_set_callback, void, (void (*)(void *(*)(char *), char *, size_t, int, void *), void *))
 /* clang-format on */
 
-/* What C passes for directions and flags. */
+/* Directions and flags of the C interface. */
 enum { BP__FFTW_FORWARD = -1, BP__FFTW_BACKWARD = 1 };
 #define BP__FFTW_MEASURE 0u
 #define BP__FFTW_DESTROY_INPUT 1u
@@ -48,7 +49,7 @@ enum { BP__FFTW_FORWARD = -1, BP__FFTW_BACKWARD = 1 };
 #define BP__FFTW_ESTIMATE 64u
 #define BP__FFTW_NO_TIME_LIMIT (-1.0)
 
-typedef void *bp__fftw_handle; /* of a plan */
+typedef void *bp__fftw_handle; /* a plan of the library */
 
 typedef struct bp__fftw_api {
 #define X(name, result, arguments) result(*name) arguments;

@@ -1,21 +1,21 @@
-/* cost.c - how long a transform takes on FFTW: fitted to FFTW 3.3.10 (Debian, SSE2 and AVX) on one core of a Zen 3
- * server processor. docs/explanation/fft_libraries.md tells how well it fits. */
+/* cost.c - estimates the time of a transform on FFTW, fitted to FFTW 3.3.10 (Debian, SSE2 and AVX) on one core of a Zen
+ * 3 server processor. docs/explanation/fft_libraries.md states the error of the fit. */
 #include "providers/fftw/fftw.h"
 #include "providers/transform/cost.h"
 
 #define CALL_NS 8.0
-#define WALK_NS 15.0    /* of each call that we make for a batch */
-#define THREADS_NS 8000 /* of handing work to the pool and waiting for it */
+#define WALK_NS 15.0    /* nanoseconds for each call of a batch that the provider iterates over */
+#define THREADS_NS 8000 /* nanoseconds to start the thread pool and wait for it */
 
 static const bp__transform_speed speed = {
     .rates = {{27, 58}, {22, 42}, {11, 24}, {10, 15}, {6.5, 8.5}, {3.5, 4.5}, {2.8, 2.8}},
     .weights = {1, 1.3, 1.6, 2.3, 3.3, 3.5},
-    .other_primes = {8, 14}, /* vectors do not help them */
+    .other_primes = {8, 14}, /* these lengths do not use vectors */
     .real = {1.3, 1.8},
     .strided = 3,
 };
 
-/* Whether elements that are taken together share few sets of a cache. */
+/* Returns whether elements that are used together map to few sets of a cache. */
 static bool is_aliased(const bp_fft_problem *fft, int64_t size) {
     for (int d = 0; d < fft->ndim; d++) {
         if (fft->in[d] != 0 && fft->in[d] * size % 4096 == 0) {
@@ -25,7 +25,8 @@ static bool is_aliased(const bp_fft_problem *fft, int64_t size) {
     return false;
 }
 
-/* What a plan by estimate takes longer: much where rules do not see what strides do to caches. */
+/* Returns the factor by which an estimated plan is slower. It is large if strides alias in caches, which FFTW's
+ * estimate ignores. */
 static double loss_of_estimate(const bp_fft_problem *fft, const bp__fftw_route *route, double bytes) {
     bool aliased = is_aliased(fft, route->in.size) && route->kind == BP_FFT_C2C && bytes >= (4 << 20);
     return aliased ? 6 : bytes < (1 << 20) ? 1.3 : 1.7;

@@ -1,8 +1,10 @@
-/* fftw.h - between the files of the fftw provider: Fourier transforms on FFTW, one instance per precision.
+/* fftw.h - declarations that the files of the fftw provider share: Fourier transforms on FFTW, one instance per
+ * precision.
  *
- * The way of a problem: route.c says, from the layout alone, what FFTW's guru interface is given and what has to be
- * copied around it (pure); accept.c and cost.c judge that (pure); plan.c has FFTW plan it, run.c runs it. load.c opens
- * the library, and keeps the lock around its planner. */
+ * route.c derives, from the layout alone, the arguments of FFTW's guru interface and the copies around the call.
+ * accept.c and cost.c evaluate that. These three are pure. plan.c makes FFTW's plans and run.c runs them. load.c opens
+ * the library and holds the lock of its planner.
+ */
 #ifndef BP_FFTW_FFTW_H
 #define BP_FFTW_FFTW_H
 
@@ -15,10 +17,10 @@
 
 /* ---- Instances and the planner (load.c) ---- */
 
-/* What a row of the library list is to this provider. */
+/* Meaning of an entry of the library list to this provider. */
 typedef enum bp__fftw_role {
     BP__FFTW_TRANSFORMS, /* libfftw3 and libfftw3f */
-    BP__FFTW_THREADS,    /* the file that holds the threads of one of these */
+    BP__FFTW_THREADS,    /* the file that contains the threads of such a library */
     BP__FFTW_WIDER       /* long double and quadruple precision */
 } bp__fftw_role;
 
@@ -26,72 +28,73 @@ typedef struct bp__fftw_instance {
     const bp_host *host;
     const bp_library_info *library;
     bp__fftw_role role;
-    bool single; /* precision */
+    bool single; /* single precision */
 
-    atomic_bool loaded;   /* what follows is set */
-    atomic_bool threaded; /* its threads work */
+    atomic_bool loaded;   /* the fields below are set */
+    atomic_bool threaded; /* the library runs on several threads */
     bp__fftw_api api;
-    uintptr_t misaligned; /* bits of an address that are 0 where the library calls it aligned */
+    uintptr_t misaligned; /* bits of an address that must be 0 for FFTW to treat it as aligned */
 } bp__fftw_instance;
 
 bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, void **instance);
 void bp__fftw_close(void *instance);
 
-/* Whether problems may be given several threads. */
+/* Returns whether problems may be given several threads. */
 bool bp__fftw_has_threads(bp__fftw_instance *instance);
 
-/* Opens the library at the first call, and its threads beside it. */
+/* Opens the library at the first call, and the file with its threads. */
 bp_status bp__fftw_load(bp__fftw_instance *instance);
 
-/* FFTW's planner, which destroys plans too, is for one thread at a time. False: this process is a child of fork and a
- * thread of the parent was inside, so that the planner is lost; transforms that were planned before still run. */
+/* Locks FFTW's planner, which also destroys plans and allows only one thread. Returns false in a child of fork if a
+ * thread of the parent was inside: the planner is unusable then. Transforms planned before still run. */
 bool bp__fftw_lock(const bp_host *host);
 void bp__fftw_unlock(const bp_host *host);
-bool bp__fftw_lost(const bp_host *host);
-bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance);
+bool bp__fftw_unusable(const bp_host *host);
+bp_status bp__fftw_fail_unusable(const bp__fftw_instance *instance);
 
 /* ---- Routes (route.c) ---- */
 
-/* One side of what a plan does in one call: from the operand's strides to the plan's for the input, from the plan's to
- * the operand's for the output. They differ only where the input is always copied. */
+/* Input or output of a plan in one call. The walk goes from the operand's strides to the plan's for the input, and from
+ * the plan's to the operand's for the output. They differ only if the input is always copied. */
 typedef struct bp__fftw_side {
     bp_dtype dtype;
-    int64_t size; /* of an element */
+    int64_t size; /* bytes of an element */
     bp__fftw_walk walk;
-    int64_t below, span; /* elements, as the plan sees them: before the first, and in all */
+    int64_t below, span; /* elements by the plan's strides: before the first one, and in all */
 } bp__fftw_side;
 
 typedef struct bp__fftw_route {
     bp_fft_kind kind;
     bool inverse, in_place;
-    bool copies;   /* the library would destroy the input: it is copied first, compactly */
-    bool hopeless; /* strides of one side point both ways: FFTW 3.3.10's planner may call itself without end */
-    bool bounces;  /* an operand at an odd address is copied to an aligned one; otherwise it is used as it lies */
+    bool copies;      /* the library would destroy the input, so a compact copy is made first */
+    bool unplannable; /* strides of the input, or of the output, have different signs: the planner of FFTW 3.3.10 may
+                         recurse without end */
+    bool bounces;     /* copy an unaligned operand to aligned memory; false: use it in place */
     int rank, many;
     bp__fftw_dim dims[BP_MAX_FFT_NDIM], howmany[BP_MAX_BATCH_NDIM];
     bp__fftw_side in, out;
-    int walked; /* this many slow dimensions of the batch are walked by us, call by call */
+    int walked; /* number of slow batch dimensions that the provider iterates over, one call each */
     int64_t calls;
     int64_t shape[BP_MAX_BATCH_NDIM], step_in[BP_MAX_BATCH_NDIM], step_out[BP_MAX_BATCH_NDIM];
 } bp__fftw_route;
 
-/* `alone`: every item of the batch is transformed by a call of its own. So it is, too, where strides point both ways
- * otherwise. */
+/* Derives the route of a problem. `alone`: one call for each item of the batch. That is also done if strides would have
+ * different signs otherwise. */
 void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone);
 
-/* Bytes of memory, aligned to 64, in which a copy of the side can be laid, and where its first element is in it. */
+/* Return the bytes of memory, aligned to 64, for a copy of the input or output, and the offset of its first element. */
 size_t bp__fftw_side_bytes(const bp__fftw_side *side);
 size_t bp__fftw_side_first(const bp__fftw_side *side);
 
-/* ---- Judgement (accept.c, cost.c) ---- */
+/* ---- Evaluation (accept.c, cost.c) ---- */
 
 typedef enum bp__fftw_effort { BP__FFTW_BY_ESTIMATE, BP__FFTW_BY_MEASURE, BP__FFTW_BY_PATIENCE } bp__fftw_effort;
 
 typedef struct bp__fftw_judgement {
     bp__fftw_route route;
     bp__fftw_effort effort;
-    double limit_s; /* for the planner */
-    bool repeats;   /* plans and bits are the same in every run, wherever the operands lie */
+    double limit_s; /* time limit of the planner, in seconds */
+    bool repeats;   /* the plan and its results are the same in every run, for any alignment of the operands */
     int threads;
 } bp__fftw_judgement;
 
@@ -100,7 +103,7 @@ void bp__fftw_judge(bp__fftw_instance *instance, const bp_problem *problem, bp__
 
 void bp__fftw_accept(void *instance, const bp_problem *problem, bp_offers *offers);
 
-/* Nanoseconds on so many threads. */
+/* Returns the estimated nanoseconds on `threads` threads. */
 double bp__fftw_cost(const bp_fft_problem *problem, const bp__fftw_route *route, bool single, bp__fftw_effort effort,
                      int threads);
 
@@ -108,9 +111,9 @@ double bp__fftw_cost(const bp_fft_problem *problem, const bp__fftw_route *route,
 
 typedef struct bp__fftw_plan {
     bp_prepared prepared;
-    void (*run)(void *const plan, void *in, void *out); /* of the library */
-    void *aligned;                                      /* for aligned operands; NULL: use the other one always */
-    void *any;                                          /* for any address; NULL: odd ones are bounced */
+    void (*run)(void *const plan, void *in, void *out); /* function of the library */
+    void *aligned;                                      /* plan for aligned operands; NULL: always use `any` */
+    void *any;                                          /* plan for any address; NULL: unaligned operands are copied */
     uintptr_t misaligned;
     double scale;
     bp__fftw_instance *instance;
@@ -118,13 +121,13 @@ typedef struct bp__fftw_plan {
     bp__fftw_route route;
 } bp__fftw_plan;
 
-/* Destroys the plan, now or, while another thread is inside the planner, when that one leaves it. */
+/* Destroys the plan. If another thread is inside the planner, that thread destroys it on leaving. */
 void bp__fftw_discard(bp__fftw_plan *plan);
 
 bp_status bp__fftw_plan_make(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                              bp_prepared **prepared);
 
-/* Where nothing but an odd address can come between the operands and the library. */
+/* Runs a plan that calls the library directly, unless an operand is unaligned. */
 bp_status bp__fftw_run_plain(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 bp_status bp__fftw_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 

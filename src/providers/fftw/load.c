@@ -1,9 +1,10 @@
-/* load.c - the rows of FFTW in the library list, their first use, and the lock around the planner.
+/* load.c - opens FFTW's libraries, and locks their planner.
  *
- * FFTW's threads come in a file of their own. The row of that file is no candidate: its instance tells the library
- * beside it where its threads are. They are not FFTW's, which stay behind in a child of fork, but those of our pool,
- * handed over as the callback that FFTW 3.3.9 and later take: no thread is started that the program does not have
- * anyway, and no OpenMP runtime is needed. */
+ * FFTW's threads are in a separate file. Its entry in the library list is no candidate: its instance only records where
+ * the threads of the library next to it are. FFTW's own threads do not exist in a child of fork. So the provider passes
+ * a callback, which FFTW 3.3.9 and later accept, that runs FFTW's loops on our thread pool. It starts no additional
+ * threads and needs no OpenMP runtime.
+ */
 #include "providers/fftw/fftw.h"
 
 #include <sched.h>
@@ -13,17 +14,18 @@
 
 /* ---- The planner's lock ---- */
 
-static atomic_uint inside; /* 1 + the fork count of the process that a thread is inside of; 0: nobody is */
+static atomic_uint inside; /* 1 + fork count of the process whose thread is inside the planner; 0: free */
 
-/* The mark of a parent is never taken away: what its thread was changing stays half done. */
-bool bp__fftw_lost(const bp_host *host) {
+/* Returns whether the planner is unusable in this process. A child never clears the parent's mark: the planner state
+ * that the parent's thread was changing is inconsistent. */
+bool bp__fftw_unusable(const bp_host *host) {
     unsigned seen = atomic_load_explicit(&inside, memory_order_relaxed);
     return seen != 0 && seen != *host->fork_count + 1;
 }
 
 static bool try_lock(const bp_host *host) {
-    unsigned nobody = 0;
-    return atomic_compare_exchange_strong(&inside, &nobody, *host->fork_count + 1);
+    unsigned unlocked = 0;
+    return atomic_compare_exchange_strong(&inside, &unlocked, *host->fork_count + 1);
 }
 
 bool bp__fftw_lock(const bp_host *host) {
@@ -31,7 +33,7 @@ bool bp__fftw_lock(const bp_host *host) {
         if (try_lock(host)) {
             return true;
         }
-        if (bp__fftw_lost(host)) {
+        if (bp__fftw_unusable(host)) {
             return false;
         }
         if (tries < 100) {
@@ -42,8 +44,9 @@ bool bp__fftw_lock(const bp_host *host) {
     }
 }
 
-/* Plans to be destroyed. The planner may be busy for seconds, and whoever lets go of a plan, perhaps only to make room
- * in a cache, does not wait for it: the plan goes on this list, and who has the lock empties it. */
+/* Plans to be destroyed. The planner may be busy for seconds, and a thread that drops a plan, perhaps only on a cache
+ * eviction, must not wait for it. It adds the plan to this list, and the thread that holds the lock empties the list.
+ */
 static _Atomic(bp__fftw_plan *) discarded;
 
 static void destroy_discarded(void) {
@@ -62,7 +65,8 @@ static void destroy_discarded(void) {
     }
 }
 
-/* A plan that was discarded just before the lock was given back is seen here; one after that finds the lock free. */
+/* Unlocks the planner. A plan that was discarded just before the unlock is destroyed here; a later one finds the lock
+ * free. */
 void bp__fftw_unlock(const bp_host *host) {
     do {
         destroy_discarded();
@@ -72,8 +76,8 @@ void bp__fftw_unlock(const bp_host *host) {
 
 void bp__fftw_discard(bp__fftw_plan *plan) {
     const bp_host *host = plan->instance->host;
-    if (bp__fftw_lost(host)) {
-        host->release(plan); /* the library's plans are left behind, as its planner is */
+    if (bp__fftw_unusable(host)) {
+        host->release(plan); /* the library's plans leak, because its planner is unusable */
         return;
     }
     plan->next_discarded = atomic_load(&discarded);
@@ -84,16 +88,16 @@ void bp__fftw_discard(bp__fftw_plan *plan) {
     }
 }
 
-bp_status bp__fftw_fail_lost(const bp__fftw_instance *instance) {
+bp_status bp__fftw_fail_unusable(const bp__fftw_instance *instance) {
     return instance->host->fail(BP_E_FORKED,
                                 "library '%s' can plan no more transforms in this process: a thread was inside its "
                                 "planner when the process was forked; use another library in the child, or run exec",
                                 instance->library->id);
 }
 
-/* ---- Rows ---- */
+/* ---- Entries of the library list ---- */
 
-/* "fftwf" of "fftwf-threads-2". */
+/* Returns the length of "fftwf" in "fftwf-threads-2". */
 static size_t stem_length(const char *id) {
     return strcspn(id, "-");
 }
@@ -110,14 +114,14 @@ static bp__fftw_role role_of(const bp_library_info *library) {
     return id_starts(id, "fftw") || id_starts(id, "fftwf") ? BP__FFTW_TRANSFORMS : BP__FFTW_WIDER;
 }
 
-/* Rows of files with threads; those on OpenMP are left alone. */
-#define MOST_THREAD_ROWS 16
-static _Atomic(const bp_library_info *) thread_rows[MOST_THREAD_ROWS];
+/* Entries of files with pthread threads. Files with OpenMP threads are not used. */
+#define MAX_THREAD_LIBRARIES 16
+static _Atomic(const bp_library_info *) thread_libraries[MAX_THREAD_LIBRARIES];
 
-static void replace_row(const bp_library_info *old, const bp_library_info *new) {
-    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
+static void replace_library(const bp_library_info *old, const bp_library_info *new) {
+    for (int i = 0; i < MAX_THREAD_LIBRARIES; i++) {
         const bp_library_info *seen = old;
-        if (atomic_compare_exchange_strong(&thread_rows[i], &seen, new)) {
+        if (atomic_compare_exchange_strong(&thread_libraries[i], &seen, new)) {
             return;
         }
     }
@@ -128,11 +132,11 @@ static size_t folder_length(const char *path) {
     return slash ? (size_t)(slash - path) : 0;
 }
 
-/* The threads of a library lie in its folder. */
+/* Returns the file with the threads of a library. It is in the same directory. */
 static const bp_library_info *threads_of(const bp_library_info *library) {
     size_t folder = folder_length(library->path), stem = stem_length(library->id);
-    for (int i = 0; i < MOST_THREAD_ROWS; i++) {
-        const bp_library_info *row = atomic_load_explicit(&thread_rows[i], memory_order_acquire);
+    for (int i = 0; i < MAX_THREAD_LIBRARIES; i++) {
+        const bp_library_info *row = atomic_load_explicit(&thread_libraries[i], memory_order_acquire);
         if (row && stem_length(row->id) == stem && strncmp(row->id, library->id, stem) == 0 &&
             folder_length(row->path) == folder && strncmp(row->path, library->path, folder) == 0) {
             return row;
@@ -149,7 +153,7 @@ bool bp__fftw_has_threads(bp__fftw_instance *instance) {
 
 bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, void **opened) {
     if (!library) {
-        return host->fail(BP_E_ARGUMENT, "library: the provider drives a library and was given none");
+        return host->fail(BP_E_ARGUMENT, "library is NULL; this provider needs a library");
     }
     bp__fftw_instance *instance = host->allocate(sizeof *instance);
     if (!instance) {
@@ -161,7 +165,7 @@ bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, voi
     instance->role = role_of(library);
     instance->single = id_starts(library->id, "fftwf");
     if (instance->role == BP__FFTW_THREADS && strcmp(library->threading, "pthread") == 0) {
-        replace_row(NULL, library);
+        replace_library(NULL, library);
     }
     *opened = instance;
     return BP_OK;
@@ -170,12 +174,12 @@ bp_status bp__fftw_open(const bp_host *host, const bp_library_info *library, voi
 void bp__fftw_close(void *opaque) {
     bp__fftw_instance *instance = opaque;
     if (instance->role == BP__FFTW_THREADS) {
-        replace_row(instance->library, NULL);
+        replace_library(instance->library, NULL);
     }
     instance->host->release(instance);
 }
 
-/* ---- Threads: FFTW's loops on our pool ---- */
+/* ---- Threads: FFTW's loops on our thread pool ---- */
 
 typedef struct loop {
     void *(*work)(char *);
@@ -206,7 +210,7 @@ static const function functions[] = {BP__FFTW_FUNCTIONS(X, bp__fftw_handle, bp__
 static const function thread_functions[] = {BP__FFTW_THREAD_FUNCTIONS(X)};
 #undef X
 
-/* NULL, or the name of the first function that the library lacks. */
+/* Looks up functions. Returns the name of the first one that is missing, or NULL. */
 static const char *resolve(bp__fftw_instance *instance, void *handle, const function *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         char symbol[64];
@@ -220,7 +224,7 @@ static const char *resolve(bp__fftw_instance *instance, void *handle, const func
     return NULL;
 }
 
-/* FFTW tells how far an address is from an aligned one. */
+/* Returns the bits of an address that must be 0. FFTW reports how far an address is from an aligned one. */
 static uintptr_t misaligned_bits(const bp__fftw_api *api) {
     uintptr_t grain = 1;
     while (grain < 64 && api->alignment_of((void *)(64 + grain)) != 0) { /* NOLINT: an address that is not read */
@@ -229,7 +233,8 @@ static uintptr_t misaligned_bits(const bp__fftw_api *api) {
     return grain - 1;
 }
 
-/* The loader may have joined the file to another library of the same name that was there before. */
+/* Returns whether the file uses this library. The loader may have bound it to another library of the same name that was
+ * loaded before. */
 static bool belongs(const bp__fftw_instance *instance, void *handle) {
     void *found = instance->host->symbol(handle, instance->single ? "fftwf_execute_dft" : "fftw_execute_dft");
     void *ours;
@@ -247,7 +252,7 @@ static bool start_threads(bp__fftw_instance *instance) {
         return false;
     }
     instance->api.threads_set_callback(run_loop, (void *)host);
-    instance->api.make_planner_thread_safe(); /* the program around us may use the same library */
+    instance->api.make_planner_thread_safe(); /* the program may use the same library */
     return true;
 }
 
@@ -273,7 +278,7 @@ bp_status bp__fftw_load(bp__fftw_instance *instance) {
         return BP_OK;
     }
     if (!bp__fftw_lock(instance->host)) {
-        return bp__fftw_fail_lost(instance);
+        return bp__fftw_fail_unusable(instance);
     }
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&instance->loaded, memory_order_relaxed)) {

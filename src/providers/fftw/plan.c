@@ -1,21 +1,21 @@
-/* plan.c - has FFTW plan a problem: on scratch memory of the operands' layout, since measuring overwrites it. */
+/* plan.c - makes FFTW's plans. Measuring overwrites memory, so it runs on scratch memory with the operands' layout. */
 #include "providers/fftw/fftw.h"
 
 #include <time.h>
 
 /* ---- One plan of the library ---- */
 
-/* Where the operands would lie; memory, where the planner uses any. */
-typedef struct site {
+/* Addresses that stand for the operands, in `block` if the planner accesses them. */
+typedef struct buffers {
     void *block;
     void *in, *out;
-} site;
+} buffers;
 
-/* Estimating looks at addresses without using them. */
-static bool find_site(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, site *at) {
+/* Prepares the addresses. Estimating inspects addresses without accessing them. */
+static bool prepare_buffers(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, buffers *at) {
     static _Alignas(64) char nothing[2][64];
     const bp__fftw_route *route = &judgement->route;
-    *at = (site){.in = nothing[0], .out = nothing[route->in_place ? 0 : 1]};
+    *at = (buffers){.in = nothing[0], .out = nothing[route->in_place ? 0 : 1]};
     if (judgement->effort == BP__FFTW_BY_ESTIMATE) {
         return true;
     }
@@ -36,7 +36,7 @@ static unsigned flags_of(const bp__fftw_route *route, bp__fftw_effort effort) {
                                                     : BP__FFTW_PATIENT);
 }
 
-static void *ask(const bp__fftw_api *api, const bp__fftw_route *route, const site *at, unsigned flags) {
+static void *plan_guru(const bp__fftw_api *api, const bp__fftw_route *route, const buffers *at, unsigned flags) {
     switch (route->kind) {
     case BP_FFT_R2C:
         return api->plan_guru64_dft_r2c(route->rank, route->dims, route->many, route->howmany, at->in, at->out, flags);
@@ -48,11 +48,13 @@ static void *ask(const bp__fftw_api *api, const bp__fftw_route *route, const sit
     }
 }
 
-/* What was measured before is used in estimates too. For a plan that must be the same in every run it is put aside. */
-static void *ask_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *route, const site *at, unsigned flags) {
+/* Makes a plan that is the same in every run. Estimates also use earlier measurements (FFTW's wisdom), so these are
+ * exported before and imported after. */
+static void *plan_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *route, const buffers *at,
+                                 unsigned flags) {
     char *wisdom = api->export_wisdom_to_string();
     api->forget_wisdom();
-    void *plan = ask(api, route, at, flags);
+    void *plan = plan_guru(api, route, at, flags);
     if (wisdom) {
         api->forget_wisdom();
         api->import_wisdom_from_string(wisdom);
@@ -61,17 +63,18 @@ static void *ask_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *r
     return plan;
 }
 
-/* Limits and counts of threads belong to the library, and are left as the program around us expects them. */
-static void *ask_within_limits(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, int threads,
-                               const site *at, unsigned flags) {
+/* Plans with a time limit and a thread count. Both belong to the library, so they are restored for the program. */
+static void *plan_within_limits(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, int threads,
+                                const buffers *at, unsigned flags) {
     const bp__fftw_api *api = &instance->api;
-    int before = api->plan_with_nthreads ? api->planner_nthreads() : 0; /* a program of its own may plan here, too */
+    int before =
+        api->plan_with_nthreads ? api->planner_nthreads() : 0; /* the program may plan with this library, too */
     api->set_timelimit(judgement->limit_s);
     if (before > 0) {
         api->plan_with_nthreads(threads);
     }
-    void *plan = judgement->repeats ? ask_without_wisdom(api, &judgement->route, at, flags)
-                                    : ask(api, &judgement->route, at, flags);
+    void *plan = judgement->repeats ? plan_without_wisdom(api, &judgement->route, at, flags)
+                                    : plan_guru(api, &judgement->route, at, flags);
     if (before > 0) {
         api->plan_with_nthreads(before);
     }
@@ -85,18 +88,19 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Where time runs out FFTW throws away what it has measured and estimates. With several threads there is more to
- * measure, and a measured plan for one thread is often many times faster than an estimated one for all. */
-static void *ask_until_measured(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, const site *at,
-                                unsigned flags) {
+/* Plans again on one thread if the time runs out. FFTW then discards its measurements and estimates. Several threads
+ * take longer to measure, and a measured plan for one thread is often many times faster than an estimated one for all.
+ */
+static void *plan_until_measured(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement,
+                                 const buffers *at, unsigned flags) {
     bool limited = judgement->effort != BP__FFTW_BY_ESTIMATE && judgement->limit_s > 0;
     double start = seconds();
-    void *plan = ask_within_limits(instance, judgement, judgement->threads, at, flags);
+    void *plan = plan_within_limits(instance, judgement, judgement->threads, at, flags);
     double middle = seconds();
     if (!plan || !limited || judgement->threads == 1 || middle - start < judgement->limit_s) {
         return plan;
     }
-    void *alone = ask_within_limits(instance, judgement, 1, at, flags);
+    void *alone = plan_within_limits(instance, judgement, 1, at, flags);
     bool measured = alone && seconds() - middle < judgement->limit_s;
     if (alone) {
         instance->api.destroy_plan(measured ? plan : alone);
@@ -104,35 +108,35 @@ static void *ask_until_measured(const bp__fftw_instance *instance, const bp__fft
     return measured ? alone : plan;
 }
 
-/* A plan for aligned operands, or one for any that costs no measuring. */
+/* Makes one plan with the flags `more`. */
 static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, unsigned more,
                       void **plan) {
     const bp_host *host = instance->host;
-    site at;
-    if (!find_site(instance, judgement, &at)) {
+    buffers at;
+    if (!prepare_buffers(instance, judgement, &at)) {
         return host->fail(BP_E_NO_MEMORY, "no memory in which FFTW could measure a plan");
     }
     bool free_to_plan = bp__fftw_lock(host);
     if (free_to_plan) {
-        *plan = ask_until_measured(instance, judgement, &at, flags_of(&judgement->route, judgement->effort) | more);
+        *plan = plan_until_measured(instance, judgement, &at, flags_of(&judgement->route, judgement->effort) | more);
         bp__fftw_unlock(host);
     }
     host->release(at.block);
     if (!free_to_plan) {
-        return bp__fftw_fail_lost(instance);
+        return bp__fftw_fail_unusable(instance);
     }
     return *plan ? BP_OK
                  : host->fail(BP_E_UNSUPPORTED, "library '%s' has no plan for this transform", instance->library->id);
 }
 
-/* ---- Ours ---- */
+/* ---- Plans of the provider ---- */
 
 static void destroy_plan(bp_prepared *prepared) {
     bp__fftw_discard((bp__fftw_plan *)prepared);
 }
 
-/* Where odd addresses cannot be bounced, a second plan serves them; where bits must not depend on addresses, it serves
- * all. */
+/* Makes the plan for aligned operands, the one for any address, or both. The second is needed if unaligned operands
+ * cannot be copied. It serves all operands if results must not depend on addresses. */
 static bp_status make_both(bp__fftw_plan *plan, const bp__fftw_judgement *judgement) {
     bp__fftw_judgement quick = *judgement;
     quick.effort = BP__FFTW_BY_ESTIMATE;
@@ -162,7 +166,7 @@ static size_t workspace_of(const bp__fftw_route *route) {
     return in + (route->bounces ? bp__fftw_side_bytes(&route->out) : 0);
 }
 
-/* What accept() found holds, but that loading the library may have told more of its threads. */
+/* Evaluates the problem again after loading, because loading may have revealed more of the library's threads. */
 static bp_status judge_loaded(bp__fftw_instance *instance, const bp_problem *problem, bp__fftw_judgement *judgement) {
     bp_verdict again = BP_VERDICT_INIT;
     bp_status status = bp__fftw_load(instance);
@@ -173,8 +177,7 @@ static bp_status judge_loaded(bp__fftw_instance *instance, const bp_problem *pro
     return again.reason == BP_REASON_ACCEPTED
                ? BP_OK
                : instance->host->fail(again.reason == BP_REASON_FORKED ? BP_E_FORKED : BP_E_UNSUPPORTED,
-                                      "library '%s' does not take this transform: %s", instance->library->id,
-                                      again.text);
+                                      "library '%s' cannot run this transform: %s", instance->library->id, again.text);
 }
 
 bp_status bp__fftw_plan_make(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,

@@ -1,4 +1,4 @@
-/* provider.c - the fftw provider: Fourier transforms on FFTW, which is only ever opened at run time. */
+/* provider.c - defines the fftw provider: Fourier transforms on FFTW, which is only opened at run time. */
 #include "providers/fftw/fftw.h"
 
 BP_PROVIDER_DEFINE(fftw) = {

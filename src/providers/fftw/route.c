@@ -1,14 +1,16 @@
-/* route.c - what FFTW's guru interface is given for a problem, and what is copied around it: see fftw.h. Pure. */
+/* route.c - derives the arguments of FFTW's guru interface for a problem, and the copies around the call: see fftw.h.
+ * Pure. */
 #include "providers/fftw/fftw.h"
 
 #include <string.h>
 
-/* Copies of an input that would be destroyed are made for as many items at a time as stay in a cache of the second
- * level or near it. */
+/* Maximum bytes of copied items per call. An input that would be destroyed is copied for as many items at a time as fit
+ * a second-level cache. */
 #define MOST_COPIED ((int64_t)1 << 20)
 
-/* Odd addresses cost two thirds of the speed, since FFTW then uses no vectors; copying costs less. Beyond this many
- * bytes the memory is thought too much, and most of the speed is lost to it anyway. */
+/* Maximum bytes of operands that are copied because they are unaligned. FFTW uses no vectors for unaligned addresses,
+ * which costs two thirds of the speed; a copy costs less. Larger copies take too much memory, and memory limits the
+ * speed anyway. */
 #define MOST_BOUNCED ((int64_t)32 << 20)
 
 static void set_types(bp__fftw_route *route, bool single) {
@@ -19,7 +21,7 @@ static void set_types(bp__fftw_route *route, bool single) {
     route->out.size = (single ? 4 : 8) * (route->out.dtype == complex ? 2 : 1);
 }
 
-/* Elements of a dimension on one side. */
+/* Returns the number of elements of a dimension in the input or output. */
 static int64_t length(const bp_fft_problem *fft, int d, bool halved) {
     return halved && d == fft->ndim - 1 ? fft->n[d] / 2 + 1 : fft->n[d];
 }
@@ -49,7 +51,7 @@ static void choose_walked(bp__fftw_route *route, const bp_fft_problem *fft, bool
     }
 }
 
-/* A dimension with stride 0 on both sides holds one element, however often it is read. */
+/* A dimension with stride 0 on both sides has one element, however often it is read. */
 static void add(bp__fftw_side *side, int64_t n, int64_t from, int64_t to) {
     if (from != 0 || to != 0) {
         bp__fftw_walk_add(&side->walk, n, from, to);
@@ -81,7 +83,7 @@ static void measure(bp__fftw_side *side, const int64_t *strides) {
     bp__fftw_walk_merge(&side->walk);
 }
 
-static void lay(bp__fftw_route *route, const bp_problem *problem, bool alone) {
+static void build(bp__fftw_route *route, const bp_problem *problem, bool alone) {
     const bp_fft_problem *fft = &problem->of.fft;
     memset(route, 0, sizeof *route);
     route->kind = (bp_fft_kind)fft->kind;
@@ -93,12 +95,12 @@ static void lay(bp__fftw_route *route, const bp_problem *problem, bool alone) {
     add_dims(route, fft);
 }
 
-/* Bit 0: some stride of the dimension's side is above zero, bit 1: below. */
+/* Returns 1 for a positive stride, 2 for a negative one, 0 if it has no effect. */
 static unsigned sign_of(int64_t n, int64_t stride) {
     return n == 1 || stride == 0 ? 0 : stride > 0 ? 1 : 2;
 }
 
-/* Whether strides of one side point both ways. */
+/* Returns whether the strides of the input, or of the output, have different signs. */
 static bool is_mixed(const bp__fftw_route *route) {
     unsigned in = 0, out = 0;
     for (int d = 0; d < route->rank; d++) {
@@ -113,11 +115,11 @@ static bool is_mixed(const bp__fftw_route *route) {
 }
 
 void bp__fftw_route_of(bp__fftw_route *route, const bp_problem *problem, bool alone) {
-    lay(route, problem, alone);
+    build(route, problem, alone);
     if (!alone && is_mixed(route)) {
-        lay(route, problem, true);
+        build(route, problem, true);
     }
-    route->hopeless = is_mixed(route);
+    route->unplannable = is_mixed(route);
     measure(&route->in, route->in.walk.to);
     measure(&route->out, route->out.walk.from);
     route->bounces = route->in.span * route->in.size + route->out.span * route->out.size <= MOST_BOUNCED;

@@ -1,12 +1,12 @@
-/* run.c - runs plans: straight into the library where that is all there is to do, otherwise call by call over the
- * batch, with copies around it and the factor after it. */
+/* run.c - runs plans: as one library call if possible, otherwise call by call over the batch, with copies before and
+ * after, and scaling. */
 #include "providers/fftw/fftw.h"
 
 static bool is_odd(const bp__fftw_plan *p, const void *address) {
     return ((uintptr_t)address & p->misaligned) != 0;
 }
 
-/* Where copies of the operands go, in the workspace. */
+/* Addresses of the operands' copies in the workspace. */
 typedef struct copies {
     char *in, *out;
 } copies;

@@ -54,15 +54,15 @@ int64_t bp__fftw_walk_span(const bp__fftw_walk *walk, const int64_t *strides, in
     return *below + above + 1;
 }
 
-/* ---- Passes: a row at a time, and all rows in order ---- */
+/* ---- Passes over all elements, one row at a time ---- */
 
-typedef struct place {
+typedef struct position {
     int64_t index[BP__FFTW_WALK_NDIM];
     int64_t from, to;
-} place;
+} position;
 
-/* Goes on to the next row of the first `ndim` dimensions; false past the last. */
-static bool next(const bp__fftw_walk *walk, int ndim, place *at) {
+/* Advances to the next row of the first `ndim` dimensions. Returns false after the last one. */
+static bool next(const bp__fftw_walk *walk, int ndim, position *at) {
     for (int d = ndim - 1; d >= 0; d--) {
         at->from += walk->from[d];
         at->to += walk->to[d];
@@ -85,7 +85,7 @@ void bp__fftw_walk_copy(const bp_host *host, const bp__fftw_walk *walk, bp_dtype
     int outer = walk->ndim > 2 ? walk->ndim - 2 : 0;
     int row = walk->ndim > 1 ? walk->ndim - 2 : -1, column = walk->ndim - 1;
     int64_t rows = row >= 0 ? walk->n[row] : 1, columns = column >= 0 ? walk->n[column] : 1;
-    place at = {0};
+    position at = {0};
     do {
         host->copy_matrix(dtype, rows, columns, (char *)to + at.to * size, row >= 0 ? walk->to[row] : 0,
                           column >= 0 ? walk->to[column] : 0, (const char *)from + at.from * size,
@@ -93,7 +93,7 @@ void bp__fftw_walk_copy(const bp_host *host, const bp__fftw_walk *walk, bp_dtype
     } while (next(walk, outer, &at));
 }
 
-/* One row of `n` elements of `parts` real numbers each; what lies in a row is scaled a vector at a time. */
+/* Scales one row of `n` elements of `parts` real numbers each. A contiguous row is scaled one vector at a time. */
 #define SCALE_ROW(T)                                                                                                   \
     typedef T vector_##T __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));                              \
     static void scale_row_##T(T *x, int64_t n, int64_t stride, int parts, T factor) {                                  \
@@ -118,7 +118,7 @@ void bp__fftw_walk_scale(const bp__fftw_walk *walk, bp_dtype dtype, void *to, do
     int parts = dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
     int outer = walk->ndim > 0 ? walk->ndim - 1 : 0;
     int64_t n = walk->ndim > 0 ? walk->n[outer] : 1, stride = walk->ndim > 0 ? walk->to[outer] : 1;
-    place at = {0};
+    position at = {0};
     do {
         void *row = (char *)to + at.to * size;
         if (dtype == BP_F32 || dtype == BP_C64) {

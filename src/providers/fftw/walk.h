@@ -1,4 +1,4 @@
-/* walk.h - strided memory in as few dimensions as possible, for the passes over operands that FFTW does not make
+/* walk.h - iterates over strided memory in as few dimensions as possible. It serves the passes that FFTW does not make
  * itself: copies to and from scratch memory, and scaling. */
 #ifndef BP_FFTW_WALK_H
 #define BP_FFTW_WALK_H
@@ -9,23 +9,23 @@
 
 #define BP__FFTW_WALK_NDIM (BP_MAX_FFT_NDIM + BP_MAX_BATCH_NDIM)
 
-/* Elements that two sides have in common, with the strides of each. */
+/* Dimensions that two operands have in common, with the strides of each. */
 typedef struct bp__fftw_walk {
     int ndim;
     int64_t n[BP__FFTW_WALK_NDIM], from[BP__FFTW_WALK_NDIM], to[BP__FFTW_WALK_NDIM];
 } bp__fftw_walk;
 
 void bp__fftw_walk_add(bp__fftw_walk *walk, int64_t n, int64_t from, int64_t to);
-/* Puts large strides first, and makes one dimension of what lies in a row on both sides. */
+/* Sorts dimensions by stride, largest first, and merges those that are contiguous on both sides. */
 void bp__fftw_walk_merge(bp__fftw_walk *walk);
 
-/* to[...] = from[...], for both in elements of `dtype`. They do not overlap. */
+/* Computes to[...] = from[...], both in elements of `dtype`. They must not overlap. */
 void bp__fftw_walk_copy(const bp_host *host, const bp__fftw_walk *walk, bp_dtype dtype, const void *from, void *to);
-/* to[...] *= factor. */
+/* Computes to[...] *= factor. */
 void bp__fftw_walk_scale(const bp__fftw_walk *walk, bp_dtype dtype, void *to, double factor);
 
-/* Elements from the lowest address to the highest one on the side with these strides; *below of them lie before the
- * first. */
+/* Returns the number of elements from the lowest address to the highest one with these strides; *below of them precede
+ * the first element. */
 int64_t bp__fftw_walk_span(const bp__fftw_walk *walk, const int64_t *strides, int64_t *below);
 
 #endif

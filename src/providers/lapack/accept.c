@@ -1,29 +1,31 @@
-/* accept.c - whether a library may run a problem, on how many threads, with which promises and at what estimated cost.
+/* accept.c - decides whether a library can run a problem, with which threads, guarantees and estimated cost.
  *
- * Pure: it reads the problem, the facts of the library and its row in the drivers' table of families. */
+ * Pure: it reads only the problem, the library's properties and its entry in the drivers' table of families.
+ */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool takes(const bp_problem *problem, const bp__lapack_operation *recipe, bp_verdict *verdict) {
-    if (!recipe) {
+static bool takes(const bp_problem *problem, const bp__lapack_operation *operation, bp_verdict *verdict) {
+    if (!operation) {
         bp__driver_refuse(verdict, BP_REASON_OP,
-                          problem->op == BP_OP_GEMM ? "matrix products are the blas provider's" : "not offered");
+                          problem->op == BP_OP_GEMM ? "the blas provider computes matrix products"
+                                                    : "the provider has no such operation");
     } else if (problem->dtype != BP_F32 && problem->dtype != BP_F64 && problem->dtype != BP_C64 &&
                problem->dtype != BP_C128) {
-        bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK knows f32, f64, c64 and c128 only");
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "LAPACK has routines for f32, f64, c64 and c128 only");
     } else if (problem->of.linalg.empty) {
-        bp__driver_refuse(verdict, BP_REASON_OTHER, "there is nothing to compute, and no library is needed for that");
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "the problem is empty, so no library is needed");
     } else {
         return true;
     }
     return false;
 }
 
-/* What the probe has seen of the routines that a recipe calls. Products (gemm) are right, or the library is broken; of
- * norms (lange) each plan tries one, and what they say is looked at. */
-static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+/* Returns whether the probe found the routines of the operation correct. Products (gemm) need no check: without correct
+ * ones the whole library is refused. For norms (lange) each plan makes a test call and each result is checked. */
+static bool is_sound(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                      bp_verdict *verdict) {
     enum { NONE = -1 };
     static const signed char checks[BP__LAPACK_ROUTINE_COUNT] = {
@@ -52,8 +54,8 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recip
         [BP__LAPACK_gelss_complex] = BP_CHECK_LSTSQ,
         [BP__LAPACK_lange] = NONE,
     };
-    for (int i = 0; i < recipe->routine_count; i++) {
-        int check = checks[recipe->routines[i]];
+    for (int i = 0; i < operation->routine_count; i++) {
+        int check = checks[operation->routines[i]];
         if (check != NONE && !bp__driver_passed_check(driver, (bp_check)check, problem->dtype, verdict)) {
             return false;
         }
@@ -61,11 +63,11 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *recip
     return true;
 }
 
-/* Every number that reaches the library: sizes of operands, and what workspaces a recipe needs. */
-static bool fits(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+/* Returns whether every size fits the library's integers: sizes of operands and of workspaces. */
+static bool fits(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                  bp_verdict *verdict) {
     const bp_linalg_problem *l = &problem->of.linalg;
-    double largest = recipe->largest ? recipe->largest(problem) : 0;
+    double largest = operation->largest ? operation->largest(problem) : 0;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         const bp_linalg_operand *x = &l->operand[i];
         double size = (double)(x->rows > x->columns ? x->rows : x->columns);
@@ -74,55 +76,54 @@ static bool fits(const bp__driver *driver, const bp__lapack_operation *recipe, c
     if (largest <= (double)driver->int_max) {
         return true;
     }
-    bp__driver_refuse(verdict, BP_REASON_SIZE,
-                      "a size or workspace of %.0f does not fit its integers, which end at %" PRId64, largest,
-                      driver->int_max);
+    bp__driver_refuse(verdict, BP_REASON_SIZE, "a size or workspace of %.0f exceeds its largest integer, %" PRId64,
+                      largest, driver->int_max);
     return false;
 }
 
-static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem, const bp__thread_setup *settling) {
+static uint32_t properties_of(const bp__driver *driver, const bp_problem *problem, const bp__thread_setup *setup) {
     bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
     uint32_t properties = wide ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, settling);
+    return properties | BP_PROPERTY_PROPAGATES_NAN | bp__driver_guarantees(driver, &problem->policy, setup);
 }
 
-/* Threads work within an item, or each on items of its own: whichever takes less time, which it returns. */
-static double settle(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
-    const bp__lapack_operation *recipe = judgement->recipe;
+/* Chooses threads within an item, or one item for each thread, whichever takes less time. Returns that time. */
+static double choose_threads(const bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement) {
+    const bp__lapack_operation *operation = judgement->operation;
     const bp_policy *policy = &problem->policy;
     int allowed = bp__driver_allowed(driver, policy);
-    double alone = bp__lapack_cost(driver, recipe, problem, 1);
-    bool gains = allowed > 1 && bp__lapack_cost(driver, recipe, problem, allowed) < alone;
-    judgement->settling = bp__driver_thread_policy(driver, policy, false, gains);
-    int threads = judgement->settling.threads;
-    double within = threads > 1 ? bp__lapack_cost(driver, recipe, problem, threads) : alone;
+    double alone = bp__lapack_cost(driver, operation, problem, 1);
+    bool gains = allowed > 1 && bp__lapack_cost(driver, operation, problem, allowed) < alone;
+    judgement->setup = bp__driver_thread_policy(driver, policy, false, gains);
+    int threads = judgement->setup.threads;
+    double within = threads > 1 ? bp__lapack_cost(driver, operation, problem, threads) : alone;
     int sharers = bp__lapack_sharers(problem, alone, bp__driver_callers(driver, policy));
     if (sharers < 2 || bp__lapack_shared_cost(alone, sharers) >= within) {
         return within;
     }
-    judgement->settling = bp__driver_thread_policy_shared(driver, policy);
+    judgement->setup = bp__driver_thread_policy_shared(driver, policy);
     judgement->sharers = sharers;
     return bp__lapack_shared_cost(alone, sharers);
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__lapack_judgement *judgement, bp_verdict *verdict) {
-    const bp__lapack_operation *recipe = bp__lapack_operation_of(problem);
-    *judgement = (bp__lapack_judgement){.recipe = recipe, .settling.threads = 1, .sharers = 1};
-    if (!takes(problem, recipe, verdict) || !bp__driver_usable(driver, verdict) ||
-        !is_sound(driver, recipe, problem, verdict) || !fits(driver, recipe, problem, verdict)) {
+    const bp__lapack_operation *operation = bp__lapack_operation_of(problem);
+    *judgement = (bp__lapack_judgement){.operation = operation, .setup.threads = 1, .sharers = 1};
+    if (!takes(problem, operation, verdict) || !bp__driver_usable(driver, verdict) ||
+        !is_sound(driver, operation, problem, verdict) || !fits(driver, operation, problem, verdict)) {
         return;
     }
-    verdict->cost_ns = settle(driver, problem, judgement);
-    int threads = judgement->settling.threads;
-    verdict->algorithm = recipe->algorithm;
+    verdict->cost_ns = choose_threads(driver, problem, judgement);
+    int threads = judgement->setup.threads;
+    verdict->algorithm = operation->algorithm;
     verdict->threads = judgement->sharers > 1 ? judgement->sharers : threads;
-    verdict->properties = properties_of(driver, problem, &judgement->settling);
+    verdict->properties = properties_of(driver, problem, &judgement->setup);
     if (threads == 0) {
         const char *blas = driver->library->blas;
-        snprintf(verdict->text, sizeof verdict->text, "%s%s%sits count of threads can neither be set nor read",
+        snprintf(verdict->text, sizeof verdict->text, "%s%s%sits thread count can neither be set nor read",
                  *blas ? "calls the products of " : "", blas, *blas ? "; " : "");
     }
-    bp__driver_enforce_policy(driver, &problem->policy, &judgement->settling, verdict);
+    bp__driver_enforce_policy(driver, &problem->policy, &judgement->setup, verdict);
 }
 
 void bp__lapack_accept(void *driver, const bp_problem *problem, bp_offers *offers) {

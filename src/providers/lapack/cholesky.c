@@ -1,20 +1,20 @@
-/* cholesky.c - cholesky, cholesky_solve and cholesky_inverse.
+/* cholesky.c - computes cholesky, cholesky_solve and cholesky_inverse.
  *
- * Row-major memory is the transposed matrix to the library. For a Hermitian A that is conj(A), whose upper factor is
- * the transpose of A's lower one: the other letter then gives the factor, or the inverse, where it belongs, without a
- * copy. */
+ * The library sees row-major memory as the transposed matrix. For a Hermitian A that is conj(A), whose upper factor is
+ * the transpose of A's lower one. So the other UPLO letter writes the factor, or the inverse, in place without a copy.
+ */
 #include "providers/lapack/lapack.h"
 #include "providers/lapack/operations.h"
 
 enum { FACTOR_VIEW, SOLUTION_VIEW };
 
-static bp__lapack_region part_of(char uplo) {
+static bp__lapack_region region_of(char uplo) {
     return uplo == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
 }
 
-/* An output that both cholesky and cholesky_inverse compute in place. */
+/* Prepares an output that is computed in place, for cholesky and cholesky_inverse. */
 static bp_status prepare_in_place(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[0] = (plan->problem.of.linalg.upper != 0) == by_rows ? 'L' : 'U';
     plan->letter[1] = by_rows;
     plan->view[FACTOR_VIEW] = bp__lapack_place(plan, 1, by_rows);
@@ -26,7 +26,7 @@ static void *load_and_call(const bp__lapack_plan *plan, const bp__lapack_item *i
     const bp__lapack_view *view = &plan->view[FACTOR_VIEW];
     const char *uplo = &plan->letter[0];
     void *memory = bp__lapack_address(view, item);
-    if (!bp__lapack_load(plan, item, view, 0, plan->letter[1], part_of(*uplo))) {
+    if (!bp__lapack_load(plan, item, view, 0, plan->letter[1], region_of(*uplo))) {
         *info = BP__LAPACK_NON_FINITE;
         return memory;
     }
@@ -70,7 +70,7 @@ const bp__lapack_operation bp__lapack_cholesky = {
 
 /* ---- cholesky_inverse ---- */
 
-/* Tiles, since one side is walked across its columns. */
+/* Copies one triangle to the other, in tiles, because one of the two is accessed across its columns. */
 static void mirror(const bp__lapack_plan *plan, char *memory, int64_t n, int64_t ld, bool from_upper) {
     enum { TILE = 32 };
     int64_t size = (int64_t)plan->size, row = from_upper ? 1 : ld, column = from_upper ? ld : 1;
@@ -115,9 +115,9 @@ const bp__lapack_operation bp__lapack_cholesky_inverse = {
 
 /* ---- cholesky_solve ---- */
 
-/* Operands are B and L. Of a row-major complex L the library would see the conjugate: it is copied. */
+/* Prepares operands B and L. The library would see a row-major complex L as its conjugate, so that L is copied. */
 static bp_status prepare_solve(bp__lapack_plan *plan) {
-    bool by_rows = !plan->complex && !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !plan->complex && !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[0] = (plan->problem.of.linalg.upper != 0) == by_rows ? 'L' : 'U';
     plan->letter[1] = by_rows;
     plan->view[FACTOR_VIEW] = bp__lapack_place(plan, 1, by_rows);
@@ -128,7 +128,7 @@ static bp_status prepare_solve(bp__lapack_plan *plan) {
 static bp_status run_solve(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *l = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     const char *uplo = &plan->letter[0];
-    if ((!item->again[1] && !bp__lapack_load(plan, item, l, 1, plan->letter[1], part_of(*uplo))) ||
+    if ((!item->again[1] && !bp__lapack_load(plan, item, l, 1, plan->letter[1], region_of(*uplo))) ||
         !bp__lapack_load(plan, item, x, 0, false, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;

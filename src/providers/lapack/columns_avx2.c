@@ -1,4 +1,4 @@
-/* columns_avx2.c - passes over columns on AVX2. */
+/* columns_avx2.c - compiles the passes over columns for AVX2. */
 #if defined(__AVX2__)
 #define SET bp__lapack_passes_avx2
 #define VECTOR_BYTES 32

@@ -1,14 +1,14 @@
-/* columns_kernels.h - template: passes over the columns of a matrix, for one width of reals and one instruction set
- * (columns_set.h). Parameters: BITS of a real, VECTOR_BYTES.
+/* columns_kernels.h - template of the passes over the columns of a matrix, for one width of reals and one instruction
+ * set (columns_set.h). Parameters: BITS of a real, VECTOR_BYTES.
  *
- * Columns of a small matrix take less time than a call for each would, or than a wrong guess of where a loop ends. So a
- * column is walked in tiles, whose counts are the same for many columns in a row, and the tile that the edge of a
- * triangle goes through is masked.
+ * A column of a small matrix takes less time than a function call or a mispredicted loop end. So a column is processed
+ * in tiles, whose counts are the same for many adjacent columns. The tile that contains the edge of a triangle is
+ * masked.
  */
 #define WORD JOIN(word, BITS)
 #define WORDS JOIN(words, BITS)
 #define NAME(x) JOIN(x##_, BITS)
-#define TILE (512 / BITS) /* a line of the cache */
+#define TILE (512 / BITS) /* elements of a cache line */
 #define EACH_VECTOR(i) _Pragma("GCC unroll 4") for (int i = 0; i < TILE; i += 8 * VECTOR_BYTES / BITS)
 
 typedef JOIN(JOIN(uint, BITS), _t) __attribute__((may_alias)) WORD;
@@ -22,16 +22,17 @@ INLINE void NAME(put)(WORD *to, WORDS x) {
     *(WORDS *)(void *)to = x;
 }
 
-/* The top bit is set where x is NaN or infinite: all bits of the exponent are, and adding one to it carries. */
-INLINE WORDS NAME(look)(WORDS x) {
+/* Returns a word whose top bit is set if x is NaN or infinite: all exponent bits are set then, and adding one carries.
+ */
+INLINE WORDS NAME(exponent_carry)(WORDS x) {
     return (x & ((WORD)-1 >> 1)) + ((WORD)1 << (BITS == 64 ? 52 : 23));
 }
 
-/* What counts of a column, and of those after it up to `until`, whose edges are in the same tile. */
+/* Selected elements of a column, and of the columns up to `until`, whose edges are in the same tile. */
 typedef struct NAME(extent) {
     int64_t edge;
-    int64_t cut;        /* the tile that the edge goes through, if there is one */
-    int64_t first, end; /* tiles all of which counts */
+    int64_t cut;        /* number of the tile with the edge; the number of tiles if there is none */
+    int64_t first, end; /* fully selected tiles */
     int64_t until;
 } NAME(extent);
 
@@ -39,8 +40,8 @@ INLINE NAME(extent) NAME(extent_of)(const bp__lapack_columns *c, int64_t j) {
     const int64_t tiles = c->size / TILE, edge = c->edge + j * c->step;
     NAME(extent) e = {.edge = edge < c->size ? edge : c->size, .until = c->columns};
     e.cut = e.edge / TILE;
-    e.first = !c->behind ? 0 : e.cut < tiles ? e.cut + 1 : tiles;
-    e.end = c->behind ? tiles : e.cut;
+    e.first = !c->after_edge ? 0 : e.cut < tiles ? e.cut + 1 : tiles;
+    e.end = c->after_edge ? tiles : e.cut;
     if (c->step > 0 && edge < c->size) {
         const int64_t next = j + ((e.cut + 1) * TILE - edge + c->step - 1) / c->step;
         e.until = next < c->columns ? next : c->columns;
@@ -48,65 +49,66 @@ INLINE NAME(extent) NAME(extent_of)(const bp__lapack_columns *c, int64_t j) {
     return e;
 }
 
-/* What counts of a tile with the edge in it; `behind` is all ones where that is what is behind the edge. */
-INLINE WORDS NAME(mask)(int64_t edge, int64_t at, WORDS behind) {
+/* Returns the mask of the selected elements of the tile with the edge. `after_edge` is all ones to select the elements
+ * from the edge on. */
+INLINE WORDS NAME(mask)(int64_t edge, int64_t at, WORDS after_edge) {
     static const uint64_t masks[16] = {ONES, ONES, ONES, ONES, ONES, ONES, ONES, ONES};
-    return NAME(get)((const WORD *)masks + TILE - edge + at) ^ behind;
+    return NAME(get)((const WORD *)masks + TILE - edge + at) ^ after_edge;
 }
 
-INLINE WORDS NAME(take_vector)(WORD *to, const WORD *from, int64_t i, WORDS mask, bool copies) {
+INLINE WORDS NAME(scan_vector)(WORD *to, const WORD *from, int64_t i, WORDS mask, bool copies) {
     const WORDS x = NAME(get)(from + i) & mask;
     if (copies) {
         NAME(put)(to + i, x);
     }
-    return NAME(look)(x);
+    return NAME(exponent_carry)(x);
 }
 
-INLINE bool NAME(take_columns)(const bp__lapack_columns *c, bool copies) {
+INLINE bool NAME(scan_columns)(const bp__lapack_columns *c, bool copies) {
     const int64_t size = c->size, whole = size & -TILE, step = c->step;
-    const bool behind = c->behind;
-    const WORDS all = ~(WORDS){0}, side = behind ? all : ~all;
+    const bool after_edge = c->after_edge;
+    const WORDS all = ~(WORDS){0}, side = after_edge ? all : ~all;
     const WORD *from = c->from;
     WORD *to = c->to, rest = 0;
-    WORDS seen = {0};
+    WORDS flags = {0};
     for (int64_t j = 0; j < c->columns;) {
         NAME(extent) e = NAME(extent_of)(c, j);
         const int64_t cut = e.cut * TILE, first = e.first * TILE, end = e.end * TILE;
         for (; j < e.until; j++, e.edge += step, from += c->from_next, to += copies ? c->to_next : 0) {
             for (int64_t t = first; t < end; t += TILE) {
                 EACH_VECTOR(i) {
-                    seen |= NAME(take_vector)(to, from, t + i, all, copies);
+                    flags |= NAME(scan_vector)(to, from, t + i, all, copies);
                 }
             }
             if (cut < whole) {
                 EACH_VECTOR(i) {
-                    seen |= NAME(take_vector)(to, from, cut + i, NAME(mask)(e.edge - cut, i, side), copies);
+                    flags |= NAME(scan_vector)(to, from, cut + i, NAME(mask)(e.edge - cut, i, side), copies);
                 }
             }
             for (int64_t i = whole; i < size; i++) {
-                const WORD x = (i < e.edge) != behind ? from[i] : 0;
+                const WORD x = (i < e.edge) != after_edge ? from[i] : 0;
                 if (copies) {
                     to[i] = x;
                 }
-                rest |= NAME(look)((WORDS){x})[0];
+                rest |= NAME(exponent_carry)((WORDS){x})[0];
             }
         }
     }
     for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORD); i++) {
-        rest |= seen[i];
+        rest |= flags[i];
     }
     return !(rest >> (BITS - 1));
 }
 
-static bool NAME(take)(const bp__lapack_columns *c) {
-    return c->to ? NAME(take_columns)(c, true) : NAME(take_columns)(c, false);
+static bool NAME(scan)(const bp__lapack_columns *c) {
+    return c->to ? NAME(scan_columns)(c, true) : NAME(scan_columns)(c, false);
 }
 
 static void NAME(clear)(const bp__lapack_columns *c) {
-    static const volatile WORD zero; /* compilers would make a call for each column of one that they know */
+    static const volatile WORD zero; /* with a constant, compilers would call memset for each column */
     const int64_t size = c->size, whole = size & -TILE, step = c->step, next = c->to_next;
-    const bool behind = c->behind;
-    const WORDS zeros = (WORDS){0} + zero, side = behind ? ~zeros : zeros;
+    const bool after_edge = c->after_edge;
+    const WORDS zeros = (WORDS){0} + zero, side = after_edge ? ~zeros : zeros;
     WORD *to = c->to;
     for (int64_t j = 0; j < c->columns;) {
         NAME(extent) e = NAME(extent_of)(c, j);
@@ -123,7 +125,7 @@ static void NAME(clear)(const bp__lapack_columns *c) {
                 }
             }
             for (int64_t i = whole; i < size; i++) {
-                to[i] = (i < e.edge) != behind ? 0 : to[i];
+                to[i] = (i < e.edge) != after_edge ? 0 : to[i];
             }
         }
     }

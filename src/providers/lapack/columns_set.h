@@ -1,6 +1,5 @@
-/* columns_set.h - all passes of one instruction set, from the template. Parameters: SET (name of the table),
- * VECTOR_BYTES. Everything here is static but the table, so that several sets live in one program.
- */
+/* columns_set.h - template of all passes of one instruction set. Parameters: SET (name of the table), VECTOR_BYTES.
+ * Everything except the table is static, so that a program can contain several sets. */
 #include "providers/lapack/columns.h"
 
 #include <stddef.h>
@@ -18,4 +17,4 @@
 #include "providers/lapack/columns_kernels.h"
 #undef BITS
 
-const bp__lapack_passes SET[2] = {{take_32, clear_32}, {take_64, clear_64}};
+const bp__lapack_passes SET[2] = {{scan_32, clear_32}, {scan_64, clear_64}};

@@ -1,4 +1,4 @@
-/* cond.c - condition numbers: by singular values, or from norms of a matrix and of its inverse. */
+/* cond.c - computes condition numbers from singular values, or from norms of a matrix and of its inverse. */
 #include "providers/lapack/factor.h"
 #include "providers/lapack/operations.h"
 #include "providers/lapack/spectra.h"
@@ -7,16 +7,16 @@
 
 enum { A_VIEW, INVERSE_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE, AT_SUMS };
 
-/* NaN of a finite matrix, which is what 0 / 0 gives for a matrix of zeros, becomes infinity, as in NumPy. */
+/* Writes the result. As in NumPy, NaN of a finite matrix (0 / 0 for a zero matrix) becomes infinity. */
 static void put(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info, double value) {
     double cond = info != 0 ? NAN : isnan(value) ? INFINITY : value;
     bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){cond, 0});
 }
 
-/* ---- The largest singular value against the smallest ---- */
+/* ---- Ratio of the largest and the smallest singular value ---- */
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -42,8 +42,8 @@ static bool is_nuclear(const bp__lapack_plan *plan) {
 
 static bp_status prepare_inverse(bp__lapack_plan *plan) {
     int64_t n = plan->problem.of.linalg.n;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
-    plan->view[INVERSE_VIEW] = bp__lapack_loose(plan, n, n);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
+    plan->view[INVERSE_VIEW] = bp__lapack_scratch_matrix(plan, n, n);
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, n, plan->integer);
     plan->at[AT_SUMS] = bp__lapack_reserve(plan, n, sizeof(double));
     if (is_nuclear(plan)) {
@@ -52,7 +52,7 @@ static bp_status prepare_inverse(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* The norm of what is in a view, which a nuclear norm destroys. */
+/* Returns the norm of the matrix in a view. A nuclear norm overwrites it. */
 static double norm_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view,
                       int64_t *info) {
     if (!is_nuclear(plan)) {
@@ -67,8 +67,7 @@ static double norm_of(const bp__lapack_plan *plan, const bp__lapack_item *item, 
     return sum;
 }
 
-/* The inverse into its view. False: there is none in the range of the type, or the call is stopped.
- */
+/* Computes the inverse. Returns false if it exceeds the range of the type, or if the call is stopped. */
 static bool invert(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[INVERSE_VIEW];
     void *pivots = item->scratch + plan->at[AT_PIVOTS], *inverse = bp__lapack_address(x, item);
@@ -99,7 +98,7 @@ static bp_status run_inverse(const bp__lapack_plan *plan, bp__lapack_item *item,
     return BP_OK;
 }
 
-/* Factors, and as many right sides as columns. */
+/* One factorization, and as many right sides as columns. */
 static double work_inverse(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return bp__lapack_work_lu(problem) + 2 * n * n * n;
@@ -114,7 +113,7 @@ static const bp__lapack_operation by_values = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
     .run = run_values,
     .work = bp__lapack_work_values,
@@ -135,7 +134,7 @@ static const bp__lapack_operation nuclear = {
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getrs, BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 4,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_inverse,
     .run = run_inverse,
     .work = work_nuclear,

@@ -1,37 +1,38 @@
-/* cost.c - how long a call should take, well enough to put libraries in order.
+/* cost.c - estimates the time of a call. The estimates only rank libraries; they are not predictions.
  *
- * The arithmetic at a part of the rate that the library's kernels reach in products; for each column the panel work
- * that runs at the speed of memory and loops; and the copies of the operands. */
+ * The sum of: the arithmetic at a fraction of the rate that the library's kernels reach in products; for each column
+ * the panel work, which runs at the speed of memory and loops; and the copies of the operands.
+ */
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
 
-#define ITEM 120.0        /* nanoseconds of an item that are there however small it is */
-#define PANEL_ELEMENT 1.0 /* nanoseconds for an element of A in the columns that are worked on one by one */
-#define PANEL_COLUMN 45.0 /* ... and for a column */
+#define ITEM 120.0        /* nanoseconds of an item, however small */
+#define PANEL_ELEMENT 1.0 /* nanoseconds per element of A in columns that are processed one by one */
+#define PANEL_COLUMN 45.0 /* nanoseconds per such column */
 #define COPY_ELEMENT 0.5
-#define USUAL_EFFICIENCY 0.55
-#define USUAL_MEETINGS 0.5
-#define MEETING 8000.0    /* nanoseconds for which threads wait for each other then, on a machine that is not idle */
-#define HALF_COLUMNS 90.0 /* matrices of so many reach half of the rate, since all blocks are short */
-#define GRAIN 20000.0     /* nanoseconds of work for which another thread of our pool is worth waking */
+#define DEFAULT_EFFICIENCY 0.55
+#define DEFAULT_BARRIERS 0.5
+#define BARRIER 8000.0    /* nanoseconds of a thread barrier on a machine that is not idle */
+#define HALF_COLUMNS 90.0 /* matrices with so many columns reach half of the rate, since all blocks are short */
+#define GRAIN 20000.0     /* nanoseconds of work that repay waking another thread of our thread pool */
 #define SHARED_START 3000.0
-#define SHARED_PART 0.92 /* of the rate of as many threads */
+#define SHARED_PART 0.92 /* fraction of the ideal rate of several threads */
 
-double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *recipe, const bp_problem *problem,
+double bp__lapack_cost(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                        int threads) {
     const bp_linalg_problem *l = &problem->of.linalg;
     bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
     int precision = problem->dtype == BP_F64 || problem->dtype == BP_C128;
     double wide = is_complex ? 2 : 1, elements = (double)l->m * (double)l->n, columns = (double)l->n;
-    double efficiency = recipe->efficiency > 0 ? recipe->efficiency : USUAL_EFFICIENCY;
-    double arithmetic = recipe->work(l) * wide * wide / (driver->peak[precision] * efficiency);
-    double short_blocks = arithmetic * HALF_COLUMNS / fmax(columns, 1); /* more threads do not lengthen them */
+    double efficiency = operation->efficiency > 0 ? operation->efficiency : DEFAULT_EFFICIENCY;
+    double arithmetic = operation->work(l) * wide * wide / (driver->peak[precision] * efficiency);
+    double short_blocks = arithmetic * HALF_COLUMNS / fmax(columns, 1); /* the same on more threads */
     double panels = elements * wide * PANEL_ELEMENT + columns * PANEL_COLUMN;
     double copies = (2 * elements + 2 * columns * (double)l->k) * wide * COPY_ELEMENT;
     if (threads > 1) {
-        double meetings = (recipe->meetings > 0 ? recipe->meetings : USUAL_MEETINGS) * columns;
-        arithmetic = arithmetic / threads + driver->family->speed.start + meetings * MEETING;
+        double barriers = (operation->barriers > 0 ? operation->barriers : DEFAULT_BARRIERS) * columns;
+        arithmetic = arithmetic / threads + driver->family->speed.start + barriers * BARRIER;
     }
     return (double)l->batch * (ITEM + arithmetic + short_blocks + panels + copies);
 }

@@ -1,4 +1,4 @@
-/* det.c - det and slogdet, from the diagonal of U and the parity of the row exchanges. */
+/* det.c - computes det and slogdet, from the diagonal of U and the parity of the row exchanges. */
 #include "providers/lapack/factor.h"
 #include "providers/lapack/operations.h"
 
@@ -7,16 +7,16 @@
 enum { FACTOR_VIEW };
 
 static bp_status prepare(bp__lapack_plan *plan) {
-    plan->view[FACTOR_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[FACTOR_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, plan->problem.of.linalg.n, plan->integer);
     return BP_OK;
 }
 
-/* A product that cannot overflow on its way: for det value * 2^exponent, with parts of value near one. */
+/* A product that cannot overflow: for det value * 2^exponent, with components of value near one. */
 typedef struct product {
     bp_scalar value;
     int64_t exponent;
-    double log; /* for slogdet, of the absolute value */
+    double log; /* for slogdet: logarithm of the absolute value */
     bp_scalar sign;
 } product;
 
@@ -24,7 +24,7 @@ static bp_scalar times(bp_scalar a, bp_scalar b) {
     return (bp_scalar){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* The number divided by a power of two, so that its absolute value is between 1/2 and 2. */
+/* Scales a number by a power of two, so that its absolute value is between 1/2 and 2. */
 static bp_scalar moderate(bp_scalar number, int64_t *exponent) {
     int power;
     frexp(fmax(fabs(number.re), fabs(number.im)), &power);
@@ -37,7 +37,7 @@ static void multiply(product *p, bp_scalar factor) {
     p->value = moderate(p->value, &p->exponent);
 }
 
-/* Direction and length apart; in det nobody asks for them, and they take longer than all else here. */
+/* Updates sign and logarithm. det skips this, because it takes longer than everything else here. */
 static void add_log(product *p, bp_scalar factor) {
     int64_t exponent = 0;
     bp_scalar scaled = moderate(factor, &exponent);
@@ -59,7 +59,7 @@ static product product_of(const bp__lapack_plan *plan, const bp__lapack_item *it
     return p;
 }
 
-/* A singular matrix, or one found so, has zeros: no failure. */
+/* Returns zeros for a singular matrix, exactly or numerically; that is no failure. */
 static product product_of_item(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     bp__lapack_factor_either(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
     if (*info == 0) {

@@ -1,5 +1,5 @@
-/* eig.c - eigenvalues and right eigenvectors of any square matrix. For real ones geev tells conjugate pairs by two real
- * columns; outputs are complex always. */
+/* eig.c - computes eigenvalues and right eigenvectors of square matrices. For real matrices geev returns conjugate
+ * pairs as two real columns; the outputs are always complex. */
 #include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
@@ -9,8 +9,9 @@ static bool wants_vectors(const bp__lapack_plan *plan) {
     return plan->problem.of.linalg.operand[2].dtype != 0;
 }
 
-/* Without an item geev is asked for its workspace. */
-static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room) {
+/* Calls geev; with item NULL, a workspace query. */
+static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *item,
+                         const bp__lapack_workspace *workspace) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *v = &plan->view[V_VIEW];
     bool vectors = wants_vectors(plan);
     char left = 'N', right = vectors ? 'V' : 'N';
@@ -21,28 +22,28 @@ static int64_t call_geev(const bp__lapack_plan *plan, const bp__lapack_item *ite
     void *imaginary = item ? item->scratch + plan->at[AT_IMAGINARY] : NULL;
     if (plan->complex) {
         BP__LAPACK_CALL(plan, geev_complex)
-        (&left, &right, &n, matrix, &lda, values, NULL, &ldvl, columns, &ldvr, room->work, &room->work_size,
-         room->reals, &result, 1, 1);
+        (&left, &right, &n, matrix, &lda, values, NULL, &ldvl, columns, &ldvr, workspace->work, &workspace->work_size,
+         workspace->reals, &result, 1, 1);
     } else {
         BP__LAPACK_CALL(plan, geev_real)
-        (&left, &right, &n, matrix, &lda, values, imaginary, NULL, &ldvl, columns, &ldvr, room->work, &room->work_size,
-         &result, 1, 1);
+        (&left, &right, &n, matrix, &lda, values, imaginary, NULL, &ldvl, columns, &ldvr, workspace->work,
+         &workspace->work_size, &result, 1, 1);
     }
     return bp__lapack_value(plan, &result);
 }
 
-/* A real matrix has its vectors in scratch memory of its own type: the place of V would be of the complex one. */
+/* A real matrix keeps its real vectors in scratch memory, because the output V is complex. */
 static bp_status prepare(bp__lapack_plan *plan) {
     int64_t n = plan->problem.of.linalg.n;
     bp__lapack_needs needs = {.work = 4 * n, .reals = 2 * n};
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     if (wants_vectors(plan)) {
-        plan->view[V_VIEW] = plan->complex ? bp__lapack_place(plan, 2, false) : bp__lapack_loose(plan, n, n);
+        plan->view[V_VIEW] = plan->complex ? bp__lapack_place(plan, 2, false) : bp__lapack_scratch_matrix(plan, n, n);
     }
-    call_geev(plan, NULL, &question);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    call_geev(plan, NULL, &query);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, n * (1 + plan->complex));
     plan->at[AT_IMAGINARY] = bp__lapack_reserve(plan, plan->complex ? 0 : n, plan->real_size);
     bp__lapack_reserve_workspace(plan, &needs);
@@ -62,8 +63,8 @@ static void put_complex(const bp__lapack_plan *plan, const bp__lapack_item *item
     bp__lapack_put((bp_dtype)x->dtype, item->operand[operand] + at, (bp_scalar){re, im});
 }
 
-/* Of a pair, whose first eigenvalue has the positive imaginary part, the columns are the real and the imaginary part
- * of the first vector. */
+/* Writes one eigenvector. The two columns of a conjugate pair are the real and imaginary parts of the vector whose
+ * eigenvalue has positive imaginary part. */
 static void write_column(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t j, double imaginary) {
     const bp__lapack_view *v = &plan->view[V_VIEW];
     const char *columns = bp__lapack_address(v, item);
@@ -85,16 +86,16 @@ static void write_pairs(const bp__lapack_plan *plan, const bp__lapack_item *item
     }
 }
 
-/* ---- The recipes ---- */
+/* ---- Operations ---- */
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
     }
-    *info = call_geev(plan, item, &room);
+    *info = call_geev(plan, item, &workspace);
     if (*info > 0) {
         bp__lapack_fill_nan(plan, item);
     } else if (*info == 0 && !plan->complex) {
@@ -108,7 +109,7 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-/* What is usual for the Hessenberg form and its iteration, which has no fixed count. */
+/* Typical counts of the Hessenberg reduction and its iteration, which has no fixed count. */
 static double work_values(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return 10 * n * n * n;
@@ -124,7 +125,7 @@ static const bp__lapack_operation with_vectors = {
     .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
     .routine_count = 2,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = work_vectors,
@@ -135,7 +136,7 @@ static const bp__lapack_operation values_alone = {
     .routines = {BP__LAPACK_geev_real, BP__LAPACK_geev_complex},
     .routine_count = 2,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = work_values,

@@ -1,4 +1,4 @@
-/* eigh.c - eigenvalues and eigenvectors of Hermitian matrices, for other files too. */
+/* eigh.c - computes eigenvalues and eigenvectors of Hermitian matrices, also for other files. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
@@ -6,28 +6,28 @@
 
 enum { JOB, UPLO };
 
-/* Without an item they are asked for their workspace. */
+/* Calls syevd or heevd; with item NULL, a workspace query. */
 static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
-                         const bp__lapack_workspace *room) {
+                         const bp__lapack_workspace *workspace) {
     const char *job = &plan->letter[JOB], *uplo = &plan->letter[UPLO];
     bp__lapack_int n = bp__lapack_integer(plan, a->rows), ld = bp__lapack_integer(plan, a->ld), result = {0};
     void *matrix = item ? bp__lapack_address(a, item) : NULL, *values = item ? bp__lapack_values(plan, item) : NULL;
     if (plan->complex) {
         BP__LAPACK_CALL(plan, heevd)
-        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->reals, &room->reals_size,
-         room->integers, &room->integers_size, &result, 1, 1);
+        (job, uplo, &n, matrix, &ld, values, workspace->work, &workspace->work_size, workspace->reals,
+         &workspace->reals_size, workspace->integers, &workspace->integers_size, &result, 1, 1);
     } else {
         BP__LAPACK_CALL(plan, syevd)
-        (job, uplo, &n, matrix, &ld, values, room->work, &room->work_size, room->integers, &room->integers_size,
-         &result, 1, 1);
+        (job, uplo, &n, matrix, &ld, values, workspace->work, &workspace->work_size, workspace->integers,
+         &workspace->integers_size, &result, 1, 1);
     }
     return bp__lapack_value(plan, &result);
 }
 
-/* More than is asked for: what is left beside the matrices is too little for the routine that applies the reflectors,
- * in small real problems and in all complex ones, and it goes back to one column at a time. */
+/* Returns workspace beyond the query result. Without it, the routine that applies the reflectors has too little memory
+ * left, in small real problems and in all complex ones, and processes one column at a time. */
 static int64_t blocks_of(int64_t n) {
-    enum { MOST_COLUMNS = 64 }; /* of a block; the routine keeps a triangle of one, too */
+    enum { MOST_COLUMNS = 64 }; /* of a block; the routine also stores a triangle of that size */
     return MOST_COLUMNS * (n + MOST_COLUMNS + 1);
 }
 
@@ -44,15 +44,15 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     plan->letter[JOB] = vectors ? 'V' : 'N';
     plan->letter[UPLO] = upper ? 'U' : 'L';
     bp__lapack_needs needs = needs_of(plan, a->rows);
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
-    call_eigh(plan, NULL, a, &question);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
+    call_eigh(plan, NULL, a, &query);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, a->rows);
     bp__lapack_reserve_workspace(plan, &needs);
 }
 
-/* The diagonal of a Hermitian matrix is real. That what else is there does not count is no promise of LAPACK's. */
+/* Clears the imaginary part of the diagonal, because LAPACK does not guarantee to ignore it. */
 static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_view *a, char *matrix) {
     for (int64_t i = 0; plan->complex && i < a->rows; i++) {
         char *at = matrix + (size_t)(i * a->ld + i) * plan->size;
@@ -62,42 +62,43 @@ static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_vie
 
 int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                            bool transposed) {
-    bp__lapack_region part = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
-    if (!bp__lapack_load(plan, item, a, 0, transposed, part)) {
+    bp__lapack_region region = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
+    if (!bp__lapack_load(plan, item, a, 0, transposed, region)) {
         return BP__LAPACK_NON_FINITE;
     }
     make_diagonal_real(plan, a, bp__lapack_address(a, item));
-    return call_eigh(plan, item, a, &room);
+    return call_eigh(plan, item, a, &workspace);
 }
 
-/* ---- What it takes ---- */
+/* ---- Cost ---- */
 
 double bp__lapack_largest_eigh(const bp_problem *problem) {
     double n = (double)problem->of.linalg.n;
     return 1 + 6 * n + 2 * n * n + 64 * (n + 65);
 }
 
-/* Reduction to three diagonals; the rest is of lower order. */
+/* Reduction to tridiagonal form; the rest is of lower order. */
 double bp__lapack_work_eigenvalues(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return 4 * n * n * n / 3;
 }
 
-/* Beside that the vectors of the tridiagonal matrix, and the reflectors applied to them. */
+/* Additionally the eigenvectors of the tridiagonal matrix, and the reflectors applied to them. */
 static double work_vectors(const bp_linalg_problem *problem) {
     double n = (double)problem->n;
     return bp__lapack_work_eigenvalues(problem) + 4 * n * n * n / 3 + 2 * n * n * n;
 }
 
-/* ---- The recipes ---- */
+/* ---- Operations ---- */
 
 enum { A_VIEW };
 
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bool vectors = l->operand[2].dtype != 0;
-    plan->view[A_VIEW] = vectors ? bp__lapack_place(plan, 2, false) : bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] =
+        vectors ? bp__lapack_place(plan, 2, false) : bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_eigh(plan, &plan->view[A_VIEW], vectors, l->upper);
     return BP_OK;
 }
@@ -121,7 +122,7 @@ static const bp__lapack_operation with_vectors = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.30,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = work_vectors,
@@ -133,7 +134,7 @@ static const bp__lapack_operation values_alone = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
     .run = run,
     .work = bp__lapack_work_eigenvalues,

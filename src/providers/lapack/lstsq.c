@@ -1,18 +1,17 @@
-/* lstsq.c - least squares by the four drivers of LAPACK, on copies, since they all destroy both operands. */
+/* lstsq.c - solves least-squares problems by LAPACK's four drivers, on copies, because they overwrite both operands. */
 #include "providers/lapack/operations.h"
 #include "providers/lapack/workspace.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The right side and the solution share memory that has as many rows as the longer of the two. Without a right side one
- * column of zeros stands there, since some drivers return at once then, and leave rank and singular values as they
- * were.
- */
+/* The right side and the solution share memory with as many rows as the longer of the two. A problem without right
+ * sides uses one column of zeros, because some drivers otherwise return at once without setting rank and singular
+ * values. */
 enum { A_VIEW, B_VIEW, RESIDUAL_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE };
 enum { RESIDUALS = 3, RANK, S }; /* operands */
 
-/* ---- The drivers; without an item they are asked for their workspace ---- */
+/* ---- The drivers; with item NULL, a workspace query ---- */
 
 typedef struct arguments {
     const void *rcond;
@@ -36,65 +35,65 @@ static arguments arguments_of(const bp__lapack_plan *plan, const bp__lapack_item
     };
 }
 
-static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gels(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     const char plain = 'N';
     BP__LAPACK_CALL(plan, gels)
-    (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, room->work, &room->work_size, &x->result, 1);
+    (&plain, &x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, workspace->work, &workspace->work_size, &x->result, 1);
 }
 
-static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelsy(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsy_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelsy_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, room->work, &room->work_size,
-         &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->pivots, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, &x->result);
     }
 }
 
-static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelsd(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelsd_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, room->integers, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, workspace->integers, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelsd_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->integers, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->integers, &x->result);
     }
 }
 
-static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *room) {
+static void call_gelss(const bp__lapack_plan *plan, arguments *x, const bp__lapack_workspace *workspace) {
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gelss_complex)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         room->reals, &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, workspace->reals, &x->result);
     } else {
         BP__LAPACK_CALL(plan, gelss_real)
-        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, room->work, &room->work_size,
-         &x->result);
+        (&x->m, &x->n, &x->k, x->a, &x->lda, x->b, &x->ldb, x->values, x->rcond, &x->rank, workspace->work,
+         &workspace->work_size, &x->result);
     }
 }
 
-static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_workspace *room,
-                           int64_t *rank) {
+static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *item,
+                           const bp__lapack_workspace *workspace, int64_t *rank) {
     double rcond;
     bp__lapack_put(plan->real_type, &rcond, (bp_scalar){plan->problem.of.linalg.rtol, 0});
     arguments x = arguments_of(plan, item, &rcond);
     switch (plan->problem.of.linalg.mode) {
     case BP_LSTSQ_GELS:
-        call_gels(plan, &x, room);
+        call_gels(plan, &x, workspace);
         break;
     case BP_LSTSQ_GELSD:
-        call_gelsd(plan, &x, room);
+        call_gelsd(plan, &x, workspace);
         break;
     case BP_LSTSQ_GELSS:
-        call_gelss(plan, &x, room);
+        call_gelss(plan, &x, workspace);
         break;
     default:
-        call_gelsy(plan, &x, room);
+        call_gelsy(plan, &x, workspace);
         break;
     }
     *rank = bp__lapack_value(plan, &x.rank);
@@ -103,8 +102,8 @@ static int64_t call_driver(const bp__lapack_plan *plan, const bp__lapack_item *i
 
 /* ---- Workspace ---- */
 
-/* gelsd divides down to problems of 25, as LAPACK is built everywhere; its answer says more where it is not so. What is
- * documented leaves out that the longer side counts too. */
+/* gelsd divides down to problems of size 25 in the usual builds of LAPACK; the query result is larger in others. The
+ * documented sizes ignore that the longer dimension counts too, so it is added here. */
 static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, bool is_complex) {
     const int64_t leaf = 25;
     int64_t levels = 1, wide = (leaf + 1) * (leaf + 1);
@@ -146,14 +145,15 @@ static double largest(const bp_problem *problem) {
 
 /* ---- Residuals ---- */
 
-/* The driver promises that what it leaves below the solution has the norm of the residual, but for gelsy. */
+/* Returns whether the residual must be computed here. All drivers except gelsy guarantee that the part below the
+ * solution has the norm of the residual. */
 static bool computes_residual(const bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     return l->operand[RESIDUALS].dtype && l->k > 0 && l->m > l->n && l->mode != BP_LSTSQ_GELS &&
            l->mode != BP_LSTSQ_GELSD && l->mode != BP_LSTSQ_GELSS;
 }
 
-/* gels does not tell that A is zero, and its factor does. */
+/* Returns whether A has full rank. gels does not report a zero A, but its factor shows it. */
 static bool has_full_rank(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t rank) {
     if (plan->problem.of.linalg.mode != BP_LSTSQ_GELS) {
         return rank == plan->problem.of.linalg.n;
@@ -162,7 +162,7 @@ static bool has_full_rank(const bp__lapack_plan *plan, const bp__lapack_item *it
     return first.re != 0 || first.im != 0;
 }
 
-/* B - A X from the operands again. */
+/* Computes B - A X from the original operands. */
 static const bp__lapack_view *subtract(const bp__lapack_plan *plan, const bp__lapack_item *item) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *x = &plan->view[B_VIEW], *r = &plan->view[RESIDUAL_VIEW];
     bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE);
@@ -200,29 +200,29 @@ static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *
     }
 }
 
-/* ---- The recipes ---- */
+/* ---- Operations ---- */
 
 static bp__lapack_view place_sides(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     if (l->k == 0) {
-        return bp__lapack_loose(plan, bp__lapack_most(l->m, l->n), 1);
+        return bp__lapack_scratch_matrix(plan, bp__lapack_most(l->m, l->n), 1);
     }
-    return l->m > l->n ? bp__lapack_place_apart(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
+    return l->m > l->n ? bp__lapack_place_in_scratch(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
 }
 
 static bp_status prepare(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_needs needs = needs_of(l, plan->complex);
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
     int64_t rank;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->view[B_VIEW] = place_sides(plan);
     if (computes_residual(plan)) {
-        plan->view[RESIDUAL_VIEW] = bp__lapack_place_apart(plan, 1, false, false);
+        plan->view[RESIDUAL_VIEW] = bp__lapack_place_in_scratch(plan, 1, false, false);
     }
-    call_driver(plan, NULL, &question, &rank);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    call_driver(plan, NULL, &query, &rank);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, bp__lapack_least(l->m, l->n));
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, l->n, plan->integer);
     bp__lapack_reserve_workspace(plan, &needs);
@@ -262,15 +262,15 @@ static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *it
 }
 
 static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     int64_t rank = 0;
     if (!load(plan, item)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;
     }
-    /* Zeros: every column is free to move to any place. */
+    /* zeros allow every column to be exchanged */
     memset(item->scratch + plan->at[AT_PIVOTS], 0, (size_t)plan->problem.of.linalg.n * plan->integer);
-    *info = call_driver(plan, item, &room, &rank);
+    *info = call_driver(plan, item, &workspace, &rank);
     if (bp__lapack_stops(plan, item)) {
         return BP_E_CANCELLED;
     }
@@ -282,33 +282,33 @@ static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t
     return BP_OK;
 }
 
-/* A factorization with orthogonal matrices, and what is done to each right side. */
+/* A factorization with orthogonal matrices, and its application to each right side. */
 static double work_factor(const bp_linalg_problem *problem) {
     double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
     return 2 * k * (m * n - (m + n) * k / 2 + k * k / 3) + 4 * m * n * (double)problem->k;
 }
 
-/* Two diagonals are left of A, and the iteration turns the right sides with it; gelss turns a matrix too. */
+/* A is reduced to two diagonals, and the iteration rotates the right sides too; gelss also rotates a matrix. */
 static double work_values(const bp_linalg_problem *problem) {
     double least = (double)bp__lapack_least(problem->m, problem->n);
-    double turned = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
-    return 2 * work_factor(problem) + turned;
+    double rotations = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
+    return 2 * work_factor(problem) + rotations;
 }
 
-#define RECIPE(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                      \
+#define OPERATION(NAME, TEXT, WORK, EFFICIENCY, ...)                                                                   \
     static const bp__lapack_operation NAME = {.algorithm = TEXT,                                                       \
                                               .routines = {__VA_ARGS__},                                               \
                                               .routine_count = sizeof(int[]){__VA_ARGS__} / sizeof(int),               \
                                               .efficiency = EFFICIENCY,                                                \
-                                              .meetings = BP__LAPACK_BY_COLUMNS,                                       \
+                                              .barriers = BP__LAPACK_COLUMN_BARRIERS,                                  \
                                               .prepare = prepare,                                                      \
                                               .run = run,                                                              \
                                               .work = WORK,                                                            \
                                               .largest = largest}
-RECIPE(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
-RECIPE(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
-RECIPE(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
-RECIPE(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
+OPERATION(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
+OPERATION(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
+OPERATION(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);
+OPERATION(by_gelss, "gelss", work_values, 0.2, BP__LAPACK_gelss_real, BP__LAPACK_gelss_complex);
 
 static const bp__lapack_operation *variant(const bp_problem *problem) {
     switch (problem->of.linalg.mode) {

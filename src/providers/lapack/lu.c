@@ -1,4 +1,4 @@
-/* lu.c - lu_factor, lu and lu_solve, and the factorization for other files. */
+/* lu.c - computes lu_factor, lu and lu_solve, and the LU factorization for other files. */
 #include "providers/lapack/factor.h"
 #include "providers/lapack/operations.h"
 
@@ -22,10 +22,10 @@ void bp__lapack_factor(const bp__lapack_plan *plan, const bp__lapack_item *item,
 void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_view *view,
                               void *pivots, int64_t *info) {
     const bp_linalg_operand *a = bp__lapack_operand(plan, 0);
-    item->turned = llabs(a->column) < llabs(a->row);
-    bp__lapack_factor(plan, item, view, item->turned, pivots, info);
-    if (item->turned && *info > 0) {
-        item->turned = false;
+    item->transposed = llabs(a->column) < llabs(a->row);
+    bp__lapack_factor(plan, item, view, item->transposed, pivots, info);
+    if (item->transposed && *info > 0) {
+        item->transposed = false;
         bp__lapack_factor(plan, item, view, false, pivots, info);
     }
 }
@@ -38,7 +38,7 @@ void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_
     *info = bp__lapack_value(plan, &result);
 }
 
-/* The multiplications and additions of min(m,n) steps of elimination. */
+/* Multiplications and additions of min(m,n) elimination steps. */
 double bp__lapack_work_lu(const bp_linalg_problem *problem) {
     double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
     return 2 * m * n * k - (m + n) * k * k + 2 * k * k * k / 3;
@@ -88,16 +88,16 @@ const bp__lapack_operation bp__lapack_lu_factor = {
 
 /* ---- lu ---- */
 
-/* The factors are taken apart in scratch memory, where every column of a triangle is in one piece. */
+/* The factors are separated in scratch memory, where every column of a triangle is contiguous. */
 static bp_status prepare_lu(bp__lapack_plan *plan) {
-    plan->view[LU_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[LU_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, count_of(plan), plan->integer);
     plan->at[1] = bp__lapack_reserve(plan, plan->problem.of.linalg.m, sizeof(int64_t));
     plan->at[2] = bp__lapack_reserve(plan, plan->problem.of.linalg.n * count_of(plan), plan->size);
     return BP_OK;
 }
 
-/* P has a one in row order[i] of column i, where order[i] is the row of A that elimination brought to place i. */
+/* Writes P, which has a one in row order[i] of column i. order[i] is the row of A that elimination moved to row i. */
 static void write_permutation(const bp__lapack_plan *plan, const bp__lapack_item *item, const void *pivots,
                               int64_t *order) {
     const bp_linalg_operand *p = bp__lapack_operand(plan, 1);
@@ -147,8 +147,8 @@ const bp__lapack_operation bp__lapack_lu = {
 
 /* ---- lu_solve ---- */
 
-/* X op(A) = B is solved as op(A)^T X^T = B^T, so that a row-major X is written in place. The transpose of A^H is the
- * conjugate of A, for which there is no routine: the right side and the solution are conjugated instead. */
+/* Solves X op(A) = B as op(A)^T X^T = B^T, so that a row-major X is written in place. The transpose of A^H is the
+ * conjugate of A, for which there is no routine. So the right side and the solution are conjugated instead. */
 static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bool conjugates = plan->complex && !l->a_on_left && l->adjoint;
@@ -156,12 +156,13 @@ static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     plan->letter[0] = !transposes ? 'N' : l->a_on_left && plan->complex ? 'C' : 'T';
     plan->view[LU_VIEW] = bp__lapack_place(plan, 0, false);
     plan->view[SOLUTION_VIEW] =
-        conjugates ? bp__lapack_place_apart(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->a_on_left);
+        conjugates ? bp__lapack_place_in_scratch(plan, 3, true, true) : bp__lapack_place(plan, 3, !l->a_on_left);
     plan->at[0] = bp__lapack_reserve(plan, l->n, plan->integer);
     return BP_OK;
 }
 
-/* The caller's pivots in the library's integers. A wrong one would make the library write outside of the matrix. */
+/* Converts the caller's pivots to the library's integers. With a wrong pivot the library would write outside of the
+ * matrix. */
 static bp_status read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, 1);
     int64_t n = plan->problem.of.linalg.n;
@@ -170,7 +171,7 @@ static bp_status read_pivots(const bp__lapack_plan *plan, const bp__lapack_item 
         if (pivot < 1 || pivot > n) {
             return plan->driver->host->fail(BP_E_ARGUMENT,
                                             "linalg.lu_solve: pivots: element %" PRId64 " of batch element %" PRId64
-                                            " is %d, and rows are counted from 1 to %" PRId64,
+                                            " is %d; it must be a row number from 1 to %" PRId64,
                                             i, item->number, pivot, n);
         }
         if (plan->bits == 64) {

@@ -1,5 +1,5 @@
-/* matrix.c - operands on their way to the library and back: where a matrix lies, copies into column-major memory with
- * the search for NaN and infinity, and results. */
+/* matrix.c - converts operands to column-major memory and back: detects usable layouts, copies with a check for NaN and
+ * infinity, and writes results. */
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
@@ -12,61 +12,61 @@ static int reals_of(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128 ? 2 : 1;
 }
 
-bp__lapack_region bp__lapack_flipped(bp__lapack_region part) {
+bp__lapack_region bp__lapack_flipped(bp__lapack_region region) {
     static const bp__lapack_region flipped[] = {BP__LAPACK_WHOLE, BP__LAPACK_UPPER, BP__LAPACK_LOWER,
                                                 BP__LAPACK_STRICTLY_UPPER, BP__LAPACK_STRICTLY_LOWER};
-    return flipped[part];
+    return flipped[region];
 }
 
-/* The passes over columns see reals; columns are counted from number `at` on. */
-static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_region part, int64_t rows, int64_t columns,
-                                     int64_t at) {
-    int64_t reals = reals_of(plan->dtype), beside = part == BP__LAPACK_STRICTLY_LOWER || part == BP__LAPACK_UPPER;
-    bool whole = part == BP__LAPACK_WHOLE;
+/* Describes a region for the passes over columns, which process reals. The first column has number `at`. */
+static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_region region, int64_t rows,
+                                     int64_t columns, int64_t at) {
+    int64_t reals = reals_of(plan->dtype), beside = region == BP__LAPACK_STRICTLY_LOWER || region == BP__LAPACK_UPPER;
+    bool whole = region == BP__LAPACK_WHOLE;
     return (bp__lapack_columns){.size = rows * reals,
                                 .columns = columns,
                                 .edge = whole ? rows * reals : (at + beside) * reals,
                                 .step = whole ? 0 : reals,
-                                .behind = part == BP__LAPACK_LOWER || part == BP__LAPACK_STRICTLY_LOWER};
+                                .after_edge = region == BP__LAPACK_LOWER || region == BP__LAPACK_STRICTLY_LOWER};
 }
 
-/* Copies the part where c->to is there. */
-static bool take(const bp__lapack_plan *plan, bp__lapack_columns *c) {
+/* Checks the region, and copies it if c->to is not NULL. */
+static bool scan(const bp__lapack_plan *plan, bp__lapack_columns *c) {
     bool joined = c->step == 0 && c->from_next == c->size && (!c->to || c->to_next == c->size);
     if (joined) {
         c->edge = c->size *= c->columns;
         c->columns = 1;
     }
-    return plan->passes->take(c);
+    return plan->passes->scan(c);
 }
 
-/* Contiguous along neither side: each element is a column. */
+/* Checks a matrix that is contiguous in neither dimension. Each element is a column of its own. */
 static bool finite_strided(const bp__lapack_plan *plan, const bp__lapack_columns *c, int64_t row) {
     int64_t reals = reals_of(plan->dtype);
     bool fine = true;
     for (int64_t j = 0; j < c->columns && fine; j++) {
         int64_t edge = c->edge + j * c->step < c->size ? c->edge + j * c->step : c->size;
-        int64_t first = c->behind ? edge : 0, end = c->behind ? c->size : edge;
+        int64_t first = c->after_edge ? edge : 0, end = c->after_edge ? c->size : edge;
         bp__lapack_columns elements = columns_of(plan, BP__LAPACK_WHOLE, 1, (end - first) / reals, 0);
         elements.from = (const char *)c->from + (j * c->from_next + first * row) * (int64_t)plan->real_size;
         elements.from_next = row * reals;
-        fine = take(plan, &elements);
+        fine = scan(plan, &elements);
     }
     return fine;
 }
 
 bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t columns, const void *matrix, int64_t row,
-                       int64_t column, bp__lapack_region part) {
+                       int64_t column, bp__lapack_region region) {
     int64_t reals = reals_of(plan->dtype);
-    bool lies = row != 1 && rows > 1 && (column == 1 || columns == 1);
-    bp__lapack_columns c =
-        lies ? columns_of(plan, bp__lapack_flipped(part), columns, rows, 0) : columns_of(plan, part, rows, columns, 0);
+    bool by_rows = row != 1 && rows > 1 && (column == 1 || columns == 1);
+    bp__lapack_columns c = by_rows ? columns_of(plan, bp__lapack_flipped(region), columns, rows, 0)
+                                   : columns_of(plan, region, rows, columns, 0);
     c.from = matrix;
-    c.from_next = (lies ? row : column) * reals;
-    return lies || row == 1 || rows == 1 ? take(plan, &c) : finite_strided(plan, &c, row);
+    c.from_next = (by_rows ? row : column) * reals;
+    return by_rows || row == 1 || rows == 1 ? scan(plan, &c) : finite_strided(plan, &c, row);
 }
 
-/* ---- Where a matrix lies ---- */
+/* ---- Layouts ---- */
 
 static bp__lapack_view view_of(const bp__lapack_plan *plan, int operand, bool transposed) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, operand);
@@ -83,11 +83,11 @@ static bp__lapack_view view_of(const bp__lapack_plan *plan, int operand, bool tr
     return view;
 }
 
-bool bp__lapack_lies(const bp__lapack_plan *plan, int operand, bool transposed) {
+bool bp__lapack_fits(const bp__lapack_plan *plan, int operand, bool transposed) {
     return view_of(plan, operand, transposed).in_place;
 }
 
-bp__lapack_view bp__lapack_place_apart(bp__lapack_plan *plan, int operand, bool transposed, bool conjugate) {
+bp__lapack_view bp__lapack_place_in_scratch(bp__lapack_plan *plan, int operand, bool transposed, bool conjugate) {
     bp__lapack_view view = view_of(plan, operand, transposed);
     view.in_place = false;
     view.conjugate = conjugate;
@@ -98,7 +98,7 @@ bp__lapack_view bp__lapack_place_apart(bp__lapack_plan *plan, int operand, bool 
 
 bp__lapack_view bp__lapack_place(bp__lapack_plan *plan, int operand, bool transposed) {
     bp__lapack_view view = view_of(plan, operand, transposed);
-    return view.in_place ? view : bp__lapack_place_apart(plan, operand, transposed, false);
+    return view.in_place ? view : bp__lapack_place_in_scratch(plan, operand, transposed, false);
 }
 
 void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *item) {
@@ -107,34 +107,34 @@ void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *ite
 
 /* ---- Copies ---- */
 
-#define BLOCK_BYTES 32768 /* copied, then looked at while it is in the first cache */
+#define BLOCK_BYTES 32768 /* copied, then checked while it is in the first-level cache */
 
 bool bp__lapack_load(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *view, int from,
-                     bool transposed, bp__lapack_region part) {
+                     bool transposed, bp__lapack_region region) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, from);
     int64_t row = transposed ? x->column : x->row, column = transposed ? x->row : x->column;
     int64_t size = (int64_t)plan->size, reals = reals_of(plan->dtype);
     char *to = bp__lapack_address(view, item);
     const char *source = item->operand[from];
     if (to == source) {
-        return bp__lapack_finite(plan, view->rows, view->columns, source, row, column, part);
+        return bp__lapack_finite(plan, view->rows, view->columns, source, row, column, region);
     }
     if (row == 1 && !view->conjugate) {
-        bp__lapack_columns c = columns_of(plan, part, view->rows, view->columns, 0);
+        bp__lapack_columns c = columns_of(plan, region, view->rows, view->columns, 0);
         c.from = source, c.from_next = column * reals;
         c.to = to, c.to_next = view->ld * reals;
-        return take(plan, &c);
+        return scan(plan, &c);
     }
     int64_t block = BLOCK_BYTES / (view->rows * size + 1) + 8;
     bool fine = true;
     for (int64_t j = 0; j < view->columns && fine; j += block) {
         int64_t columns = j + block < view->columns ? block : view->columns - j;
-        bp__lapack_columns c = columns_of(plan, part, view->rows, columns, j);
+        bp__lapack_columns c = columns_of(plan, region, view->rows, columns, j);
         c.from = to + j * view->ld * size;
         c.from_next = view->ld * reals;
         plan->driver->host->copy_matrix(plan->dtype, view->rows, columns, to + j * view->ld * size, 1, view->ld,
                                         source + j * column * size, row, column, view->conjugate);
-        fine = take(plan, &c);
+        fine = scan(plan, &c);
     }
     return fine;
 }
@@ -181,8 +181,8 @@ void bp__lapack_put(bp_dtype dtype, void *element, bp_scalar value) {
 }
 
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
-                      bp__lapack_region part, bool unit) {
-    bp__lapack_columns c = columns_of(plan, part, rows, columns, 0);
+                      bp__lapack_region region, bool unit) {
+    bp__lapack_columns c = columns_of(plan, region, rows, columns, 0);
     c.to = matrix;
     c.to_next = ld * reals_of(plan->dtype);
     plan->passes->clear(&c);
@@ -191,9 +191,9 @@ void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns
     }
 }
 
-/* ---- Items that are not computed ---- */
+/* ---- Skipped items ---- */
 
-static void spoil_element(uint32_t dtype, char *at, int64_t index) {
+static void fill_element(uint32_t dtype, char *at, int64_t index) {
     if (dtype == BP_I32) {
         ((int32_t *)(void *)at)[index] = 0;
     } else if (dtype == BP_I64) {
@@ -204,7 +204,7 @@ static void spoil_element(uint32_t dtype, char *at, int64_t index) {
     }
 }
 
-/* The outputs are the operands behind the inputs, of which there are one to three. */
+/* Returns the number of the first output. The outputs follow one to three inputs. */
 static int first_output(uint32_t op) {
     return op == BP_OP_LU_SOLVE                                                                                   ? 3
            : op == BP_OP_CHOLESKY_SOLVE || op == BP_OP_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_LSTSQ ? 2
@@ -216,7 +216,7 @@ void bp__lapack_fill_nan(const bp__lapack_plan *plan, const bp__lapack_item *ite
         const bp_linalg_operand *x = bp__lapack_operand(plan, o);
         for (int64_t j = 0; item->operand[o] && j < x->columns; j++) {
             for (int64_t i = 0; i < x->rows; i++) {
-                spoil_element(x->dtype, item->operand[o], i * x->row + j * x->column);
+                fill_element(x->dtype, item->operand[o], i * x->row + j * x->column);
             }
         }
     }

@@ -1,22 +1,24 @@
-/* norm.c - matrix_norm, by gesdd where it is made of singular values, and by lange where it is a sum of elements.
+/* norm.c - computes matrix_norm: by gesdd if the norm depends on singular values, and by lange if it is a sum of
+ * elements.
  *
- * The same sums are computed here too, in double precision: for condition numbers, and where the library's answer
- * cannot be relied on (see run_sums()). */
+ * The sums are also computed here in double precision: for condition numbers, and if the library's result is unreliable
+ * (see run_sums()).
+ */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- Sums of one term per element along the lines of a matrix, which are its rows or its columns ---- */
+/* ---- Sums of one term per element along the lines of a matrix, which are rows or columns ---- */
 
 typedef struct lines {
     const void *at;
-    int64_t count, length; /* lines, and elements of each */
-    int64_t next, step;    /* strides from line to line, and within one */
+    int64_t count, length; /* number of lines, and elements of each */
+    int64_t next, step;    /* strides between lines, and within a line */
 } lines;
 
-/* A square may leave the range of double only where its root is fine, which is when hypot is worth its time. */
+/* Returns the absolute value. Calls the slow hypot only if the square may exceed the range of double. */
 static inline double modulus(double re, double im) {
     double square = re * re + im * im;
     return square > 1e-290 && square < 1e290 ? sqrt(square) : hypot(re, im);
@@ -26,8 +28,8 @@ static inline double square(double x) {
     return x * x;
 }
 
-/* Four sums at a time, so that additions do not wait for each other; where a step within a line is the long one, all
- * lines advance together. */
+/* Accumulates four sums at a time, so that additions do not depend on each other. If the stride within a line is larger
+ * than between lines, all lines advance together. */
 #define DEFINE_SUMS(NAME, REAL, REALS, TERM)                                                                           \
     static void NAME(const lines *l, double scale, double *sums) {                                                     \
         const REAL *at = l->at;                                                                                        \
@@ -137,8 +139,8 @@ static double largest_part(const bp__lapack_matrix *a) {
     return largest;
 }
 
-/* Squares of single precision are all in the range of double. Else what is lost below 1e-280 is far below what counts;
- * where the sum itself leaves the range, it is made again of elements near one. */
+/* In single precision all squares are in the range of double. In double precision, terms lost below 1e-280 are
+ * negligible; if the sum itself leaves the range, it is computed again from scaled elements. */
 static double frobenius(const bp__lapack_matrix *a, double *sums) {
     enum { MOST = 1000 };
     double sum = sum_of_squares(a, 1, sums);
@@ -167,9 +169,9 @@ double bp__lapack_norm_of(const bp_linalg_problem *problem, const bp__lapack_mat
 /* ---- matrix_norm of sums ---- */
 
 enum { A_VIEW, AT_SUMS = BP__LAPACK_AT_MORE };
-enum { LETTER, BY_ROWS, RETURNS_DOUBLE }; /* in plan->letter */
+enum { LETTER, BY_ROWS, RETURNS_DOUBLE }; /* indices of plan->letter */
 
-/* The norm that LAPACK calls `letter` of column-major memory. `work` has room for a real for each row. */
+/* Returns LAPACK's norm `letter` of column-major memory. `work` needs a real for each row. */
 static double call_lange(const bp__lapack_plan *plan, char letter, int64_t rows, int64_t columns, const void *at,
                          int64_t ld, void *work) {
     void (*lange)(void) = plan->routine[BP__LAPACK_lange];
@@ -180,8 +182,8 @@ static double call_lange(const bp__lapack_plan *plan, char letter, int64_t rows,
                : (double)((bp__lapack_call_lange_f32 *)lange)(&letter, &m, &n, at, &lda, work, 1);
 }
 
-/* Libraries translated from Fortran by f2c return double where Fortran's type is REAL: a matrix of a known norm tells.
- */
+/* Finds out whether lange returns double. Libraries translated from Fortran by f2c do so even for REAL. A test call on
+ * a matrix with a known norm shows it. */
 static bp_status find_convention(bp__lapack_plan *plan) {
     double element[2] = {0}, work[1] = {0};
     bp__lapack_put(plan->dtype, element, (bp_scalar){-3, 0});
@@ -199,11 +201,12 @@ static bool is_smallest(const bp_linalg_problem *l) {
     return l->mode == BP_NORM_P && l->order < 0;
 }
 
-/* LAPACK has no norm that is the smallest sum; so the lines of such a norm become columns, which it gets one by one. */
+/* LAPACK has no norm that is the smallest sum. For such a norm the lines become columns, which are passed one by one.
+ */
 static bp_status prepare_sums(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bool of_rows = l->mode == BP_NORM_P && isinf(l->order);
-    bool by_rows = is_smallest(l) ? of_rows : !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
+    bool by_rows = is_smallest(l) ? of_rows : !bp__lapack_fits(plan, 0, false) && bp__lapack_fits(plan, 0, true);
     plan->letter[BY_ROWS] = by_rows;
     plan->letter[LETTER] = l->mode == BP_NORM_FRO ? 'F' : of_rows == by_rows ? 'O' : 'I';
     plan->view[A_VIEW] = bp__lapack_place(plan, 0, by_rows);
@@ -225,9 +228,9 @@ static double library_norm(const bp__lapack_plan *plan, const bp__lapack_item *i
     return least;
 }
 
-/* Whether the library's answer can be relied on. A sum of absolute values must be a normal number. A root of squares
- * must be so far from the ends of the range that no library has to scale: LAPACK 3.11's slange, which OpenBLAS 0.3.21
- * has too, is off by 78 % where it begins to scale large elements, near 1e15. */
+/* Returns whether the library's result is reliable. A sum of absolute values must be a normal number. A root of squares
+ * must be so far from the limits that no library scales: slange of LAPACK 3.11, also in OpenBLAS 0.3.21, is wrong by 78
+ * % where it begins to scale large elements, near 1e15. */
 static bool is_reliable(const bp__lapack_plan *plan, double norm) {
     bool wide = plan->real_type == BP_F64;
     if (plan->problem.of.linalg.mode == BP_NORM_FRO) {
@@ -236,7 +239,7 @@ static bool is_reliable(const bp__lapack_plan *plan, double norm) {
     return wide ? isnormal(norm) : isnormal((float)norm);
 }
 
-/* What libraries make of NaN and infinity differs, so that they get neither. */
+/* Libraries treat NaN and infinity differently, so matrices that contain them are not passed on. */
 static bp_status run_sums(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, 0);
     double *sums = (double *)(void *)(item->scratch + plan->at[AT_SUMS]), norm = NAN;
@@ -256,7 +259,7 @@ static double work_sums(const bp_linalg_problem *problem) {
     return 2 * (double)problem->m * (double)problem->n;
 }
 
-/* One addition waits for the other, and the compiler may not change their order. */
+/* low efficiency: each addition depends on the previous one, and the compiler may not reorder them */
 static const bp__lapack_operation by_sums = {
     .algorithm = "lange",
     .routines = {BP__LAPACK_lange},
@@ -270,7 +273,7 @@ static const bp__lapack_operation by_sums = {
 /* ---- matrix_norm of singular values ---- */
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -303,7 +306,7 @@ static const bp__lapack_operation values = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
     .run = run_values,
     .work = bp__lapack_work_values,

@@ -1,7 +1,7 @@
-/* operations.c - the table of operations: which recipe computes which, each in the file of its family. */
+/* operations.c - the table of operations and their implementations, each in the file of its family. */
 #include "providers/lapack/operations.h"
 
-static const bp__lapack_operation *const recipes[] = {
+static const bp__lapack_operation *const operations[] = {
     [BP_OP_INV] = &bp__lapack_inv,
     [BP_OP_CHOLESKY] = &bp__lapack_cholesky,
     [BP_OP_CHOLESKY_SOLVE] = &bp__lapack_cholesky_solve,
@@ -25,6 +25,7 @@ static const bp__lapack_operation *const recipes[] = {
 };
 
 const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem) {
-    const bp__lapack_operation *recipe = problem->op < sizeof recipes / sizeof recipes[0] ? recipes[problem->op] : NULL;
-    return recipe && recipe->variant ? recipe->variant(problem) : recipe;
+    const bp__lapack_operation *operation =
+        problem->op < sizeof operations / sizeof operations[0] ? operations[problem->op] : NULL;
+    return operation && operation->variant ? operation->variant(problem) : operation;
 }

@@ -1,6 +1,6 @@
-/* operations.h - the recipes, by the file that has them; operations.c is their table. */
-#ifndef BP_LAPACK_RECIPES_H
-#define BP_LAPACK_RECIPES_H
+/* operations.h - declares the implementations of all operations, by file. operations.c is their table. */
+#ifndef BP_LAPACK_OPERATIONS_H
+#define BP_LAPACK_OPERATIONS_H
 
 #include "providers/lapack/lapack.h"
 

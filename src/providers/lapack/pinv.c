@@ -1,21 +1,21 @@
-/* pinv.c - the Moore-Penrose inverse, from singular values or from the eigenvalues of a Hermitian matrix. */
+/* pinv.c - computes the Moore-Penrose inverse from singular values, or from eigenvalues of a Hermitian matrix. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
 #include <math.h>
 
 /* A row-major inverse is the column-major inverse of A^T. */
-enum { A_VIEW, RESULT_VIEW, LEFT_VIEW, RIGHT_VIEW, BY_ROWS = 2 /* in plan->letter, where eigh.c has the first two */ };
+enum { A_VIEW, RESULT_VIEW, LEFT_VIEW, RIGHT_VIEW, BY_ROWS = 2 /* index of plan->letter; eigh.c uses the first two */ };
 
 static bool place_result(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[BY_ROWS] = by_rows;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, by_rows, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, by_rows, false);
     plan->view[RESULT_VIEW] = bp__lapack_place(plan, 1, by_rows);
     return by_rows;
 }
 
-/* Multiplies each column of `to` by the inverse of its singular value or eigenvalue; by 0 where that counts as zero. */
+/* Multiplies each column of `to` by the inverse of its singular value or eigenvalue, or by 0 if that counts as zero. */
 static void scale(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *from,
                   const bp__lapack_view *to) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
@@ -60,8 +60,8 @@ static bp_status prepare_general(bp__lapack_plan *plan) {
     place_result(plan);
     const bp__lapack_view *a = &plan->view[A_VIEW];
     int64_t count = bp__lapack_least(a->rows, a->columns);
-    plan->view[LEFT_VIEW] = bp__lapack_loose(plan, a->rows, count);
-    plan->view[RIGHT_VIEW] = bp__lapack_loose(plan, count, a->columns);
+    plan->view[LEFT_VIEW] = bp__lapack_scratch_matrix(plan, a->rows, count);
+    plan->view[RIGHT_VIEW] = bp__lapack_scratch_matrix(plan, count, a->columns);
     bp__lapack_prepare_gesdd(plan, a, &plan->view[LEFT_VIEW], &plan->view[RIGHT_VIEW]);
     return BP_OK;
 }
@@ -95,7 +95,7 @@ static double work_general(const bp_linalg_problem *problem) {
 static bp_status prepare_hermitian(bp__lapack_plan *plan) {
     bool by_rows = place_result(plan), upper = (plan->problem.of.linalg.upper != 0) != by_rows;
     int64_t n = plan->problem.of.linalg.n;
-    plan->view[RIGHT_VIEW] = bp__lapack_loose(plan, n, n);
+    plan->view[RIGHT_VIEW] = bp__lapack_scratch_matrix(plan, n, n);
     bp__lapack_prepare_eigh(plan, &plan->view[A_VIEW], true, upper);
     return BP_OK;
 }
@@ -125,7 +125,7 @@ static const bp__lapack_operation general = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex, BP__LAPACK_gemm},
     .routine_count = 3,
     .efficiency = 0.25,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_general,
     .run = run_general,
     .work = work_general,
@@ -137,7 +137,7 @@ static const bp__lapack_operation hermitian = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd, BP__LAPACK_gemm},
     .routine_count = 3,
     .efficiency = 0.30,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_hermitian,
     .run = run_hermitian,
     .work = work_hermitian,

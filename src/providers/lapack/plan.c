@@ -1,4 +1,4 @@
-/* plan.c - makes a plan: routines are looked up, memory is counted, and the library is asked for its workspaces. */
+/* plan.c - makes a plan: looks up routines, counts memory, and queries the library's workspace sizes. */
 #include "providers/lapack/lapack.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static int info_operand_of(uint32_t op) {
     }
 }
 
-/* What they do is the same, bit for bit. */
+/* Chooses the passes over columns. All variants give the same result bit for bit. */
 static const bp__lapack_passes *passes_of(const bp__lapack_plan *plan) {
     const bp__lapack_passes *passes = bp__lapack_passes_default;
 #if defined(__x86_64__)
@@ -95,26 +95,26 @@ static void destroy(bp_prepared *prepared) {
 static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judgement) {
     bp__driver *driver = plan->driver;
     bp_status status = bp__driver_ready(driver);
-    for (int i = 0; i < plan->recipe->routine_count && status == BP_OK; i++) {
-        status = find_routine(plan, plan->recipe->routines[i]);
+    for (int i = 0; i < plan->operation->routine_count && status == BP_OK; i++) {
+        status = find_routine(plan, plan->operation->routines[i]);
     }
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_thread_policy_plan(driver, &judgement->settling);
-    /* A library that does not stay on one thread has the items to itself. */
-    plan->sharers = plan->settling.threads == 1 ? judgement->sharers : 1;
-    int before = bp__driver_begin(driver, &plan->settling); /* prepare asks the library for workspaces */
-    bp__driver_illegal heard = {0};
-    bp__driver_capture_xerbla(&heard);
-    status = plan->recipe->prepare(plan);
+    plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
+    /* if the library does not stay on one thread, one thread runs all items */
+    plan->sharers = plan->setup.threads == 1 ? judgement->sharers : 1;
+    int before = bp__driver_begin(driver, &plan->setup); /* prepare makes workspace queries */
+    bp__driver_illegal illegal = {0};
+    bp__driver_capture_xerbla(&illegal);
+    status = plan->operation->prepare(plan);
     bp__driver_capture_xerbla(NULL);
-    bp__driver_end(driver, &plan->settling, before);
-    if (status == BP_OK && heard.argument != 0) {
-        status = bp__driver_fail_illegal(driver, &heard);
+    bp__driver_end(driver, &plan->setup, before);
+    if (status == BP_OK && illegal.argument != 0) {
+        status = bp__driver_fail_illegal(driver, &illegal);
     }
     if (status == BP_OK && plan->too_large) {
-        status = driver->host->fail(BP_E_NO_MEMORY, "the workspace is larger than the memory can be");
+        status = driver->host->fail(BP_E_NO_MEMORY, "the workspace exceeds the address space");
     }
     return status;
 }
@@ -132,14 +132,14 @@ bp_status bp__lapack_plan_make(void *opaque, const bp_problem *problem, const bp
     *plan = (bp__lapack_plan){
         .prepared = {.struct_size = sizeof plan->prepared, .enqueue = bp__lapack_enqueue, .destroy = destroy},
         .driver = driver,
-        .recipe = judgement->recipe};
+        .operation = judgement->operation};
     describe(plan, problem);
     bp_status status = prepare(plan, judgement);
     if (status != BP_OK) {
         host->release(plan);
         return status;
     }
-    plan->prepared.workspace = plan->scratch * (size_t)plan->sharers; /* each thread has its own */
+    plan->prepared.workspace = plan->scratch * (size_t)plan->sharers; /* one part for each thread */
     *prepared = &plan->prepared;
     return BP_OK;
 }

@@ -1,4 +1,4 @@
-/* provider.c - the lapack provider: linear algebra on any library that offers LAPACK, one instance per library. */
+/* provider.c - defines the lapack provider: linear algebra on any LAPACK library, one instance per library. */
 #include "providers/lapack/lapack.h"
 
 BP_PROVIDER_DEFINE(lapack) = {

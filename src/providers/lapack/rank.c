@@ -1,4 +1,5 @@
-/* rank.c - matrix_rank: how many singular values, or absolute eigenvalues of a Hermitian matrix, are not small. */
+/* rank.c - computes matrix_rank: counts singular values, or absolute eigenvalues of a Hermitian matrix, above a
+ * threshold. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
@@ -28,7 +29,7 @@ static bp_status conclude(const bp__lapack_plan *plan, bp__lapack_item *item, in
 }
 
 static bp_status prepare_general(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -41,7 +42,7 @@ static bp_status run_general(const bp__lapack_plan *plan, bp__lapack_item *item,
 }
 
 static bp_status prepare_hermitian(bp__lapack_plan *plan) {
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     bp__lapack_prepare_eigh(plan, &plan->view[A_VIEW], false, plan->problem.of.linalg.upper);
     return BP_OK;
 }
@@ -56,7 +57,7 @@ static const bp__lapack_operation general = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_general,
     .run = run_general,
     .work = bp__lapack_work_values,
@@ -68,7 +69,7 @@ static const bp__lapack_operation hermitian = {
     .routines = {BP__LAPACK_syevd, BP__LAPACK_heevd},
     .routine_count = 2,
     .efficiency = 0.20,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_hermitian,
     .run = run_hermitian,
     .work = bp__lapack_work_eigenvalues,

@@ -1,10 +1,10 @@
-/* routines.h - our own prototypes of the LAPACK routines that are called, in one list.
+/* routines.h - declares prototypes of the LAPACK routines that the provider calls.
  *
- * No vendor header is included: one body serves every library. In the Fortran interface every argument is an address,
- * and the lengths of the character arguments follow at the end, so that one call serves all element types and both
- * widths of integers: T is an element, R a real of its precision, INT the library's integer. The provider takes void
- * for both and its union for INT; a test declares all again with the true types beside lapack.h where that is
- * installed.
+ * No vendor header is included, because one implementation calls every library. In the Fortran interface every argument
+ * is an address, and the lengths of character arguments follow at the end. So one prototype serves all element types
+ * and both integer widths. T is an element, R a real of its precision, INT the library's integer. The provider uses
+ * void for T and R, and its union for INT. A test compiles the prototypes with the true types together with an
+ * installed lapack.h.
  */
 #ifndef BP_LAPACK_ROUTINES_H
 #define BP_LAPACK_ROUTINES_H
@@ -76,7 +76,7 @@
 #define BP__LAPACK_ARGS_lange(T, R, INT)                                                                               \
     (const char *norm, const INT *m, const INT *n, const T *a, const INT *lda, R *work, size_t)
 
-/* The one list: name here, stem of the routine for real types, for complex types; NULL where it has no such form. */
+/* Name in this file, stem of the routine for real types, stem for complex types; NULL if there is none. */
 #define BP__LAPACK_SUBROUTINES(X)                                                                                      \
     X(getrf, "getrf", "getrf")                                                                                         \
     X(getri, "getri", "getri")                                                                                         \
@@ -102,7 +102,7 @@
     X(gelss_real, "gelss", NULL)                                                                                       \
     X(gelss_complex, NULL, "gelss")
 
-/* Functions: they return a real of the element's precision, by value, and so have two prototypes. */
+/* Functions. They return a real of the element's precision by value, and so have two prototypes. */
 #define BP__LAPACK_FUNCTIONS(X) X(lange, "lange", "lange")
 
 #define BP__LAPACK_ROUTINES(X)                                                                                         \

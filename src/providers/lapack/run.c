@@ -1,6 +1,6 @@
-/* run.c - runs a plan: the threads are settled once, then the batch is walked item by item, last dimension fastest; or
- * threads of our pool draw runs of items, each with scratch memory of its own and the library on one thread, so that an
- * item has the same bits whoever computes it. */
+/* run.c - runs a plan: sets the library's threads once, then computes the batch item by item, last dimension fastest.
+ * Or threads of our thread pool take chunks of items, each with its own scratch memory and the library on one thread.
+ * An item then has the same result bit for bit on any thread. */
 #include "providers/lapack/lapack.h"
 
 #include <inttypes.h>
@@ -13,18 +13,18 @@ typedef struct walk {
 
 static void next(const bp_linalg_problem *l, walk *at) {
     for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        bool goes_on = ++at->index[d] < l->batch_shape[d];
-        at->index[d] = goes_on ? at->index[d] : 0;
+        bool inside = ++at->index[d] < l->batch_shape[d];
+        at->index[d] = inside ? at->index[d] : 0;
         for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-            at->offset[i] += l->operand[i].batch[d] * (goes_on ? 1 : 1 - l->batch_shape[d]);
+            at->offset[i] += l->operand[i].batch[d] * (inside ? 1 : 1 - l->batch_shape[d]);
         }
-        if (goes_on) {
+        if (inside) {
             return;
         }
     }
 }
 
-/* The place of any item. */
+/* Returns the position of an item. */
 static walk walk_to(const bp_linalg_problem *l, int64_t item) {
     walk at = {0};
     for (int d = l->batch_ndim - 1; d >= 0; d--) {
@@ -56,19 +56,19 @@ static void place_item(const bp__lapack_plan *plan, const walk *at, void *const 
     }
 }
 
-/* What the contract of bp_linalg_problem says about the outcome of an item. */
+/* Applies the rules of bp_linalg_problem to the result of an item. */
 static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info,
-                          const bp__driver_illegal *heard) {
+                          const bp__driver_illegal *illegal) {
     const bp_host *host = plan->driver->host;
-    if (heard->argument != 0) {
-        return bp__driver_fail_illegal(plan->driver, heard);
+    if (illegal->argument != 0) {
+        return bp__driver_fail_illegal(plan->driver, illegal);
     }
     if (info == BP__LAPACK_NON_FINITE) {
         bp__lapack_fill_nan(plan, item);
         info = BP_INFO_NON_FINITE;
     } else if (info < 0) {
-        return host->fail(BP_E_INTERNAL, "library '%s' found argument %" PRId64 " illegal in one of %s",
-                          plan->driver->library->id, -info, plan->recipe->algorithm);
+        return host->fail(BP_E_INTERNAL, "library '%s' reports argument %" PRId64 " as illegal in one of %s",
+                          plan->driver->library->id, -info, plan->operation->algorithm);
     }
     if (plan->info_operand >= 0 && item->operand[plan->info_operand]) {
         *(int32_t *)item->operand[plan->info_operand] = (int32_t)info;
@@ -78,38 +78,38 @@ static bp_status conclude(const bp__lapack_plan *plan, const bp__lapack_item *it
                : BP_OK;
 }
 
-/* Items of the batch one after the other, up to the first that fails, which `range` begins with then. */
+/* Items of the batch in order. run_items advances `first`, up to the first item that fails. */
 typedef struct range {
     int64_t first, end;
 } range;
 
 bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item) {
-    bp__lapack_turn *turn = item->turn;
-    if (atomic_load_explicit(turn->stopped, memory_order_relaxed)) {
+    bp__lapack_worker *worker = item->worker;
+    if (atomic_load_explicit(worker->stopped, memory_order_relaxed)) {
         return true;
     }
-    if (!bp__driver_stops(plan->driver, &plan->settling, (bp_op)plan->problem.op, turn->since, &turn->before)) {
+    if (!bp__driver_stops(plan->driver, &plan->setup, (bp_op)plan->problem.op, worker->since, &worker->before)) {
         return false;
     }
-    atomic_store_explicit(turn->stopped, true, memory_order_relaxed);
+    atomic_store_explicit(worker->stopped, true, memory_order_relaxed);
     return true;
 }
 
-static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, bp__lapack_turn *turn,
+static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, char *scratch, bp__lapack_worker *worker,
                            range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bp__lapack_item item = {.turn = turn, .scratch = scratch};
+    bp__lapack_item item = {.worker = worker, .scratch = scratch};
     walk at = walk_to(l, items->first);
-    bool clean = false; /* what the item before left in scratch may be used again */
-    bp__driver_illegal heard = {0};
+    bool clean = false; /* data that the previous item left in scratch is valid */
+    bp__driver_illegal illegal = {0};
     bp_status status = BP_OK;
-    bp__driver_capture_xerbla(&heard);
+    bp__driver_capture_xerbla(&illegal);
     for (; items->first < items->end; items->first++, next(l, &at)) {
         int64_t info = 0;
         item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
-        status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->recipe->run(plan, &item, &info);
-        status = status == BP_OK ? conclude(plan, &item, info, &heard) : status;
+        status = bp__lapack_stops(plan, &item) ? BP_E_CANCELLED : plan->operation->run(plan, &item, &info);
+        status = status == BP_OK ? conclude(plan, &item, info, &illegal) : status;
         if (status != BP_OK) {
             break;
         }
@@ -121,81 +121,82 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
 
 /* ---- Calls ---- */
 
-/* One call. What threads share stands unused where there is one. */
+/* State of one call. Members that threads share are unused on one thread. */
 typedef struct shared {
     const bp__lapack_plan *plan;
     void *const *operands;
     char *scratch; /* of all threads, one after the other */
-    int64_t since; /* bp__lapack_turn's, and the next one */
+    int64_t since; /* bp__lapack_worker.since; the next member is its `stopped` */
     atomic_bool stopped;
-    int64_t handful;         /* items that are drawn at a time */
-    _Atomic int64_t next;    /* the first that nobody has drawn */
-    _Atomic int64_t failing; /* the first that failed so far */
+    int64_t chunk;           /* items that a thread takes at a time */
+    _Atomic int64_t next;    /* the first item that no thread has taken */
+    _Atomic int64_t failing; /* the first item that has failed so far */
 } shared;
 
-static void keep_least(_Atomic int64_t *least, int64_t value) {
+static void lower_to(_Atomic int64_t *least, int64_t value) {
     int64_t seen = atomic_load_explicit(least, memory_order_relaxed);
     while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {
     }
 }
 
-static bp__lapack_turn begin(shared *work) {
-    return (bp__lapack_turn){.stopped = &work->stopped,
-                             .since = &work->since,
-                             .before = bp__driver_begin(work->plan->driver, &work->plan->settling)};
+static bp__lapack_worker begin(shared *work) {
+    return (bp__lapack_worker){.stopped = &work->stopped,
+                               .since = &work->since,
+                               .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
 }
 
-/* Items before the first that failed are all computed, so that it is the first of the batch. */
-static void draw_items(void *context, int task) {
+/* Computes chunks until none is left. All items before the first failing one are computed, so the reported item is the
+ * first of the batch. */
+static void compute_chunks(void *context, int task) {
     shared *work = context;
     const bp__lapack_plan *plan = work->plan;
     const int64_t batch = plan->problem.of.linalg.batch;
     char *scratch = plan->scratch > 0 ? work->scratch + (size_t)task * plan->scratch : NULL;
-    bp__lapack_turn turn = begin(work);
+    bp__lapack_worker worker = begin(work);
     while (!atomic_load_explicit(&work->stopped, memory_order_relaxed)) {
-        range items = {.first = atomic_fetch_add_explicit(&work->next, work->handful, memory_order_relaxed)};
+        range items = {.first = atomic_fetch_add_explicit(&work->next, work->chunk, memory_order_relaxed)};
         if (items.first >= batch || items.first > atomic_load(&work->failing)) {
             break;
         }
-        items.end = items.first + work->handful < batch ? items.first + work->handful : batch;
-        bp_status status = run_items(plan, work->operands, scratch, &turn, &items);
+        items.end = items.first + work->chunk < batch ? items.first + work->chunk : batch;
+        bp_status status = run_items(plan, work->operands, scratch, &worker, &items);
         if (status != BP_OK && status != BP_E_CANCELLED) {
-            keep_least(&work->failing, items.first);
+            lower_to(&work->failing, items.first);
         }
     }
-    bp__driver_end(plan->driver, &plan->settling, turn.before);
+    bp__driver_end(plan->driver, &plan->setup, worker.before);
 }
 
-/* The items in the caller's thread. */
+/* Computes a range of items in the caller's thread. */
 static bp_status run_range(shared *work, range items) {
     const bp__lapack_plan *plan = work->plan;
-    bp__lapack_turn turn = begin(work);
-    bp_status status = run_items(plan, work->operands, work->scratch, &turn, &items);
-    bp__driver_end(plan->driver, &plan->settling, turn.before);
+    bp__lapack_worker worker = begin(work);
+    bp_status status = run_items(plan, work->operands, work->scratch, &worker, &items);
+    bp__driver_end(plan->driver, &plan->setup, worker.before);
     return status;
 }
 
-/* The sentence about a failing item belongs to the caller's thread: the item is computed once more there. */
-static bp_status tell_again(shared *work, int64_t item) {
+/* Computes a failing item again in the caller's thread, because the error message belongs to that thread. */
+static bp_status report_failure(shared *work, int64_t item) {
     const bp__lapack_plan *plan = work->plan;
     bp_status status = run_range(work, (range){item, item + 1});
     return status != BP_OK ? status
                            : plan->driver->host->fail(BP_E_INTERNAL,
                                                       "library '%s' failed on batch element %" PRId64
-                                                      " among others, and did not by itself",
+                                                      " in the batch, but not when it was computed again alone",
                                                       plan->driver->library->id, item);
 }
 
 static bp_status run_shared(shared *work) {
     const bp__lapack_plan *plan = work->plan;
-    work->handful = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1;
+    work->chunk = plan->problem.of.linalg.batch / (16 * (int64_t)plan->sharers) + 1;
     atomic_store(&work->failing, INT64_MAX);
-    plan->driver->host->parallel(plan->sharers, plan->sharers, draw_items, work);
+    plan->driver->host->parallel(plan->sharers, plan->sharers, compute_chunks, work);
     if (atomic_load(&work->stopped)) {
         return BP_E_CANCELLED;
     }
     const int64_t failing = atomic_load(&work->failing);
-    return failing < INT64_MAX ? tell_again(work, failing) : BP_OK;
+    return failing < INT64_MAX ? report_failure(work, failing) : BP_OK;
 }
 
 bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {

@@ -1,4 +1,4 @@
-/* solve.c - inv, solve and solve_triangular. */
+/* solve.c - computes inv, solve and solve_triangular. */
 #include "providers/lapack/factor.h"
 #include "providers/lapack/operations.h"
 
@@ -6,11 +6,10 @@ enum { FACTOR_VIEW, SOLUTION_VIEW };
 
 /* ---- inv ---- */
 
-/* The output is inverted in its own memory. A row-major one is the transpose to the library, and the inverse of A^T is
- * the transpose of A's. getri does a quarter less arithmetic than getrs with the identity, and is ahead on one thread.
- */
+/* Inverts in the output's memory. The library sees a row-major output as the transpose, and the inverse of A^T is the
+ * transpose of A's. getri needs a quarter less arithmetic than getrs with the identity, and is faster on one thread. */
 static bp_status prepare_inv(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     bp__lapack_view *x = &plan->view[SOLUTION_VIEW];
     double queried[2] = {0};
     *x = bp__lapack_place(plan, 1, by_rows);
@@ -25,7 +24,7 @@ static bp_status prepare_inv(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* Where A^T was found singular, A is factored for info to count in its columns. */
+/* Factors the matrix. If A^T is singular, factors A, so that info refers to A's columns. */
 static void factor_for_inverse(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *x = &plan->view[SOLUTION_VIEW];
     void *pivots = item->scratch + plan->at[0];
@@ -63,7 +62,7 @@ static double work_inv(const bp_linalg_problem *problem) {
 }
 
 static double workspace_of_inv(const bp_problem *problem) {
-    return 256 * (double)problem->of.linalg.n; /* more columns at once than any library takes */
+    return 256 * (double)problem->of.linalg.n; /* more columns at a time than any library uses */
 }
 
 const bp__lapack_operation bp__lapack_inv = {
@@ -71,7 +70,7 @@ const bp__lapack_operation bp__lapack_inv = {
     .routines = {BP__LAPACK_getrf, BP__LAPACK_getri},
     .routine_count = 2,
     .efficiency = 0.4,
-    .meetings = 2,
+    .barriers = 2,
     .prepare = prepare_inv,
     .run = run_inv,
     .work = work_inv,
@@ -80,30 +79,30 @@ const bp__lapack_operation bp__lapack_inv = {
 
 /* ---- solve ---- */
 
-/* Keeps the factors of a matrix that several items share. */
+/* Factors a matrix once that several items share. */
 static void factor_once(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     if (!item->again[0]) {
         bp__lapack_factor_either(plan, item, &plan->view[FACTOR_VIEW], item->scratch + plan->at[0], info);
     }
 }
 
-/* Solves with the factors; info stays that of the factorization, since with a zero on the diagonal the solution is
- * infinite or NaN, but an argument found illegal is kept. */
+/* Solves with the factors. info stays that of the factorization, because with a zero on the diagonal the solution is
+ * infinite or NaN. An illegal argument is reported. */
 static void solve_with(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     int64_t result = 0;
-    char trans = (plan->letter[0] == 'T') == item->turned ? 'N' : 'T';
+    char trans = (plan->letter[0] == 'T') == item->transposed ? 'N' : 'T';
     bp__lapack_getrs(plan, trans, a, item->scratch + a->at, item->scratch + plan->at[0], x, bp__lapack_address(x, item),
                      &result);
     *info = result < 0 ? result : *info;
 }
 
-/* X A = B is solved as A^T X^T = B^T. */
+/* Solves X A = B as A^T X^T = B^T. */
 static bp_status prepare_solve(bp__lapack_plan *plan) {
     bool left = plan->problem.of.linalg.a_on_left;
     plan->letter[0] = left ? 'N' : 'T';
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, !left);
-    plan->view[FACTOR_VIEW] = bp__lapack_place_apart(plan, 0, false, false);
+    plan->view[FACTOR_VIEW] = bp__lapack_place_in_scratch(plan, 0, false, false);
     plan->at[0] = bp__lapack_reserve(plan, plan->problem.of.linalg.n, plan->integer);
     return BP_OK;
 }
@@ -143,12 +142,12 @@ const bp__lapack_operation bp__lapack_solve = {
 
 enum { SIDE, UPLO, TRANS, DIAG };
 
-/* trsm takes A and X in either order of storage: a row-major X is X^T, which is solved for from the other side; a
- * row-major A is A^T. */
+/* trsm handles row-major A and X without copies: a row-major X is X^T, solved from the other side; a row-major A is
+ * A^T. */
 static bp_status prepare_triangular(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
-    bool a_by_rows = !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
-    bool x_by_rows = !bp__lapack_lies(plan, 2, false) && bp__lapack_lies(plan, 2, true);
+    bool a_by_rows = !bp__lapack_fits(plan, 0, false) && bp__lapack_fits(plan, 0, true);
+    bool x_by_rows = !bp__lapack_fits(plan, 2, false) && bp__lapack_fits(plan, 2, true);
     plan->view[FACTOR_VIEW] = bp__lapack_place(plan, 0, a_by_rows);
     plan->view[SOLUTION_VIEW] = bp__lapack_place(plan, 2, x_by_rows);
     plan->letter[SIDE] = (l->a_on_left != 0) == x_by_rows ? 'R' : 'L';
@@ -158,7 +157,7 @@ static bp_status prepare_triangular(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-static bp__lapack_region part_read(const bp__lapack_plan *plan) {
+static bp__lapack_region region_read(const bp__lapack_plan *plan) {
     bool unit = plan->letter[DIAG] == 'U';
     if (plan->letter[UPLO] == 'U') {
         return unit ? BP__LAPACK_STRICTLY_UPPER : BP__LAPACK_UPPER;
@@ -172,7 +171,7 @@ static bp_status run_triangular(const bp__lapack_plan *plan, bp__lapack_item *it
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     bool x_by_rows = (plan->letter[SIDE] == 'R') == (plan->problem.of.linalg.a_on_left != 0);
     bool a_by_rows = (plan->letter[TRANS] == 'N') == x_by_rows;
-    if ((!item->again[0] && !bp__lapack_load(plan, item, a, 0, a_by_rows, part_read(plan))) ||
+    if ((!item->again[0] && !bp__lapack_load(plan, item, a, 0, a_by_rows, region_read(plan))) ||
         !bp__lapack_load(plan, item, x, 1, x_by_rows, BP__LAPACK_WHOLE)) {
         *info = BP__LAPACK_NON_FINITE;
         return BP_OK;

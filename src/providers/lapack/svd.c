@@ -1,17 +1,17 @@
-/* svd.c - svd and singular values, for other files too. */
+/* svd.c - computes svd and singular values, also for other files. */
 #include "providers/lapack/spectra.h"
 #include "providers/lapack/operations.h"
 
 /* ---- gesdd ---- */
 
-/* 'A' and 'S': all columns of U and rows of Vh, or the first min(m,n). */
+/* Returns the job letter: 'A' for all columns of U and rows of Vh, 'S' for the first min(m,n). */
 static char job_of(const bp__lapack_plan *plan, const bp__lapack_view *u) {
     return !u ? 'N' : plan->problem.of.linalg.mode == BP_SVD_FULL ? 'A' : 'S';
 }
 
-/* Without an item gesdd is asked for its workspace. */
+/* Calls gesdd; with item NULL, a workspace query. */
 static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
-                          const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_workspace *room) {
+                          const bp__lapack_view *u, const bp__lapack_view *vh, const bp__lapack_workspace *workspace) {
     char job = job_of(plan, u);
     bp__lapack_int m = bp__lapack_integer(plan, a->rows), n = bp__lapack_integer(plan, a->columns);
     bp__lapack_int lda = bp__lapack_integer(plan, a->ld), ldu = bp__lapack_integer(plan, u ? u->ld : 1);
@@ -21,17 +21,18 @@ static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *it
          *right = item && vh ? bp__lapack_address(vh, item) : NULL;
     if (plan->complex) {
         BP__LAPACK_CALL(plan, gesdd_complex)
-        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, room->work, &room->work_size, room->reals,
-         room->integers, &result, 1);
+        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, workspace->work, &workspace->work_size,
+         workspace->reals, workspace->integers, &result, 1);
     } else {
         BP__LAPACK_CALL(plan, gesdd_real)
-        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, room->work, &room->work_size, room->integers,
-         &result, 1);
+        (&job, &m, &n, matrix, &lda, values, left, &ldu, right, &ldvh, workspace->work, &workspace->work_size,
+         workspace->integers, &result, 1);
     }
     return bp__lapack_value(plan, &result);
 }
 
-/* Reals beside the vectors' own arithmetic, which is real also for complex types. */
+/* Returns the documented workspace. The vectors' arithmetic is real even for complex types, so that `reals` is large.
+ */
 static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_view *a, char job) {
     int64_t least = bp__lapack_least(a->rows, a->columns), most = bp__lapack_most(a->rows, a->columns);
     int64_t square = least * least;
@@ -49,21 +50,21 @@ static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_v
 void bp__lapack_prepare_gesdd(bp__lapack_plan *plan, const bp__lapack_view *a, const bp__lapack_view *u,
                               const bp__lapack_view *vh) {
     bp__lapack_needs needs = needs_of(plan, a, job_of(plan, u));
-    bp__lapack_query_result answer;
-    bp__lapack_workspace question = bp__lapack_query_args(plan, &answer);
-    call_gesdd(plan, NULL, a, u, vh, &question);
-    bp__lapack_apply_query(plan, &needs, &answer);
+    bp__lapack_query_result result;
+    bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
+    call_gesdd(plan, NULL, a, u, vh, &query);
+    bp__lapack_apply_query(plan, &needs, &result);
     bp__lapack_reserve_values(plan, bp__lapack_least(a->rows, a->columns));
     bp__lapack_reserve_workspace(plan, &needs);
 }
 
 int64_t bp__lapack_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                          const bp__lapack_view *u, const bp__lapack_view *vh) {
-    bp__lapack_workspace room = bp__lapack_workspace_of(plan, item);
-    return call_gesdd(plan, item, a, u, vh, &room);
+    bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
+    return call_gesdd(plan, item, a, u, vh, &workspace);
 }
 
-/* ---- What it takes ---- */
+/* ---- Cost ---- */
 
 static double least_of(const bp_linalg_problem *problem) {
     return (double)bp__lapack_least(problem->m, problem->n);
@@ -77,7 +78,7 @@ double bp__lapack_largest_values(const bp_problem *problem) {
     return 10 * least_of(&problem->of.linalg) + most_of(&problem->of.linalg);
 }
 
-/* The second form of complex matrices is that of matrices that are not much longer than wide. */
+/* The second formula for complex matrices applies if they are not much longer than wide. */
 double bp__lapack_largest_vectors(const bp_problem *problem) {
     double least = least_of(&problem->of.linalg), most = most_of(&problem->of.linalg);
     bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
@@ -86,28 +87,28 @@ double bp__lapack_largest_vectors(const bp_problem *problem) {
     return first > second ? first : second;
 }
 
-/* Reduction to two diagonals; the rest is of lower order. */
+/* Reduction to bidiagonal form; the rest is of lower order. */
 double bp__lapack_work_values(const bp_linalg_problem *problem) {
     double least = least_of(problem), most = most_of(problem);
     return 4 * least * least * (most - least / 3);
 }
 
-/* Beside that the vectors of the bidiagonal matrix, and the reflectors applied to both sides. */
+/* Additionally the vectors of the bidiagonal matrix, and the reflectors applied to both sides. */
 double bp__lapack_work_vectors(const bp_linalg_problem *problem) {
     double least = least_of(problem), most = most_of(problem);
     double columns = problem->mode == BP_SVD_FULL ? most : least;
     return bp__lapack_work_values(problem) + 4 * most * least * columns + 14 * least * least * least / 3;
 }
 
-/* ---- The recipes ---- */
+/* ---- Operations ---- */
 
-enum { A_VIEW, U_VIEW, VH_VIEW, BY_ROWS = 0 /* in plan->letter */ };
+enum { A_VIEW, U_VIEW, VH_VIEW, BY_ROWS = 0 /* index of plan->letter */ };
 
-/* Of A^T = Vh^T diag(S) U^T the factors are what the library leaves where U and Vh are row-major. */
+/* For row-major U and Vh, computes A^T = Vh^T diag(S) U^T, so that the library writes the outputs in place. */
 static bp_status prepare_svd(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 1, false) && bp__lapack_lies(plan, 1, true);
+    bool by_rows = !bp__lapack_fits(plan, 1, false) && bp__lapack_fits(plan, 1, true);
     plan->letter[BY_ROWS] = by_rows;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, by_rows, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, by_rows, false);
     plan->view[U_VIEW] = bp__lapack_place(plan, by_rows ? 3 : 1, by_rows);
     plan->view[VH_VIEW] = bp__lapack_place(plan, by_rows ? 1 : 3, by_rows);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], &plan->view[U_VIEW], &plan->view[VH_VIEW]);
@@ -115,9 +116,9 @@ static bp_status prepare_svd(bp__lapack_plan *plan) {
 }
 
 static bp_status prepare_values(bp__lapack_plan *plan) {
-    bool by_rows = !bp__lapack_lies(plan, 0, false) && bp__lapack_lies(plan, 0, true);
+    bool by_rows = !bp__lapack_fits(plan, 0, false) && bp__lapack_fits(plan, 0, true);
     plan->letter[BY_ROWS] = by_rows;
-    plan->view[A_VIEW] = bp__lapack_place_apart(plan, 0, by_rows, false);
+    plan->view[A_VIEW] = bp__lapack_place_in_scratch(plan, 0, by_rows, false);
     bp__lapack_prepare_gesdd(plan, &plan->view[A_VIEW], NULL, NULL);
     return BP_OK;
 }
@@ -148,7 +149,7 @@ static const bp__lapack_operation with_vectors = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.25,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_svd,
     .run = run,
     .work = bp__lapack_work_vectors,
@@ -160,7 +161,7 @@ static const bp__lapack_operation values_alone = {
     .routines = {BP__LAPACK_gesdd_real, BP__LAPACK_gesdd_complex},
     .routine_count = 2,
     .efficiency = 0.15,
-    .meetings = BP__LAPACK_BY_COLUMNS,
+    .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
     .run = run,
     .work = bp__lapack_work_values,

@@ -1,19 +1,19 @@
-/* workspace.c - workspace for the routines that want some: asked for once, then a part of the plan's scratch memory. */
+/* workspace.c - queries the workspace of LAPACK routines once, and reserves it in the plan's scratch memory. */
 #include "providers/lapack/workspace.h"
 
-bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *answer) {
+bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *result) {
     bp__lapack_int asks = bp__lapack_integer(plan, -1);
-    *answer = (bp__lapack_query_result){0};
-    return (bp__lapack_workspace){answer->work, answer->reals, &answer->integers, asks, asks, asks};
+    *result = (bp__lapack_query_result){0};
+    return (bp__lapack_workspace){result->work, result->reals, &result->integers, asks, asks, asks};
 }
 
-/* Some libraries' answers are smaller than what they then insist on, and long ones are rounded: what is documented is
- * the least in any case. */
+/* Query results of some libraries are smaller than what the routine then requires, and large ones are rounded. So the
+ * documented size is the minimum. */
 void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
-                            const bp__lapack_query_result *answer) {
-    int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &answer->integers);
-    needs->work = bp__lapack_least(bp__lapack_most(needs->work, bp__lapack_queried(plan, answer->work)), most);
-    needs->reals = bp__lapack_least(bp__lapack_most(needs->reals, bp__lapack_queried(plan, answer->reals)), most);
+                            const bp__lapack_query_result *result) {
+    int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &result->integers);
+    needs->work = bp__lapack_least(bp__lapack_most(needs->work, bp__lapack_queried(plan, result->work)), most);
+    needs->reals = bp__lapack_least(bp__lapack_most(needs->reals, bp__lapack_queried(plan, result->reals)), most);
     needs->integers = bp__lapack_most(needs->integers, integers);
 }
 
@@ -41,13 +41,13 @@ void bp__lapack_reserve_values(bp__lapack_plan *plan, int64_t count) {
     plan->at[BP__LAPACK_AT_VALUES] = bp__lapack_reserve(plan, count, plan->real_size);
 }
 
-bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns) {
+bp__lapack_view bp__lapack_scratch_matrix(bp__lapack_plan *plan, int64_t rows, int64_t columns) {
     size_t at = bp__lapack_reserve(plan, rows, plan->size * (size_t)columns);
     return (bp__lapack_view){.operand = -1, .rows = rows, .columns = columns, .ld = rows, .at = at};
 }
 
 void bp__lapack_gemm(const bp__lapack_plan *plan, const bp__lapack_product *product) {
-    double alpha[2], beta[2]; /* room for an element of any type */
+    double alpha[2], beta[2]; /* an element of any type */
     bp__lapack_int m = bp__lapack_integer(plan, product->m), n = bp__lapack_integer(plan, product->n);
     bp__lapack_int k = bp__lapack_integer(plan, product->k), lda = bp__lapack_integer(plan, product->lda);
     bp__lapack_int ldb = bp__lapack_integer(plan, product->ldb), ldc = bp__lapack_integer(plan, product->ldc);

@@ -1,11 +1,10 @@
-/* workspace.h - the memory that routines ask for beside their operands: how much is asked once, when a plan is made. */
+/* workspace.h - declares the workspace of LAPACK routines. Its size is queried once, when a plan is made. */
 #ifndef BP_LAPACK_WORKSPACE_H
 #define BP_LAPACK_WORKSPACE_H
 
 #include "providers/lapack/lapack.h"
 
-/* Places in plan->at (and for the first three the sizes in plan->workspace) of recipes that call such routines; the
- * rest is free. */
+/* Entries of plan->at for operations whose routines need workspace; the first three also index plan->workspace. */
 enum {
     BP__LAPACK_AT_WORK,
     BP__LAPACK_AT_REALS,
@@ -14,12 +13,13 @@ enum {
     BP__LAPACK_AT_MORE
 };
 
-/* The sizes that LAPACK's documentation says are enough: in elements, reals and the library's integers. */
+/* Sufficient sizes according to LAPACK's documentation: in elements, reals and the library's integers. */
 typedef struct bp__lapack_needs {
     int64_t work, reals, integers;
 } bp__lapack_needs;
 
-/* What a routine gets: memory and its size, or room for an answer and the size -1, which is a question. */
+/* LAPACK workspace arguments: pointers and sizes; or, for a workspace query (size -1), where the routine writes the
+ * required sizes. */
 typedef struct bp__lapack_workspace {
     void *work, *reals, *integers;
     bp__lapack_int work_size, reals_size, integers_size;
@@ -31,18 +31,18 @@ typedef struct bp__lapack_query_result {
     bp__lapack_int integers;
 } bp__lapack_query_result;
 
-/* Clears the answer. */
-bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *answer);
-/* Makes the needs as large as the answer, but not larger than an integer argument can be. */
+/* Returns the arguments of a workspace query, and clears its result. */
+bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapack_query_result *result);
+/* Raises the needs to the result of a query, at most to the largest integer argument. */
 void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
-                            const bp__lapack_query_result *answer);
+                            const bp__lapack_query_result *result);
 void bp__lapack_reserve_workspace(bp__lapack_plan *plan, const bp__lapack_needs *needs);
 bp__lapack_workspace bp__lapack_workspace_of(const bp__lapack_plan *plan, const bp__lapack_item *item);
 
-/* A matrix of the problem's element type in scratch memory that is no operand's. */
-bp__lapack_view bp__lapack_loose(bp__lapack_plan *plan, int64_t rows, int64_t columns);
+/* Returns a matrix of the problem's element type in scratch memory that belongs to no operand. */
+bp__lapack_view bp__lapack_scratch_matrix(bp__lapack_plan *plan, int64_t rows, int64_t columns);
 
-/* C = alpha op(A) op(B) + beta C in column-major memory; routine gemm. Sizes are those of C, and the inner one. */
+/* C = alpha op(A) op(B) + beta C in column-major memory, by routine gemm. m x n is the size of C, k the inner size. */
 typedef struct bp__lapack_product {
     char op_a, op_b;
     double alpha, beta;
@@ -53,7 +53,7 @@ typedef struct bp__lapack_product {
 
 void bp__lapack_gemm(const bp__lapack_plan *plan, const bp__lapack_product *product);
 
-/* Memory for `count` reals at BP__LAPACK_AT_VALUES. */
+/* Reserves memory for `count` reals at BP__LAPACK_AT_VALUES. */
 void bp__lapack_reserve_values(bp__lapack_plan *plan, int64_t count);
 static inline void *bp__lapack_values(const bp__lapack_plan *plan, const bp__lapack_item *item) {
     return item->scratch + plan->at[BP__LAPACK_AT_VALUES];

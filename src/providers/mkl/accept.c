@@ -1,21 +1,16 @@
-/* accept.c - whether MKL may run a transform, on how many threads, and at what estimated cost. Pure. */
+/* accept.c - decides whether MKL can run a transform, on how many threads, and estimates its cost. Pure. */
 #include "providers/mkl/mkl.h"
+#include "providers/transform/accept.h"
 
 static bool takes(bp__driver *driver, const bp_problem *problem, bp_verdict *verdict) {
-    static const bp_check checks[] = {
-        [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
-    const bp_fft_problem *fft = &problem->of.fft;
-    if (problem->op != BP_OP_FFT) {
-        bp__driver_refuse(verdict, BP_REASON_OP, "only Fourier transforms are offered");
-    } else if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
-        bp__driver_refuse(verdict, BP_REASON_DTYPE, "DFTI knows f32, f64, c64 and c128 only");
-    } else if (fft->full_spectrum || fft->conjugate || fft->zero_padded) {
-        bp__driver_refuse(verdict, BP_REASON_OTHER, "only plain transforms are offered");
-    } else {
-        return bp__driver_usable(driver, verdict) &&
-               bp__driver_passed_check(driver, checks[fft->kind], problem->dtype, verdict);
+    if (!bp__transform_is_plain(problem, verdict)) {
+        return false;
     }
-    return false;
+    if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
+        bp__driver_refuse(verdict, BP_REASON_DTYPE, "DFTI has transforms of f32, f64, c64 and c128 only");
+        return false;
+    }
+    return bp__driver_usable(driver, verdict) && bp__transform_passed_check(driver->library, problem, verdict);
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgement *judgement, bp_verdict *verdict) {
@@ -32,20 +27,20 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__mkl_judgeme
     int allowed = bp__driver_allowed(driver, policy);
     const bp__mkl_route *route = &judgement->route;
     bool gains = allowed > 1 && bp__mkl_cost(driver, fft, route, allowed) < bp__mkl_cost(driver, fft, route, 1);
-    judgement->settling =
-        bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be told to stay alone */
-    int threads = judgement->settling.threads;
+    judgement->setup =
+        bp__driver_thread_policy(driver, policy, !gains, gains); /* a descriptor can be limited to one thread */
+    int threads = judgement->setup.threads;
     verdict->algorithm = route->stages > 1 ? "dfti, last dimension by itself" : "dfti";
     verdict->threads = threads;
     verdict->cost_ns = bp__mkl_cost(driver, fft, route, threads);
     verdict->properties = BP_PROPERTY_PROPAGATES_NAN |
                           (route->single ? BP_PROPERTY_ACCUMULATES_F32 : BP_PROPERTY_ACCUMULATES_F64) |
-                          bp__driver_guarantees(driver, policy, &judgement->settling);
-    bp__driver_enforce_policy(driver, policy, &judgement->settling, verdict);
+                          bp__driver_guarantees(driver, policy, &judgement->setup);
+    bp__driver_enforce_policy(driver, policy, &judgement->setup, verdict);
 }
 
 void bp__mkl_accept(void *driver, const bp_problem *problem, bp_offers *offers) {
-    bp__mkl_judgement judgement = {.settling.threads = 1};
+    bp__mkl_judgement judgement = {.setup.threads = 1};
     bp_verdict verdict = BP_VERDICT_INIT;
     judge(driver, problem, &judgement, &verdict);
     offers->add(offers, &verdict, &judgement, sizeof judgement);

@@ -1,7 +1,8 @@
-/* api.h - the functions of MKL's DFTI interface that are used, for the files of this provider and for the test that
- * compares them with an installed mkl_dfti.h.
+/* api.h - lists the functions of MKL's DFTI interface that the provider calls, also for the test that compares them
+ * with an installed mkl_dfti.h.
  *
- * X(name, result, arguments): names less their prefix, Dfti, in terms of a descriptor, a parameter and a value. */
+ * X(name, result, arguments): names without their prefix, Dfti, in terms of a descriptor, a parameter and a value.
+ */
 #ifndef BP_MKL_API_H
 #define BP_MKL_API_H
 
@@ -15,7 +16,7 @@
     X(FreeDescriptor, long, (DESCRIPTOR *))                                                                            \
     X(ErrorMessage, char *, (long))
 
-/* X(name, number): names less their prefix, DFTI_. */
+/* X(name, number): names without their prefix, DFTI_. */
 #define BP__MKL_NUMBERS(X)                                                                                             \
     X(FORWARD_SCALE, 4) X(BACKWARD_SCALE, 5) X(NUMBER_OF_TRANSFORMS, 7) X(CONJUGATE_EVEN_STORAGE, 10) X(PLACEMENT, 11) \
     X(INPUT_STRIDES, 12) X(OUTPUT_STRIDES, 13) X(INPUT_DISTANCE, 14) X(OUTPUT_DISTANCE, 15) X(THREAD_LIMIT, 27)        \

@@ -1,17 +1,17 @@
-/* cost.c - how long a transform takes on MKL: fitted to MKL 2026 on one core of a Zen 3 server processor (AVX2).
- * Processors with wider vectors were not measured: they are taken to gain the root of what these promise. */
+/* cost.c - estimates the time of a transform on MKL, fitted to MKL 2026 on one core of a Zen 3 server processor (AVX2).
+ * Wider vectors were not measured; they are assumed to gain the square root of their nominal speedup. */
 #include "providers/mkl/mkl.h"
 #include "providers/transform/cost.h"
 
 #include <math.h>
 
 #define CALL_NS 25.0
-#define SEVERAL_DIMS_NS 400.0 /* more of a call with more than one dimension */
+#define SEVERAL_DIMS_NS 400.0 /* added to a call with more than one dimension */
 #define ITEM_NS 6.0
-/* Several dimensions that leave the second-level cache: measured at 512x512, in f32 and f64. */
+/* Slowdown of several dimensions that exceed the second-level cache: measured at 512x512, in f32 and f64. */
 #define WIDE_BYTES (2 << 20)
 #define WIDE_FACTOR 1.8
-/* f64 operations per nanosecond of the kernels that the rates belong to, as the driver knows them. */
+/* f64 operations per nanosecond of the measured kernels, in terms of bp__driver.peak. */
 #define MEASURED_PEAK 44.6
 
 static const bp__transform_speed speed = {

@@ -1,4 +1,4 @@
-/* plan.c - makes descriptors: everything that is fixed of a transform is told to MKL once. */
+/* plan.c - makes the descriptors of a transform. Everything that is fixed is set in them once. */
 #include "providers/mkl/mkl.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bp_status resolve(bp__mkl_plan *plan) {
     return BP_OK;
 }
 
-/* The thread limit holds whatever count is in force when the transform is computed. */
+/* Sets and commits a descriptor. Its thread limit holds for any thread count in force at the run. */
 static long describe(const bp__mkl_api *api, const bp__mkl_call *stage, int threads, void *d) {
     long error = api->SetValue(d, BP__MKL_PLACEMENT, stage->in_place ? BP__MKL_INPLACE : BP__MKL_NOT_INPLACE);
     error = error ? error : api->SetValue(d, BP__MKL_INPUT_STRIDES, stage->in);
@@ -61,7 +61,7 @@ static long make_stage(bp__mkl_plan *plan, int number) {
     plan->compute[number] = stage->forward ? api->ComputeForward : api->ComputeBackward;
     long error = stage->rank == 1 ? api->CreateDescriptor(d, precision, domain, 1L, stage->n[0])
                                   : api->CreateDescriptor(d, precision, domain, (long)stage->rank, stage->n);
-    return error ? error : describe(api, stage, plan->settling.threads, *d);
+    return error ? error : describe(api, stage, plan->setup.threads, *d);
 }
 
 static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
@@ -71,24 +71,24 @@ static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
     if (status != BP_OK) {
         return status;
     }
-    plan->settling = bp__driver_thread_policy_plan(driver, judged);
-    int before = bp__driver_begin(driver, &plan->settling);
+    plan->setup = bp__driver_thread_policy_plan(driver, judged);
+    int before = bp__driver_begin(driver, &plan->setup);
     long error = 0;
     for (int i = 0; i < plan->route.stages && error == 0; i++) {
         error = make_stage(plan, i);
     }
-    bp__driver_end(driver, &plan->settling, before);
+    bp__driver_end(driver, &plan->setup, before);
     return bp__mkl_status(plan, error);
 }
 
-/* What is lost to a child of fork is left alone. */
+/* Destroys a plan. Descriptors leak in a child of fork in which the library is unusable. */
 static void destroy_plan(bp_prepared *prepared) {
     bp__mkl_plan *plan = (bp__mkl_plan *)prepared;
     for (int i = 0; i < plan->route.stages; i++) {
         if (plan->descriptor[i] && !bp__driver_forked(plan->driver)) {
-            bp__driver_call_record *seat = bp__driver_enter(plan->trace);
+            bp__driver_call_record *record = bp__driver_enter(plan->fork_state);
             plan->api.FreeDescriptor(&plan->descriptor[i]);
-            bp__driver_leave(plan->trace, seat);
+            bp__driver_leave(plan->fork_state, record);
         }
     }
     plan->driver->host->release(plan);
@@ -108,16 +108,16 @@ bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_ve
                                         .destroy = destroy_plan,
                                         .workspace = (judgement->route.between + 63) / 64 * 64},
                            .driver = driver,
-                           .trace = driver->trace,
+                           .fork_state = driver->fork_state,
                            .route = judgement->route};
-    bp_status status = prepare(plan, &judgement->settling);
+    bp_status status = prepare(plan, &judgement->setup);
     if (status != BP_OK) {
         destroy_plan(&plan->prepared);
         return status;
     }
     const bp__mkl_route *route = &plan->route;
     bool single = route->stages == 1 && route->items.calls == 1 && route->stage[0].walk.calls == 1 &&
-                  !plan->settling.settles && !plan->settling.marks && !route->stage[0].in_place;
+                  !plan->setup.sets_count && !plan->setup.marks && !route->stage[0].in_place;
     plan->prepared.enqueue = single ? bp__mkl_run_single : bp__mkl_run_general;
     *prepared = &plan->prepared;
     return BP_OK;

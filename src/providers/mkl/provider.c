@@ -1,4 +1,5 @@
-/* provider.c - the mkl provider: Fourier transforms on Intel's MKL, whose matrix products are the blas provider's. */
+/* provider.c - defines the mkl provider: Fourier transforms on Intel MKL. The blas provider runs MKL's matrix products.
+ */
 #include "providers/mkl/mkl.h"
 
 BP_PROVIDER_DEFINE(mkl) = {

@@ -1,12 +1,12 @@
-/* route.c - descriptors for a problem, and what is walked around them: see mkl.h. Pure. */
+/* route.c - derives the descriptors of a problem and the loops around them: see mkl.h. Pure. */
 #include "providers/mkl/mkl.h"
 
 #include <string.h>
 
-/* As many bytes between two stages as stay in a cache of the second level or near it; beyond, items come one by one. */
+/* Maximum bytes between two stages for a whole batch, about a second-level cache. Larger batches run item by item. */
 #define MOST_BETWEEN ((int64_t)1 << 20)
 
-/* ---- Parts of a stage ---- */
+/* ---- Stages ---- */
 
 static void walk_add(bp__mkl_walk *walk, int64_t n, int64_t in_bytes, int64_t out_bytes) {
     walk->calls *= n;
@@ -23,7 +23,8 @@ static void add_dim(bp__mkl_call *stage, int64_t n, int64_t in, int64_t out) {
     stage->rank++;
 }
 
-/* A dimension of the batch. The longest one is left to MKL, which knows no distance of zero; the others are walked. */
+/* Adds a batch dimension. MKL handles the longest one (DFTI does not accept distance 0). The provider loops over the
+ * others. */
 static void add_many(bp__mkl_call *stage, int64_t n, int64_t in, int64_t out, int64_t in_size, int64_t out_size) {
     if (n == 1) {
         return;
@@ -77,7 +78,7 @@ static int64_t between_of(const bp_fft_problem *fft, int walked) {
     return count;
 }
 
-/* The memory between is compact, last dimension fastest, batch slowest. */
+/* Makes two stages. The memory between them is compact: last dimension fastest, batch slowest. */
 static void route_by_two(bp__mkl_route *route, const bp_fft_problem *fft, int walked, int64_t size) {
     bp__mkl_call *leading = &route->stage[0], *last = &route->stage[1];
     int end = fft->ndim - 1;
@@ -106,7 +107,7 @@ static void route_by_two(bp__mkl_route *route, const bp_fft_problem *fft, int wa
     }
 }
 
-/* Whether a real output of several dimensions has more than one that counts. */
+/* Returns whether the transform is complex-to-real and has more than one dimension larger than 1. */
 static bool needs_two(const bp_fft_problem *fft) {
     for (int d = 0; d < fft->ndim - 1; d++) {
         if (fft->kind == BP_FFT_C2R && fft->n[d] > 1) {
@@ -121,7 +122,7 @@ static const char *why_not(const bp_fft_problem *fft) {
     for (int d = 0; d < fft->ndim; d++) {
         ndim += fft->n[d] > 1;
         if (fft->n[d] > 1 && fft->in[d] == 0) {
-            return "DFTI takes no stride of zero in a dimension that it transforms";
+            return "DFTI does not accept stride 0 in a transformed dimension";
         }
     }
     return ndim > BP__MKL_MOST_NDIM ? "DFTI transforms at most 7 dimensions" : NULL;

@@ -1,12 +1,12 @@
-/* run.c - runs descriptors: one by itself, or all calls that the items and stages of a problem need. */
+/* run.c - runs a plan's descriptors: one call, or all calls for the items and stages of a problem. */
 #include "providers/mkl/mkl.h"
 
-typedef struct place {
+typedef struct position {
     int64_t index[BP_MAX_BATCH_NDIM + BP__MKL_MOST_NDIM];
     char *in, *out;
-} place;
+} position;
 
-static void next(const bp__mkl_walk *walk, place *at) {
+static void next(const bp__mkl_walk *walk, position *at) {
     for (int d = walk->ndim - 1; d >= 0; d--) {
         at->in += walk->in[d];
         at->out += walk->out[d];
@@ -19,19 +19,19 @@ static void next(const bp__mkl_walk *walk, place *at) {
     }
 }
 
-/* One call of the provider. */
+/* State of one run of a plan. */
 typedef struct run {
     const bp__mkl_plan *plan;
-    int before;    /* bp__driver_begin's */
-    int64_t since; /* bp__driver_stops' */
+    int before;    /* for bp__driver_end */
+    int64_t since; /* for bp__driver_stops */
     long error;
     bool stopped;
 } run;
 
-static bool goes_on(run *r) {
+static bool may_continue(run *r) {
     const bp__mkl_plan *p = r->plan;
     if (r->error == 0 && !r->stopped) {
-        r->stopped = bp__driver_stops(p->driver, &p->settling, BP_OP_FFT, &r->since, &r->before);
+        r->stopped = bp__driver_stops(p->driver, &p->setup, BP_OP_FFT, &r->since, &r->before);
     }
     return r->error == 0 && !r->stopped;
 }
@@ -39,8 +39,8 @@ static bool goes_on(run *r) {
 static void run_stage(run *r, int number, char *in, char *out) {
     const bp__mkl_plan *p = r->plan;
     const bp__mkl_call *stage = &p->route.stage[number];
-    place at = {.in = in, .out = out};
-    for (int64_t call = 0; call < stage->walk.calls && goes_on(r); call++, next(&stage->walk, &at)) {
+    position at = {.in = in, .out = out};
+    for (int64_t call = 0; call < stage->walk.calls && may_continue(r); call++, next(&stage->walk, &at)) {
         r->error = stage->in_place ? p->compute[number](p->descriptor[number], at.in)
                                    : p->compute[number](p->descriptor[number], at.in, at.out);
     }
@@ -53,15 +53,15 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
         return bp__driver_fail_forked(p->driver);
     }
     char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
-    place at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
-    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->settling)};
+    position at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
+    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->setup)};
     for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
         run_stage(&r, 0, at.in, between ? between : at.out);
         if (between) {
             run_stage(&r, 1, between, at.out);
         }
     }
-    bp__driver_end(p->driver, &p->settling, r.before);
+    bp__driver_end(p->driver, &p->setup, r.before);
     return r.stopped ? BP_E_CANCELLED : bp__mkl_status(p, r.error);
 }
 
@@ -71,8 +71,8 @@ bp_status bp__mkl_run_single(const bp_prepared *self, const bp_operand *operands
     if (__builtin_expect(!bp__driver_call_record_mine && bp__driver_forked(p->driver), 0)) {
         return bp__driver_fail_forked(p->driver);
     }
-    bp__driver_call_record *seat = bp__driver_enter(p->trace);
+    bp__driver_call_record *record = bp__driver_enter(p->fork_state);
     long error = p->compute[0](p->descriptor[0], bp_operand_address(&operands[0]), bp_operand_address(&operands[1]));
-    bp__driver_leave(p->trace, seat);
+    bp__driver_leave(p->fork_state, record);
     return error == 0 ? BP_OK : bp__mkl_status(p, error);
 }

@@ -1,4 +1,4 @@
-/* cost.c - estimated times of Fourier transforms: see cost.h. */
+/* cost.c - estimates the time of Fourier transforms: see cost.h. */
 #include "providers/transform/cost.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static double rate_of(const bp__transform_speed *speed, double bytes, bool singl
     return low + (at - below) * (high - low);
 }
 
-/* log2(n) for powers of two, more for other lengths. */
+/* Returns log2(n) for a power of two, and more for other lengths. */
 static double work_of(const bp__transform_speed *speed, int64_t n, bool single) {
     static const int64_t primes[BP__TRANSFORM_PRIMES] = {2, 3, 5, 7, 11, 13};
     double work = 0;
@@ -56,7 +56,7 @@ double bp__transform_items_ns(const bp_fft_problem *fft, bool single, const bp__
         work += work_of(speed, fft->n[d], single);
     }
     bool real = fft->kind != BP_FFT_C2C;
-    /* Each dimension of several is a pass of its own with less memory in use at a time. */
+    /* Each of several dimensions is a separate pass, with less memory in use at a time. */
     double rate = rate_of(speed, fft->ndim > 1 ? item / 4 : item, single) / (real ? speed->real[single] : 1);
     double ns = batch * 5 * n * work * (real ? 0.5 : 1) / rate;
     ns *= is_strided(fft) && all > (64 << 10) ? speed->strided : 1;

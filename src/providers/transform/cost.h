@@ -1,5 +1,5 @@
-/* cost.h - one model of how long Fourier transforms take on one core, shared by the providers that drive libraries of
- * transforms; each brings the numbers of its own library. For putting candidates in order, not for prediction. */
+/* cost.h - declares a cost model of Fourier transforms on one core, which providers of transforms share. Each provider
+ * passes the numbers of its library. The estimates only rank candidates; they are not predictions. */
 #ifndef BP_TRANSFORM_COST_H
 #define BP_TRANSFORM_COST_H
 
@@ -12,21 +12,21 @@
 
 /* Index 0 is f64, 1 is f32. */
 typedef struct bp__transform_speed {
-    /* Operations (5 n log2 n) per nanosecond by the memory of one item, in and out: 2^15 bytes, 2^17, ... 2^27. */
+    /* Operations (5 n log2 n) per nanosecond, by the bytes of one item's input and output: 2^15, 2^17, ... 2^27. */
     double rates[BP__TRANSFORM_RATES][2];
-    double weights[BP__TRANSFORM_PRIMES]; /* what a factor of a length costs, relative to the factor 2 */
+    double weights[BP__TRANSFORM_PRIMES]; /* cost of this prime factor of a length, relative to the factor 2 */
     double other_primes[2];
-    double real[2]; /* slower than a complex transform of as many operations, for real input or output */
-    double strided; /* slower where no dimension of the transform lies in a row */
+    double real[2]; /* slowdown factor of real input or output, for the same number of operations */
+    double strided; /* slowdown factor if no transformed dimension is contiguous */
 } bp__transform_speed;
 
-/* All items of a problem: operations, and memory that streams through the caches. */
+/* Returns the nanoseconds of all items of a problem: operations, and memory traffic beyond the caches. */
 double bp__transform_items_ns(const bp_fft_problem *fft, bool single, const bp__transform_speed *speed);
 
-/* Bytes that all items read and write. */
+/* Returns the bytes that all items read and write. */
 double bp__transform_bytes(const bp_fft_problem *fft, bool single);
 
-/* Another pass over so many bytes: caches of the second level give them for nothing, main memory does not. */
+/* Returns the nanoseconds of another pass over `bytes` bytes. It costs nothing in a second-level cache. */
 double bp__transform_stream_ns(double bytes);
 
 #endif
