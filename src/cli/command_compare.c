@@ -9,7 +9,7 @@
 
 static void print_table(const contest *c) {
     char time[32];
-    cli_table *table = cli_table_new("LIBRARY|PROVIDER|VERSION|ALGORITHM|>THREADS|>TIME|>SPREAD|>ERROR|CHOSEN|WHY");
+    cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|ALGORITHM|>THREADS|>TIME|>SPREAD|>ERROR|CHOSEN|WHY");
     for (int i = 0; i < c->count; i++) {
         const contender *one = &c->contenders[i];
         bool ran = one->samples > 0;

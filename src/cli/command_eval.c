@@ -106,7 +106,11 @@ static int print_explanation(const cli_job *job, const targets *to) {
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    cli_print(is_pipe(to->path[0]) ? stderr : stdout, bp_explanation_text(explanation));
+    if (is_pipe(to->path[0])) {
+        cli_print(stderr, bp_explanation_text(explanation));
+    } else {
+        cli_page(bp_explanation_text(explanation));
+    }
     bp_explanation_release(explanation);
     return CLI_OK;
 }

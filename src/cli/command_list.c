@@ -126,7 +126,7 @@ static void library_json(const bp_library_info *row) {
 }
 
 static void print_libraries(int count, bool all) {
-    cli_table *table = cli_table_new("ID|VERSION|OFFERS|INT|THREADING|KERNELS|STATE|PATH");
+    cli_table *table = cli_table_new("ID|~VERSION|OFFERS|INT|THREADING|KERNELS|STATE|PATH");
     bp_library_info row = {.struct_size = sizeof row};
     int hidden = 0;
     for (int i = 0; i < count; i++) {
@@ -141,8 +141,10 @@ static void print_libraries(int count, bool all) {
     }
     cli_table_end(table);
     if (hidden > 0) {
-        cli_say(CLI_FAINT, "(%d file%s that only pass%s calls on to these %s left out; --all shows them)\n", hidden,
-                hidden == 1 ? "" : "s", hidden == 1 ? "es" : "", hidden == 1 ? "is" : "are");
+        char *text = cli_format("(%d file%s that only pass%s calls on to these %s left out; --all shows them)", hidden,
+                                hidden == 1 ? "" : "s", hidden == 1 ? "es" : "", hidden == 1 ? "is" : "are");
+        cli_remark(CLI_FAINT, 0, text);
+        free(text);
     }
     for (int i = 0; i < count && all; i++) {
         if (bp_library_at(i, &row) == BP_OK) {
@@ -152,7 +154,7 @@ static void print_libraries(int count, bool all) {
 }
 
 static void print_providers(void) {
-    cli_table *table = cli_table_new("PROVIDER|VERSION|STATE|WHAT");
+    cli_table *table = cli_table_new("PROVIDER|~VERSION|~STATE|WHAT");
     bp_provider_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_provider_at(i, &info); i++) {
         bool good = info.status == BP_OK;
@@ -170,7 +172,7 @@ static const char *yes_no(int value) {
 }
 
 static void print_backends(void) {
-    cli_table *table = cli_table_new("BACKEND|VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|WHY NOT");
+    cli_table *table = cli_table_new("BACKEND|~VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|WHY NOT");
     bp_backend_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_backend_at(i, &info); i++) {
         cli_cell(table, CLI_STRONG, "%s", info.name);
