@@ -12,10 +12,12 @@ def test_list_table_and_json_agree(backplane):
     assert text.out.split("\n")[0].split() == [
         "ID",
         "VERSION",
-        "OFFERS",
+        "INTERFACES",
         "INT",
+        "BITS",
         "THREADING",
-        "KERNELS",
+        "KERNEL",
+        "SET",
         "STATE",
         "PATH",
     ]
