@@ -1,13 +1,16 @@
-# The front door. `make help` lists what it does; CMakeLists.txt knows how things are built.
+# Short names for what is done with the project: `make help` lists them. CMakeLists.txt says how things are built.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
+.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
 
-build: build/CMakeCache.txt ## build everything into build/
+programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
+	@cmake --build build -j $(JOBS) --target programs
+
+build: build/CMakeCache.txt ## build everything, tests and examples too
 	@cmake --build build -j $(JOBS)
 
 run: bootstrap ## install what is needed, build, list the libraries and multiply the example matrices on each
@@ -19,11 +22,11 @@ test: bootstrap ## install what is needed, build, and run all tests
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build
 
-bench: build ## build and run the benchmarks of bench/
+bench: programs ## build and run the benchmarks of bench/
 	@cmake --build build -j $(JOBS) --target bench
 	@tools/bench.sh
 
-install: build ## install into PREFIX (default /usr/local), below DESTDIR where that is given
+install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 fuzz: bootstrap ## install what is needed, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
@@ -51,17 +54,17 @@ aarch64: bootstrap ## install what is needed, build for 64-bit ARM, and run the 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
-format: ## lay out the sources with clang-format
+format: ## format the sources with clang-format
 	@clang-format -i $(SOURCES)
 
-lint: build ## check layout and run clang-tidy
+lint: build/CMakeCache.txt ## check the format and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build ## write the reference pages anew from the tables in the headers
+docs: build/CMakeCache.txt ## write the reference pages from the tables in the headers
 	@cmake --build build --target docs
 
-symbols: build ## pin exported symbols and numbers of settings anew, after a deliberate change of the interface
+symbols: programs ## pin exported symbols and numbers of settings again, after a deliberate change of the interface
 	@python3 tests/checks/exported_symbols.py build --write
 	@python3 tests/checks/setting_numbers.py build --write
 

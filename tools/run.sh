@@ -4,7 +4,6 @@
 # A machine without a LAPACK library does all but the factorization. An argument names another build folder than build/.
 set -eu
 cd "$(dirname "$0")/.."
-[ -d .venv ] && export VIRTUAL_ENV="$PWD/.venv"
 build=${1:-build}
 backplane=$build/backplane
 data=examples/data

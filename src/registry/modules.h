@@ -4,12 +4,16 @@
 
 #include "registry/internal.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 /* For the handlers of fork. Each may be held while settings and base are locked. */
 extern pthread_mutex_t bp__modules_mutex, bp__loaded_mutex;
 
 void bp__loaded_reset(void); /* forgets what bp_loaded_object_at knows */
+
+/* Writes the folder of the object that this code is in: of libbackplane, or of the program that it is linked into. */
+bool bp__own_folder(char path[PATH_MAX]);
 
 /* The check of a module's descriptor, apart so that tests can ask it for other releases.
  * BP_OK when a descriptor can be used by a library whose interface is `ours`, else BP_E_ABI or BP_E_SYMBOL and a
