@@ -1,5 +1,4 @@
-/* json.c - JSON out, one value at a time. The writer keeps commas and escapes right; the caller keeps brackets in
- * pairs. */
+/* json.c - writes JSON, one value at a time. It handles commas and escapes; the caller must pair the brackets. */
 #include "base/base.h"
 
 #include <math.h>
@@ -11,8 +10,8 @@ void bp__json_begin(bp__json *json, bp__text *out) {
     *json = (bp__json){.out = out};
 }
 
-/* The length of the UTF-8 character at `at`, 0 when the bytes there are none (overlong forms, surrogates and values
- * over U+10FFFF included). Stops at the final NUL, which is no continuation byte. */
+/* Returns the length of the UTF-8 character at `at`, or 0 if the bytes are none (this includes overlong forms,
+ * surrogates and values over U+10FFFF). Stops at the final NUL, which is no continuation byte. */
 static int character_length(const unsigned char *at) {
     if (at[0] < 0x80) {
         return 1;
@@ -55,7 +54,7 @@ static void add_quoted(bp__text *out, const char *value) {
     bp__text_add(out, "\"");
 }
 
-/* What stands before a value: a comma where one is due, and the key. */
+/* Writes what precedes a value: a comma if needed, and the key. */
 static void lead_in(bp__json *json, const char *key) {
     if (json->depth < BP__COUNT(json->need_comma)) {
         if (json->need_comma[json->depth]) {
@@ -104,9 +103,9 @@ void bp__json_int(bp__json *json, const char *key, int64_t value) {
     bp__text_addf(json->out, "%lld", (long long)value);
 }
 
-/* printf writes the decimal point of the host program's locale, which may be several bytes; JSON knows only the full
- * stop. */
-static void point_is_full_stop(char *number) {
+/* printf uses the decimal point of the host program's locale, which may have several bytes; JSON requires a full stop.
+ */
+static void use_full_stop(char *number) {
     char *to = number;
     for (const char *from = number; *from; from++) {
         if (strchr("0123456789+-e", *from)) {
@@ -128,7 +127,7 @@ void bp__json_number(bp__json *json, const char *key, double value) {
                 break; /* the fewest digits that read back as the same number */
             }
         }
-        point_is_full_stop(number);
+        use_full_stop(number);
     }
     bp__text_add(json->out, number);
 }

@@ -1,5 +1,4 @@
-/* status.c - the names and texts of the status codes, and the version: all that callers print about the library itself.
- */
+/* status.c - returns the names and texts of the status codes, and the library's version. */
 #include "base/base.h"
 
 static const struct status_row {

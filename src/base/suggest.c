@@ -1,4 +1,4 @@
-/* suggest.c - "did you mean ...?" for every name that a user can get wrong. */
+/* suggest.c - writes "did you mean ...?" for a misspelt name. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Edit distance with swaps of neighbours as one step (optimal string alignment), capitals ignored. */
+/* Returns the edit distance with swaps of neighbours as one step (optimal string alignment), ignoring case. */
 static int distance(const char *a, int a_length, const char *b, int b_length) {
     int rows[3][LONGEST + 1];
     int *before = rows[0], *above = rows[1], *row = rows[2];
@@ -52,8 +52,8 @@ static bool contains(const char *text, int text_length, const char *part, int pa
     return false;
 }
 
-/* How far a name is from what was typed; more than the limit means that it is no help. A part of a name ("threads" for
- * "num_threads") counts as near, whatever its length. */
+/* Returns how far a name is from the given one; a result above the limit means no match. A part of a name ("threads"
+ * for "num_threads") counts as near, whatever its length. */
 static int farness(const char *wrong, int wrong_length, const char *name, int name_length, int limit) {
     int steps = distance(wrong, wrong_length, name, name_length);
     if (steps > limit && wrong_length >= 3 && contains(name, name_length, wrong, wrong_length)) {
@@ -94,7 +94,7 @@ static void write_question(const nearest *best, char *buffer, size_t size) {
         used += more > 0 ? (size_t)more : 0;
     }
     if (used >= size) {
-        buffer[0] = '\0'; /* half a question is worse than none */
+        buffer[0] = '\0'; /* a truncated question is useless */
     }
 }
 

@@ -1,10 +1,10 @@
-/* text.c - growing text and the few text questions that every room asks. */
+/* text.c - growing strings, comparison, number parsing and bounded copies. */
 #include "base/base.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and the final NUL. */
+/* Allocates space for `more` bytes and the final NUL. */
 static bool reserve(bp__text *text, size_t more) {
     size_t needed;
     if (text->failed || __builtin_add_overflow(text->length + 1, more, &needed)) {
@@ -81,7 +81,7 @@ bool bp__parse_int(const char *text, int64_t *value) {
     }
     for (; *at != '\0'; at++) {
         int digit = *at - '0';
-        /* Counts downwards, because the least integer has no positive twin. */
+        /* Counts downwards, because the least integer has no positive counterpart. */
         if (digit < 0 || digit > 9 || __builtin_mul_overflow(result, 10, &result) ||
             __builtin_sub_overflow(result, digit, &result)) {
             return false;
@@ -105,7 +105,7 @@ bool bp__copy_text(char *buffer, size_t size, const char *text) {
     }
     length = size - 1;
     while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) {
-        length--; /* a cut inside a UTF-8 character would leave half of it */
+        length--; /* do not cut a UTF-8 character in half */
     }
     memcpy(buffer, text, length);
     buffer[length] = '\0';
