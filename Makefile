@@ -1,13 +1,16 @@
-# Targets for building and testing; `make help` lists them. CMakeLists.txt defines the build.
+# Short names for what is done with the project: `make help` lists them. CMakeLists.txt says how things are built.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
+.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
 
-build: build/CMakeCache.txt ## build everything into build/
+programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
+	@cmake --build build -j $(JOBS) --target programs
+
+build: build/CMakeCache.txt ## build everything, tests and examples too
 	@cmake --build build -j $(JOBS)
 
 run: bootstrap ## install requirements, build, list the libraries and multiply the example matrices on each
@@ -19,11 +22,11 @@ test: bootstrap ## install requirements, build, and run all tests
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build
 
-bench: build ## build and run the benchmarks of bench/
+bench: programs ## build and run the benchmarks of bench/
 	@cmake --build build -j $(JOBS) --target bench
 	@tools/bench.sh
 
-install: build ## install into PREFIX (default /usr/local), under DESTDIR if that is set
+install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 fuzz: bootstrap ## install requirements, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
@@ -54,14 +57,14 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 format: ## format the sources with clang-format
 	@clang-format -i $(SOURCES)
 
-lint: build ## check the format and run clang-tidy
+lint: build/CMakeCache.txt ## check the format and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build ## regenerate the reference pages from the tables in the headers
+docs: build/CMakeCache.txt ## write the reference pages from the tables in the headers
 	@cmake --build build --target docs
 
-symbols: build ## record exported symbols and setting numbers again, after an intended interface change
+symbols: programs ## pin exported symbols and numbers of settings again, after a deliberate change of the interface
 	@python3 tests/checks/exported_symbols.py build --write
 	@python3 tests/checks/setting_numbers.py build --write
 

@@ -30,6 +30,7 @@ set(python_package ${CMAKE_BINARY_DIR}/python/backplane)
 set_target_properties(backplane_python PROPERTIES PREFIX "" OUTPUT_NAME _core SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY ${python_package} BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN")
 add_dependencies(backplane_python runtime)
+add_dependencies(programs backplane_python)
 
 file(GLOB_RECURSE old_links ${python_package}/*.py ${python_package}/*.pyi ${python_package}/py.typed)
 if(old_links)

@@ -4,7 +4,6 @@
 # factorization if there is no LAPACK library. Usage: tools/run.sh [build folder]
 set -eu
 cd "$(dirname "$0")/.."
-[ -d .venv ] && export VIRTUAL_ENV="$PWD/.venv"
 build=${1:-build}
 backplane=$build/backplane
 data=examples/data

@@ -126,14 +126,12 @@ void cli_out_begin(const char *command);
 int cli_out_end(void);
 
 bool cli_out_terminal(void);
-int cli_out_width(void); /* columns of the terminal, 0 when it is none */
+int cli_out_width(void); /* columns of the terminal, or COLUMNS; 0 if neither is known */
 
 /* Text of unknown origin, with control characters made harmless. */
 void cli_print(FILE *out, const char *text);
 void cli_say(cli_style style, const char *format, ...) BP_PRINTF(2, 3); /* to standard output */
 int cli_text_width(const char *text);
-/* Words in a place that starts at column `indent`; on a terminal broken at its width. Ends the line. */
-void cli_paragraph(int indent, const char *text);
 
 /* `backplane: <command>: sentence` on standard error; returns `code`. */
 int cli_fail(cli_exit code, const char *format, ...) BP_PRINTF(2, 3);
@@ -143,8 +141,21 @@ void cli_warn(void *unused, const char *text); /* a bp_warning_handler */
 /* Lines of configuration files and variables that were left out, on standard error. */
 void cli_report_problems(void);
 
+/* Text that fits the terminal (wrap.c). Without a known width, nothing is broken.
+ *
+ * cli_break: how many bytes of `text` are one line of `width` columns; *next is where the following line begins.
+ * cli_longest_piece: columns of the longest piece that a line break should leave whole.
+ * cli_paragraph, cli_remark: print words from column `indent` on, where the cursor is, and end the line.
+ * cli_page: prints lines with aligned fields, as the library writes them; a long line goes on below its last field. */
+size_t cli_break(const char *text, int width, size_t *next);
+int cli_longest_piece(const char *text);
+void cli_paragraph(int indent, const char *text);
+void cli_remark(cli_style style, int indent, const char *text);
+void cli_page(const char *text);
+
 typedef struct cli_table cli_table;
-/* Headers as one text, separated by '|'; a leading '>' aligns the column to the right. */
+/* Headers as one text, separated by '|'. A leading '>' aligns the column to the right; a leading '~' allows it to go
+ * below its row if the terminal is narrow, as the last column always may. */
 cli_table *cli_table_new(const char *headers);
 void cli_cell(cli_table *table, cli_style style, const char *format, ...) BP_PRINTF(3, 4); /* row by row */
 void cli_table_end(cli_table *table); /* prints and frees; nothing when it has no rows */

@@ -9,7 +9,7 @@
 
 static void print_table(const contest *c) {
     char time[32];
-    cli_table *table = cli_table_new("LIBRARY|PROVIDER|VERSION|ALGORITHM|>THREADS|>TIME|>SPREAD|>ERROR|CHOSEN|WHY");
+    cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
     for (int i = 0; i < c->count; i++) {
         const contender *one = &c->contenders[i];
         bool ran = one->samples > 0;
@@ -30,7 +30,7 @@ static void print_table(const contest *c) {
 static void print_notes(const contest *c) {
     char text[768];
     snprintf(text, sizeof text,
-             "%s. TIME: median of at most %d samples in two turns; SPREAD: of their middle half. ERROR: largest "
+             "%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. ERROR: largest "
              "|C - reference| / (|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice "
              "float64's precision. A correct sum stays below %.1e here.",
              bp_explanation_problem(c->explanation), c->repeat, (long long)c->reference.count,

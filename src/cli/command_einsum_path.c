@@ -116,7 +116,7 @@ static int answer(const question *q, const cli_args *args) {
     if (cli_has(args, "json")) {
         json_raw(NULL, bp_contraction_path_json(path));
     } else {
-        cli_say(CLI_PLAIN, "%s", bp_contraction_path_text(path));
+        cli_page(bp_contraction_path_text(path));
     }
     bp_contraction_path_release(path);
     return CLI_OK;

@@ -106,7 +106,11 @@ static int print_explanation(const cli_job *job, const targets *to) {
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    cli_print(is_pipe(to->path[0]) ? stderr : stdout, bp_explanation_text(explanation));
+    if (is_pipe(to->path[0])) {
+        cli_print(stderr, bp_explanation_text(explanation));
+    } else {
+        cli_page(bp_explanation_text(explanation));
+    }
     bp_explanation_release(explanation);
     return CLI_OK;
 }
@@ -117,22 +121,33 @@ static double now_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
+static char *append(char *text, const char *separator, char *more) {
+    char *joined = cli_join(text, separator, more);
+    free(more);
+    return joined;
+}
+
 static void report(const cli_job *job, const targets *to, double elapsed) {
     bp_plan_info plan = {.struct_size = sizeof plan};
     char shape[256], time[32];
     if (is_pipe(to->path[0])) {
         return;
     }
+    char *text = NULL;
     for (int i = 0; i < to->count; i++) {
         const npy_header *header = &job->result_arrays[i].header;
         cli_shape(header->ndim, header->shape, shape, sizeof shape);
-        cli_say(CLI_PLAIN, "%s%s: %s %s", i > 0 ? ", " : "", to->path[i], bp_dtype_name(header->dtype), shape);
+        text = append(text, ", ", cli_format("%s: %s %s", to->path[i], bp_dtype_name(header->dtype), shape));
     }
     if (job->operation->explain && bp_last_plan(&plan) == BP_OK) {
-        cli_say(CLI_PLAIN, ", by %s%s%s (%s, %d thread%s): %s", plan.library, plan.library_version[0] ? " " : "",
-                plan.library_version, plan.algorithm, plan.threads, plan.threads == 1 ? "" : "s", plan.reason);
+        const char *gap = plan.library_version[0] ? " " : "", *many = plan.threads == 1 ? "" : "s";
+        text = append(text, ", ",
+                      cli_format("by %s%s%s (%s, %d thread%s): %s", plan.library, gap, plan.library_version,
+                                 plan.algorithm, plan.threads, many, plan.reason));
     }
-    cli_say(CLI_FAINT, " [%s]\n", cli_duration(elapsed, time, sizeof time));
+    text = append(text, " ", cli_format("[%s]", cli_duration(elapsed, time, sizeof time)));
+    cli_paragraph(0, text);
+    free(text);
 }
 
 static int compute(cli_job *job, const targets *to) {

@@ -69,7 +69,7 @@ static int answer(const cli_job *job) {
     if (cli_has(job->args, "json")) {
         json_raw(NULL, bp_explanation_json(explanation));
     } else {
-        cli_say(CLI_PLAIN, "%s", bp_explanation_text(explanation));
+        cli_page(bp_explanation_text(explanation));
     }
     bool chosen = is_decided(explanation);
     bp_explanation_release(explanation);

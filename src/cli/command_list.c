@@ -126,7 +126,7 @@ static void library_json(const bp_library_info *row) {
 }
 
 static void print_libraries(int count, bool all) {
-    cli_table *table = cli_table_new("ID|VERSION|OFFERS|INT|THREADING|KERNELS|STATE|PATH");
+    cli_table *table = cli_table_new("ID|~VERSION|INTERFACES|INT BITS|THREADING|KERNEL SET|STATE|PATH");
     bp_library_info row = {.struct_size = sizeof row};
     int hidden = 0;
     for (int i = 0; i < count; i++) {
@@ -141,8 +141,10 @@ static void print_libraries(int count, bool all) {
     }
     cli_table_end(table);
     if (hidden > 0) {
-        cli_say(CLI_FAINT, "(%d file%s that only pass%s calls on to these %s left out; --all shows them)\n", hidden,
-                hidden == 1 ? "" : "s", hidden == 1 ? "es" : "", hidden == 1 ? "is" : "are");
+        char *text = cli_format("%d facade librar%s (forward%s to a listed library): see --all", hidden,
+                                hidden == 1 ? "y" : "ies", hidden == 1 ? "s" : "");
+        cli_remark(CLI_FAINT, 0, text);
+        free(text);
     }
     for (int i = 0; i < count && all; i++) {
         if (bp_library_at(i, &row) == BP_OK) {
@@ -152,7 +154,7 @@ static void print_libraries(int count, bool all) {
 }
 
 static void print_providers(void) {
-    cli_table *table = cli_table_new("PROVIDER|VERSION|STATE|WHAT");
+    cli_table *table = cli_table_new("PROVIDER|~VERSION|~STATE|DESCRIPTION");
     bp_provider_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_provider_at(i, &info); i++) {
         bool good = info.status == BP_OK;
@@ -170,7 +172,7 @@ static const char *yes_no(int value) {
 }
 
 static void print_backends(void) {
-    cli_table *table = cli_table_new("BACKEND|VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|WHY NOT");
+    cli_table *table = cli_table_new("BACKEND|~VERSION|BUILT|PRESENT|AVAILABLE|ENABLED|REASON");
     bp_backend_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_backend_at(i, &info); i++) {
         cli_cell(table, CLI_STRONG, "%s", info.name);
@@ -304,7 +306,7 @@ const cli_command command_list = {
     .summary = "Show the math libraries of this machine and the providers that drive them.",
     .operands = "",
     .details =
-        "\nKERNELS is what the library chose for this processor when it was probed, which is not always what the "
+        "\nKERNEL SET is what the library chose for this processor when it was probed, which is not always what the "
         "processor could run: see `backplane doctor`.",
     .options = options,
     .run = list,

@@ -11,7 +11,7 @@ static void add_row(cli_table *table, const setting_row *row) {
 
 static int settings(const cli_args *args) {
     bool json = cli_has(args, "json"), changed = cli_has(args, "changed");
-    cli_table *table = json ? NULL : cli_table_new("SETTING|VALUE|LAYER|WHERE");
+    cli_table *table = json ? NULL : cli_table_new("SETTING|VALUE|~LAYER|WHERE");
     if (json) {
         json_open(NULL, '[');
     }

@@ -20,15 +20,27 @@ static bool filled(const char *variable) {
     return value && value[0];
 }
 
+static int terminal_width(void) {
+    const int least = 40; /* on a narrower one, the terminal breaks the lines */
+    struct winsize size;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return !known ? 80 : size.ws_col < least ? least : size.ws_col;
+}
+
+/* For output that another program shows on a terminal, such as `less`. */
+static int columns_variable(void) {
+    const char *value = getenv("COLUMNS");
+    char *end = NULL;
+    long width = value ? strtol(value, &end, 10) : 0;
+    return value && end != value && !*end && width > 0 && width < 10000 ? (int)width : 0;
+}
+
 void cli_out_begin(const char *command) {
     state.command = command;
     state.terminal = isatty(STDOUT_FILENO) == 1;
     const char *terminal = getenv("TERM");
     state.colours = state.terminal && !filled("NO_COLOR") && terminal && strcmp(terminal, "dumb") != 0;
-    struct winsize size;
-    if (state.terminal) {
-        state.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
-    }
+    state.width = state.terminal ? terminal_width() : columns_variable();
 }
 
 int cli_out_end(void) {
@@ -87,29 +99,6 @@ int cli_text_width(const char *text) {
         width += ((unsigned char)*text & 0xc0) != 0x80;
     }
     return width;
-}
-
-void cli_paragraph(int indent, const char *text) {
-    int column = 0;
-    bool breaks = state.width > indent + 24;
-    while (*text) {
-        size_t length = strcspn(text, " \n");
-        char *word = cli_format("%.*s", (int)length, text);
-        int width = cli_text_width(word);
-        if (breaks && column > 0 && indent + column + 1 + width >= state.width) {
-            printf("\n%*s", indent, "");
-            column = 0;
-        }
-        if (column > 0) {
-            putchar(' ');
-            column++;
-        }
-        cli_print(stdout, word);
-        column += width;
-        free(word);
-        text += length + strspn(text + length, " \n");
-    }
-    putchar('\n');
 }
 
 static void complain(const char *kind, const char *text) {

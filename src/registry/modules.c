@@ -271,8 +271,7 @@ static bp_status search_folder(const char *path, bool must_exist) {
     return status;
 }
 
-/* Returns the directory of the object that contains this code, or of the program if it is linked into one. */
-static bool own_folder(char path[PATH_MAX]) {
+bool bp__own_folder(char path[PATH_MAX]) {
     Dl_info info;
     struct link_map *object = NULL;
     if (!dladdr1((const void *)&ready, &info, (void **)&object, RTLD_DL_LINKMAP) || !object) {
@@ -289,7 +288,7 @@ static bool own_folder(char path[PATH_MAX]) {
 static bp_status search_installed(void) {
     char folder[PATH_MAX];
     char path[PATH_MAX];
-    bool known = own_folder(folder) && snprintf(path, sizeof path, "%s/" MODULE_FOLDER, folder) < (int)sizeof path;
+    bool known = bp__own_folder(folder) && snprintf(path, sizeof path, "%s/" MODULE_FOLDER, folder) < (int)sizeof path;
     return known ? search_folder(path, false) : BP_OK;
 }
 

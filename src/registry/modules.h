@@ -4,12 +4,16 @@
 
 #include "registry/internal.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 /* For the fork handlers. Each may be held while settings and base are locked. */
 extern pthread_mutex_t bp__modules_mutex, bp__loaded_mutex;
 
 void bp__loaded_reset(void); /* frees the data of bp_loaded_object_at */
+
+/* Writes the directory of the object that contains this code: libbackplane, or the program that it is linked into. */
+bool bp__own_folder(char path[PATH_MAX]);
 
 /* Checks a module's descriptor; a separate function, so that tests can check against other releases. Returns BP_OK if a
  * library with interface `ours` can use it, else BP_E_ABI or BP_E_SYMBOL with a message. Reads no field before the

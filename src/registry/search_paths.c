@@ -4,6 +4,7 @@
 
 #include "machine/internal.h"
 #include "registry/ldcache.h"
+#include "registry/modules.h"
 #include "settings/internal.h"
 
 #include <glob.h>
@@ -61,6 +62,9 @@ static const char *const vendor_patterns[] = {
     "/home/linuxbrew/.linuxbrew/lib",
 };
 
+/* File next to libbackplane in a build folder; it contains the path of a Python environment. */
+#define ENVIRONMENT_FILE "backplane-environment"
+
 /* Directories with shared libraries below the root of a Python environment. */
 static const char *const environment_patterns[] = {
     "lib",
@@ -113,9 +117,8 @@ static void search_list(bp__search *search, const char *list, bool asked_for) {
     }
 }
 
-static void search_environment(bp__search *search, const char *variable) {
+static void search_environment(bp__search *search, const char *root) {
     char pattern[PATH_MAX];
-    const char *root = bp__env(variable);
     if (!root || root[0] != '/' || strpbrk(root, "*?[\\")) {
         return;
     }
@@ -124,6 +127,29 @@ static void search_environment(bp__search *search, const char *variable) {
         if (length > 0 && (size_t)length < sizeof pattern) {
             search_pattern(search, pattern);
         }
+    }
+}
+
+/* Searches the Python environment that a file beside this library names. The build writes that file, so that what is
+ * built finds the libraries of the project's .venv; nothing installs it. It is trusted as a provider module beside it
+ * is. */
+static void search_environment_of_build(bp__search *search) {
+    char folder[PATH_MAX], path[PATH_MAX], root[PATH_MAX];
+    const char *active = bp__env("VIRTUAL_ENV");
+    bp__held_error held;
+    if (!bp__own_folder(folder) || snprintf(path, sizeof path, "%s/" ENVIRONMENT_FILE, folder) >= (int)sizeof path ||
+        !bp__read_text(path, root, sizeof root)) {
+        return;
+    }
+    bp__error_hold(&held);
+    bool trusted = bp__file_trusted(path) == BP_OK;
+    bp__error_return(&held);
+    root[strcspn(root, "\n")] = 0;
+    if (!trusted) {
+        bp__place_begin(search, path);
+        bp__place_problem(search, "not read, because another user can change it");
+    } else if (!active || !bp__text_equal(active, root)) {
+        search_environment(search, root);
     }
 }
 
@@ -170,8 +196,9 @@ void bp__search_paths(bp__search *search) {
     bp__loaded_visit(visit_loaded, search);
     const char *list = bp__env("LD_LIBRARY_PATH");
     search_list(search, list ? list : "", false);
-    search_environment(search, "VIRTUAL_ENV");
-    search_environment(search, "CONDA_PREFIX");
+    search_environment(search, bp__env("VIRTUAL_ENV"));
+    search_environment(search, bp__env("CONDA_PREFIX"));
+    search_environment_of_build(search);
     search_loader_cache(search);
     for (int i = 0; i < BP__COUNT(system_folders); i++) {
         search_folder(search, system_folders[i], false);

@@ -27,6 +27,7 @@ FOREIGN = (
     "ATEN_",
     "XDG_CONFIG",
     "NO_COLOR",
+    "COLUMNS",
     "LD_LIBRARY_PATH",
 )
 

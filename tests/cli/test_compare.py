@@ -58,10 +58,10 @@ def test_table_and_json(compared, dtype):
         "ALGORITHM",
         "THREADS",
         "TIME",
-        "SPREAD",
+        "IQR",
         "ERROR",
         "CHOSEN",
-        "WHY",
+        "REASON",
     ]
     for row in rows:
         assert any(line.startswith(row["library"] + " ") for line in text.out.splitlines())

@@ -1,5 +1,7 @@
 """list and doctor: the table, the JSON beside it, and the findings that a test can provoke."""
 
+import shutil
+
 import pytest
 
 from conftest import BUILD, ROOT
@@ -12,10 +14,12 @@ def test_list_table_and_json_agree(backplane):
     assert text.out.split("\n")[0].split() == [
         "ID",
         "VERSION",
-        "OFFERS",
+        "INTERFACES",
         "INT",
+        "BITS",
         "THREADING",
-        "KERNELS",
+        "KERNEL",
+        "SET",
         "STATE",
         "PATH",
     ]
@@ -42,6 +46,28 @@ def test_list_sees_the_virtual_environment(backplane):
     wheels = {str(p.resolve()) for p in (ROOT / ".venv").glob("lib/python3*/site-packages/*.libs/*openblas*.so*")}
     assert wheels, ".venv has no NumPy with a BLAS of its own"
     assert wheels <= {row["path"] for row in backplane("list", "--json").json["libraries"]}
+
+
+def test_list_sees_the_same_without_the_variable(backplane):
+    """What is built finds .venv by a file beside it, as in `build/backplane list` after `make run`."""
+    paths = [{row["path"] for row in backplane("list", "--json", env=env).json["libraries"]} for env in ({}, {"VIRTUAL_ENV": ""})]
+    assert paths[0] == paths[1]
+
+
+def test_an_environment_that_others_name_is_not_searched(backplane, tmp_path):
+    for name in ("backplane", "libbackplane.so.0"):
+        shutil.copy(BUILD / name, tmp_path / name)
+    file = tmp_path / "backplane-environment"
+    file.write_text(f"{tmp_path}/env\n")
+    (tmp_path / "env" / "lib").mkdir(parents=True)
+
+    def searched():
+        done = backplane("list", "--json", env={"VIRTUAL_ENV": ""}, command=tmp_path / "backplane")
+        return {place["place"]: place["outcome"] for place in done.json["searched"]}
+
+    assert f"{tmp_path}/env/lib" in searched()
+    file.chmod(0o666)
+    assert f"{tmp_path}/env/lib" not in searched() and "another user" in searched()[str(file)]
 
 
 def test_list_probe(backplane):
@@ -214,8 +240,6 @@ def test_cache_that_cannot_be_kept(backplane, tmp_path):
 
 def test_a_folder_that_shadows(backplane, tmp_path):
     """A copy in front of the system's library, by LD_LIBRARY_PATH."""
-    import shutil
-
     rows = backplane("list", "--json").json["libraries"]
     row = next(
         (r for r in rows if r["soname"] and r["state"] == "ok" and r["family"] in ("openblas", "blis", "netlib")), None

@@ -1,7 +1,8 @@
-"""Colours and lines on a terminal, and only there."""
+"""Colours, lines and widths on a terminal, and only there."""
 
 import os
 import pty
+import re
 import subprocess
 
 import pytest
@@ -36,7 +37,7 @@ def on_terminal(environment, *words, columns=80, **changed):
         shown += piece
     process.wait(60)
     os.close(main)
-    return shown.decode()
+    return shown.decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("words", [["list"], ["settings"], ["doctor"], ["help"], ["version"]])
@@ -58,9 +59,110 @@ def test_no_color(environment):
     assert "\033" in on_terminal(environment, "settings", NO_COLOR="")
 
 
-def test_lines_fit(environment):
+def test_help_fits(environment):
     shown = on_terminal(environment, "help", columns=60, NO_COLOR="1")
     assert max(len(line) for line in shown.splitlines()) <= 60
+
+
+EINSUM = ["explain", "einsum", "ij,jk,kl->il", "f32", "20x30", "30x40", "40x50"]
+PAGES = [["list"], ["list", "--all"], ["list", "--backends"], ["settings"], ["doctor"], EINSUM, ["explain", "svd", "f64", "90x90"]]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("words", PAGES, ids=" ".join)
+def test_pages_fit(environment, backplane, words, columns):
+    shown = on_terminal(environment, *words, columns=columns, NO_COLOR="1")
+    assert max(len(line) for line in shown.splitlines()) <= columns
+    assert not any(line.endswith(" ") for line in shown.splitlines())
+    if words in (EINSUM, PAGES[-1], ["doctor"]):  # what has no tables keeps its order
+        assert "".join(shown.split()) == "".join(backplane(*words).out.split())
+
+
+def fields(header):
+    """The names of a line of headers, and the columns at which they begin."""
+    return [(match.group(), match.start()) for match in re.finditer(r"\S+(?: \S+)*", header)]
+
+
+def cut(line, starts):
+    return [line[start:end].strip() for start, end in zip(starts, [*starts[1:], len(line) + 1])]
+
+
+def wide_rows(table):
+    """The rows of a table whose cells are whole, each by the names of its columns."""
+    header, *lines = table.splitlines()
+    names, starts = zip(*fields(header))
+    return [dict(zip(names, cut(line, starts))) for line in lines]
+
+
+def narrow_rows(table):
+    """The rows of a table whose cells go on below themselves, or are on lines below the row; the pieces of a cell are joined."""
+    lines = table.splitlines()
+    rule = next(i for i, line in enumerate(lines) if line.startswith("\u2500"))
+    parts = [fields(lines[0])]
+    for line in lines[1:rule]:
+        if line[:5].strip() and not line[:4].strip():
+            parts.append(fields(line))
+        else:  # the rest of a name that was wrapped
+            for rest, start in fields(line):
+                parts[0] = [(f"{name} {rest}" if at == start else name, at) for name, at in parts[0]]
+    rows = []
+    for line in lines[rule + 1 :]:
+        if line[0] != " ":
+            rows.append({name: "" for part in parts for name, start in part})
+            below = False
+        below |= len(parts) > 1 and line[0] == " " and line[4] != " "
+        names, starts = zip(*parts[below])
+        if line[0] != " " and len(line) >= starts[1] and line[starts[1] - 1] != " ":
+            rows[-1][names[0]] = line  # a long name, with the rest of its row below
+            continue
+        for name, piece in zip(names, cut(line, starts)):
+            rows[-1][name] += piece
+    return rows
+
+
+FOOTER = r"\n\n|\n\d+ facade "
+
+
+def packed(rows):
+    return [{name: text.replace(" ", "") for name, text in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 160])
+@pytest.mark.parametrize("words", [["list"], ["list", "--backends"], ["settings"]], ids=" ".join)
+def test_tables_lose_nothing(environment, backplane, words, columns):
+    """Joining the pieces of the cells gives the wide table."""
+    wide = re.split(FOOTER, backplane(*words).out)[0]
+    narrow = re.split(FOOTER, on_terminal(environment, *words, columns=columns, NO_COLOR="1"))[0]
+    assert packed(narrow_rows(narrow)) == packed(wide_rows(wide))
+    assert max(len(line) for line in narrow.splitlines()) <= columns
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_compare_fits(environment, tmp_path, columns):
+    import numpy as np
+
+    np.save(tmp_path / "a.npy", np.ones((40, 40)))
+    words = ["compare", "matmul", str(tmp_path / "a.npy"), str(tmp_path / "a.npy"), "--set", "num_threads=1", "--repeat", "3"]
+    shown = on_terminal(environment, *words, columns=columns, NO_COLOR="1")
+    assert max(len(line) for line in shown.splitlines()) <= columns
+    for header in backplane_headers(environment, words):
+        assert header in shown.split("\u2500")[0]
+
+
+def backplane_headers(environment, words):
+    wide = subprocess.run([COMMAND, *words], capture_output=True, env=environment, timeout=60, check=True).stdout.decode()
+    return wide.splitlines()[0].split()
+
+
+def test_width_of_a_pipe(backplane):
+    """Files and pipes get whole lines, unless COLUMNS says that they are shown on a terminal."""
+    wide = backplane("settings").out
+    narrow = backplane("settings", env={"COLUMNS": "80"}).out
+    assert max(map(len, wide.splitlines())) > 80 >= max(map(len, narrow.splitlines()))
+    assert "\u2500" not in narrow and sorted("".join(narrow.split())) == sorted("".join(wide.split()))
+    for value in ("", "0", "-5", "80x", "wide"):
+        assert backplane("settings", env={"COLUMNS": value}).out == wide
+    assert backplane("list", "--json", env={"COLUMNS": "40"}).out == backplane("list", "--json").out
 
 
 def test_arrays_do_not_go_to_terminals(environment, tmp_path):

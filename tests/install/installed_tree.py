@@ -65,6 +65,8 @@ def check(folder):
     headers = [path.relative_to("include") for path in common.sources("include")]
     failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
 
+    if list(prefix.rglob("backplane-environment")):
+        failures.append("installed: backplane-environment, which is for the build folder alone")
     listed = common.run(prefix / "bin/backplane", "list")
     if "native" not in listed:
         failures.append(f"the installed command lists no 'native':\n{listed}")
@@ -72,7 +74,7 @@ def check(folder):
     first, second = with_pkg_config(prefix, lib, folder), with_find_package(prefix, folder)
     failures += [f"the README's program printed nothing {way}" for way, said in (("(pkg-config)", first),
                  ("(find_package)", second)) if not said.strip()]
-    common.finish(failures, len(EXPECTED) + len(headers) + 3)
+    common.finish(failures, len(EXPECTED) + len(headers) + 4)
 
 
 def main():
