@@ -66,7 +66,7 @@ static const char *const others =
 int main(void) {
     const bp_setting_info *row;
     fputs(intro, stdout);
-    for (int i = 0; (row = bp_setting_row(i)) != NULL; i++) {
+    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         if (*row->environment) {
             printf("| `%s` | ", row->environment);
             if (*row->alias) {

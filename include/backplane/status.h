@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-/* The list of status codes: number, NAME, text. The enum, names, texts, the command's exit codes and docs/reference/status.md are
- * generated from it. Numbers have gaps between groups. A published number never changes. */
+/* The list of status codes: number, NAME, text. The enum, names, texts, the command's exit codes and
+ * docs/reference/status.md are generated from it. Numbers have gaps between groups. A published number never changes.
+ */
 /* clang-format off */
 #define BP_STATUS_MAP(X)                                                                   \
     X(0, OK, "success")                                                                    \

@@ -67,7 +67,8 @@ static void parameters_are_checked(void **unused) {
                  "order is 3; it must be 1");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, NAN, test_operand(&c, 2)), BP_E_ARGUMENT,
                  "not supported");
-    test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT, "unless mode is BP_NORM_P");
+    test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT,
+                 "unless mode is BP_NORM_P");
     c.call = good;
     c.call.op = BP_OP_DET;
     c.call.fail_on_item_error = 1;

@@ -9,8 +9,8 @@
 #define ANY_THREADING NULL
 
 /* Cost of a second thread. It is higher than in a loop of calls: libgomp's threads sleep after some milliseconds, and
- * if Linux wakes one on its caller's core, the caller spins against it for up to 8 ms (docs/benchmarks/performance.md). Threads
- * that are created in each call have the same risk. The cost makes threads run only if the gain is worth it. */
+ * if Linux wakes one on its caller's core, the caller spins against it for up to 8 ms (docs/benchmarks/performance.md).
+ * Threads that are created in each call have the same risk. The cost makes threads run only if the gain is worth it. */
 #define LIBGOMP_START 400000
 #define NEW_THREADS_START 300000
 

@@ -1,5 +1,5 @@
-/* families.h - declares the table of library families: what is known of each BLAS library. docs/explanation/libraries.md has the
- * same facts in prose, and how each was found. */
+/* families.h - declares the table of library families: what is known of each BLAS library.
+ * docs/explanation/libraries.md has the same facts in prose, and how each was found. */
 #ifndef BP_DRIVER_FAMILIES_H
 #define BP_DRIVER_FAMILIES_H
 
