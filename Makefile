@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
+.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs site symbols bootstrap clean help
 
 build: build/CMakeCache.txt ## build everything into build/
 	@cmake --build build -j $(JOBS)
@@ -60,6 +60,13 @@ lint: build ## check layout and run clang-tidy
 
 docs: build ## write the reference pages anew from the tables in the headers
 	@cmake --build build --target docs
+
+site: ## build the documentation as a static site into build/site; installs Sphinx into .venv
+	@mkdir -p build
+	@[ -x .venv/bin/python ] || python3 -m venv .venv
+	@.venv/bin/python -m pip --disable-pip-version-check -q install -r tools/site.txt
+	@.venv/bin/python -B tools/site.py
+	@echo "build/site/index.html"
 
 symbols: build ## pin exported symbols and numbers of settings anew, after a deliberate change of the interface
 	@python3 tests/checks/exported_symbols.py build --write
