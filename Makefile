@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
+.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs site symbols bootstrap clean help
 
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
 	@cmake --build build -j $(JOBS) --target programs
@@ -64,7 +64,14 @@ lint: build/CMakeCache.txt ## check the format and run clang-tidy
 docs: build/CMakeCache.txt ## write the reference pages from the tables in the headers
 	@cmake --build build --target docs
 
-symbols: programs ## pin exported symbols and numbers of settings again, after a deliberate change of the interface
+site: ## build the documentation as a static site into build/site; installs Sphinx into .venv
+	@mkdir -p build
+	@[ -x .venv/bin/python ] || python3 -m venv .venv
+	@.venv/bin/python -m pip --disable-pip-version-check -q install -r tools/site.txt
+	@.venv/bin/python -B tools/site.py
+	@echo "build/site/index.html"
+
+symbols: programs ## record exported symbols and setting numbers again, after an intended change of the interface
 	@python3 tests/checks/exported_symbols.py build --write
 	@python3 tests/checks/setting_numbers.py build --write
 

@@ -18,7 +18,7 @@ FAMILIES = [
 ]
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 # A comment that begins a line, or declarations of the interface up to the semicolon or the closing brace.
-PART = re.compile(r"^/\*(?P<comment>.*?)\*/\n|^(?P<function>BP_API [^;{]*?);|^(?P<type>typedef (?:struct|enum)[^;{]*(?:\{.*?^\}[^;]*)?;)"
+PART = re.compile(r"^/\*(?P<comment>.*?)\*/\n|^(?P<function>BP_API [^;{]*?);|^(?P<type>typedef (?:struct|enum)[^;{]*(?:\{(?:[^{}\n]*|.*?^)\}[^;]*)?;)"
                   r"|^(?P<alias>typedef [^;{]*;)|^(?P<blank>[ \t]*\n)", re.S | re.M)
 HEADLINE = re.compile(r"^-{3,} .* -{3,}$|^-+ .+ -+$")
 

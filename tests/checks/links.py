@@ -1,4 +1,5 @@
-"""Relative links and anchors in all Markdown files lead to a file and a heading, and docs/index.md names every page below docs/."""
+"""Relative links and anchors in all Markdown files lead to a file and a heading, files of the project that pages name exist, and
+docs/index.md names every page below docs/."""
 
 import re
 
@@ -8,6 +9,7 @@ CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.S | re.M)
 LINK = re.compile(r"\]\(([^)\s]*)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.M)
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
+FILE = re.compile(r"`((?:src|include|tests|tools|bench|cmake|python|examples|docs)/[\w./-]+\.(?:c|h|py|sh|md|txt|cmake|npy))`")
 FOLDERS = ("docs", "examples", "tests", "bench", "tools")
 
 
@@ -49,6 +51,10 @@ def main():
             if "://" not in target:
                 checked += 1
                 failures.append(fault(page, target))
+        for name in FILE.findall(common.read(page)):
+            checked += 1
+            if not (common.ROOT / name).exists():
+                failures.append(f"{page}: names {name}, which does not exist")
     index = set(LINK.findall(common.read("docs/index.md")))
     failures += [f"docs/index.md does not name {name}" for name in
                  (str(page.relative_to("docs")) for page in common.sources("docs", "*.md")) if name not in index | {"index.md"}]

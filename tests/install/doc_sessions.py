@@ -14,7 +14,7 @@ import common  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.S | re.M)
 OURS = re.compile(r"^(?:[A-Z_]+=\S* +)*(?:build/)?backplane +([\w-]+)")
-SAME_FIRST_LINE = ("list", "get", "version", "compare")
+SAME_FIRST_LINE = ("list", "get", "version", "compare", "einsum-path")
 
 
 def sessions():

@@ -1,0 +1,114 @@
+"""site.py - builds the documentation as a static site into build/site, with Sphinx and MyST. `make site` installs them and runs it.
+
+The pages link to each other as they are in the repository. So they are copied into build/site-source in the same folders, with the
+headers and examples that they link to, and a page for each header, made from its comments. A dead link or anchor fails the build.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import c_api
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCE, SITE = ROOT / "build/site-source", ROOT / "build/site"
+COPIED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "docs", "include", "examples"]
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+CONFIG = """project = "Backplane"
+extensions = ["myst_parser"]
+root_doc = "README"
+html_theme = "furo"
+html_title = "Backplane"
+html_copy_source = False
+myst_heading_anchors = 6
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
+"""
+
+
+def escaped(text):
+    return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", text)
+
+
+def prose(comment):
+    """A comment as Markdown: paragraphs and lists; lines that are indented stay as they are."""
+    for paragraph in re.split(r"\n[ \t]*\n", comment):
+        lines, code, listed = [], False, False
+        for line in paragraph.split("\n"):
+            item = re.match(r"^ *[-*] +(.*)", line)
+            if item:
+                lines += ([] if listed else [""]) + ["- " + escaped(item.group(1))]
+                code, listed = False, True
+            elif line.startswith("   ") and not listed:
+                lines += ([] if code else [""]) + ["    " + line.rstrip()]
+                code = True
+            else:
+                lines += ([""] if code else []) + [("  " if listed else "") + escaped(line.strip())]
+                code = False
+        yield "\n".join(lines)
+
+
+def header_page(name, path):
+    yield f"# {name}.h\n"
+    yield "\n\n".join(prose(c_api.about(path))) + "\n"
+    for comment, declarations, functions in c_api.entries(path):
+        yield f"## {', '.join(functions)}\n" if functions else ""
+        yield "```c\n" + "\n".join(text.replace("BP_API ", "").strip() for text in declarations) + "\n```\n"
+        yield "\n\n".join(prose(comment)) + "\n"
+
+
+def to_pages(text, page):
+    """Links to headers lead to the pages that are made from them."""
+
+    def page_of(match):
+        target = os.path.normpath(page.parent / match.group(1))
+        header = re.fullmatch(r"include/backplane/(\w+)\.h", target)
+        if "://" in match.group(1) or not header or header.group(1) == "settings_table":
+            return match.group(0)
+        return f"]({os.path.relpath(f'docs/reference/c/{header.group(1)}.md', page.parent)})"
+
+    return LINK.sub(page_of, text)
+
+
+def contents(title, pages):
+    return "\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""])
+
+
+def navigation():
+    """The tables of contents: the groups of docs/index.md, the headers, and the pages about the project."""
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    for group, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", index, re.S | re.M):
+        yield contents(group, [f"{title} <docs/{target}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
+    yield contents("C headers", [f"{name}.h <docs/reference/c/{name}>" for _, known in c_api.headers() for name, _, _ in known])
+    yield contents("Project", ["All pages <docs/index.md>", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+                               "Example data <examples/data/README.md>", "Example provider <examples/provider/README.md>"])
+
+
+def stage():
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    SOURCE.mkdir(parents=True)
+    for name in COPIED:
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, SOURCE / name)
+    (SOURCE / "docs/reference/c").mkdir()
+    for _, known in c_api.headers():
+        for name, path, _ in known:
+            (SOURCE / f"docs/reference/c/{name}.md").write_text("\n".join(header_page(name, path)), encoding="utf-8")
+    for page in sorted(SOURCE.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(to_pages(text, page.relative_to(SOURCE)), encoding="utf-8")
+
+
+def main():
+    stage()
+    (SOURCE / "conf.py").write_text(CONFIG, encoding="utf-8")
+    with (SOURCE / "README.md").open("a", encoding="utf-8") as readme:
+        readme.write("".join(navigation()))
+    shutil.rmtree(SITE, ignore_errors=True)
+    status = subprocess.call([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-d", ROOT / "build/site-cache", SOURCE, SITE])
+    if status == 0:
+        (SITE / "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=README.html"><title>Backplane</title>\n')
+    sys.exit(status)
+
+
+main()
