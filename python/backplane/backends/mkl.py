@@ -1,4 +1,4 @@
-"""Intel's MKL."""
+"""Intel oneMKL."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Whether MKL is installed and works here; backplane.backend_status("mkl") has the reason."""
+    """Returns whether MKL is installed and works; backplane.backend_status("mkl") has the reason."""
     return backend_status("mkl").available
 
 
 def is_enabled() -> bool:
-    """Whether it is available and may be chosen."""
+    """Returns whether MKL is available and no setting disables it."""
     return backend_status("mkl").enabled
 
 
