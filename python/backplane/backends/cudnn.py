@@ -76,7 +76,7 @@ def set_flags(
     _fp32_precision: Optional[str] = None,
     _depthwise_kernel: Optional[str] = None,
 ) -> Before:
-    """Sets the given settings for the process; None leaves one unchanged. Returns the previous values, see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write(
         "cudnn.",
         enabled=_enabled,

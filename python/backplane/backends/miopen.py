@@ -22,7 +22,7 @@ def flags(immediate: Optional[bool] = None) -> _scope:
 
 
 def set_flags(_immediate: Optional[bool] = None) -> Before:
-    """Sets the given settings for the process; None leaves one unchanged. Returns the previous values, see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("miopen.", immediate=_immediate)
 
 

@@ -26,9 +26,9 @@ def is_enabled() -> bool:
 
 
 def verbose(enable: int, lines: Optional[Handler] = None) -> _verbose:
-    """MKL's own lines about its calls, inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON.
+    """Makes MKL write lines about its calls inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON.
 
-    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    Applies to the whole process. If ``lines`` is given, it is called with each line when the block ends.
     """
     return _verbose("mkl", enable, lines)
 

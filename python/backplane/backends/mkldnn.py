@@ -35,9 +35,9 @@ def is_acl_available() -> bool:
 
 
 def verbose(level: int, lines: Optional[Handler] = None) -> _verbose:
-    """oneDNN's own lines about its calls, inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
+    """Makes oneDNN write lines about its calls inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
 
-    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    Applies to the whole process. If ``lines`` is given, it is called with each line when the block ends.
     """
     return _verbose("mkldnn", level, lines)
 
@@ -60,7 +60,7 @@ def set_flags(
     _allow_tf32: Optional[bool] = None,
     _fp32_precision: Optional[str] = None,
 ) -> Before:
-    """Sets the given settings for the process; None leaves one unchanged. Returns the previous values, see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write(
         "mkldnn.", enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision
     )

@@ -22,7 +22,7 @@ def flags(enabled: Optional[bool] = None) -> _scope:
 
 
 def set_flags(_enabled: Optional[bool] = None) -> Before:
-    """Sets the given settings for the process; None leaves one unchanged. Returns the previous values, see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("nnpack.", enabled=_enabled)
 
 

@@ -31,7 +31,7 @@ def flags(enabled: Optional[bool] = None, strategy: Optional[str] = None) -> _sc
 
 
 def set_flags(_enabled: Optional[bool] = None, _strategy: Optional[str] = None) -> Before:
-    """Sets the given settings for the process; None leaves one unchanged. Returns the previous values, see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("opt_einsum.", enabled=_enabled, strategy=_strategy)
 
 
