@@ -1,9 +1,9 @@
-"""Every math library of a machine behind one interface, with the names of torch.backends.
+"""One interface to all math libraries of a machine, with the names of torch.backends.
 
-``backplane.matmul(a, b)`` runs on the library that suits the call, ``backplane.last_plan()`` says which one that was, and
-``backplane.explain(backplane.matmul, a, b)`` why. ``backplane.settings`` has every switch; ``with backplane.flags(...)``
-changes some for the calling thread, ``backplane.set_flags(...)`` for the process. ``import backplane as torch`` lets code
-that uses torch.backends run.
+``backplane.matmul(a, b)`` chooses a library for the call and runs it. ``backplane.last_plan()`` returns which one ran;
+``backplane.explain(backplane.matmul, a, b)`` returns why. ``backplane.settings`` has all settings.
+``with backplane.flags(...)`` changes settings for the calling thread, ``backplane.set_flags(...)`` for the process. After
+``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
 from . import backends, fft, linalg, nn, utils

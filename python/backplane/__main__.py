@@ -1,4 +1,4 @@
-"""``python -m backplane`` is the command line: the program ``backplane``, which lies in the package."""
+"""``python -m backplane`` runs the program ``backplane``, which is installed in the package."""
 
 import os
 import pathlib
@@ -7,8 +7,8 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Becomes the program, so that its exit code and its terminal are the command's."""
-    # Not resolved: in a build folder this file is a link to the sources, and the program is beside the link.
+    """Replaces this process by the program, which so has the terminal and sets the exit code."""
+    # The path is not resolved: in a build folder this file is a link to the sources, and the program is next to the link.
     program = pathlib.Path(__file__).parent / "bin" / "backplane"
     if not program.exists():
         sys.exit(f"backplane: the command is not installed at {program}")

@@ -1,4 +1,4 @@
-"""What there is on this machine: libraries, backends, and all of it on one page."""
+"""Lists the libraries and backends of this machine, and prints the whole configuration."""
 
 from __future__ import annotations
 
@@ -11,63 +11,64 @@ from ._settings import origins
 
 
 class Library(NamedTuple):
-    """A math library that was found. Texts are empty where a fact is unknown."""
+    """A math library of this machine. Unknown texts are empty."""
 
     id: str
     """Short, unique, stable between runs: openblas, openblas-openmp, blis, mkl, netlib, ..."""
     family: str
     offers: Tuple[str, ...]
-    """Of blas, cblas, lapack, fft, dnn, openmp, builtin, gpu."""
+    """Some of blas, cblas, lapack, fft, dnn, openmp, builtin, gpu."""
     state: str
+    """ok, facade, broken, untrusted or unprobed."""
     reason: str
-    """For a state other than ok: one sentence."""
+    """Why the state is not ok; empty if it is."""
     path: str
     soname: str
     version: str
     kernels: str
-    """The kernel set that it runs on this processor: Haswell, zen3, generic, ..."""
+    """The kernel set that it uses on this processor: Haswell, zen3, generic, ..."""
     int_bits: int
     threading: str
     fact_sources: str
-    """How each fact was learned."""
+    """The source of each field: version: openblas_get_config; ..."""
     faults: str
-    """A line for each operation and type that the library is refused for, since the probe saw it go wrong: eig f32: ..."""
+    """A line for each operation and type in which the library failed the probe; it is not used for them: eig f32: ..."""
     blas: str
-    """Of a LAPACK alone: the library whose matrix products it calls."""
+    """For a LAPACK without BLAS: the library whose matrix products it calls."""
     loaded: bool
 
 
 class Backend(NamedTuple):
-    """What is known of a backend of torch.backends on this machine."""
+    """The state of a backend of torch.backends on this machine."""
 
     name: str
     built: bool
-    """Code for it is compiled in."""
+    """This version has a provider for it."""
     present: bool
-    """Its library is installed."""
+    """Its library is installed and not broken."""
     available: bool
-    """It can run: code, library and device are there."""
+    """It can run: provider, library and device are present."""
     enabled: bool
-    """It is available, and no setting keeps it from being used."""
+    """It is available, and no setting disables it."""
     version: str
     version_number: int
-    """As the backend counts: 91900 for cuDNN 9.19.0; 0 when unknown."""
+    """The version in the backend's own numbering: 91900 for cuDNN 9.19.0; 0 when unknown."""
     reason: str
-    """Why it is not available; empty when it is."""
+    """Why it is not available; empty if it is."""
 
 
 def libraries(*, refresh: bool = False) -> List[Library]:
-    """The math libraries of this machine, searched for at the first call, and again where ``refresh`` is true."""
+    """Returns the math libraries of this machine. Searches on the first call, and again if ``refresh`` is true."""
     return [Library(**row) for row in _core.libraries(refresh)]
 
 
 def backend_status(name: str) -> Backend:
-    """What is known of one backend, with the reason where it is not available."""
+    """Returns the state of one backend, with the reason if it is not available."""
     return Backend(**_core.backend_status(name))
 
 
 def backends_status() -> List[Backend]:
-    """What is known of every backend."""
+    """Returns the state of every backend."""
     return [Backend(**row) for row in _core.backends()]
 
 
@@ -107,7 +108,7 @@ def _page(found: Dict[str, Any]) -> str:
 
 
 def show_config(mode: str = "stdout") -> Optional[Dict[str, Any]]:
-    """Prints what is installed, found and set; with mode="dicts", returns it."""
+    """Prints version, machine, libraries, backends and changed settings; with mode="dicts", returns them instead."""
     if mode not in ("stdout", "dicts"):
         raise bad_value(f"mode: '{mode}' is not accepted; it takes stdout or dicts")
     found = _as_dict()

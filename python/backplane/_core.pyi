@@ -1,4 +1,4 @@
-"""The types of the extension, for type checkers."""
+"""Types of the extension module, for type checkers."""
 
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union, final

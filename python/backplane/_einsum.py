@@ -1,4 +1,4 @@
-"""einsum: products of many arrays in Einstein's notation, and the order in which they are best computed."""
+"""einsum: products of many arrays in Einstein notation, and the search for a good contraction order."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ class Step(NamedTuple):
     """One contraction of a path."""
 
     positions: Tuple[int, ...]
-    """Of its operands in the list of what is left; the result is appended to that list."""
+    """Positions of the operands in the list of remaining operands; the result is appended to that list, as in
+    numpy.einsum_path."""
     operands: Tuple[int, ...]
-    """The same as identities: 0 to n-1 are the operands of the call, n+i is the result of step i."""
+    """Identities of the operands: 0 to n-1 are the operands of the call, n+i is the result of step i."""
     result: int
+    """Identity of the result."""
     expression: str
     kind: str
     """gemm, batched gemm, gemv, dot, outer, elementwise, sum, view, ..."""
@@ -36,34 +38,34 @@ class Step(NamedTuple):
 
 
 class PathReport:
-    """A path with its costs; printed, it reads as the report of opt_einsum. Everything but the path is worked out when it
-    is first asked for. Operations are counted as opt_einsum counts them."""
+    """A path with its costs. Printing it gives a report like that of opt_einsum. All fields except the path are computed on
+    first use. Operations are counted as in opt_einsum."""
 
     path: Path
     expression: str
     """The whole expression, with letters for the ellipsis."""
     strategy: str
-    """What found the path."""
+    """The strategy that found the path."""
     exact: bool
-    """Whether it is known to be the best: of all orders (optimal), or of those without outer products (dp)."""
+    """Whether it is known to be optimal among all orders (optimal), or among those without outer products (dp)."""
     naive_flops: float
-    """Operations without any order, all at once."""
+    """Operations without intermediate results."""
     flops: float
     """Operations of the path."""
     speedup: float
-    """The first divided by the second."""
+    """naive_flops / flops."""
     cost: float
-    """What was minimized."""
+    """Value of the minimized function."""
     largest: float
-    """Elements of the largest result, the output among them."""
+    """Elements of the largest result, including the output."""
     written: float
     """Elements of all results together."""
     peak_bytes: float
-    """Most bytes of intermediate results alive at a time."""
+    """Largest total of intermediate results alive at one time, in bytes."""
     naive_scaling: int
-    """Labels in all."""
+    """Number of labels in the whole expression."""
     scaling: int
-    """Most labels in one step."""
+    """Number of labels in the step that has the most."""
     output_shape: Tuple[int, ...]
     steps: Tuple[Step, ...]
 
@@ -75,7 +77,7 @@ class PathReport:
         if name.startswith("_") or name not in type(self).__annotations__:
             raise AttributeError(f"a path's report has no attribute {name!r}")
         facts: Dict[str, Any] = json.loads(self.json)
-        for key, value in facts.items():  # JSON has no word for what is beyond a double
+        for key, value in facts.items():  # JSON cannot express infinity
             facts[key] = math.inf if value is None else value
         facts["output_shape"] = tuple(facts["output_shape"])
         facts["steps"] = tuple(_step(row) for row in facts["steps"])
@@ -84,7 +86,7 @@ class PathReport:
 
     @property
     def json(self) -> str:
-        """Everything about the path, for programs."""
+        """The path and its costs as JSON."""
         return _core.path_json(self._held)
 
     def __str__(self) -> str:
@@ -104,7 +106,7 @@ def _shape(operand: Any, is_shape: bool) -> Tuple[int, ...]:
     if is_shape:
         return tuple(operand)
     shape: Any = getattr(operand, "shape", None)
-    return tuple(memoryview(operand).shape or () if shape is None else shape)  # array.array and its like have no shape
+    return tuple(memoryview(operand).shape or () if shape is None else shape)  # array.array and similar objects have no shape
 
 
 def _label(label: Any) -> int:
@@ -115,15 +117,15 @@ def _label(label: Any) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(label, bool):
-        raise bad_type(f"einsum: labels are whole numbers or Ellipsis, but got {label!r}")
+        raise bad_type(f"einsum: a label must be a whole number or Ellipsis, but got {label!r}")
     if number < 0:
-        raise bad_value(f"einsum: labels are 0 or more, but got {number}", "E_ARGUMENT")
+        raise bad_value(f"einsum: a label must be 0 or more, but got {number}", "E_ARGUMENT")
     return number
 
 
 def _labels(labels: Any) -> Tuple[int, ...]:
     if not isinstance(labels, Iterable):
-        raise bad_type(f"einsum: takes an expression first, or a list of labels after each array, but got {labels!r}")
+        raise bad_type(f"einsum: expects an expression first, or a list of labels after each array, but got {labels!r}")
     return tuple(_label(label) for label in labels)
 
 
@@ -134,28 +136,28 @@ def _limit(limit: Union[None, int, str]) -> int:
         return -1
     number = None if isinstance(limit, bool) else whole(limit)
     if number is None:
-        raise bad_type(f"einsum: memory_limit is None, a whole number or 'max_input', but got {limit!r}")
+        raise bad_type(f"einsum: memory_limit must be None, a whole number or 'max_input', but got {limit!r}")
     if number < 1:
-        raise bad_value(f"einsum: memory_limit is {limit}, which no result can keep", "E_ARGUMENT")
+        raise bad_value(f"einsum: memory_limit is {limit}; it must be at least 1", "E_ARGUMENT")
     return number
 
 
 def _strategy(optimize: Any, memory_limit: Any) -> Tuple[Optional[str], Optional[Tuple[Tuple[int, ...], ...]], Any]:
-    """A strategy's name and a path, each of which may be None, and the limit, which NumPy takes beside a name."""
+    """Returns a strategy's name or None, a path or None, and the memory limit, which NumPy accepts together with a name."""
     if optimize is None or isinstance(optimize, str):
         return optimize, None, memory_limit
     if isinstance(optimize, bool):
         return ("auto" if optimize else "left-to-right"), None, memory_limit
     if not isinstance(optimize, Iterable):
-        raise bad_type(f"einsum: optimize is a bool, the name of a strategy or a path, but got {optimize!r}")
+        raise bad_type(f"einsum: optimize must be a bool, the name of a strategy or a path, but got {optimize!r}")
     steps: List[Any] = list(optimize)
     if len(steps) == 2 and isinstance(steps[0], str) and isinstance(steps[1], numbers.Real):
         number = whole(steps[1])
         return steps[0], None, int(float(steps[1])) if number is None else number
-    if steps and steps[0] == "einsum_path":  # as numpy.einsum_path begins its paths
+    if steps and steps[0] == "einsum_path":  # the first element of a path of numpy.einsum_path
         steps = steps[1:]
     if any(isinstance(step, str) or not isinstance(step, Iterable) for step in steps):
-        raise bad_type(f"einsum: a path is a list of tuples of positions, but got {optimize!r}")
+        raise bad_type(f"einsum: a path must be a list of tuples of positions, but got {optimize!r}")
     return None, tuple(tuple(step) for step in steps), memory_limit
 
 
@@ -178,7 +180,7 @@ Search = Tuple[Optimize, str, Union[None, int, str], int, float, int, int]
 
 
 def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
-    """What the extension gets beside operands, in its order."""
+    """Returns the parameters of the extension other than the operands, in its order."""
     optimize, minimize, memory_limit, trials, seconds, seed, work = search
     strategy, path, limit = _strategy(optimize, memory_limit)
     return (labels, output, strategy, minimize, _limit(limit), operator.index(trials), seconds, operator.index(seed),
@@ -186,7 +188,7 @@ def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
 
 
 def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: SettingsArgument, explains: bool) -> Any:
-    """What the extension returns, and the operands."""
+    """Returns the extension's result, and the operands."""
     expression, operands, labels, output = _unpack(given)
     for array in operands:
         if type(array) is not _plain:
@@ -197,7 +199,7 @@ def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: Settin
     return _core.einsum(expression, operands, out, _own(settings), words, explains), operands
 
 
-# numpy.ndarray, once one has come by: most calls are of such arrays alone and small, and take the short way.
+# numpy.ndarray, after the first call with one. Small calls with such arrays only use the fast path.
 _plain: Any = None
 
 
@@ -219,15 +221,15 @@ def einsum(
     work: int = 0,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The product of arrays in Einstein's notation: ``einsum("ij,jk->ik", a, b)``, or ``einsum("ij,jk->ik", [a, b])``, or with
-    lists of labels ``einsum(a, [0, 1], b, [1, 2], [0, 2])``, which are numbers from 0 on, as many as are needed, or Ellipsis.
+    """Computes a product of arrays in Einstein notation: ``einsum("ij,jk->ik", a, b)``, ``einsum("ij,jk->ik", [a, b])``, or with
+    lists of labels ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. A label is a whole number >= 0 or Ellipsis.
 
-    Pairs of arrays are contracted one after the other, in an order that ``optimize`` and the arguments after it decide as in
-    einsum_path(), each on the library that suits it. Element types: f16, bf16, f32, f64, c64, c128, the same for all; f16 and
-    bf16 sum in f32, and every intermediate result is rounded. Any strides, read in place. The result is fresh memory, also
-    where it only reorders: a NumPy array where an operand is one, a torch tensor where one is that, else a backplane.Tensor.
-    ``out`` is written in place and returned; it must not overlap an operand. ``settings`` is a dict of dotted names, or
-    backplane.Options, for this call only.
+    Two arrays at a time are contracted, each pair on the library that dispatch chooses. ``optimize`` and the arguments after it
+    determine the order as in einsum_path(). Element types: f16, bf16, f32, f64, c64, c128, the same for all; f16 and bf16 are
+    summed in f32, and each intermediate result is rounded. Arrays of any strides are read in place. The result is always new
+    memory: a NumPy array or a torch tensor like the first operand that is one, otherwise a backplane.Tensor. ``out`` is written
+    in place and returned; it must not overlap an operand. ``settings`` is a dict of dotted names, or backplane.Options, for
+    this call only.
     """
     if (
         optimize is None and out is None and settings is None and memory_limit is None
@@ -274,19 +276,18 @@ def einsum_path(
     dtype: Optional[str] = None,
     shapes: bool = False,
 ) -> Tuple[Path, PathReport]:
-    """The best order of contractions for an einsum call, as a list that numpy.einsum and opt_einsum take, and a report.
+    """Returns the best contraction order found for an einsum call, as a list for numpy.einsum and opt_einsum, and a report.
 
-    ``einsum_path("ij,jk->ik", a, b)``, or with lists of labels ``einsum_path(a, [0, 1], b, [1, 2], [0, 2])``: labels are
-    numbers from 0 on, as many as are needed, or Ellipsis. With ``shapes=True`` operands are shapes in place of arrays.
+    ``einsum_path("ij,jk->ik", a, b)``, or with lists of labels ``einsum_path(a, [0, 1], b, [1, 2], [0, 2])``. A label is a
+    whole number >= 0 or Ellipsis. With ``shapes=True`` the operands are shapes instead of arrays.
 
     ``optimize`` is a strategy: auto, auto-hq, optimal, dp, branch-all, branch-2, branch-1, greedy, random-greedy-N,
-    left-to-right; True is auto, False is left-to-right, and None asks the settings opt_einsum.enabled and
-    opt_einsum.strategy. A list is a path of one's own. ``minimize`` is flops, size, write, combo or limit (combo-N and limit-N
-    weigh elements by N). ``memory_limit`` is the most elements that an intermediate result may have; "max_input" is
-    the largest operand. ``trials``, ``seconds`` and ``seed`` are for strategies that try at random: without ``seconds``
-    the same seed gives the same path. ``work`` is how much auto-hq, optimal, dp and branch-* may do in place of the usual;
-    work is counted, so that a search ends at the same place on every machine. ``dtype`` is the element type, for peak_bytes.
-    Ctrl-C ends a search.
+    left-to-right; True is auto, False is left-to-right, None uses the settings opt_einsum.enabled and opt_einsum.strategy. A
+    list is a given path. ``minimize`` is flops, size, write, combo or limit (combo-N and limit-N weight elements by N).
+    ``memory_limit`` is the maximum number of elements of an intermediate result; "max_input" is the size of the largest
+    operand. ``trials``, ``seconds`` and ``seed`` apply to random strategies: without ``seconds``, equal seeds give equal paths.
+    ``work`` limits auto-hq, optimal, dp and branch-* in counted units, so that a search ends at the same point on every machine;
+    0 is the default limit. ``dtype`` is the element type, for peak_bytes. Ctrl-C ends a search.
     """
     expression, given, labels, output = _unpack(operands, shapes)
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)

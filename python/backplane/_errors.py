@@ -1,4 +1,4 @@
-"""Failures that are found in Python, as the kinds that the library's own failures have."""
+"""Makes the exceptions for errors that are detected in Python, of the same classes as the library's errors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Kind = TypeVar("Kind", bound=_core.Error)
 
 
 def failure(kind: Type[Kind], status: str, text: str) -> Kind:
-    """An exception to be raised, with the status that docs/reference/status.md lists."""
+    """Returns an exception to raise, with a status of docs/reference/status.md."""
     made = kind(text)
     made.status = status
     return made
 
 
 def whole(number: Any) -> Optional[int]:
-    """A whole number of Python, NumPy or another library as an int; None for anything else."""
+    """Converts a whole number of Python, NumPy or another library to int; returns None for anything else."""
     try:
         return operator.index(number)
     except TypeError:
@@ -26,10 +26,10 @@ def whole(number: Any) -> Optional[int]:
 
 
 def bad_type(text: str) -> _core.BadTypeError:
-    """For an argument of a wrong Python type."""
+    """Returns the exception for an argument of a wrong Python type."""
     return failure(_core.BadTypeError, "E_ARGUMENT", text)
 
 
 def bad_value(text: str, status: str = "E_BAD_VALUE") -> _core.BadValueError:
-    """For an argument of the right type that is not accepted."""
+    """Returns the exception for an argument of the right type with a wrong value."""
     return failure(_core.BadValueError, status, text)

@@ -1,4 +1,4 @@
-"""The switches that torch has at its top: precision of float32 products, and determinism."""
+"""The global modes of torch: precision of float32 products, and determinism."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How float32 products may be computed: highest (float32), high (TF32 allowed), medium (bfloat16 allowed)."""
+    """Sets the lowest precision of float32 products: highest (float32), high (TF32 allowed), medium (bfloat16 allowed)."""
     setting("float32_matmul_precision").set(precision)
 
 
 def get_float32_matmul_precision() -> str:
-    """The precision in force, derived from the same settings that steer each library; reading never raises."""
+    """Returns the current precision, derived from the precision settings that the libraries use. Never raises."""
     return str(setting("float32_matmul_precision").get())
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Refuses what does not promise the same bits again; with warn_only it is told and run."""
+    """Requires reproducible results: libraries without that guarantee are refused, or, with warn_only, warned about and run."""
     set_flags({"deterministic_algorithms": mode, "deterministic_algorithms.warn_only": warn_only})
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether use_deterministic_algorithms(True) is in force."""
+    """Returns whether use_deterministic_algorithms(True) is in effect."""
     return bool(setting("deterministic_algorithms").get())
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether a call without a deterministic candidate is told and run."""
+    """Returns whether a call without a deterministic candidate warns and runs."""
     return bool(setting("deterministic_algorithms.warn_only").get())
 
 
 def set_deterministic_debug_mode(debug_mode: Union[int, str]) -> None:
-    """0 or "default": off; 1 or "warn": told; 2 or "error": refused."""
-    number = whole(debug_mode)  # bools too: torch takes True for 1
+    """Sets the mode for calls without a deterministic candidate: 0 or "default": run; 1 or "warn": warn; 2 or "error": fail."""
+    number = whole(debug_mode)  # also for bools: torch treats True as 1
     if number is not None:
         if number not in range(len(_DEBUG_MODES)):
             raise bad_value(f"deterministic_debug_mode: {number} is not accepted; it takes 0, 1 or 2")
@@ -48,5 +48,5 @@ def set_deterministic_debug_mode(debug_mode: Union[int, str]) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as set_deterministic_debug_mode() takes them."""
+    """Returns 0, 1 or 2, see set_deterministic_debug_mode()."""
     return _DEBUG_MODES.index(str(setting("deterministic_debug_mode").get()))

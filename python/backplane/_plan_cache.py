@@ -1,4 +1,4 @@
-"""What a cache of plans looks like in torch: size, max_size, clear()."""
+"""A plan cache with the attributes of torch's: size, max_size, clear()."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMES = ["clear", "max_size", "size"]
 
 
 class PlanCache:
-    """size, max_size and clear(); a kind of cache has a name, a setting of its size, and the two functions below."""
+    """Base class. A subclass defines the name, the setting for max_size, _count() and clear()."""
 
     _name = ""
     _setting = ""
@@ -22,12 +22,12 @@ class PlanCache:
 
     @property
     def size(self) -> int:
-        """The number of plans kept."""
+        """Number of plans in the cache."""
         return self._count()
 
     @property
     def max_size(self) -> int:
-        """The number of plans that may be kept; 0 keeps none."""
+        """Maximum number of plans in the cache; 0 disables it."""
         return int(setting(self._setting).get())
 
     @max_size.setter
@@ -35,7 +35,7 @@ class PlanCache:
         setting(self._setting).__set__(self, value)
 
     def clear(self) -> None:
-        """Throws all plans away."""
+        """Removes all plans."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:

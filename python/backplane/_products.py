@@ -1,4 +1,4 @@
-"""Matrix products, and the answers to which library ran them and why."""
+"""Matrix products, and descriptions of the library that ran them and of the choice."""
 
 from __future__ import annotations
 
@@ -84,15 +84,16 @@ def _own(settings: SettingsArgument) -> Any:
 
 
 def matmul(a: Any, b: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
-    """a @ b with the shape rules of numpy.matmul, computed by the library that suits it.
+    """Computes a @ b with the shape rules of numpy.matmul.
 
     ``(m,k) @ (k,n) -> (m,n)``; ``(k) @ (k,n) -> (n)``; ``(m,k) @ (k) -> (m)``; ``(k) @ (k) -> ()``; leading dimensions are
-    a batch and broadcast. Scalars are refused.
+    a batch and broadcast. Scalars are an error.
 
-    Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 sum in f32 and round once at the end. Any
-    strides, read in place; an array that is not aligned is copied, also ``out``, and back. The result is a NumPy array where a or b is one, a torch tensor where one is that, else a
-    backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a dict of
-    dotted names, or backplane.Options, for this call only.
+    Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 are summed in f32 and rounded once at the
+    end. Arrays of any strides are read in place; an unaligned array is copied, and an unaligned ``out`` copied back. The
+    result is a NumPy array or a torch tensor like the first input that is one, otherwise a backplane.Tensor. ``out`` is
+    written in place and returned; it must not overlap an input. ``settings`` is a dict of dotted names, or
+    backplane.Options, for this call only.
     """
     _refuse_masks(a=a, b=b, out=out)
     result = _core.matmul(a, b, out, _own(settings))
@@ -111,12 +112,12 @@ def gemm(
     transform_b: str = "as_is",
     settings: SettingsArgument = None,
 ) -> Any:
-    """alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.
+    """Computes alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.
 
-    ``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All have rank 2, or rank 2
-    plus batch dimensions, where those of a and b broadcast. ``c`` is overwritten in place and returned; without it, the
-    result is fresh and beta must be 0. With beta 0 the old c is not read. An imaginary part of a factor of real matrices is
-    refused. The rest is as in matmul().
+    ``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All arrays have rank 2, or
+    rank 2 plus batch dimensions; those of a and b broadcast. ``c`` is overwritten in place and returned. Without it, the
+    result is a new array and beta must be 0. If beta is 0, c is not read. For real matrices alpha and beta must be real.
+    Types, strides, results and settings are as in matmul().
     """
     _refuse_masks(a=a, b=b, c=c)
     result = _core.gemm(
@@ -126,28 +127,28 @@ def gemm(
 
 
 class Candidate(NamedTuple):
-    """One library's answer to a call."""
+    """A candidate for a call: a library and algorithm, with its verdict."""
 
     library: str
     provider: str
     version: str
     accepted: bool
     reason: str
-    """Why it refused, as a word: DTYPE, EXCLUDED, DETERMINISM, ..."""
+    """Name of the reason for refusal: DTYPE, EXCLUDED, DETERMINISM, ..."""
     text: str
-    """Why it refused, as a sentence, or what is worth knowing."""
+    """Refused: why. Accepted: a remark, or empty."""
     algorithm: str
     properties: str
-    """What it promises of the numbers: accumulates in f32, same bits with any number of threads, ..."""
+    """Its numerical guarantees: accumulates in f32, ..."""
     threads: int
     cost_ns: float
     chosen: bool
 
 
 class Explanation:
-    """Every candidate for one call and its verdict, from the same list that the call itself would choose from.
+    """All candidates for one call with their verdicts, from the same code that chooses for the call itself.
 
-    einsum runs several such calls one after the other: its candidates are in ``parts``, an explanation for each.
+    einsum runs several sub-plans in turn. Its candidates are in ``parts``, which has an explanation for each sub-plan.
     """
 
     def __init__(self, found: Mapping[str, Any]) -> None:
@@ -160,7 +161,7 @@ class Explanation:
 
     @property
     def chosen(self) -> Optional[Candidate]:
-        """The candidate that would run; None where no library accepts the call, and for a whole of several parts."""
+        """The candidate that the call would run; None if no library accepts the call, and for einsum (see ``parts``)."""
         return next((row for row in self.candidates if row.chosen), None)
 
     def __str__(self) -> str:
@@ -172,7 +173,7 @@ class Explanation:
 
 
 class Plan(NamedTuple):
-    """A call that ran: which library, how, and why that one."""
+    """Description of a call that ran: library, algorithm, and the reason for the choice."""
 
     operation: str
     provider: str
@@ -186,7 +187,7 @@ class Plan(NamedTuple):
     cost_ns: float
     problem: str
     workspace: int
-    """Of einsum: bytes of the intermediate results and copies that a run holds."""
+    """Bytes that a run needs in addition to its operands: copies, panels, intermediate results."""
 
 
 def _explain_product(explainer: Callable[..., Dict[str, Any]], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
@@ -204,15 +205,18 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
 
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
-    """What ``function(*arguments, **names)`` would do, for matmul, gemm, einsum, the transforms of fft and the operations of linalg:
-    nothing is computed."""
+    """Explains the choice of a library for ``function(*arguments, **names)`` without computing anything. The function is
+    matmul, gemm, einsum, or one of backplane.fft or backplane.linalg."""
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
-        raise bad_type(f"explain: takes backplane.einsum, backplane.matmul or backplane.gemm, or what is in backplane.fft and backplane.linalg, but got {function!r}")
+        raise bad_type(
+            "explain: expects backplane.einsum, backplane.matmul or backplane.gemm, or a function of backplane.fft or "
+            f"backplane.linalg, but got {function!r}"
+        )
     return Explanation(explainer(*arguments, **names))
 
 
 def last_plan() -> Optional[Plan]:
-    """The plan that the calling thread ran last; None before the first, and after a call whose result has no elements."""
+    """Returns the plan that the calling thread ran last; None before the first, and after a call with an empty result."""
     found = _core.last_plan()
     return None if found is None else Plan(**found)

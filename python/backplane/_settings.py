@@ -1,8 +1,7 @@
-"""Settings as attributes, scopes and process-wide writes: all made from the library's one table.
+"""Reads and writes settings as attributes, in scopes, and for the process. Names come from the library's table.
 
-A setting's dots are attributes: ``settings.cudnn.deterministic``. Where a name is itself a setting and also begins other
-names, as ``deterministic_algorithms`` does, dots may be written as two underscores, and everywhere else too:
-``settings.deterministic_algorithms__warn_only``.
+Each dot of a name is an attribute access: ``settings.cudnn.deterministic``. A dot may also be written as two underscores.
+That is necessary if the beginning of the name is itself a setting: ``settings.deterministic_algorithms__warn_only``.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ table: Mapping[str, _core.Setting] = _core.table
 
 
 def refuse_name(place: str, name: str, known: List[str]) -> NoReturn:
-    """Raises for a name that is not there, with the nearest ones."""
+    """Raises UnknownNameError with the nearest known names."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
     raise failure(_core.UnknownNameError, "E_UNKNOWN_NAME", f"{place} has no '{name}'{hint}")
 
 
 def setting(name: str) -> _core.Setting:
-    """The row of a setting: its type, default, allowed values, variable and help, and get(), set(), unset(), origin()."""
+    """Returns the setting: its type, default, allowed values, variable and help, and get(), set(), unset(), origin()."""
     if name not in table:
         refuse_name("the table of settings", name, list(table))
     return table[name]
 
 
 class Settings:
-    """Settings that share the beginning of their names.
+    """The settings whose names have a common beginning.
 
-    Reading an attribute gives the value in force for the calling thread, assigning writes the process layer, and ``del``
-    takes that away again. A name that no setting has is an AttributeError, on reading and on assignment. ``settings[name]``
-    takes dotted names.
+    Reading an attribute returns the effective value for the calling thread. Assignment writes the process layer, ``del``
+    removes the value from it. An unknown name raises AttributeError, also on assignment. ``settings[name]`` accepts dotted
+    names.
     """
 
     __slots__ = ()
@@ -56,7 +55,7 @@ class Settings:
     def _place(self) -> str:
         return f"settings.{self._prefix.rstrip('.')}".rstrip(".")
 
-    def __getattr__(self, name: str) -> Any:  # called where no attribute has the name
+    def __getattr__(self, name: str) -> Any:  # called only if there is no attribute with this name
         return self._find(name).get()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -91,7 +90,7 @@ class Settings:
 
 
 def members(prefix: str) -> Dict[str, Any]:
-    """What a class for the settings below a prefix holds: Settings rows, and objects for longer names."""
+    """Returns the attributes of a class for the settings below a prefix: settings, and Settings objects for longer names."""
     found: Dict[str, Any] = {}
     for name, row in table.items():
         if name.startswith(prefix):
@@ -104,7 +103,7 @@ def members(prefix: str) -> Dict[str, Any]:
 
 
 def _tree(prefix: str) -> Settings:
-    # A class of its own, so that help() lists the settings and a read is an ordinary attribute access.
+    # Each prefix gets its own class, so that help() lists the settings and a read is an ordinary attribute access.
     inside = members(prefix)
     inside["__slots__"] = ()
     inside["_prefix"] = prefix
@@ -117,7 +116,7 @@ settings: Settings = _tree("")
 
 
 def collect(names: Optional[Mapping[str, Value]], more: Mapping[str, Value]) -> Dict[str, Value]:
-    """One dict by dotted name, from a mapping of dotted names and from keywords with two underscores for each dot."""
+    """Merges a mapping of dotted names, and keywords with two underscores for each dot, into one dict by dotted name."""
     chosen = dict(names or {})
     for key, value in more.items():
         name = key if key in table else key.replace("__", ".")
@@ -132,11 +131,11 @@ _RUN_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.
 
 
 class flags(contextlib.ContextDecorator):
-    """Settings for the calling thread inside a ``with`` block, or during each call of a decorated function.
+    """Changes settings for the calling thread inside a ``with`` block, or during each call of a decorated function.
 
     ``with flags(num_threads=1, cudnn__deterministic=True):`` or, with dotted names, ``with flags({"cudnn.deterministic":
-    True}):``. Only what is named changes. Names and values are checked when the object is made. Blocks nest, and leaving
-    one, in whatever order, restores exactly what was stored; it must be left by the thread that entered it.
+    True}):``. Other settings keep their values. Names and values are checked when the object is created. Blocks nest.
+    Leaving one restores the stored values exactly, in any order. The thread that entered a block must leave it.
     """
 
     def __init__(self, names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:
@@ -144,14 +143,14 @@ class flags(contextlib.ContextDecorator):
         self._scope = _core.Scope(self._options)
 
     def __call__(self, function: Function) -> Function:
-        # Their bodies run later, in pieces, and not inside the call that a decorator surrounds.
+        # The bodies of generators and coroutines run later, after the call that the decorator wraps has returned.
         if any(is_kind(function) for is_kind in _RUN_LATER):
             raise bad_type(
-                f"flags: cannot decorate {function!r}, because calling it runs none of its body; open the scope inside, with 'with'"
+                f"flags: cannot decorate {function!r}, because calling it does not run its body; use 'with' inside it instead"
             )
         return super().__call__(function)
 
-    def _recreate_cm(self) -> flags:  # of ContextDecorator: each call of a decorated function has a scope of its own
+    def _recreate_cm(self) -> flags:  # for ContextDecorator: each call of a decorated function has its own scope
         fresh = flags.__new__(flags)
         fresh._options = self._options
         fresh._scope = _core.Scope(self._options)
@@ -166,7 +165,7 @@ class flags(contextlib.ContextDecorator):
 
 
 def set_flags(names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:
-    """Sets settings for the whole process, named as in flags(). All are checked before any is changed."""
+    """Sets settings for the whole process; names as in flags(). All values are checked before any setting changes."""
     chosen = collect(names, more)
     _core.Options(chosen)
     for name, value in chosen.items():
@@ -176,6 +175,6 @@ def set_flags(names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> 
 
 
 def origins() -> Dict[str, Tuple[str, str, str]]:
-    """(layer, where, value as text) of each setting that differs from its default."""
+    """Returns (layer, where, value as text) of each setting whose layer is not the default."""
     found = {name: row.origin() for name, row in table.items()}
     return {name: origin for name, origin in found.items() if origin[0] != "default"}

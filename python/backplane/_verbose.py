@@ -1,4 +1,4 @@
-"""The verbose modes of MKL and oneDNN as context managers."""
+"""Context managers for the verbose modes of MKL and oneDNN."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ OFF = 0
 
 
 class verbose:
-    """A library's verbose mode, for the whole process, inside a ``with`` block.
+    """Sets a library's verbose mode for the whole process inside a ``with`` block.
 
-    Blocks nest, and the last one to end brings back what the library's own variable asks for. With ``lines`` the library's
-    lines are kept from standard output and handed to that function, one by one, when the block ends.
+    Blocks nest. The last one to end restores the level of the library's own environment variable. With ``lines`` the
+    library's lines do not go to standard output: that function is called with each of them when the block ends.
     """
 
     def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
         number = whole(level)  # True is VERBOSE_ON
         if number is None:
-            raise bad_type(f"level: expects VERBOSE_OFF, VERBOSE_ON or the like, but got {level!r}")
+            raise bad_type(f"level: expects a constant such as VERBOSE_OFF or VERBOSE_ON, but got {level!r}")
         if abs(number) > 1 << 30:
-            raise bad_value(f"level: {level} is not accepted; it takes VERBOSE_OFF, VERBOSE_ON or the like")
+            raise bad_value(f"level: {level} is not accepted; it must be a constant such as VERBOSE_OFF or VERBOSE_ON")
         self._backend = backend
         self._level = number
         self._lines = lines
@@ -34,10 +34,10 @@ class verbose:
         self._open = False
 
     def __enter__(self) -> verbose:
-        # A second entry would lose the first scope, and with it the library's lines.
+        # Entering twice would lose the first scope and the lines that it collects.
         if self._open:
             raise failure(_core.Error, "E_SCOPE", "this scope is open already; make another with the same settings")
-        # Silence needs no library.
+        # VERBOSE_OFF is the default, so a missing library is no error.
         if self._level != OFF or backend_status(self._backend).present:
             self._scope = _core.verbose_enter(self._backend, self._level, self._lines is not None)
         self._open = True

@@ -1,12 +1,13 @@
-"""Discrete Fourier transforms with the names and arguments of torch.fft, on the library that suits each call.
+"""Discrete Fourier transforms with the names and arguments of torch.fft.
 
-``n`` and ``s`` are lengths: longer input is cut, shorter input goes on with zeros. ``norm`` is "backward" (1/n for inverse
-transforms, and the default), "forward" (1/n for the others) or "ortho" (1/sqrt(n) for both). Any strides are read in place.
+``n`` and ``s`` are lengths: longer input is truncated, shorter input is zero-padded. ``norm`` is "backward" (default: 1/n for
+inverse transforms), "forward" (1/n for forward transforms) or "ortho" (1/sqrt(n) for both). Arrays of any strides are read in
+place.
 
-Element types are f32, f64, c64 and c128, and results have the input's precision. Integers and bools become the default float
-type of the library that the array is from: float64 for NumPy, torch.get_default_dtype() for torch. Results are NumPy arrays
-or torch tensors as the input is, else backplane.Tensor. ``out`` is written in place and returned; it must not overlap the
-input, but may be the input itself where that is complex and the result has its shape.
+Element types are f32, f64, c64 and c128; results have the input's precision. Integers and bools become the default float type
+of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The result is a NumPy array or a torch tensor
+if the input is, otherwise a backplane.Tensor. ``out`` is written in place and returned. It must not overlap the input, but may
+be the input itself if that is complex and the result has the same shape.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ def _tuple(numbers: Any) -> Optional[Tuple[int, ...]]:
 
 def _length(n: Optional[int]) -> Optional[Tuple[int, ...]]:
     if n is not None and not hasattr(n, "__index__"):
-        raise bad_type(f"n: takes a whole number, but got {n!r}")
-    if n == -1:  # in s it stands for the input's length
+        raise bad_type(f"n: expects a whole number, but got {n!r}")
+    if n == -1:  # in s it means the input's length
         raise bad_value("n: invalid number of data points (-1)", "E_ARGUMENT")
     return None if n is None else (n,)
 
 
 def _floating(array: Any) -> Any:
-    """Integers and bools as the default float type of the library that the array is from."""
+    """Converts integers and bools to the default float type of the array's library."""
     if _is_numpy(array):
         return array.astype("float64") if array.dtype.kind in "biu" else array
     torch = sys.modules.get("torch")
@@ -71,7 +72,7 @@ def fft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The transform of one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``; complex, also of real input."""
+    """Transforms one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``. The result is complex."""
     return _run("fft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -84,7 +85,7 @@ def fft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """fft() over two dimensions, the last ones unless told otherwise."""
+    """fft() over two dimensions; default: the last two."""
     return _run("fft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -97,7 +98,7 @@ def fftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """fft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes."""
+    """fft() over the dimensions of dim; default: all, or the last len(s)."""
     return _run("fft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -110,7 +111,7 @@ def ifft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The inverse of fft(): the other sign, and 1/n unless norm says otherwise."""
+    """Computes the inverse of fft(): with the opposite sign, and by default the factor 1/n."""
     return _run("ifft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -123,7 +124,7 @@ def ifft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """ifft() over two dimensions, the last ones unless told otherwise."""
+    """ifft() over two dimensions; default: the last two."""
     return _run("ifft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -136,7 +137,7 @@ def ifftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """ifft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes."""
+    """ifft() over the dimensions of dim; default: all, or the last len(s)."""
     return _run("ifft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -149,7 +150,7 @@ def rfft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The n/2+1 elements of fft() of real input that symmetry does not give."""
+    """Computes fft() of real input: the first n/2+1 elements; the others follow from symmetry."""
     return _run("rfft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -162,7 +163,7 @@ def rfft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """rfft() over two dimensions, the last ones unless told otherwise. The last of dim has n/2+1 elements."""
+    """rfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements."""
     return _run("rfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -175,7 +176,7 @@ def rfftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """rfft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes. The last of dim has n/2+1 elements."""
+    """rfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements."""
     return _run("rfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -188,7 +189,7 @@ def irfft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The inverse of rfft(): n real elements, 2 * (m - 1) for m elements of input unless n is given."""
+    """Computes the inverse of rfft(): n real elements; the default of n is 2 * (m - 1) for m input elements."""
     return _run("irfft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -201,7 +202,7 @@ def irfft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """irfft() over two dimensions, the last ones unless told otherwise. The last of dim has n/2+1 elements in the input."""
+    """irfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements in the input."""
     return _run("irfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -214,7 +215,7 @@ def irfftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """irfft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes. The last of dim has n/2+1 elements in the input."""
+    """irfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements in the input."""
     return _run("irfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -227,7 +228,7 @@ def hfft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """fft() of a signal that is Hermitian in time, given by its first n/2+1 elements: n real elements."""
+    """Computes fft() of a signal that is Hermitian in time, from its first n/2+1 elements: n real elements."""
     return _run("hfft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -240,7 +241,7 @@ def hfft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """hfft() over two dimensions, the last ones unless told otherwise. The last of dim has n/2+1 elements in the input."""
+    """hfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements in the input."""
     return _run("hfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -253,7 +254,7 @@ def hfftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """hfft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes. The last of dim has n/2+1 elements in the input."""
+    """hfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements in the input."""
     return _run("hfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -266,7 +267,7 @@ def ihfft(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """The inverse of hfft(): the n/2+1 elements of real input."""
+    """Computes the inverse of hfft(): n/2+1 elements from n real elements."""
     return _run("ihfft", input, _length(n), (dim,), norm, out, settings)
 
 
@@ -279,7 +280,7 @@ def ihfft2(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """ihfft() over two dimensions, the last ones unless told otherwise. The last of dim has n/2+1 elements."""
+    """ihfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements."""
     return _run("ihfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -292,7 +293,7 @@ def ihfftn(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    """ihfft() over the dimensions of dim: without it all of them, or as many last ones as s has sizes. The last of dim has n/2+1 elements."""
+    """ihfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements."""
     return _run("ihfft", input, _tuple(s), _tuple(dim), norm, out, settings)
 
 
@@ -322,12 +323,12 @@ def _shift(input: Any, dim: Numbers, back: bool) -> Any:
 
 
 def fftshift(input: Any, dim: Numbers = None) -> Any:
-    """A copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim."""
+    """Returns a copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim."""
     return _shift(input, dim, False)
 
 
 def ifftshift(input: Any, dim: Numbers = None) -> Any:
-    """A copy with the zero frequency moved back from the middle to the start."""
+    """Returns a copy with the zero frequency moved from the middle back to the start."""
     return _shift(input, dim, True)
 
 
@@ -343,20 +344,20 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, out: Any) -> Any:
 
 
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = "f64") -> Any:
-    """The frequencies of fft() of n samples that are d apart: 0, 1, ..., -2, -1 over n * d.
+    """Returns the frequencies of fft() for n samples at distance d: (0, 1, ..., -2, -1) / (n * d).
 
-    A backplane.Tensor; with a dtype of NumPy's or torch's, an array of that library.
+    The result is a backplane.Tensor, or with a dtype of NumPy or torch an array of that library.
     """
     return _frequencies(n, d, False, dtype, out)
 
 
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = "f64") -> Any:
-    """The frequencies of rfft(): 0 to n/2 over n * d. Types are as in fftfreq()."""
+    """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Types are as in fftfreq()."""
     return _frequencies(n, d, True, dtype, out)
 
 
 class _PlanCache(_plan_cache.PlanCache):
-    """The plans that are kept of transforms on the CPU, those used least recently given up first."""
+    """The cache of plans for transforms on the CPU; the least recently used plan is evicted first."""
 
     _name = "fft.plan_cache"
     _setting = "fft.plan_cache.max_size"
@@ -365,7 +366,7 @@ class _PlanCache(_plan_cache.PlanCache):
         return _core.fft_plans()
 
     def clear(self) -> None:
-        """Throws all plans away."""
+        """Removes all plans."""
         _core.fft_plans_clear()
 
 

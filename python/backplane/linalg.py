@@ -1,14 +1,14 @@
 """Linear algebra with the names, arguments and results of torch.linalg.
 
-Matrices are the last two dimensions of an array, those before are a batch. Arrays are NumPy's, torch's, or anything with the
-buffer protocol or DLPack, of f32, f64, c64 or c128, read in place whatever their strides; results come back as what the first
-input was. ``out`` takes results in place, a tuple where there are several. Every function also takes ``settings``, a dict of
-dotted names or backplane.Options for this call only, and ``backplane.explain(backplane.linalg.svd, a)`` tells which library
-would run it.
+A matrix is the last two dimensions of an array; the dimensions before them are a batch, each element of which is an item.
+Arrays are those of NumPy and torch, or any object with the buffer protocol or DLPack, of f32, f64, c64 or c128 and any strides.
+Results are of the array type of the first input. ``out`` receives the result, or a tuple of arrays if there are several.
+Every function also accepts ``settings``, a dict of dotted names or backplane.Options, for this call only.
+``backplane.explain(backplane.linalg.svd, a)`` returns which library would run the call.
 
-A matrix on which an operation fails raises LinAlgError, which names the item of the batch and is numpy.linalg's as well if that
-has been imported; the ``_ex`` functions return an
-``info`` instead. NaN and infinity in the input raise it too: see docs/reference/linalg.md.
+If an operation fails on an item, it raises LinAlgError with the item's index; the ``_ex`` functions return an ``info`` instead.
+It is also a numpy.linalg.LinAlgError if NumPy has been imported. NaN and infinity in the input raise it too: see
+docs/reference/linalg.md.
 """
 
 from __future__ import annotations
@@ -119,17 +119,17 @@ class SignedLogarithm(NamedTuple):
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# What the inputs are called where they are not A and B.
+# Names of the inputs, if they are not A and B.
 _INPUTS = {"lu_solve": ("LU", "pivots", "B"), "cholesky_solve": ("B", "L"), "cholesky_inverse": ("L",)}
 
 
-# One call: the operation, its inputs, which outputs are wanted, what several results become, the caller's `out`, and words
-# for the extension. A plain tuple, since for small matrices most of the time is spent here.
+# One call: operation, inputs, requested outputs, type for several results, the caller's `out`, keywords for the extension. A
+# plain tuple, because for small matrices most of the time is spent here.
 Request = Tuple[str, Tuple[Any, ...], Tuple[Any, ...], Optional[Callable[..., Any]], Any, Dict[str, Any]]
 
 
 def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[Any, ...]:
-    """The outputs with the arrays of ``out`` in place of those that are wanted."""
+    """Returns the outputs, with the arrays of ``out`` for the requested ones."""
     count = sum(wanted is not None for wanted in outputs)
     arrays = tuple(out) if several else (out,)
     if len(arrays) != count:
@@ -140,7 +140,7 @@ def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[
 
 
 def _call(request: Request, settings: SettingsArgument, explain: bool) -> Tuple[Any, Tuple[Any, ...]]:
-    """What the extension returns, and the outputs that it was given."""
+    """Returns the extension's result, and the outputs that it was given."""
     op, inputs, outputs, kind, out, words = request
     if _may_be_masked(inputs):
         _refuse_masks(**dict(zip(_INPUTS.get(op, ("A", "B")), inputs)))
@@ -163,7 +163,7 @@ def _run(request: Request, settings: SettingsArgument) -> Any:
 
 
 def _operation(function: Function) -> Function:
-    """Makes the call of what the function returns: it only says what is asked for."""
+    """Decorates a function that returns a Request: the decorated function runs it."""
 
     @functools.wraps(function)
     def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:
@@ -181,14 +181,14 @@ Results = TypeVar("Results")
 
 
 def _ask(op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any) -> Any:
-    """For one result. An output is True where it is wanted, False where an empty array takes its place, else None."""
+    """Returns a Request with one result. An output is True if it is requested, False for an empty array instead, or None."""
     return (op, inputs, outputs, None, out, words)
 
 
 def _ask_for(
     kind: Callable[..., Results], op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any
 ) -> Results:
-    """For several, as a tuple with names."""
+    """Returns a Request with several results, which become a named tuple."""
     return cast(Results, (op, inputs, outputs, kind, out, words))
 
 
@@ -197,25 +197,25 @@ def _ask_for(
 
 @_operation
 def inv(A: Any, *, out: Any = None) -> Any:
-    """The inverse of square matrices."""
+    """Computes the inverse of square matrices."""
     return _ask("inv", (A,), (True, None), out=out)
 
 
 @_operation
 def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
-    """The inverse, and for each item of the batch 0 or the number of the zero on the diagonal of U."""
+    """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U."""
     return _ask_for(InvEx, "inv", (A,), (True, True), out, fail_on_item_error=check_errors)
 
 
 @_operation
 def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
-    """X with A X = B, or X A = B where not ``left``. B is a matrix or a vector, batches broadcast."""
+    """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast."""
     return _ask("solve", (A, B), (True, None), out=out, right=not left)
 
 
 @_operation
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> SolveEx:
-    """X as solve(), and an info for each item."""
+    """Computes X as solve() does, and an info for each item as inv_ex() does."""
     return _ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, fail_on_item_error=check_errors)
 
 
@@ -223,7 +223,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, o
 def solve_triangular(
     A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None
 ) -> Any:
-    """X with A X = B for a triangular A, of which one triangle is read."""
+    """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only."""
     words = {"upper": upper, "right": not left, "unitriangular": unitriangular}
     return _ask("solve_triangular", (A, B), (True,), out=out, **words)
 
@@ -232,13 +232,16 @@ def solve_triangular(
 def lstsq(
     A: Any, B: Any, rcond: Optional[float] = None, *, driver: Optional[str] = None, out: Any = None
 ) -> LeastSquares:
-    """X that minimises |A X - B|, the residuals (NaN where A has not more rows than columns, or not full rank), the rank, and
-    the singular values; an empty array for what the driver (gelsy, gels, gelsd, gelss) does not compute. Singular values up to
-    rcond times the largest count as zero: epsilon times the longer side by default, LAPACK's machine precision where it is negative."""
+    """Computes X that minimises |A X - B|, the residuals, the rank, and the singular values.
+
+    The residuals are NaN unless A has more rows than columns and full rank. A result that the driver (gelsy, gels, gelsd,
+    gelss) does not compute is an empty array. Singular values up to rcond times the largest are treated as zero. The default of
+    rcond is epsilon times the longer side; a negative value means LAPACK's machine precision.
+    """
     mode = _word("lstsq", "driver", driver, ("gelsy", "gels", "gelsd", "gelss")) if driver is not None else "gelsy"
     wanted = (True, True, mode != "gels", mode in ("gelsd", "gelss"))
     if out is not None:
-        raise bad_value("linalg.lstsq: out is not taken", "E_ARGUMENT")
+        raise bad_value("linalg.lstsq: out is not supported; it must be None", "E_ARGUMENT")
     return _ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=rcond)
 
 
@@ -247,57 +250,57 @@ def lstsq(
 
 @_operation
 def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
-    """L with A = L L^H, or U with A = U^H U, of Hermitian positive-definite matrices, of which one triangle is read."""
+    """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only."""
     return _ask("cholesky", (A,), (True, None), out=out, upper=upper)
 
 
 @_operation
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> CholeskyEx:
-    """The factor, and for each item 0 or the order of the leading minor that is not positive definite."""
+    """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite."""
     return _ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, fail_on_item_error=check_errors)
 
 
 @_operation
 def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> Any:
-    """X with L L^H X = B."""
+    """Solves L L^H X = B."""
     return _ask("cholesky_solve", (B, L), (True,), out=out, upper=upper)
 
 
 @_operation
 def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None) -> Any:
-    """The inverse of L L^H."""
+    """Computes the inverse of L L^H."""
     return _ask("cholesky_inverse", (L,), (True, None), out=out, upper=upper)
 
 
 def _pivot(op: str, pivot: bool) -> None:
     if not pivot:
-        raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: LU without pivoting is not done on the CPU")
+        raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: LU without pivoting is not supported on the CPU")
 
 
 @_operation
 def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
-    """L and U in one matrix, and the pivots as LAPACK counts them."""
+    """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK."""
     _pivot("lu_factor", pivot)
     return _ask_for(LUFactor, "lu_factor", (A,), (True, True, None), out)
 
 
 @_operation
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> LUFactorEx:
-    """The same, and for each item 0 or the number of the zero on the diagonal of U."""
+    """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U."""
     _pivot("lu_factor_ex", pivot)
     return _ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, fail_on_item_error=check_errors)
 
 
 @_operation
 def lu(A: Any, *, pivot: bool = True, out: Any = None) -> LU:
-    """P, L, U with A = P L U."""
+    """Computes P, L, U with A = P L U."""
     _pivot("lu", pivot)
     return _ask_for(LU, "lu", (A,), (True, True, True), out)
 
 
 @_operation
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
-    """X with A X = B from what lu_factor() gave for A; X A = B where not ``left``, A^H where ``adjoint``."""
+    """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``."""
     return _ask("lu_solve", (LU, pivots, B), (True,), out=out, right=not left, adjoint=adjoint)
 
 
@@ -305,16 +308,16 @@ def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
     if not isinstance(word, str):
         raise bad_type(f"linalg.{op}: {name} expects a str, but got {type(word).__name__}")
     if word not in known:
-        raise bad_value(f"linalg.{op}: {name} {word!r} is none; it takes {', '.join(known)}", "E_ARGUMENT")
+        raise bad_value(f"linalg.{op}: {name} is {word!r}; it must be {', '.join(known)}", "E_ARGUMENT")
     return word
 
 
 @_operation
 def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> QR:
-    """Q and R with A = Q R; mode is reduced, complete, or r, where Q is an empty array."""
+    """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array)."""
     _word("qr", "mode", mode, ("reduced", "complete", "r"))
     if mode == "r" and out is not None:
-        raise bad_value("linalg.qr: out is not taken with mode r", "E_ARGUMENT")
+        raise bad_value("linalg.qr: out is not supported with mode r; it must be None", "E_ARGUMENT")
     return _ask_for(QR, "qr", (A,), (mode != "r", True), out, mode=mode)
 
 
@@ -327,25 +330,25 @@ def _upper(op: str, UPLO: Any) -> bool:
 
 @_operation
 def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Eigen:
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices, of which one triangle is read."""
+    """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only."""
     return _ask_for(Eigen, "eigh", (A,), (True, True), out, upper=_upper("eigh", UPLO))
 
 
 @_operation
 def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
-    """The eigenvalues alone."""
+    """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only."""
     return _ask("eigh", (A,), (True, None), out=out, upper=_upper("eigvalsh", UPLO))
 
 
 @_operation
 def eig(A: Any, *, out: Any = None) -> Eigen:
-    """Eigenvalues and eigenvectors of any square matrices; both are complex."""
+    """Computes the eigenvalues and eigenvectors of square matrices; both are complex."""
     return _ask_for(Eigen, "eig", (A,), (True, True), out)
 
 
 @_operation
 def eigvals(A: Any, *, out: Any = None) -> Any:
-    """The eigenvalues alone."""
+    """Computes the eigenvalues of square matrices; they are complex."""
     return _ask("eig", (A,), (True, None), out=out)
 
 
@@ -356,30 +359,30 @@ def _no_driver(op: str, driver: Optional[str]) -> None:
 
 @_operation
 def svd(A: Any, full_matrices: bool = True, *, driver: Optional[str] = None, out: Any = None) -> SVD:
-    """U, S, Vh with A = U diag(S) Vh and S descending."""
+    """Computes U, S, Vh with A = U diag(S) Vh; S is descending."""
     _no_driver("svd", driver)
     return _ask_for(SVD, "svd", (A,), (True, True, True), out, mode="full" if full_matrices else "thin")
 
 
 @_operation
 def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None) -> Any:
-    """The singular values alone."""
+    """Computes the singular values, descending."""
     _no_driver("svdvals", driver)
     return _ask("svd", (A,), (None, True, None), out=out)
 
 
-# ---- Numbers ----
+# ---- Determinant, pseudoinverse, rank, condition number, norm ----
 
 
 @_operation
 def det(A: Any, *, out: Any = None) -> Any:
-    """The determinant."""
+    """Computes the determinant."""
     return _ask("det", (A,), (True,), out=out)
 
 
 @_operation
 def slogdet(A: Any, *, out: Any = None) -> SignedLogarithm:
-    """Sign and logarithm of the absolute value of the determinant; 0 and -inf for a singular matrix."""
+    """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix."""
     return _ask_for(SignedLogarithm, "slogdet", (A,), (True, True), out)
 
 
@@ -387,7 +390,7 @@ def slogdet(A: Any, *, out: Any = None) -> SignedLogarithm:
 def pinv(
     A: Any, *, atol: Optional[float] = None, rtol: Optional[float] = None, hermitian: bool = False, out: Any = None
 ) -> Any:
-    """The Moore-Penrose inverse; singular values up to max(atol, rtol * largest) count as zero."""
+    """Computes the Moore-Penrose inverse. Singular values up to max(atol, rtol * largest) are treated as zero."""
     return _ask("pinv", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
@@ -395,7 +398,7 @@ def pinv(
 def matrix_rank(
     A: Any, *, atol: Optional[float] = None, rtol: Optional[float] = None, hermitian: bool = False, out: Any = None
 ) -> Any:
-    """The number of singular values above max(atol, rtol * largest)."""
+    """Computes the number of singular values above max(atol, rtol * largest)."""
     return _ask("matrix_rank", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
@@ -403,13 +406,13 @@ def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
     if isinstance(order, str):
         return {"mode": _word(op, "order", order, ("fro", "nuc"))}
     if isinstance(order, bool) or not isinstance(order, numbers.Real):
-        raise bad_type(f"linalg.{op}: the order expects a number, 'fro' or 'nuc', but got {type(order).__name__}")
+        raise bad_type(f"linalg.{op}: the order must be a number, 'fro' or 'nuc', but got {type(order).__name__}")
     return {"mode": "p", "order": float(order)}
 
 
 @_operation
 def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None) -> Any:
-    """The condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf."""
+    """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf."""
     return _ask("cond", (A,), (True,), out=out, **_norm("cond", 2 if p is None else p))
 
 
@@ -423,9 +426,9 @@ def matrix_norm(
     dtype: Any = None,
     out: Any = None,
 ) -> Any:
-    """A norm of matrices, which lie in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf."""
+    """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf."""
     if dtype is not None:
-        raise bad_value("linalg.matrix_norm: dtype is not taken; convert A first", "E_ARGUMENT")
+        raise bad_value("linalg.matrix_norm: dtype is not supported; convert A first", "E_ARGUMENT")
     if not isinstance(dim, (tuple, list)) or len(dim) != 2 or any(whole(one) is None for one in dim):
         raise bad_type(f"linalg.matrix_norm: dim expects two ints, but got {dim!r}")
     return _ask("matrix_norm", (A,), (True,), out=out, dim=tuple(dim), keepdim=keepdim, **_norm("matrix_norm", ord))

@@ -1,9 +1,9 @@
-/* arrays.c - brings arrays of Python to the library in place: by the buffer protocol, else by DLPack.
+/* arrays.c - converts Python arrays to tensors of the library without a copy: by the buffer protocol, otherwise DLPack.
  *
- * The buffer protocol comes first because it tells whether memory may be written, for as long as it is held. Shape and
- * strides are copied, so that the tensor given to the library never points into an object of Python. Three kinds of
- * arrays need more: memory that is not aligned is copied (unaligned.c), ml_dtypes' bfloat16 is read as 16-bit words,
- * and torch tensors whose memory does not have the sign that they show are resolved first.
+ * The buffer protocol is preferred because it reports whether memory is writable, and keeps that true until the buffer
+ * is released. Shape and strides are copied, so that the tensor never points into a Python object. Three kinds of
+ * arrays need more: unaligned memory is copied (unaligned.c), ml_dtypes' bfloat16 is read as 16-bit integers, and
+ * lazily conjugated or negated torch tensors are resolved first.
  */
 #include "core.h"
 
@@ -11,13 +11,13 @@
 
 /* ---- Formats of the buffer protocol ---- */
 
-/* What PEP 3118 calls an element, by the kind of number; the size comes from the exporter. */
+/* Format characters of PEP 3118 by kind of number; the exporter reports the size. */
 static const struct {
     const char *letters;
     uint8_t code;
 } kinds[] = {{"efd", kDLFloat}, {"bhilqn", kDLInt}, {"BHILQN", kDLUInt}, {"?", kDLBool}};
 
-/* Leaves the format without its byte order; false when that is not this machine's. */
+/* Skips the byte order of a format. Returns false if it is not this machine's. */
 static bool native_order(const char **format) {
     const uint16_t one = 1;
     bool little = *(const uint8_t *)&one == 1;
@@ -38,7 +38,7 @@ static bool native_order(const char **format) {
     }
 }
 
-/* False for what is no single number that the library knows. */
+/* Converts a format to an element type. Returns false if the library does not support it. */
 static bool element_type(const char *format, Py_ssize_t size, DLDataType *type) {
     bool complex_number = *format == 'Z';
     format += complex_number;
@@ -86,8 +86,7 @@ void core_compact_strides(operand *to) {
     }
 }
 
-/* The protocol counts strides in bytes, the library in elements. Only memory that is aligned has strides in elements.
- */
+/* Converts strides from bytes to elements. That is exact for aligned memory only; `steps` keeps them in bytes. */
 static void read_strides(operand *to) {
     const Py_buffer *buffer = &to->buffer;
     for (int i = 0; i < buffer->ndim; i++) {
@@ -129,7 +128,7 @@ static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, c
     }
     size_t size = given->dtype.bits / 8;
     for (int i = 0; i < given->ndim; i++) {
-        to->steps[i] = (int64_t)((uint64_t)to->strides[i] * size); /* the library looks for overflow later */
+        to->steps[i] = (int64_t)((uint64_t)to->strides[i] * size); /* the library checks for overflow later */
     }
     to->unaligned = (char *)((uintptr_t)given->data + (uintptr_t)given->byte_offset);
     return core_is_aligned(to) || core_align(state, to, access);
@@ -137,7 +136,7 @@ static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, c
 
 /* ---- DLPack capsules ---- */
 
-/* Asks for the interface's version 1; an exporter that does not know the argument gives what it has. */
+/* Requests DLPack 1; an exporter that does not accept the argument is called without it. */
 static PyObject *ask_for_capsule(PyObject *exporter) {
     PyObject *names = Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     PyObject *none = names ? PyTuple_New(0) : NULL;
@@ -151,7 +150,7 @@ static PyObject *ask_for_capsule(PyObject *exporter) {
     return capsule;
 }
 
-/* From here on the memory is ours to give back, so the capsule gets the name that says it is used. */
+/* Takes ownership of the capsule's memory, and renames the capsule to mark it as used. */
 static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule, const char *name, unsigned access) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
         DLManagedTensorVersioned *given = PyCapsule_GetPointer(capsule, "dltensor_versioned");
@@ -172,11 +171,11 @@ static bool take_from_capsule(core_state *state, operand *to, PyObject *capsule,
         to->managed = PyCapsule_SetName(capsule, "used_dltensor") == 0 ? given : NULL;
         return to->managed && from_dlpack(state, to, &given->dl_tensor, name, access);
     }
-    core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: __dlpack__() gave no DLPack capsule", name);
+    core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: __dlpack__() did not return a DLPack capsule", name);
     return false;
 }
 
-/* ---- Both ways ---- */
+/* ---- Buffer protocol and DLPack ---- */
 
 static bool is_read_only(PyObject *array) {
     Py_buffer buffer;
@@ -189,7 +188,7 @@ static bool is_read_only(PyObject *array) {
     return fixed;
 }
 
-/* False with an exception set; to->buffer.obj is NULL then if the array does not give a buffer of numbers at all. */
+/* Returns false with an exception set; to->buffer.obj is then NULL if the array exports no buffer at all. */
 static bool by_buffer(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     bool writes = (access & CORE_WRITES) != 0;
     if (PyObject_GetBuffer(array, &to->buffer, PyBUF_STRIDES | PyBUF_FORMAT | (writes ? PyBUF_WRITABLE : 0)) == 0) {
@@ -206,7 +205,7 @@ static bool by_dlpack(core_state *state, operand *to, PyObject *exporter, const 
     return taken;
 }
 
-/* ---- bfloat16 of ml_dtypes, which neither protocol of NumPy hands on ---- */
+/* ---- bfloat16 of ml_dtypes, which NumPy exports by neither protocol ---- */
 
 static bool has_bfloat16(PyObject *array) {
     PyObject *dtype = PyObject_GetAttrString(array, "dtype");
@@ -231,9 +230,9 @@ static bool by_words(core_state *state, operand *to, PyObject *array, const char
     return taken;
 }
 
-/* ---- Views that exist in torch alone: what DLPack would hand on are the numbers before the change of sign ---- */
+/* ---- Lazily conjugated or negated torch tensors: DLPack would export the memory without the change of sign ---- */
 
-/* 1: yes; 0: no, or the type has no such method; -1 with an exception set. */
+/* Calls a predicate method. Returns 1 or 0, 0 if there is no such method, or -1 with an exception set. */
 static int asks(PyObject *array, const char *question) {
     PyObject *method = PyObject_GetAttrString(array, question);
     if (!method) {
@@ -247,14 +246,13 @@ static int asks(PyObject *array, const char *question) {
     return truth;
 }
 
-/* Replaces *array (a reference of ours) by what `resolve` makes of it if its type has that bit and it is set. */
+/* If predicate `question` is true, replaces *array (an owned reference) by the result of method `resolve`. */
 static bool resolve_bit(core_state *state, PyObject **array, const char *question, const char *resolve,
                         const char *name, unsigned access) {
     int set = asks(*array, question);
     if (set > 0 && (access & CORE_WRITES) != 0) {
         core_refuse(state, state->bad_value, BP_E_ARGUMENT,
-                    "%s: %s() is true, so that numbers written to its memory would read differently; pass a tensor "
-                    "that %s() made",
+                    "%s: %s() is true, so values written to its memory would change sign; pass the result of %s()",
                     name, question, resolve);
         return false;
     }
@@ -282,24 +280,25 @@ static bool no_array(core_state *state, PyObject *array, const char *name) {
     PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(array), "__name__");
     if (type) {
         core_refuse(state, state->bad_type, BP_E_ARGUMENT,
-                    "%s: a %U has neither the buffer protocol nor __dlpack__; numpy.asarray() makes an array of it",
+                    "%s: a %U supports neither the buffer protocol nor __dlpack__; convert it with numpy.asarray()",
                     name, type);
         Py_DECREF(type);
     }
     return false;
 }
 
-/* Bytes are memory too, but say of no number what it is. */
+/* Refuses bytes: they export a buffer, but without a number type. */
 static bool is_bytes(core_state *state, PyObject *array, const char *name) {
     bool bytes = PyBytes_Check(array) || PyByteArray_Check(array);
     if (bytes) {
         core_refuse(state, state->bad_type, BP_E_DTYPE,
-                    "%s: bytes hold no numbers; memoryview(...).cast('d') makes some of them", name);
+                    "%s: bytes have no number type; convert them, for example with memoryview(...).cast('d')", name);
     }
     return bytes;
 }
 
-/* Memory of a device may be refused with good reason by who has it; what says nothing of devices is the host's. */
+/* Returns whether the array is in host memory. An object without __dlpack_device__ counts as host memory. The exporter
+ * of device memory may refuse access for its own reason. */
 static bool is_on_host(PyObject *array) {
     PyObject *kind, *value, *trace;
     int type = kDLCPU, id;
@@ -314,7 +313,7 @@ static bool is_on_host(PyObject *array) {
     return type == kDLCPU;
 }
 
-/* An exporter's BufferError does not say which argument it is about, so it becomes the cause of one that does. */
+/* Replaces an exporter's BufferError by an exception with the argument's name; the BufferError becomes its cause. */
 static bool name_refused(core_state *state, PyObject *array, const char *name) {
     PyObject *kind, *value, *trace, *cause_kind, *cause, *cause_trace;
     if (!PyErr_ExceptionMatches(PyExc_BufferError) || !is_on_host(array)) {
@@ -332,7 +331,7 @@ static bool name_refused(core_state *state, PyObject *array, const char *name) {
     return false;
 }
 
-/* By DLPack where the buffer protocol does not do, with the exception of that still set. */
+/* Uses DLPack after the buffer protocol has failed; the exception of that failure is still set. */
 static bool bring_otherwise(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     PyObject *kind, *value, *trace;
     bool buffers = PyErr_Occurred() != NULL;

@@ -1,10 +1,10 @@
-/* contract.c - einsum for Python: any number of arrays in place, memory for the result, and the call without the
- * interpreter's lock. Most contractions are small, so that the usual form has an entry of its own. */
+/* contract.c - runs einsum for Python: reads the arrays in place, allocates the result, and calls the library without
+ * the interpreter's lock. Most contractions are small, so the most frequent form has a separate function. */
 #include "core.h"
 
 #include <string.h>
 
-#define NEAR_OPERANDS 3 /* as many as a thread's stack has room for without a thought */
+#define NEAR_OPERANDS 3 /* operands on the stack; one is about 1.7 kB */
 
 /* One call, from its arguments to its result. */
 typedef struct contraction {
@@ -54,7 +54,7 @@ static bool read_operand(contraction *of, PyObject *array) {
     return core_operand(of->state, to, array, name, access_of(of));
 }
 
-/* The arrays are those of the tuple from `first` on. */
+/* Reads the arrays of a tuple from index `first` on. */
 static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
     Py_ssize_t count = PyTuple_Size(arrays) - first;
     if (!make_room(of, count)) {
@@ -84,8 +84,8 @@ static bp_status explain(const void *context, bp_explanation **explanation) {
     return bp_einsum_explain(explanation, of->options, &of->call, of->given_out ? &of->result : NULL);
 }
 
-/* Where the result goes. Without memory of the caller's it has no address yet, and lies as costs least, which may be in
- * another order of its dimensions, as with NumPy and PyTorch. */
+/* Determines the result's tensor. If the caller gives no memory, it has no address yet, and the layout that costs
+ * least, which may not be row-major, as with NumPy and PyTorch. */
 static bool place_result(contraction *of, PyObject *out) {
     bp_dtype dtype;
     bp_plan *plan;
@@ -157,7 +157,7 @@ static PyObject *contract(contraction *of) {
     Py_RETURN_NONE;
 }
 
-/* What is looked at before it is set. The rest of the structure is large, and stays as it is. */
+/* Initialises the members that are read before they are set. The rest of the structure is large and stays undefined. */
 static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words, bool explains) {
     of->state = core_state_of(module);
     of->held = 0;
@@ -170,7 +170,7 @@ static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObj
     return core_asking_read(&of->asking, of->state, expression, words);
 }
 
-/* The package gives every argument: expression or None, operands, out, settings, words or None, whether to explain. */
+/* Arguments: expression or None, operands, out, settings, search parameters or None, whether to explain. */
 PyObject *core_einsum(PyObject *module, PyObject *values) {
     contraction of;
     PyObject *expression, *arrays, *out, *settings, *words, *result = NULL;
@@ -189,7 +189,7 @@ PyObject *core_einsum(PyObject *module, PyObject *values) {
     return core_finish(of.state, result);
 }
 
-/* An expression, and one array or more that are exactly of the type? */
+/* Returns whether the arguments are an expression and one or more arrays of exactly this type. */
 static bool is_plain(PyObject *given, PyObject *type) {
     Py_ssize_t count = PyTuple_Size(given);
     bool plain = count > 1 && PyUnicode_Check(PyTuple_GetItem(given, 0));

@@ -1,8 +1,8 @@
-/* core.h - what the files of the extension backplane._core share.
+/* core.h - declares types and functions that the files of the extension backplane._core share.
  *
- * The extension is plain C against Python's limited interface (one binary for CPython 3.9 and later) and the public
- * header of the library. It keeps no global state but the queue of warnings and the list of scopes that a wrong thread
- * has thrown away: everything else is in the module's state, so that each interpreter has its own.
+ * The extension is plain C. It uses Python's limited interface, so that one binary works with CPython 3.9 and later,
+ * and the public header of the library. Its only global state is the queue of warnings and the list of dropped scopes.
+ * All else is in the module's state, so that each interpreter has its own.
  */
 #ifndef BACKPLANE_PYTHON_CORE_H
 #define BACKPLANE_PYTHON_CORE_H
@@ -15,14 +15,14 @@
 #include <stdint.h>
 
 #if Py_LIMITED_API + 0 < 0x030a0000
-/* These two are exported by CPython 3.9 with this signature, and became a part of the limited interface in 3.10. */
+/* CPython 3.9 exports these two functions with this signature; they are in the limited interface since 3.10. */
 PyAPI_FUNC(PyObject *) PyType_FromModuleAndSpec(PyObject *module, PyType_Spec *spec, PyObject *bases);
 PyAPI_FUNC(void *) PyType_GetModuleState(PyTypeObject *type);
 #endif
 
 #if Py_LIMITED_API + 0 < 0x030b0000
-/* The buffer protocol is in the limited interface from 3.11 on. Its layout, numbers and functions have not changed
- * since 3.3, and 3.11 promised them as they were, so that they are declared here for 3.9 and 3.10. */
+/* The buffer protocol is in the limited interface since 3.11, unchanged since 3.3. So its declarations are repeated
+ * here for 3.9 and 3.10. */
 typedef struct {
     void *buf;
     PyObject *obj;
@@ -50,57 +50,56 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 #define Py_bf_releasebuffer 2
 #endif
 
-/* What one interpreter's module holds. */
+/* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
     PyObject *bad_value;          /* an Error and a ValueError */
     PyObject *bad_type;           /* an Error and a TypeError */
     PyObject *unknown_name;       /* an Error and an AttributeError */
-    PyObject *linalg_error;       /* an Error: the matrix is at fault */
-    PyObject *linalg_error_numpy; /* the same, and numpy.linalg's; NULL until it is needed */
+    PyObject *linalg_error;       /* an Error: an operation failed on a matrix */
+    PyObject *linalg_error_numpy; /* a linalg_error that is also numpy.linalg.LinAlgError; NULL until needed */
     PyObject *warning;            /* the category of the library's warnings */
     PyObject *setting_type;
     PyObject *options_type;
     PyObject *scope_type;
     PyObject *tensor_type;
-    bool frozen; /* assignment to settings is refused: backends.disable_global_flags() */
+    bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
 core_state *core_state_of(PyObject *module);
-core_state *core_state_of_object(PyObject *object); /* an instance of one of our types */
+core_state *core_state_of_object(PyObject *object); /* of an instance of one of the module's types */
 
-/* Text of the library as str, and of Python as bytes without a NUL. Bytes that are no UTF-8 survive the way there and
- * back, since paths and variables may hold any. `name` is what the text is for, for messages. */
+/* Convert text of the library to str, and a str to bytes without a NUL. Bytes that are not UTF-8 survive both
+ * directions, because paths and variables may contain any. `name` is the argument's name for messages. */
 PyObject *core_text(const char *text);
 PyObject *core_bytes(core_state *state, PyObject *text, const char *name);
 
-/* Appends to a list and drops the reference to the item; clears *list on failure, also of what made the item. */
+/* Appends to a list and takes the reference to the item. Clears *list if that fails or `item` is NULL. */
 void core_append(PyObject **list, PyObject *item);
 
-/* tp_new of types that only this module makes. */
+/* tp_new of types that Python code cannot create. */
 PyObject *core_no_new(PyTypeObject *type, PyObject *arguments, PyObject *names);
 
 /* ---- errors.c ---- */
 
 int core_add_errors(PyObject *module, core_state *state);
 
-/* Sets the exception that belongs to a status, with the library's sentence, and returns NULL. `reasons` (may be NULL)
- * is a tuple of (library, reason, text), and is borrowed. Of a call that a signal has stopped, the exception that its
- * handler raised stays. */
+/* Sets the exception for a status, with the library's message, and returns NULL. `reasons` (borrowed, may be NULL) is a
+ * tuple of (library, reason, text). If a signal stopped the call, keeps the exception that its handler raised. */
 PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons);
 
-/* The same with a sentence of our own; `format` is PyUnicode_FromFormat's. */
+/* Sets an exception with a formatted message (PyUnicode_FromFormat) and returns NULL. */
 PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const char *format, ...);
 
 /* ---- unlock.c ---- */
 
-/* A call of the library without the interpreter's lock that may take long: Ctrl-C stops it where the library asks its
- * interrupt check. The call then returns BP_E_CANCELLED, and the exception of Python's handler is set. */
+/* Brackets a long call of the library without the interpreter's lock. Ctrl-C stops it when the library calls its
+ * interrupt check: it returns BP_E_CANCELLED, and the exception of Python's signal handler is set. */
 typedef struct core_unlocked {
     PyThreadState *thread;
-    int64_t next; /* when Python is asked again; 0: not yet asked */
-    bp_interrupt_check check;
-    void *user; /* of the check that was set before */
+    int64_t next;             /* time of the next check of signals in ns; 0: not determined yet */
+    bp_interrupt_check check; /* the previous check */
+    void *user;               /* its argument */
 } core_unlocked;
 void core_unlock(core_unlocked *unlocked);
 void core_lock(core_unlocked *unlocked);
@@ -109,26 +108,26 @@ void core_lock(core_unlocked *unlocked);
 
 int core_add_settings(PyObject *module, core_state *state);
 
-/* The value as the library's text, checked for the type that the row asks for. New reference to bytes, or NULL. */
+/* Converts a value to the library's text; checks its Python type. Returns a new reference to bytes, or NULL. */
 PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObject *value);
 
-/* Stores a preferred library for the process that has been checked first; two str: the setting, the library. */
+/* Checks a preferred library and sets it for the process. Arguments: two str, the setting and the library. */
 PyObject *core_prefer(PyObject *module, PyObject *arguments);
 
 /* ---- scopes.c ---- */
 
 int core_add_scopes(PyObject *module, core_state *state);
 
-/* What a call's argument `settings` may be: None, Options, or a dict. *owner is a new reference that keeps *options
- * alive, or NULL. */
+/* Converts a call's argument `settings`: None, Options, or a dict. *owner is a new reference that keeps *options alive,
+ * or NULL. */
 bool core_options(core_state *state, PyObject *argument, const bp_options **options, PyObject **owner);
 
-/* Leaves the calling thread's scopes that other threads have thrown away. */
+/* Closes the scopes of the calling thread whose last reference was dropped in another thread. */
 void core_leave_dropped(void);
 
 /* ---- arrays.c ---- */
 
-/* An array of Python that the library reads or writes in place, for the time of one call. */
+/* A Python array that the library reads or writes in place during one call. */
 typedef struct operand {
     DLTensor tensor;
     int64_t shape[BP_MAX_NDIM];
@@ -136,17 +135,17 @@ typedef struct operand {
     Py_buffer buffer; /* held while buffer.obj is not NULL */
     DLManagedTensor *managed;
     DLManagedTensorVersioned *versioned;
-    DLManagedTensorVersioned *aligned; /* a copy of memory that is not aligned as its elements ask for, or NULL */
-    char *unaligned;                   /* that memory's first element, and its strides in bytes */
-    int64_t steps[BP_MAX_NDIM];
-    bool copied_back; /* when the operand is released */
+    DLManagedTensorVersioned *aligned; /* an aligned copy of unaligned memory, or NULL */
+    char *unaligned;                   /* first element of the original memory */
+    int64_t steps[BP_MAX_NDIM];        /* its strides in bytes */
+    bool copied_back;                  /* copy `aligned` back when the operand is released */
 } operand;
 
-/* What a call does with an operand, as bits. */
+/* Use of an operand by a call, as bits. */
 typedef enum core_access {
     CORE_READS = 0,
     CORE_WRITES = 1,
-    CORE_DESCRIBES = 2 /* only looks at type and layout; the tensor may come without an address */
+    CORE_DESCRIBES = 2 /* reads type and layout only; the tensor may have no address */
 } core_access;
 
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
@@ -157,11 +156,11 @@ void core_operand_release(operand *held); /* fine for one that holds nothing */
 
 /* ---- unaligned.c ---- */
 
-/* Whether the memory that operand->unaligned and ->steps describe can be read in place. */
+/* Returns whether the memory of operand->unaligned and ->steps can be read in place. */
 bool core_is_aligned(const operand *of);
 
-/* Puts an aligned copy of that memory in the operand's place, or a tensor without an address for CORE_DESCRIBES. On
- * failure the exception is set. */
+/* Replaces the operand by an aligned copy, or for CORE_DESCRIBES by a tensor without an address. Returns false with an
+ * exception set. */
 bool core_align(core_state *state, operand *to, unsigned access);
 void core_unalign(operand *held); /* writes the copy back if the call may have changed it, and frees it */
 
@@ -169,18 +168,18 @@ void core_unalign(operand *held); /* writes the copy back if the call may have c
 
 int core_add_tensor(PyObject *module, core_state *state);
 
-/* A fresh Tensor around memory from bp_tensor_new, which becomes its own also when this fails. */
+/* Returns a new Tensor that owns memory from bp_tensor_new(). Takes ownership also on failure. */
 PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory);
 
 /* ---- matmul.c ---- */
 
-/* The arguments of one product, whether it is run or explained. */
+/* The arguments of one product, to run or to explain. */
 typedef struct product {
     core_state *state;
     operand a, b, c;
-    bool gemm; /* and not matmul */
+    bool gemm; /* false: matmul */
     bool explains;
-    bool given_c; /* the caller has named where the result goes */
+    bool given_c; /* the caller gave an array for the result */
     DLTensor out;
     int64_t shape[BP_MAX_NDIM];
     bp_transform transform_a, transform_b;
@@ -211,13 +210,13 @@ PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- explain.c ---- */
 
-/* How a call of some operation is explained. */
+/* Explains a call of an operation. */
 typedef bp_status (*core_explainer)(const void *call, bp_explanation **explanation);
 
 bp_status core_product_explain(const void *product, bp_explanation **explanation);
 PyObject *core_explanation(core_state *state, core_explainer explain, const void *call); /* as a dict */
 
-/* core_fail() for a call, with what each library said where the failure is that none would do it. */
+/* As core_fail(); if no library accepted the call, adds the reason of each. */
 PyObject *core_fail_explained(core_state *state, bp_status status, core_explainer explain, const void *call);
 PyObject *core_refusals(const bp_explanation *explanation); /* (library, reason, text) of each that refused */
 PyObject *core_explain_matmul(PyObject *module, PyObject *arguments, PyObject *names);
@@ -226,24 +225,24 @@ PyObject *core_last_plan(PyObject *module, PyObject *unused);
 
 /* ---- einsum.c ---- */
 
-/* What einsum and einsum_path are asked besides operands; the lists are PyMem memory. */
+/* Arguments of einsum and einsum_path other than operands; the lists are PyMem memory. */
 typedef struct core_asking {
     core_state *state;
-    const char *expression; /* NULL: the sublist form */
-    PyObject *bytes;        /* that hold it */
-    const int32_t **lists;  /* of labels, one for each operand */
+    const char *expression; /* NULL: sublist form */
+    PyObject *bytes;        /* owns `expression` */
+    const int32_t **lists;  /* labels of each operand */
     int *list_counts;
     int output_count;
     const int32_t *output;
-    bp_einsum_search search; /* struct_size is 0 where nothing was said of it */
-    int32_t *labels;         /* what the lists point at */
+    bp_einsum_search search; /* struct_size is 0 if no search parameters were given */
+    int32_t *labels;         /* memory of `lists` and `output` */
     int32_t *path, *path_counts;
 } core_asking;
 
 /* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed, work and
- * path. On failure the exception is set and nothing is held. */
+ * path. Returns false with an exception set and nothing allocated. */
 bool core_asking_read(core_asking *asking, core_state *state, PyObject *expression, PyObject *words);
-void core_asking_free(core_asking *asking); /* fine for one that is all zeros */
+void core_asking_free(core_asking *asking); /* accepts all zeros */
 
 PyObject *core_einsum_path(PyObject *module, PyObject *values);
 PyObject *core_path_text(PyObject *module, PyObject *capsule);
@@ -266,14 +265,15 @@ PyObject *core_backends(PyObject *module, PyObject *unused);
 
 /* ---- warnings.c ---- */
 
-/* Takes the library's warnings from now on, for all interpreters. */
+/* Starts collecting the library's warnings, for all interpreters. */
 void core_collect_warnings(void);
 
-/* Hands what has come to Python's warnings; false with an exception set where those are made errors. */
+/* Passes collected warnings to Python's warnings module. Returns false with an exception set if it makes them errors.
+ */
 bool core_tell_warnings(core_state *state);
 
-/* The end of a call that may have caused some: tells them with the call itself, also when it fails (`result` is NULL
- * and an exception is set), so that none comes with a later one. Gives the result, or NULL with an exception set. */
+/* Ends a call that may have caused warnings: passes them on, also if the call failed (`result` is NULL and an exception
+ * is set), so that none appears in a later call. Returns the result, or NULL with an exception set. */
 PyObject *core_finish(core_state *state, PyObject *result);
 
 #endif

@@ -1,5 +1,6 @@
-/* einsum.c - paths of einsum for Python: shapes and labels as lists in, a path as a list and the object behind it out;
- * and what its contractions (contract.c) are asked in the same way. */
+/* einsum.c - searches contraction paths for Python, and parses the arguments that einsum (contract.c) shares with it.
+ *
+ * Input are shapes and labels as tuples. The result is the path as a list, and a capsule of the path object. */
 #include "core.h"
 
 #include <limits.h>
@@ -7,7 +8,7 @@
 
 #define CAPSULE "backplane.path"
 
-/* ---- What both functions are asked besides operands ---- */
+/* ---- Arguments of both functions other than operands ---- */
 
 void core_asking_free(core_asking *a) {
     PyMem_Free(a->labels);
@@ -19,7 +20,7 @@ void core_asking_free(core_asking *a) {
     *a = (core_asking){.state = a->state};
 }
 
-/* How many items a tuple of tuples has in all; -1 with an exception set. */
+/* Returns the total number of items in a tuple of tuples, or -1 with an exception set. */
 static Py_ssize_t items_in(PyObject *tuples) {
     Py_ssize_t all = 0;
     for (Py_ssize_t i = 0; i < PyTuple_Size(tuples); i++) {
@@ -32,12 +33,12 @@ static Py_ssize_t items_in(PyObject *tuples) {
     return all;
 }
 
-static void *room(Py_ssize_t count, size_t each) {
+static void *allocate(Py_ssize_t count, size_t each) {
     void *block = PyMem_Malloc((size_t)(count > 0 ? count : 1) * each);
     return block ? block : PyErr_NoMemory();
 }
 
-/* An int32 for a whole number; false with an exception set. */
+/* Converts a whole number to int32. Returns false with an exception set. */
 static bool small_number(core_state *state, PyObject *number, const char *what, int32_t *value) {
     int overflow;
     long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -67,9 +68,9 @@ static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
     if (count < 0 || (output != Py_None && a->output_count < 0)) {
         return false;
     }
-    a->labels = room(count + (a->output_count > 0 ? a->output_count : 0), sizeof *a->labels);
-    a->lists = room(operands, sizeof *a->lists);
-    a->list_counts = room(operands, sizeof *a->list_counts);
+    a->labels = allocate(count + (a->output_count > 0 ? a->output_count : 0), sizeof *a->labels);
+    a->lists = allocate(operands, sizeof *a->lists);
+    a->list_counts = allocate(operands, sizeof *a->list_counts);
     for (Py_ssize_t i = 0; a->labels && a->lists && a->list_counts && i < operands; i++) {
         PyObject *list = PyTuple_GetItem(labels, i);
         a->lists[i] = a->labels + at;
@@ -86,8 +87,8 @@ static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
 
 static bool read_path(core_asking *a, PyObject *path) {
     Py_ssize_t count = items_in(path), at = 0, steps = PyTuple_Size(path);
-    a->path = count < 0 || steps > INT_MAX ? NULL : room(count, sizeof *a->path);
-    a->path_counts = a->path ? room(steps, sizeof *a->path_counts) : NULL;
+    a->path = count < 0 || steps > INT_MAX ? NULL : allocate(count, sizeof *a->path);
+    a->path_counts = a->path ? allocate(steps, sizeof *a->path_counts) : NULL;
     for (Py_ssize_t i = 0; a->path_counts && i < steps; i++) {
         PyObject *step = PyTuple_GetItem(path, i);
         a->path_counts[i] = (int32_t)PyTuple_Size(step);
@@ -103,7 +104,7 @@ static bool read_path(core_asking *a, PyObject *path) {
     return a->path_counts != NULL;
 }
 
-/* The words; NULL for what the settings say. */
+/* Reads the names; NULL means the setting. */
 static bool read_names(core_asking *a, const char *strategy, const char *minimize) {
     bp_einsum_search *s = &a->search;
     int64_t trials = 0;
@@ -135,11 +136,11 @@ static bool read_search(core_asking *a, PyObject *words) {
            (labels == Py_None || read_labels(a, labels, output));
 }
 
-/* By the shortest way for text that is in order, which is most of what a small call costs here. */
+/* Reads the expression. Tries the fast conversion first, because it dominates the time of a small call. */
 static void read_expression(core_asking *a, PyObject *expression) {
     char *text = NULL;
     a->bytes = PyUnicode_Check(expression) ? PyUnicode_AsUTF8String(expression) : NULL;
-    if (!a->bytes || PyBytes_AsStringAndSize(a->bytes, &text, NULL) != 0) { /* it refuses a NUL inside */
+    if (!a->bytes || PyBytes_AsStringAndSize(a->bytes, &text, NULL) != 0) { /* fails if there is a NUL inside */
         PyErr_Clear();
         Py_XDECREF(a->bytes);
         a->bytes = core_bytes(a->state, expression, "einsum: the expression");
@@ -161,19 +162,19 @@ bool core_asking_read(core_asking *a, core_state *state, PyObject *expression, P
 
 /* ---- Paths ---- */
 
-/* A question; the lists are PyMem memory. */
-typedef struct question {
+/* One search; the lists are PyMem memory. */
+typedef struct path_search {
     core_asking asking;
     Py_ssize_t count;
     bp_einsum_operand *operands;
     int64_t *sizes;
-} question;
+} path_search;
 
-static bool read_shapes(question *q, PyObject *shapes) {
+static bool read_shapes(path_search *q, PyObject *shapes) {
     Py_ssize_t sizes = items_in(shapes), at = 0;
     q->count = PyTuple_Size(shapes);
-    q->operands = sizes < 0 ? NULL : room(q->count, sizeof *q->operands);
-    q->sizes = sizes < 0 ? NULL : room(sizes, sizeof *q->sizes);
+    q->operands = sizes < 0 ? NULL : allocate(q->count, sizeof *q->operands);
+    q->sizes = sizes < 0 ? NULL : allocate(sizes, sizeof *q->sizes);
     for (Py_ssize_t i = 0; q->operands && q->sizes && i < q->count; i++) {
         PyObject *shape = PyTuple_GetItem(shapes, i);
         q->operands[i] = (bp_einsum_operand){.ndim = (int)PyTuple_Size(shape), .shape = q->sizes + at};
@@ -191,18 +192,18 @@ static bool read_shapes(question *q, PyObject *shapes) {
     return q->operands && q->sizes;
 }
 
-static bool read_dtype(question *q, const char *dtype) {
+static bool read_dtype(path_search *q, const char *dtype) {
     q->asking.search.dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
     if (dtype && q->asking.search.dtype == BP_DTYPE_NONE) {
         core_refuse(q->asking.state, q->asking.state->bad_value, BP_E_DTYPE,
-                    "einsum_path: no element type is called '%s'", dtype);
+                    "einsum_path: dtype '%s' is unknown; it must be a name such as 'f32'", dtype);
         return false;
     }
     return true;
 }
 
-/* The package gives what is asked for here as tuples, so that these checks are few. */
-static bool read_question(question *q, core_state *state, PyObject *values) {
+/* Reads the arguments. The package passes tuples of the right types, so few checks are needed. */
+static bool read_search_arguments(path_search *q, core_state *state, PyObject *values) {
     PyObject *expression, *shapes, *words;
     const char *dtype;
     return PyArg_ParseTuple(values, "OO!zO!:einsum_path", &expression, &PyTuple_Type, &shapes, &dtype, &PyTuple_Type,
@@ -210,7 +211,7 @@ static bool read_question(question *q, core_state *state, PyObject *values) {
            core_asking_read(&q->asking, state, expression, words) && read_dtype(q, dtype) && read_shapes(q, shapes);
 }
 
-static void question_free(question *q) {
+static void search_free(path_search *q) {
     PyMem_Free(q->operands);
     PyMem_Free(q->sizes);
     core_asking_free(&q->asking);
@@ -220,7 +221,7 @@ static void release(PyObject *capsule) {
     bp_contraction_path_release(PyCapsule_GetPointer(capsule, CAPSULE));
 }
 
-static bp_status find(const question *q, bp_contraction_path **path) {
+static bp_status find(const path_search *q, bp_contraction_path **path) {
     const core_asking *a = &q->asking;
     core_unlocked unlocked;
     core_unlock(&unlocked);
@@ -231,7 +232,7 @@ static bp_status find(const question *q, bp_contraction_path **path) {
     return status;
 }
 
-/* The positions of each step, as opt_einsum writes a path. */
+/* Returns the positions of each step, in the format of opt_einsum. */
 static PyObject *list_of(const bp_contraction_path *path) {
     PyObject *list = PyList_New(0);
     bp_contraction_step step = {.struct_size = sizeof step};
@@ -244,11 +245,11 @@ static PyObject *list_of(const bp_contraction_path *path) {
 
 PyObject *core_einsum_path(PyObject *module, PyObject *values) {
     core_state *state = core_state_of(module);
-    question q = {.count = 0};
+    path_search q = {.count = 0};
     bp_contraction_path *path = NULL;
     PyObject *result = NULL;
     core_leave_dropped();
-    if (read_question(&q, state, values)) {
+    if (read_search_arguments(&q, state, values)) {
         bp_status status = find(&q, &path);
         if (status != BP_OK) {
             core_fail(state, status, NULL);
@@ -263,7 +264,7 @@ PyObject *core_einsum_path(PyObject *module, PyObject *values) {
     }
     Py_XDECREF(list);
     Py_XDECREF(capsule);
-    question_free(&q);
+    search_free(&q);
     return core_finish(state, result);
 }
 

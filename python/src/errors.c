@@ -1,14 +1,15 @@
-/* errors.c - a failure of the library as a Python exception of the kind that Python programs expect.
+/* errors.c - converts errors of the library to Python exceptions.
  *
- * All are backplane.Error, a RuntimeError with `status` and `reasons`; those about a value, a type or a name are also
- * ValueError, TypeError or AttributeError, so that both ways of catching them work.
+ * All are backplane.Error, a RuntimeError with `status` and `reasons`. Errors about a value, a type or a name are also
+ * ValueError, TypeError or AttributeError, so that programs can catch them by Python's classes.
  */
 #include "core.h"
 
 #include <stdarg.h>
 
-/* backplane.linalg.LinAlgError, which is numpy.linalg's as well if that has been imported, so that programs written for
- * NumPy catch it. NumPy may be imported at any time, so the class is made when the first such failure comes after. */
+/* Returns backplane.linalg.LinAlgError. If NumPy has been imported, returns a class that is also numpy.linalg's, so
+ * that programs written for NumPy catch it. NumPy may be imported at any time, so that class is made at the first error
+ * after the import. */
 static PyObject *linalg_error(core_state *state) {
     PyObject *module =
         state->linalg_error_numpy ? NULL : PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.linalg");
@@ -19,7 +20,7 @@ static PyObject *linalg_error(core_state *state) {
     }
     Py_XDECREF(bases);
     Py_XDECREF(numpy);
-    PyErr_Clear(); /* a module that is not NumPy's: then the failure is ours alone */
+    PyErr_Clear(); /* a module numpy.linalg without LinAlgError: use our class only */
     return state->linalg_error_numpy ? state->linalg_error_numpy : state->linalg_error;
 }
 
@@ -66,7 +67,7 @@ PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons) {
         return NULL;
     }
     if (status == BP_E_NO_MEMORY) {
-        /* Python's own kind, which programs catch; where the sentence finds no memory either, it is raised without. */
+        /* Programs catch Python's MemoryError. If there is no memory for the message either, core_text() has set it. */
         PyObject *sentence = core_text(bp_last_error());
         if (sentence) {
             PyErr_SetObject(PyExc_MemoryError, sentence);
@@ -86,7 +87,7 @@ PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const
     return raise_one(type, message, status, NULL);
 }
 
-/* What an Error has when Python code makes one: no status, no reasons. */
+/* Class attributes of Error, for instances that Python code creates: no status, no reasons. */
 static PyObject *blank_fields(void) {
     return Py_BuildValue("{s:s, s:()}", "status", "", "reasons");
 }
@@ -114,8 +115,8 @@ int core_add_errors(PyObject *module, core_state *state) {
         return -1;
     }
     state->error = add_kind(module, "Error",
-                            "A failure that the library reports.\n\n"
-                            "status: the kind, as docs/reference/status.md lists it ('E_SHAPE', 'E_FALLBACK', ...)\n"
+                            "An error that the library reports.\n\n"
+                            "status: its code, see docs/reference/status.md ('E_SHAPE', 'E_FALLBACK', ...)\n"
                             "reasons: (library, reason, text) of each library that refused the call",
                             PyExc_RuntimeError, NULL, fields);
     Py_DECREF(fields);
@@ -134,8 +135,7 @@ int core_add_errors(PyObject *module, core_state *state) {
                  "A matrix is singular, not positive definite, holds NaN or infinity, or an iteration "
                  "did not converge.",
                  state->error, NULL, NULL);
-    state->warning =
-        add_kind(module, "Warning", "What the library tells that is no error: a fallback, two OpenMP runtimes, ...",
-                 PyExc_RuntimeWarning, NULL, NULL);
+    state->warning = add_kind(module, "Warning", "A warning of the library: a fallback, two OpenMP runtimes, ...",
+                              PyExc_RuntimeWarning, NULL, NULL);
     return state->bad_value && state->bad_type && state->unknown_name && state->linalg_error && state->warning ? 0 : -1;
 }

@@ -1,4 +1,4 @@
-/* explain.c - why a library is chosen, and which one ran, as plain dicts that the package makes classes of. */
+/* explain.c - returns explanations and the last plan as dicts, from which the package makes objects. */
 #include "core.h"
 
 #define PROPERTIES_SIZE 512
@@ -39,12 +39,12 @@ PyObject *core_fail_explained(core_state *state, bp_status status, core_explaine
         status != BP_E_CONSTRAINT) {
         return core_fail(state, status, NULL);
     }
-    /* The sentence is taken first: explaining may fail too, and leave another. */
+    /* Read the message first: explaining may fail too and replace it. */
     PyObject *raised = core_fail(state, status, NULL);
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
     status = explain_unlocked(explain, call, &explanation);
-    if (status == BP_E_CANCELLED && PyErr_Occurred()) { /* by a signal, whose exception is the one that counts */
+    if (status == BP_E_CANCELLED && PyErr_Occurred()) { /* stopped by a signal: keep the exception of its handler */
         Py_XDECREF(kind);
         Py_XDECREF(value);
         Py_XDECREF(trace);

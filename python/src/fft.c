@@ -1,5 +1,5 @@
-/* fft.c - Fourier transforms: one function for all of them, and what stands around them. The package gives them the
- * names and defaults of torch.fft (python/backplane/fft.py). */
+/* fft.c - runs Fourier transforms for Python, shifts and frequencies. The names and defaults of torch.fft are in
+ * python/backplane/fft.py. */
 #include "core.h"
 
 #include <string.h>
@@ -13,15 +13,15 @@ typedef struct transformation {
     int dims[BP_MAX_NDIM];
     int64_t s[BP_MAX_NDIM];
     operand input, output;
-    DLManagedTensorVersioned *complex; /* real input where the transform takes complex */
-    DLManagedTensorVersioned *fresh;   /* memory for the result, until it is a Tensor */
+    DLManagedTensorVersioned *complex; /* real input converted to complex, if the transform needs that */
+    DLManagedTensorVersioned *fresh;   /* memory of the result, until a Tensor owns it */
     DLTensor in, out;
     int64_t shape[BP_MAX_NDIM];
     const bp_options *options;
     PyObject *options_owner;
 } transformation;
 
-/* None, or a tuple of whole numbers. *count is -1 for None; false with an exception set. */
+/* Reads None (*count is -1) or a tuple of whole numbers. Returns false with an exception set. */
 static bool read_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count) {
     *count = -1;
     if (tuple == Py_None) {
@@ -56,8 +56,9 @@ static bool read_dims(core_state *state, PyObject *tuple, int *dims, int *count)
     }
     for (int i = 0; i < *count; i++) {
         if (numbers[i] < -BP_MAX_NDIM || numbers[i] >= BP_MAX_NDIM) {
-            core_refuse(state, state->bad_value, BP_E_ARGUMENT, "dim: arrays have at most %d dimensions, %lld is none",
-                        BP_MAX_NDIM, (long long)numbers[i]);
+            core_refuse(state, state->bad_value, BP_E_ARGUMENT,
+                        "dim: %lld is out of range; arrays have at most %d dimensions", (long long)numbers[i],
+                        BP_MAX_NDIM);
             return false;
         }
         dims[i] = (int)numbers[i];
@@ -67,7 +68,7 @@ static bool read_dims(core_state *state, PyObject *tuple, int *dims, int *count)
 
 static bool read_norm(transformation *of, PyObject *norm) {
     if (norm != Py_None && !PyUnicode_Check(norm)) {
-        core_refuse(of->state, of->state->bad_type, BP_E_ARGUMENT, "norm: takes a str or None, but got %R", norm);
+        core_refuse(of->state, of->state->bad_type, BP_E_ARGUMENT, "norm: expects a str or None, but got %R", norm);
         return false;
     }
     PyObject *text = norm == Py_None ? NULL : core_bytes(of->state, norm, "norm");
@@ -90,7 +91,7 @@ static bool read_call(transformation *of, const char *name, PyObject *s, PyObjec
     };
     int sizes, dims;
     of->call = (bp_fft_call){.struct_size = sizeof of->call};
-    while (strcmp(transforms[of->call.transform], name) != 0) { /* the package asks for those alone */
+    while (strcmp(transforms[of->call.transform], name) != 0) { /* the package passes no other name */
         of->call.transform++;
     }
     if (!read_norm(of, norm) || !read_numbers(of->state, s, "s", of->s, &sizes) ||
@@ -110,8 +111,8 @@ static bool read_call(transformation *of, const char *name, PyObject *s, PyObjec
 
 /* ---- Memory ---- */
 
-/* The transforms of half spectra take complex input: real input becomes that, as in torch and NumPy. Without data where
- * the call is only explained. */
+/* Converts real input of irfft and hfft to complex, as torch and NumPy do. Without data if the call is only explained.
+ */
 static bool widen(transformation *of, bool runs) {
     bp_dtype dtype = bp_dtype_from_dlpack(of->in.dtype);
     bool half = of->call.transform == BP_IRFFT || of->call.transform == BP_HFFT;
@@ -180,7 +181,7 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
     return bp_fft_explain(explanation, of->options, &of->call, &of->in, &of->out);
 }
 
-/* A Tensor around memory that has been filled, or None where the caller has given some. */
+/* Returns a Tensor that owns the result, or None if the caller gave an array. */
 static PyObject *hand_over(core_state *state, DLManagedTensorVersioned **fresh) {
     DLManagedTensorVersioned *memory = *fresh;
     *fresh = NULL;
@@ -225,7 +226,7 @@ PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names) {
     return core_finish(of.state, result);
 }
 
-/* ---- Around transforms ---- */
+/* ---- Shifts, frequencies, plan cache ---- */
 
 PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     core_state *state = core_state_of(module);

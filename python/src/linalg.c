@@ -1,5 +1,5 @@
-/* linalg.c - linear algebra: one function for all operations. The package gives it torch.linalg's names and results
- * (python/backplane/linalg.py); here are arrays, memory for results, and the call without the interpreter's lock. */
+/* linalg.c - runs all operations of linear algebra for Python, without the interpreter's lock. The names and result
+ * types of torch.linalg are in python/backplane/linalg.py. */
 #include "core.h"
 
 #include <stddef.h>
@@ -23,20 +23,22 @@ typedef struct calculation {
     bp_linalg_call call;
     const char *name; /* of the operation */
     int inputs, outputs;
-    DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of the library's, until it is a Tensor */
+    DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of results, until a Tensor owns it */
     bool keepdim;
     bool explains;
     double rtol, atol;
     const bp_options *options;
     PyObject *options_owner;
-    /* From here on large, and nothing is read that was not written before. */
-    int dims[2]; /* of the input's that are the matrix, in order */
+    /* The members below are large and not initialised. */
+    int dims[2]; /* dimensions of the input that are the matrix, in ascending order */
     operand arrays[BP_LINALG_OPERANDS];
-    DLTensor results[BP_LINALG_OPERANDS]; /* as the library sees outputs: without dimensions kept */
+    DLTensor
+        results[BP_LINALG_OPERANDS]; /* outputs as passed to the library: without the dimensions that keepdim keeps */
     int64_t shapes[BP_LINALG_OPERANDS][BP_MAX_NDIM], strides[BP_LINALG_OPERANDS][BP_MAX_NDIM];
 } calculation;
 
-/* Too much for a thread's stack, and too much to be cleared for a small matrix. NULL: no memory. */
+/* Allocates a calculation, which is too large for the stack. Clears only the first members, because clearing all takes
+ * longer than a small matrix. Returns NULL if memory is exhausted. */
 static calculation *begin(core_state *state) {
     calculation *of = PyMem_Malloc(sizeof *of);
     if (of) {
@@ -76,7 +78,7 @@ static bool find_operation(calculation *of) {
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "there is no operation '%s'", of->name);
+    PyErr_Format(PyExc_ValueError, "operation '%s' is unknown", of->name);
     return false;
 }
 
@@ -87,7 +89,7 @@ static bool find_mode(calculation *of, const char *word) {
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "there is no mode '%s'", word);
+    PyErr_Format(PyExc_ValueError, "mode '%s' is unknown", word);
     return false;
 }
 
@@ -101,7 +103,8 @@ static bool read_tolerance(PyObject *number, double *value, const double **slot)
 
 /* ---- Inputs ---- */
 
-/* torch's `dim`: brings two dimensions of the first input to the end, where the library looks for matrices. */
+/* Implements torch's `dim`: moves two dimensions of the first input to the end, where the library expects the matrix.
+ */
 static bool move_dims(calculation *of, PyObject *pair) {
     operand *a = &of->arrays[0];
     int rank = a->tensor.ndim;
@@ -162,7 +165,7 @@ static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
 
 /* ---- Outputs ---- */
 
-/* The shape with the two dimensions of the matrix kept, each of size 1. */
+/* Inserts the two dimensions of the matrix into the shape, with size 1. */
 static void keep_dims(const calculation *of, int *ndim, int64_t *shape) {
     int64_t short_shape[BP_MAX_NDIM];
     int rank = *ndim + 2, at = 0;
@@ -173,7 +176,7 @@ static void keep_dims(const calculation *of, int *ndim, int64_t *shape) {
     *ndim = rank;
 }
 
-/* The other way round, for the library: a result without the dimensions that were kept. */
+/* Removes the kept dimensions from a result that the caller gave, for the library. */
 static bool drop_dims(calculation *of, int index) {
     DLTensor *result = &of->results[index];
     int at = 0;
@@ -182,7 +185,7 @@ static bool drop_dims(calculation *of, int index) {
             of->shapes[index][at] = result->shape[i];
             of->strides[index][at++] = result->strides ? result->strides[i] : 0;
         } else if (result->shape[i] != 1) {
-            core_refuse(of->state, of->state->bad_value, BP_E_SHAPE, "linalg.%s: out has not size 1 in dimension %d",
+            core_refuse(of->state, of->state->bad_value, BP_E_SHAPE, "linalg.%s: out must have size 1 in dimension %d",
                         of->name, i);
             return false;
         }
@@ -210,7 +213,7 @@ static bool make_output(calculation *of, int index) {
     if (of->keepdim) {
         keep_dims(of, &ndim, shape);
     }
-    if (of->explains) { /* a description is enough, and a result may be too large to be there */
+    if (of->explains) { /* needs the shape only; the result may be too large to allocate */
         memcpy(of->shapes[index], shape, (size_t)ndim * sizeof *shape);
         of->results[index] = (DLTensor){
             .device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
@@ -223,7 +226,7 @@ static bool make_output(calculation *of, int index) {
     return true;
 }
 
-/* Where torch has an empty tensor in place of a result that mode or driver does not give. */
+/* Makes an empty tensor, as torch does for a result that the mode or driver does not compute. */
 static bool make_empty(calculation *of, int index) {
     static const int64_t nothing[] = {0};
     bp_linalg_call call = of->call;
@@ -235,7 +238,8 @@ static bool make_empty(calculation *of, int index) {
            !library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, 1, nothing, NULL));
 }
 
-/* Each output is None: not wanted; True: a fresh one; False: an empty one; or the array that takes it. */
+/* Reads the outputs. Each is None (not requested), True (allocate it), False (an empty array), or the caller's array.
+ */
 static bool read_outputs(calculation *of, PyObject *outputs) {
     if (PyTuple_Size(outputs) != of->outputs) {
         PyErr_Format(PyExc_ValueError, "%s gives %d results", of->name, of->outputs);
@@ -305,13 +309,13 @@ static bp_status explain_call(const void *context, bp_explanation **explanation)
     return bp_linalg_explain(explanation, of->options, &of->call);
 }
 
-/* The results as a tuple; None for those that are not there, and for those that the caller's arrays have taken. */
+/* Returns the results as a tuple, with None for a result that is absent or in the caller's array. */
 static PyObject *results(calculation *of) {
     PyObject *tuple = PyTuple_New(of->outputs);
     for (int i = 0; tuple && i < of->outputs; i++) {
         DLManagedTensorVersioned *memory = of->fresh[of->inputs + i];
         PyObject *result = Py_None;
-        of->fresh[of->inputs + i] = NULL; /* core_tensor takes it, also when it fails */
+        of->fresh[of->inputs + i] = NULL; /* core_tensor takes ownership, also on failure */
         if (memory) {
             result = core_tensor(of->state, memory);
         } else {

@@ -1,4 +1,4 @@
-/* machine.c - what there is: libraries, providers, backends and the processor, as plain dicts. */
+/* machine.c - returns libraries, providers, backends and the processor's properties as dicts. */
 #include "core.h"
 
 /* ---- Libraries ---- */

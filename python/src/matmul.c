@@ -1,4 +1,4 @@
-/* matmul.c - matrix products: arguments from Python, the call without the interpreter's lock, the result. */
+/* matmul.c - runs matrix products for Python, without the interpreter's lock. */
 #include "core.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static bool transform_from(core_state *state, const char *word, const char *name
     return false;
 }
 
-/* complex(number) knows every type of number, those of NumPy among them; of text it would read one. */
+/* Converts by complex(number), which accepts every number type, including NumPy's. Text is refused: complex() parses
+ * it. */
 static bool scalar_from(PyObject *number, bp_scalar *scalar) {
     PyObject *value = PyUnicode_Check(number)
                           ? PyErr_Format(PyExc_TypeError, "a factor must be a number, not %R", number)
@@ -35,7 +36,7 @@ static bool scalar_from(PyObject *number, bp_scalar *scalar) {
     return value != NULL;
 }
 
-/* What PyArg_ParseTupleAndKeywords leaves; all borrowed. */
+/* Results of PyArg_ParseTupleAndKeywords; borrowed references. */
 typedef struct arguments {
     PyObject *a, *b, *c, *alpha, *beta, *settings;
     const char *transform_a, *transform_b;
@@ -63,7 +64,7 @@ static bool read_factors(product *of, const arguments *given) {
 
 /* ---- The result's shape ---- */
 
-/* The factor as it is multiplied, as far as its shape goes. */
+/* Fills a view with the shape of op(factor). */
 static void transformed(const operand *factor, bp_transform transform, bp_view *view) {
     int last = factor->tensor.ndim - 1;
     memcpy(view->shape, factor->shape, sizeof view->shape);
@@ -84,7 +85,7 @@ static bool shape_result(product *of) {
     int ndim = 0;
     if (of->gemm && (of->a.tensor.ndim < 2 || of->b.tensor.ndim < 2)) {
         core_refuse(of->state, of->state->bad_value, BP_E_SHAPE,
-                    "gemm: a and b have %d and %d dimensions; it takes 2 or more", of->a.tensor.ndim,
+                    "gemm: a and b have %d and %d dimensions; they must have 2 or more", of->a.tensor.ndim,
                     of->b.tensor.ndim);
         return false;
     }
@@ -111,7 +112,7 @@ static bool place_result(product *of, PyObject *c) {
     }
     if (of->beta.re != 0 || of->beta.im != 0) {
         core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
-                    "beta: is not 0, but there is no c to multiply by it");
+                    "gemm: beta is not 0, but c is None; it must be an array");
         return false;
     }
     return shape_result(of);
@@ -160,7 +161,7 @@ static bp_status run(product *of) {
     return status;
 }
 
-/* Memory of the library's for the result, unless the caller has given some. False with an exception set. */
+/* Allocates the result, unless the caller gave an array. Returns false with an exception set. */
 static bool give_memory(product *of, DLManagedTensorVersioned **memory) {
     *memory = NULL;
     if (of->given_c) {

@@ -1,4 +1,4 @@
-/* module.c - the module backplane._core: its functions, its state, and how it begins and ends. */
+/* module.c - defines the module backplane._core: functions, state, start and end. */
 #include "core.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ PyObject *core_text(const char *text) {
 PyObject *core_bytes(core_state *state, PyObject *text, const char *name) {
     char *start;
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
-    if (bytes && PyBytes_AsStringAndSize(bytes, &start, NULL) != 0) { /* it refuses a NUL inside */
+    if (bytes && PyBytes_AsStringAndSize(bytes, &start, NULL) != 0) { /* fails if there is a NUL inside */
         Py_CLEAR(bytes);
     }
     if (!bytes && PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -70,26 +70,28 @@ static PyMethodDef functions[] = {
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
-    {"fft_plans", core_fft_plans, METH_NOARGS, "How many transforms have a plan that is kept."},
-    {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Throws the plans of transforms away."},
-    {"linalg", WITH_NAMES(core_linalg), "An operation of linear algebra: its results as a tuple, or its explanation."},
-    {"prefer", core_prefer, METH_VARARGS, "Prefers a library by a setting, once it is known to offer its operations."},
-    {"last_plan", core_last_plan, METH_NOARGS, "The calling thread's last plan as a dict, or None."},
-    {"einsum", core_einsum, METH_VARARGS, "A contraction as a Tensor, None where `out` was given, or its explanation."},
-    {"einsum_plain", core_einsum_plain, METH_VARARGS, "The usual einsum, of arrays of a type; None for any other."},
-    {"einsum_path", core_einsum_path, METH_VARARGS, "A path as a list of positions, and the object behind it."},
-    {"path_text", core_path_text, METH_O, "The report of a path."},
-    {"path_json", core_path_json, METH_O, "Everything about a path as JSON."},
-    {"libraries", core_libraries, METH_O, "The libraries as dicts; the argument says whether to search anew."},
-    {"providers", core_providers, METH_NOARGS, "The providers as dicts."},
-    {"machine", core_machine, METH_NOARGS, "Facts about the processor as a dict."},
-    {"backend_status", core_backend_status, METH_O, "One backend as a dict."},
-    {"backends", core_backends, METH_NOARGS, "All backends as dicts."},
+    {"fft_plans", core_fft_plans, METH_NOARGS, "Returns the number of cached plans of transforms."},
+    {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Removes all cached plans of transforms."},
+    {"linalg", WITH_NAMES(core_linalg), "Runs an operation of linear algebra: results as a tuple, or the explanation."},
+    {"prefer", core_prefer, METH_VARARGS,
+     "Checks that a library offers a setting's operations, then sets the setting."},
+    {"last_plan", core_last_plan, METH_NOARGS, "Returns the calling thread's last plan as a dict, or None."},
+    {"einsum", core_einsum, METH_VARARGS, "Runs an einsum: a Tensor, None if `out` was given, or the explanation."},
+    {"einsum_plain", core_einsum_plain, METH_VARARGS,
+     "Runs an einsum of an expression and arrays of one type, or returns None."},
+    {"einsum_path", core_einsum_path, METH_VARARGS, "Returns a path as a list of positions, and the path object."},
+    {"path_text", core_path_text, METH_O, "Returns the report of a path."},
+    {"path_json", core_path_json, METH_O, "Returns a path and its costs as JSON."},
+    {"libraries", core_libraries, METH_O, "Returns the libraries as dicts; searches again if the argument is true."},
+    {"providers", core_providers, METH_NOARGS, "Returns the providers as dicts."},
+    {"machine", core_machine, METH_NOARGS, "Returns properties of the processor as a dict."},
+    {"backend_status", core_backend_status, METH_O, "Returns one backend as a dict."},
+    {"backends", core_backends, METH_NOARGS, "Returns all backends as dicts."},
     {"verbose_enter", core_verbose_enter, METH_VARARGS, "Opens a verbose scope: backend, level, whether to collect."},
-    {"verbose_leave", core_verbose_leave, METH_O, "Leaves it; gives the lines as a list, or None."},
-    {"freeze", freeze, METH_NOARGS, "Refuses assignment to settings from now on."},
-    {"is_frozen", is_frozen, METH_NOARGS, "Whether assignment is refused."},
-    {"cpu_capability", cpu_capability, METH_NOARGS, "The instruction set that the library's own kernels use."},
+    {"verbose_leave", core_verbose_leave, METH_O, "Leaves a verbose scope; returns its lines as a list, or None."},
+    {"freeze", freeze, METH_NOARGS, "Makes assignment to settings an error from now on."},
+    {"is_frozen", is_frozen, METH_NOARGS, "Returns whether assignment is an error."},
+    {"cpu_capability", cpu_capability, METH_NOARGS, "Returns the instruction set that the native kernels use."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -147,7 +149,7 @@ static PyModuleDef_Slot slots[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "backplane._core",
-    .m_doc = "The bridge between the package backplane and its C library; use the package.",
+    .m_doc = "Internal: connects the package backplane with the C library. Use the package.",
     .m_size = sizeof(core_state),
     .m_methods = functions,
     .m_slots = slots,

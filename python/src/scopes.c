@@ -1,7 +1,8 @@
-/* scopes.c - the types Options (a checked list of settings) and Scope (one in force for a thread until it is left).
+/* scopes.c - defines the types Options (a checked list of settings) and Scope (settings of a thread until it is left).
  *
- * Both are thin: the rules of nesting, leaving out of order and threads are the library's. A Scope that is thrown away
- * while it is open is left: at once by its own thread, else when its thread comes here, reads a setting or multiplies.
+ * The library implements nesting, leaving out of order, and the rules for threads. If the last reference to an open
+ * Scope is dropped, it is left: at once if its own thread drops it, otherwise at that thread's next call of the
+ * extension.
  */
 #include "core.h"
 
@@ -23,8 +24,8 @@ typedef struct scope {
 /* `name="value"` in the library's grammar, where a backslash escapes quotes and backslashes. */
 static PyObject *one_assignment(const char *name, PyObject *value) {
     const char *from = PyBytes_AsString(value);
-    size_t room = strlen(name) + 2 * strlen(from) + 4;
-    char *text = PyMem_Malloc(room);
+    size_t size = strlen(name) + 2 * strlen(from) + 4;
+    char *text = PyMem_Malloc(size);
     if (!text) {
         return PyErr_NoMemory();
     }
@@ -48,7 +49,7 @@ static PyObject *one_assignment(const char *name, PyObject *value) {
 
 static PyObject *assignment(core_state *state, PyObject *key, PyObject *value) {
     if (!PyUnicode_Check(key)) {
-        return core_refuse(state, state->bad_type, BP_E_ARGUMENT, "names of settings are str, but got %R", key);
+        return core_refuse(state, state->bad_type, BP_E_ARGUMENT, "settings: a name must be a str, but got %R", key);
     }
     PyObject *name = core_bytes(state, key, "name");
     if (!name) {
@@ -66,9 +67,9 @@ static PyObject *assignment(core_state *state, PyObject *key, PyObject *value) {
     return made;
 }
 
-/* The whole list as bytes: assignments with commas between. */
+/* Returns the list as bytes: assignments separated by commas. */
 static PyObject *list_text(core_state *state, PyObject *given) {
-    PyObject *names = PyDict_Copy(given); /* a value's own code may change the dict that was given */
+    PyObject *names = PyDict_Copy(given); /* a copy, because code of a value's class may change the caller's dict */
     PyObject *comma = PyBytes_FromString(", ");
     PyObject *text = names && comma ? PyBytes_FromString("") : NULL;
     PyObject *key, *value;
@@ -168,7 +169,7 @@ static PyObject *scope_new(PyTypeObject *type, PyObject *arguments, PyObject *na
     return (PyObject *)made;
 }
 
-/* ---- Scopes that another thread has thrown away ---- */
+/* ---- Scopes whose last reference another thread has dropped ---- */
 
 typedef struct dropped {
     struct dropped *next;
@@ -179,7 +180,7 @@ typedef struct dropped {
 static dropped *all_dropped; /* under the interpreter's lock */
 static uint64_t threads_seen;
 
-/* A number that no later thread gets, unlike the system's: a scope's address may come again, too. */
+/* Returns a number that is never reused, unlike the system's thread number. */
 static uint64_t this_thread(void) {
     static _Thread_local uint64_t mine;
     if (mine == 0) {
@@ -190,7 +191,7 @@ static uint64_t this_thread(void) {
 
 static void remember_dropped(const scope *self) {
     dropped *made = malloc(sizeof *made);
-    if (made) { /* else it stays in force until its thread ends */
+    if (made) { /* otherwise the scope stays open until its thread ends */
         *made = (dropped){all_dropped, self->handle, self->owner};
         all_dropped = made;
     }
@@ -257,7 +258,8 @@ static PyObject *scope_is_open(PyObject *object, void *unused) {
 /* ---- The types ---- */
 
 static PyType_Slot options_slots[] = {
-    {Py_tp_doc, "Options(dict): settings by dotted name, checked once, for many calls and scopes of any thread."},
+    {Py_tp_doc,
+     "Options(dict): settings by dotted name, checked once, for any number of calls and scopes in any thread."},
     {Py_tp_new, (void *)options_new},
     {Py_tp_dealloc, (void *)options_drop},
     {0, NULL},
@@ -266,12 +268,12 @@ static PyType_Spec options_spec = {
     .name = "backplane.Options", .basicsize = sizeof(options), .flags = Py_TPFLAGS_DEFAULT, .slots = options_slots};
 
 static PyMethodDef scope_methods[] = {
-    {"enter", scope_enter, METH_NOARGS, "Puts the settings in force for the calling thread."},
-    {"leave", scope_leave, METH_NOARGS, "Takes them out of force; by the same thread."},
+    {"enter", scope_enter, METH_NOARGS, "Applies the settings to the calling thread."},
+    {"leave", scope_leave, METH_NOARGS, "Ends their effect; must be called by the same thread."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef scope_fields[] = {
-    {"is_open", scope_is_open, NULL, "Whether it was entered and not left.", NULL},
+    {"is_open", scope_is_open, NULL, "Whether it is entered and not left.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot scope_slots[] = {

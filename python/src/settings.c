@@ -1,8 +1,8 @@
-/* settings.c - the type Setting: one row of the settings table as a Python object.
+/* settings.c - defines the type Setting, one entry of the settings table as a Python object.
  *
- * It is a data descriptor, so that the attribute trees of the package are classes filled with Settings: reading an
- * attribute reads the setting, assigning writes the process layer, deleting takes that away again, and help() shows the
- * row. The value has the row's type in Python: bool, int or str.
+ * A Setting is a data descriptor, so that the package can build classes with Settings as attributes. Reading such an
+ * attribute reads the setting, assignment writes the process layer, and deletion removes the value from it; help()
+ * shows the table's text. A value is a bool, an int or a str.
  */
 #include "core.h"
 
@@ -10,11 +10,12 @@
 
 typedef struct setting {
     PyObject_HEAD const bp_setting_info *row;
-    char *last_text; /* what was read last, and as str: settings are read far more often than they change */
+    char
+        *last_text; /* the last value read, and its str: cached, because settings change much less than they are read */
     PyObject *last;
 } setting;
 
-/* Typed reads, by number: they cost one atomic load where no scope is open. */
+/* Typed getters, by number. They take one atomic load if no scope is open. */
 typedef union reader {
     int (*of_BOOL)(void);
     int64_t (*of_INT)(void);
@@ -96,7 +97,8 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
         PyObject *number = PyNumber_Index(value);
         text = number ? PyObject_Str(number) : NULL;
         Py_XDECREF(number);
-        if (number && !text && PyErr_ExceptionMatches(PyExc_ValueError)) { /* Python writes out no number so long */
+        if (number && !text &&
+            PyErr_ExceptionMatches(PyExc_ValueError)) { /* Python refuses to convert so long a number */
             PyErr_Clear();
             return core_refuse(state, state->bad_value, BP_E_BAD_VALUE, "%s: the number is too large; it takes %s",
                                row->name, row->allowed);
@@ -116,15 +118,16 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
     return bytes;
 }
 
-/* ---- Preferred libraries: a name that means nothing here would go unnoticed until a call ---- */
+/* ---- Preferred libraries: checked on assignment, otherwise a wrong name would be unnoticed until a call ---- */
 
 static bool is_preference(const bp_setting_info *row) {
     const char *dot = strrchr(row->name, '.');
     return dot && strcmp(dot, ".preferred") == 0;
 }
 
-/* Warns, unless dispatch.fallback says that nobody minds. It is stored all the same: a program may run on machines with
- * other libraries. False with an exception set, which a warning may be as well. */
+/* Warns if the library cannot be used and dispatch.fallback is not `allow`. The value is accepted nevertheless, because
+ * the program may also run on machines with other libraries. Returns false with an exception set; a warning may be
+ * turned into one. */
 static bool accept_preference(core_state *state, const bp_setting_info *row, const char *library) {
     bp_status status;
     if (!is_preference(row) || strcmp(bp_get_dispatch_fallback(), "allow") == 0) {
@@ -156,7 +159,7 @@ PyObject *core_prefer(PyObject *module, PyObject *arguments) {
     return core_finish(core_state_of(module), Py_None);
 }
 
-/* What assignment looks at before anything is stored; 0, or -1 with an exception set. */
+/* Checks a value as assignment does, without storing it. Returns 0, or -1 with an exception set. */
 static int check_value(const setting *self, core_state *state, PyObject *value) {
     PyObject *text = core_setting_text(state, self->row, value);
     bool good = text && accept_preference(state, self->row, PyBytes_AsString(text));
@@ -261,7 +264,8 @@ static PyObject *method_stored(PyObject *object, PyObject *argument) {
     }
     Py_DECREF(bytes);
     if (layer == BP_LAYER_COUNT) {
-        return core_refuse(state, state->bad_value, BP_E_ARGUMENT, "layer: '%U' is none", argument);
+        return core_refuse(state, state->bad_value, BP_E_ARGUMENT,
+                           "layer: '%U' is unknown; it must be the name of a layer, such as 'process'", argument);
     }
     bp_status status = bp_get_layer(self->row->name, (bp_layer)layer, &value, NULL);
     if (status != BP_OK) {
@@ -274,19 +278,19 @@ static PyObject *method_stored(PyObject *object, PyObject *argument) {
 }
 
 static PyMethodDef methods[] = {
-    {"get", method_get, METH_NOARGS, "The value in force for the calling thread."},
+    {"get", method_get, METH_NOARGS, "Returns the effective value for the calling thread."},
     {"set", method_set, METH_O, "Writes the process layer."},
     {"check", method_check, METH_O,
-     "Warns of a preferred library that is not here, as assignment does; stores nothing."},
-    {"unset", method_unset, METH_NOARGS, "Takes the process layer's value away."},
-    {"origin", method_origin, METH_NOARGS, "(layer, where, value as text) of the value in force."},
-    {"stored", method_stored, METH_O, "What one layer stores, as text; None when it sets nothing."},
+     "Checks a value, and warns if it is a preferred library that cannot be used, as assignment does; stores nothing."},
+    {"unset", method_unset, METH_NOARGS, "Removes the value from the process layer."},
+    {"origin", method_origin, METH_NOARGS, "Returns (layer, where, value as text) of the effective value."},
+    {"stored", method_stored, METH_O, "Returns the value that one layer stores, as text; None if it does not set it."},
     {NULL, NULL, 0, NULL},
 };
 
-/* ---- The row ---- */
+/* ---- Description ---- */
 
-/* What the getters are told: a member of the row that is text, or one of its flags. */
+/* Closures of the getters: the offset of a text member of bp_setting_info, or one of its flags. */
 static size_t name_at = offsetof(bp_setting_info, name), default_at = offsetof(bp_setting_info, default_text),
               allowed_at = offsetof(bp_setting_info, allowed), environment_at = offsetof(bp_setting_info, environment),
               alias_at = offsetof(bp_setting_info, alias), affects_at = offsetof(bp_setting_info, affects),
@@ -307,7 +311,7 @@ static PyObject *get_flag(PyObject *object, void *which) {
     return PyBool_FromLong((((const setting *)object)->row->flags & *(const unsigned *)which) != 0);
 }
 
-/* "Threads that one call may use. ...\n\nint 0..1024, default 0; environment BACKPLANE_NUM_THREADS; ..." */
+/* "Maximum number of threads. ...\n\nint 0..1024, default 0; environment BACKPLANE_NUM_THREADS; ..." */
 static PyObject *get_doc(PyObject *object, void *unused) {
     const bp_setting_info *row = ((const setting *)object)->row;
     (void)unused;
@@ -322,15 +326,16 @@ static PyObject *get_doc(PyObject *object, void *unused) {
 
 static PyGetSetDef fields[] = {
     {"name", get_text, NULL, "The dotted name.", &name_at},
-    {"type", get_type, NULL, "'bool', 'int', 'word' or 'text'.", NULL},
+    {"type", get_type, NULL, "'bool', 'int', 'enum' or 'text'.", NULL},
     {"default", get_text, NULL, "The default, as text.", &default_at},
     {"allowed", get_text, NULL, "'0..1024', 'strict|warn|allow' or ''.", &allowed_at},
     {"environment", get_text, NULL, "The environment variable.", &environment_at},
     {"alias", get_text, NULL, "A second variable, or ''.", &alias_at},
     {"affects", get_text, NULL, "What it affects.", &affects_at},
     {"help", get_text, NULL, "What it does.", &help_at},
-    {"read_only", get_flag, NULL, "True if the setting cannot be set.", &read_only_flag},
-    {"startup", get_flag, NULL, "Files and environment only: read once, before the first use.", &startup_flag},
+    {"read_only", get_flag, NULL, "Whether it cannot be set.", &read_only_flag},
+    {"startup", get_flag, NULL, "Whether only files and environment set it; read once, before the first use.",
+     &startup_flag},
     {"__doc__", get_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -381,7 +386,7 @@ static int fill(core_state *state, PyObject *table) {
     const bp_setting_info *row;
     for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         if (row->number >= BP_SETTING_COUNT) {
-            continue; /* the library is newer than this module, which has no reader for it */
+            continue; /* the library is newer than this module, which has no getter for the setting */
         }
         PyObject *one = make(state, row);
         int failed = !one || PyDict_SetItemString(table, row->name, one) != 0;

@@ -1,7 +1,7 @@
-/* tensor.c - the type Tensor: a result in memory of the library, handed on by the buffer protocol and by DLPack.
+/* tensor.c - defines the type Tensor: a result in memory of the library, exported by the buffer protocol and DLPack.
  *
- * The memory is counted apart from the Python object, with an atomic number: an importer of DLPack may give its share
- * back in any thread, without the interpreter's lock, and after the interpreter has gone.
+ * The memory has its own atomic reference count, separate from the Python object. An importer of DLPack may release its
+ * reference in any thread, without the interpreter's lock, and after the interpreter has ended.
  */
 #include "core.h"
 
@@ -18,9 +18,9 @@ typedef struct storage {
 typedef struct tensor {
     PyObject_HEAD storage *storage;
     PyObject *weak;
-    bp_dtype dtype; /* as it is shown: the memory's own, or that of its bits */
+    bp_dtype dtype; /* of the memory, or the integer type of a bits() view */
     Py_ssize_t shape[BP_MAX_NDIM];
-    Py_ssize_t strides[BP_MAX_NDIM]; /* in bytes, as the buffer protocol counts */
+    Py_ssize_t strides[BP_MAX_NDIM]; /* in bytes, as in the buffer protocol */
 } tensor;
 
 static const DLTensor *inside(const tensor *self) {
@@ -39,7 +39,7 @@ static storage *hold(storage *held) {
     return held;
 }
 
-/* Takes over one share of the storage, also when it fails. */
+/* Returns a new Tensor of the storage. Takes one reference to it, also on failure. */
 static PyObject *around(core_state *state, storage *held, bp_dtype dtype) {
     const DLTensor *of = &held->memory->dl_tensor;
     tensor *made = PyObject_New(tensor, (PyTypeObject *)state->tensor_type);
@@ -92,7 +92,7 @@ static Py_ssize_t count_of(const tensor *self) {
 
 /* ---- The buffer protocol ---- */
 
-/* The letters of the buffer protocol; bf16 has none there. */
+/* Format codes of the buffer protocol; there is none for bf16. */
 static struct {
     bp_dtype dtype;
     char letters[3];
@@ -109,7 +109,7 @@ static char *format_of(bp_dtype dtype) {
     return NULL;
 }
 
-/* Whether the elements follow each other without gaps, with the last dimension innermost, or the first. */
+/* Returns whether the elements are contiguous, row-major or (first_innermost) column-major. */
 static bool is_compact(const tensor *self, bool first_innermost) {
     Py_ssize_t step = inside(self)->dtype.bits / 8;
     int ndim = inside(self)->ndim;
@@ -123,7 +123,7 @@ static bool is_compact(const tensor *self, bool first_innermost) {
     return true;
 }
 
-/* Who does not ask for strides takes the memory to be row-major. */
+/* Returns whether the layout satisfies the request. A consumer that requests no strides assumes row-major memory. */
 static bool is_served(const tensor *self, int flags) {
     bool rows = is_compact(self, false), columns = is_compact(self, true);
     if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) {
@@ -142,13 +142,13 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     char *format = format_of(dtype_of(self));
     if (!format) {
         view->obj = NULL;
-        PyErr_Format(PyExc_BufferError, "the buffer protocol has no letter for %s; use DLPack",
+        PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s; use DLPack",
                      bp_dtype_name(dtype_of(self)));
         return -1;
     }
     if (!is_served(self, flags)) {
         view->obj = NULL;
-        PyErr_Format(PyExc_BufferError, "the tensor is %s; it cannot be given as was asked for",
+        PyErr_Format(PyExc_BufferError, "the tensor is %s; request a buffer with strides",
                      is_compact(self, false) ? "row-major" : "not row-major");
         return -1;
     }
@@ -179,7 +179,7 @@ static void plain_deleter(DLManagedTensor *given) {
     free(given);
 }
 
-/* A capsule that nobody has taken over still owns its share. */
+/* A capsule that no consumer has renamed still owns its reference. */
 static void versioned_capsule_end(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
         versioned_deleter(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
@@ -234,14 +234,14 @@ static PyObject *copy_of(core_state *state, const tensor *self) {
     if (status != BP_OK) {
         return core_fail(state, status, NULL);
     }
-    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8); /* results have no gaps, in whatever order they lie */
+    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8); /* a result has no gaps, in any order of dimensions */
     if (size > 0) {
         memcpy(memory->dl_tensor.data, of->data, size);
     }
     return core_tensor(state, memory);
 }
 
-/* Two ints of an argument that may be None, and then stay as they are. */
+/* Reads two ints from a tuple. None leaves them unchanged. */
 static bool pair_from(core_state *state, PyObject *pair, const char *name, int *first, int *second) {
     if (pair == Py_None) {
         return true;
@@ -253,18 +253,18 @@ static bool pair_from(core_state *state, PyObject *pair, const char *name, int *
     return PyArg_ParseTuple(pair, "ii", first, second);
 }
 
-/* Whether an argument of __dlpack__ asks for what we are: host memory, without a stream. */
+/* Returns whether the arguments of __dlpack__ request host memory without a stream. */
 static bool acceptable(core_state *state, PyObject *stream, PyObject *device) {
     int type = kDLCPU, id = 0;
     if (stream != Py_None) {
-        PyErr_SetString(PyExc_BufferError, "memory of the host has no stream; it takes stream=None");
+        PyErr_SetString(PyExc_BufferError, "host memory has no stream; stream must be None");
         return false;
     }
     if (!pair_from(state, device, "dl_device", &type, &id)) {
         return false;
     }
     if (type != kDLCPU) {
-        PyErr_Format(PyExc_BufferError, "the tensor cannot be brought to device (%d, %d)", type, id);
+        PyErr_Format(PyExc_BufferError, "the tensor cannot be copied to device (%d, %d)", type, id);
         return false;
     }
     return true;
@@ -298,7 +298,7 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(ii)", kDLCPU, 0);
 }
 
-/* ---- What it looks like ---- */
+/* ---- Attributes ---- */
 
 static PyObject *tuple_of(const tensor *self, const Py_ssize_t *numbers) {
     int ndim = inside(self)->ndim;
@@ -348,7 +348,7 @@ static PyObject *show(PyObject *object) {
     return text;
 }
 
-/* The way to a bfloat16 result for programs without a type for it: ml_dtypes' arrays of NumPy are views of words. */
+/* Returns a view of the memory as unsigned integers. NumPy has no bfloat16; ml_dtypes' arrays are views of uint16. */
 static PyObject *bits(PyObject *object, PyObject *unused) {
     static const bp_dtype words[] = {[1] = BP_U8, [2] = BP_U16, [4] = BP_U32, [8] = BP_U64};
     core_state *state = core_state_of_object(object);
@@ -364,15 +364,15 @@ static PyObject *bits(PyObject *object, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
-     "A DLPack capsule of the same memory; versioned where max_version asks for 1.0 or later."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): memory of the host."},
-    {"bits", bits, METH_NOARGS, "The same memory as unsigned integers of the elements' size, as a Tensor."},
+     "Returns a DLPack capsule of this memory; versioned if max_version is 1.0 or later."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "Returns (1, 0): host memory."},
+    {"bits", bits, METH_NOARGS, "Returns a Tensor of this memory as unsigned integers of the same size."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef fields[] = {
     {"shape", get_shape, NULL, "The size of each dimension.", NULL},
-    {"strides", get_strides, NULL, "Bytes from one index to the next in each dimension.", NULL},
-    {"row_major", get_row_major, NULL, "Whether the last dimension is innermost, and so on.", NULL},
+    {"strides", get_strides, NULL, "The stride of each dimension in bytes.", NULL},
+    {"row_major", get_row_major, NULL, "Whether the elements are contiguous in row-major order.", NULL},
     {"dtype", get_dtype, NULL, "The element type's name: 'f32', 'bf16', ...", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -383,8 +383,8 @@ static PyMemberDef members[] = {
 };
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "A result: compact, in host memory, row-major but for those of einsum, which may have their dimensions in another "
-     "order of memory. Goes on by memoryview(), numpy.asarray(), from_dlpack()."},
+     "A result in host memory: contiguous, and row-major, except that results of einsum may have another order of "
+     "dimensions. Convert it without a copy by memoryview(), numpy.asarray() or from_dlpack()."},
     {Py_tp_new, (void *)core_no_new},
     {Py_tp_dealloc, (void *)drop},
     {Py_tp_repr, (void *)show},

@@ -1,6 +1,5 @@
-/* unaligned.c - copies arrays whose elements lie at addresses that the library does not read: fields of records, views
- * of bytes. NumPy copies such arrays without a word, so calls with them work here too; docs/reference/python.md says
- * so.
+/* unaligned.c - copies arrays with unaligned elements, which the library does not accept: fields of records, views of
+ * bytes. NumPy copies such arrays silently, so calls with them work here too; see docs/reference/python.md.
  */
 #include "core.h"
 
@@ -25,8 +24,8 @@ static int64_t count_of(const operand *of) {
     return count;
 }
 
-/* Every call asks this. The library wants addresses that are multiples of the element's size, of complex numbers of
- * their parts'; all its sizes are powers of two, and other types are left to it to refuse. */
+/* Runs in every call. The library requires addresses that are multiples of the element size, for complex types of the
+ * size of one component. All its sizes are powers of two. Other types return true; the library refuses them later. */
 bool core_is_aligned(const operand *of) {
     size_t size = size_of(of), steps = 0;
     for (int i = 0; i < of->tensor.ndim; i++) {
@@ -37,7 +36,7 @@ bool core_is_aligned(const operand *of) {
     return !known || ((steps & (size - 1)) == 0 && ((uintptr_t)of->unaligned & (part - 1)) == 0);
 }
 
-/* Every element in row-major order, from the array to the copy or back. */
+/* Copies every element in row-major order, from the array to the copy or back. */
 static void copy_elements(operand *of, bool back) {
     int64_t index[BP_MAX_NDIM] = {0};
     size_t size = size_of(of);

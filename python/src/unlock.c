@@ -1,5 +1,7 @@
-/* unlock.c - long calls of the library without the interpreter's lock, which Ctrl-C stops all the same: the library
- * asks now and then, and what Python's handlers of signals raise becomes the call's exception. */
+/* unlock.c - runs long calls of the library without the interpreter's lock, so that Ctrl-C can stop them.
+ *
+ * The library calls its interrupt check now and then. The check runs Python's signal handlers; if one raises an
+ * exception, the call ends with it. */
 #define _GNU_SOURCE
 #include "core.h"
 
@@ -7,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ASKED_EACH 20000000 /* nanoseconds: a lock that other threads want is not taken more often */
+#define ASKED_EACH 20000000 /* ns between two checks: other threads may need the interpreter's lock */
 
 static int64_t now(void) {
     struct timespec time;
@@ -15,7 +17,7 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The library's interrupt check. Python runs handlers in the main thread only, so that others need not ask. */
+/* The library's interrupt check. Python runs signal handlers in the main thread only, so other threads skip it. */
 static int check_signals(void *user) {
     core_unlocked *u = user;
     int64_t time = u->next == INT64_MAX ? 0 : now();

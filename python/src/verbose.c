@@ -1,5 +1,5 @@
-/* verbose.c - scopes of the verbose modes of MKL and oneDNN. An open one is a capsule, which leaves it when it is
- * thrown away; leaving one that was opened to collect gives the library's lines as a list. */
+/* verbose.c - opens and leaves scopes of the verbose modes of MKL and oneDNN. An open scope is a capsule; its
+ * destructor leaves the scope. Leaving a scope that collects returns the library's lines as a list. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define CAPSULE "backplane.verbose"
 
-/* A line in memory of C's own: it comes while the interpreter's lock is released. */
+/* A line, allocated with malloc, because it arrives while the interpreter's lock is released. */
 typedef struct line {
     struct line *next;
     char text[];
@@ -16,10 +16,10 @@ typedef struct line {
 typedef struct held {
     bp_verbose_scope *scope;
     bool collects;
-    line *first, **end; /* in the order that they came in; end: where the next one is hung */
+    line *first, **end; /* list in order of arrival; `end` is the pointer to set for the next line */
 } held;
 
-/* Runs inside bp_verbose_leave. A line that finds no memory is left out. */
+/* Runs inside bp_verbose_leave. Drops a line if memory is exhausted. */
 static void collect(void *user, const char *text) {
     held *h = user;
     size_t size = strlen(text) + 1;
@@ -32,7 +32,7 @@ static void collect(void *user, const char *text) {
     }
 }
 
-/* Both may wait for the library's lock, or load a library, so other threads go on meanwhile. */
+/* Both functions may wait for the library's lock or load a library, so they release the interpreter's lock. */
 static bp_status enter_unlocked(held *h, const char *backend, int level) {
     bp_status status;
     Py_BEGIN_ALLOW_THREADS status =

@@ -1,8 +1,7 @@
-/* warnings.c - brings the library's warnings to Python's.
+/* warnings.c - passes the library's warnings to Python's warnings module.
  *
- * The library tells a warning in whatever thread it arises, without the interpreter's lock and perhaps with locks of
- * its own. So the handler only puts the text on a list, without a lock, and the next call that comes back to Python
- * takes all of them from there.
+ * The library warns in any thread, without the interpreter's lock and possibly with locks of its own. So the handler
+ * only adds the text to a lock-free list. The next call that returns to Python passes on all texts of the list.
  */
 #include "core.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 typedef struct note {
-    struct note *next; /* the one that came before */
+    struct note *next; /* the one before it */
     char text[];
 } note;
 
@@ -22,7 +21,7 @@ static void take(void *unused, const char *text) {
     note *made = malloc(sizeof *made + size);
     (void)unused;
     if (!made) {
-        return; /* a warning is lost; the call that it is about goes on */
+        return; /* out of memory: the warning is lost, the call continues */
     }
     memcpy(made->text, text, size);
     made->next = atomic_load_explicit(&newest, memory_order_relaxed);
@@ -36,14 +35,14 @@ void core_collect_warnings(void) {
 }
 
 static note *oldest_first(note *list) {
-    note *turned = NULL;
+    note *reversed = NULL;
     while (list) {
         note *next = list->next;
-        list->next = turned;
-        turned = list;
+        list->next = reversed;
+        reversed = list;
         list = next;
     }
-    return turned;
+    return reversed;
 }
 
 bool core_tell_warnings(core_state *state) {
@@ -71,7 +70,7 @@ PyObject *core_finish(core_state *state, PyObject *result) {
     }
     PyErr_Fetch(&kind, &value, &trace);
     if (!core_tell_warnings(state)) {
-        /* The failure is the news; the warning, made an exception, is what happened on the way there. */
+        /* The call failed, and a warning became an exception. The failure is raised; the warning is its context. */
         PyErr_Fetch(&other_kind, &other, &other_trace);
         PyErr_NormalizeException(&other_kind, &other, &other_trace);
         PyErr_NormalizeException(&kind, &value, &trace);

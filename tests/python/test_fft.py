@@ -136,7 +136,7 @@ def test_what_is_refused():
         (lambda: fft.fftn(x, (4.0, 4)), TypeError, "s: takes whole numbers"),
         (lambda: fft.rfftn(x, dim=()), ValueError, "at least one dimension"),
         (lambda: fft.fft(x, norm="orthogonal"), ValueError, "backward, ortho or forward"),
-        (lambda: fft.fft(x, norm=1), TypeError, "norm: takes a str"),
+        (lambda: fft.fft(x, norm=1), TypeError, "norm: expects a str"),
         (lambda: fft.rfft(x + 1j), TypeError, "rfft takes real input"),
         (lambda: fft.fft(x.astype("f2")), TypeError, "f16"),
         (lambda: fft.fft([1.0, 2.0]), TypeError, "input: a list"),

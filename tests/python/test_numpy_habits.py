@@ -51,7 +51,7 @@ def test_complex_factors_keep_both_parts():
 
 @pytest.mark.parametrize("wrong", [True, np.bool_(True), 1j, np.complex128(1), [1], A])
 def test_what_is_no_order(wrong):
-    with pytest.raises(TypeError, match="order expects a number"):
+    with pytest.raises(TypeError, match="order must be a number"):
         bp.linalg.matrix_norm(A, wrong)
 
 

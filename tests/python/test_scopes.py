@@ -143,7 +143,7 @@ def test_functions_that_run_later_are_not_decorated():
         yield
 
     for function in (generator, coroutine, both):
-        with pytest.raises(bp.BadTypeError, match="open the scope inside"):
+        with pytest.raises(bp.BadTypeError, match="inside it instead"):
             bp.flags(num_threads=2)(function)
 
 

@@ -1,8 +1,8 @@
-"""The control surface of torch.backends: what there is, and the switches of each backend.
+"""The functions and settings of torch.backends: the state of each backend, and its settings.
 
-``is_built``, ``is_available`` and ``version`` are answered from fact; ``backplane.backend_status(name)`` has the reason.
-Assigning a setting writes it for the whole process; ``flags(...)`` of each module changes what is named for the calling
-thread inside a ``with`` block.
+``is_built``, ``is_available`` and ``version`` are determined at run time; ``backplane.backend_status(name)`` has the reason.
+Assigning a setting writes it for the whole process. ``flags(...)`` of each module changes settings for the calling thread
+inside a ``with`` block.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ fp32_precision: str
 
 
 def flags(fp32_precision: Optional[str] = None) -> _scope:
-    """The precision of float32 work for the calling thread inside a ``with`` block."""
+    """Changes the precision of float32 operations for the calling thread inside a ``with`` block."""
     return scope("", fp32_precision=fp32_precision)
 
 
 def set_flags(_fp32_precision: Optional[str] = None) -> Before:
-    """Sets it for the process, and returns the value before in a tuple: ``set_flags(*before)`` sets that again.
+    """Sets the precision for the process. Returns the previous value in a tuple: ``set_flags(*before)`` sets it again.
 
-    None leaves a setting as it is. ``before.restore()`` brings back exactly what the process had stored, so that a value which
-    was inherited goes on to be so. All modules' set_flags() do the same.
+    None leaves a setting unchanged. ``before.restore()`` restores what the process had stored: a value that was inherited
+    is inherited again. The set_flags() of all modules do the same.
     """
     return write("", fp32_precision=_fp32_precision)
 
 
 def disable_global_flags() -> None:
-    """Refuses assignment to settings from now on; flags() and set_flags() still work. Nothing turns it back."""
+    """Makes assignment to settings an error from now on; flags() and set_flags() still work. Cannot be undone."""
     _core.freeze()
 
 
 def flags_frozen() -> bool:
-    """Whether assignment is refused."""
+    """Returns whether assignment to settings is an error."""
     return _core.is_frozen()
 
 
-from . import (  # noqa: E402  (they need this module to be there)
+from . import (  # noqa: E402  (these modules import this one)
     cpu,
     cuda,
     cudnn,

@@ -1,4 +1,4 @@
-"""The plan cache of cuFFT as torch.backends.cuda shows it: one for the current device, and one per device by index."""
+"""The plan cache of cuFFT, as in torch.backends.cuda: one for the current device, and one per device by index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._errors import bad_type, failure
 
 
 def _device_count() -> int:
-    # The driver lists the devices here; without a working driver none can be used.
+    # The driver lists its devices in this folder. Without a working driver no device can be used.
     if not backend_status("cuda").available:
         return 0
     return sum(1 for _ in pathlib.Path("/proc/driver/nvidia/gpus").glob("*"))
@@ -32,11 +32,11 @@ class PlanCache(_plan_cache.PlanCache):
         return 0
 
     def clear(self) -> None:
-        """Throws all plans away."""
+        """Removes all plans."""
 
 
 class PlanCaches(PlanCache):
-    """The plan cache of the current device; with an index, of that device."""
+    """The plan cache of the current device; an index selects that of another device."""
 
     def __getitem__(self, device: Any) -> PlanCache:
         index = getattr(device, "index", device)
@@ -46,6 +46,6 @@ class PlanCaches(PlanCache):
         count = _device_count()
         if index not in range(count):
             valid = f"0 to {count - 1}" if count else f"empty: {backend_status('cuda').reason or 'no device'}"
-            text = f"cufft_plan_cache: device {index} is not there; the range of valid indices is {valid}"
+            text = f"cufft_plan_cache: device {index} does not exist; the range of valid indices is {valid}"
             raise failure(_core.Error, "E_ARGUMENT", text)
         return PlanCache()

@@ -1,4 +1,4 @@
-"""Makes a module speak settings: its attributes are rows of the table, and no others can be assigned."""
+"""Module classes: attributes that are settings, and an error for unknown names, also on assignment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._settings import Value, flags, members, refuse_name, set_flags, setting
 
 
 def _is_pythons_own(module: ModuleType, name: str, value: Any) -> bool:
-    """What Python itself stores in a module: its own names, and a submodule that is being imported."""
+    """Returns whether Python itself stores this in a module: a special name, or a submodule that is being imported."""
     return (name.startswith("__") and name.endswith("__")) or (
         isinstance(value, ModuleType) and sys.modules.get(f"{module.__name__}.{name}") is value
     )
 
 
 class ClosedModule(ModuleType):
-    """A module without settings, where a name that it does not have is refused; one that it has may be replaced."""
+    """A module without settings. Unknown names are an error, also on assignment; existing names can be replaced."""
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse_name(self.__name__, name, [known for known in self.__dict__ if not known.startswith("_")])
@@ -31,14 +31,14 @@ class ClosedModule(ModuleType):
 
 
 def close(module_name: str) -> None:
-    """Refuses names that the module does not have by now."""
+    """Makes all names an error that the module does not have yet."""
     sys.modules[module_name].__class__ = ClosedModule
 
 
 class SettingsModule(ModuleType):
-    """A module whose settings are read and written as attributes; a name it does not have is refused both ways."""
+    """A module with settings as attributes. Unknown names are an error, also on assignment."""
 
-    # A module's own way to read an attribute asks for a function __getattr__ in it, which costs more than the read.
+    # ModuleType's own lookup also searches the module for a function __getattr__, which takes longer than the read.
     __getattribute__ = object.__getattribute__
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -55,7 +55,7 @@ class SettingsModule(ModuleType):
             refuse_name(self.__name__, name, dir(self))
 
     def _may_hold(self, name: str, value: Any) -> bool:
-        # Besides that, a function that a test replaces.
+        # A test may replace a function.
         return _is_pythons_own(self, name, value) or (callable(self.__dict__.get(name)) and callable(value))
 
     def __dir__(self) -> List[str]:
@@ -69,8 +69,8 @@ def _describe(rows: Mapping[str, Any]) -> str:
 
 
 def attach(module_name: str, prefix: str, only: Optional[Iterable[str]] = None, **facts: property) -> None:
-    """Gives a module the settings below a prefix (``only`` some of them), and facts that are computed when read. What the
-    module itself defines wins over a setting of that name."""
+    """Adds to a module the settings below a prefix (with ``only``, some of them), and properties (``facts``). A name that the
+    module defines itself takes precedence over a setting."""
     module = sys.modules[module_name]
     rows = {name: row for name, row in members(prefix).items() if name not in vars(module)}
     if only is not None:
@@ -81,15 +81,15 @@ def attach(module_name: str, prefix: str, only: Optional[Iterable[str]] = None, 
 
 
 def _stores(row: _core.Setting) -> List[str]:
-    """The settings that a write to this one changes: older names of precision write others."""
+    """Returns the settings that a write to this one changes: the legacy aliases of precision write others."""
     return row.affects.split(", ") if row.name.endswith(".allow_tf32") else [row.name]
 
 
 class Before(Tuple[Value, ...]):
     """The values before a set_flags(), in the order of its arguments, as PyTorch returns them.
 
-    ``set_flags(*before)`` sets these values again. ``before.restore()`` brings back exactly what the process had stored: a value
-    that was inherited, or a default, is not stored then and goes on to be inherited.
+    ``set_flags(*before)`` sets these values again. ``before.restore()`` restores what the process had stored: an inherited or
+    default value is not stored, and is inherited again.
     """
 
     _stored: Dict[str, Optional[str]]
@@ -110,17 +110,17 @@ class Before(Tuple[Value, ...]):
 
 
 def scope(prefix: str, **given: Optional[Value]) -> flags:
-    """The settings that were given, for the calling thread."""
+    """Returns a scope with the settings that are not None, for the calling thread."""
     return flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
 
 
 def write(prefix: str, **given: Optional[Value]) -> Before:
-    """Sets what was given for the whole process, leaves what is None, and returns all values before."""
+    """Sets the settings that are not None for the whole process, and returns all previous values."""
     before = Before.of([setting(f"{prefix}{name}") for name in given])
     set_flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
     return before
 
 
 def fact(read: Callable[[], Any], text: str) -> property:
-    """An attribute of a module that is computed when it is read."""
+    """Returns a read-only attribute of a module that is computed on each read."""
     return property(lambda module: read(), doc=text)

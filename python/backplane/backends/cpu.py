@@ -7,7 +7,7 @@ from ._module import attach
 
 
 def get_cpu_capability() -> str:
-    """The instruction set that the library's own kernels use: DEFAULT, AVX2, AVX512, VSX, Z VECTOR or SVE256.
+    """Returns the instruction set that the native kernels use: DEFAULT, AVX2, AVX512, VSX, Z VECTOR or SVE256.
 
     It is the hardware's, lowered by the setting cpu.capability.
     """

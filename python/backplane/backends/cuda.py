@@ -1,4 +1,4 @@
-"""CUDA: whether it is there, precision, preferred libraries, the plan cache of cuFFT, and attention."""
+"""CUDA: availability, precision, preferred libraries, the plan cache of cuFFT, and attention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ cufft_plan_cache = PlanCaches()
 
 
 def is_built() -> bool:
-    """Whether code for CUDA is compiled in; says nothing about a device."""
+    """Returns whether code for CUDA is compiled in, with or without a device."""
     return backend_status("cuda").built
 
 
@@ -29,7 +29,7 @@ _SPLIT = "_split_k"
 
 
 class _MatmulMembers:
-    """The two switches that torch also takes as (allow[, allow_split_k]), and their second halves, which it only shows."""
+    """The two settings that accept (allow[, allow_split_k]), as in torch. The split_k settings themselves are read-only."""
 
     __slots__ = ()
 
@@ -85,8 +85,8 @@ Choice = TypeVar("Choice", bound=enum.Enum)
 
 
 def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice], here: Optional[str] = None) -> Choice:
-    """CUDA's choice, changed first where one of its words is given. Other text goes to ``here``, the setting for the CPU;
-    "default" takes both preferences away."""
+    """Sets CUDA's preference if ``backend`` is one of its values, and returns it. Other text sets ``here``, the preference for
+    the CPU; "default" removes both."""
     if here is not None and isinstance(backend, str):
         known = _ALIASES.get(backend.lower(), backend.lower())
         if known.capitalize() not in kind.__members__:
@@ -104,18 +104,18 @@ def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice], he
 
 
 def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -> _LinalgBackend:
-    """The library preferred for linear algebra on CUDA, changed first where one is given: default, cusolver, magma.
+    """Sets the preferred library for linear algebra on CUDA, if one is given, and returns it: default, cusolver, magma.
 
-    Any other text names a library of this machine for linear algebra on the CPU (linalg.preferred): its id, family, SONAME or
-    path, checked before it is stored. "default" takes both preferences away. What is returned is CUDA's.
+    Any other text is the id, family, SONAME or path of a library of this machine for linear algebra on the CPU
+    (linalg.preferred). It is checked before it is stored. "default" removes both preferences. Returns that of CUDA.
     """
     return _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend, "linalg.preferred")
 
 
 def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _BlasBackend:
-    """The BLAS preferred on CUDA, changed first where one is given: default, cublas (hipblas), cublaslt (hipblaslt), ck.
+    """Sets the preferred BLAS on CUDA, if one is given, and returns it: default, cublas (hipblas), cublaslt (hipblaslt), ck.
 
-    Any other text names a library of this machine for products on the CPU (blas.preferred), likewise.
+    Any other text is a library of this machine for products on the CPU (blas.preferred), as in preferred_linalg_library().
     """
     return _prefer("cuda.preferred_blas_library", _BlasBackend, backend, "blas.preferred")
 
@@ -127,7 +127,7 @@ class _ROCmFABackend(enum.Enum):
 
 
 def preferred_rocm_fa_library(backend: Union[None, str, _ROCmFABackend] = None) -> _ROCmFABackend:
-    """The flash attention preferred on ROCm, changed first where one is given: default, aotriton, ck."""
+    """Sets the preferred flash attention on ROCm, if one is given, and returns it: default, aotriton, ck."""
     return _prefer("cuda.preferred_rocm_fa_library", _ROCmFABackend, backend)
 
 
@@ -139,17 +139,20 @@ def _workspace(name: str, size: Optional[int]) -> int:
 
 
 def cublas_workspace_size(size: Optional[int] = None) -> int:
-    """Bytes of memory for cuBLAS, changed first where a size is given; 0 is what the device is best served with."""
+    """Sets the workspace of cuBLAS in bytes, if a size is given, and returns it; 0: the best size for the device."""
     return _workspace("cuda.cublas_workspace_size", size)
 
 
 def cublaslt_workspace_size(size: Optional[int] = None) -> int:
-    """Bytes of memory for cuBLASLt, changed first where a size is given; 0 is what the device is best served with."""
+    """Sets the workspace of cuBLASLt in bytes, if a size is given, and returns it; 0: the best size for the device."""
     return _workspace("cuda.cublaslt_workspace_size", size)
 
 
 def blas_workspace_size(size: Optional[int] = None, backend: Union[None, str, _BlasBackend] = None) -> int:
-    """Bytes of memory for the BLAS named, or for the preferred one; the Composable Kernel library has none."""
+    """Sets the workspace of a BLAS (None: the preferred one), if a size is given, and returns it in bytes.
+
+    The Composable Kernel library has no workspace.
+    """
     chosen = preferred_blas_library()
     if isinstance(backend, _BlasBackend):
         chosen = backend
@@ -158,7 +161,7 @@ def blas_workspace_size(size: Optional[int] = None, backend: Union[None, str, _B
             raise bad_type(f"backend: expects a str, but got {type(backend).__name__}")
         word = _ALIASES.get(backend.lower(), backend.lower()).capitalize()
         if word not in _BlasBackend.__members__:
-            raise bad_value(f"backend: {backend!r} is none; it takes default, cublas, cublaslt, hipblas, hipblaslt or ck")
+            raise bad_value(f"backend: {backend!r} is unknown; it must be default, cublas, cublaslt, hipblas, hipblaslt or ck")
         chosen = _BlasBackend[word]
     if chosen is _BlasBackend.Ck:
         raise failure(Error, "E_UNSUPPORTED", "the Composable Kernel library (ck) has no workspace")
@@ -169,7 +172,7 @@ def blas_workspace_size(size: Optional[int] = None, backend: Union[None, str, _B
 
 
 def is_ck_sdpa_available() -> bool:
-    """Whether attention of AMD's Composable Kernel library can run here: this library drives none."""
+    """Returns whether attention of AMD's Composable Kernel library can run. Always False: there is no provider for it."""
     return False
 
 
@@ -198,52 +201,52 @@ class SDPAParams:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Allows flash attention, or not, for the process."""
+    """Allows or forbids flash attention for the process."""
     setting("cuda.flash_sdp").set(enabled)
 
 
 def flash_sdp_enabled() -> bool:
-    """Whether flash attention is allowed."""
+    """Returns whether flash attention is allowed."""
     return bool(setting("cuda.flash_sdp").get())
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Allows memory-efficient attention, or not, for the process."""
+    """Allows or forbids memory-efficient attention for the process."""
     setting("cuda.mem_efficient_sdp").set(enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Whether memory-efficient attention is allowed."""
+    """Returns whether memory-efficient attention is allowed."""
     return bool(setting("cuda.mem_efficient_sdp").get())
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Allows attention made of products and softmax, or not, for the process."""
+    """Allows or forbids attention as separate products and softmax for the process."""
     setting("cuda.math_sdp").set(enabled)
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention made of products and softmax is allowed."""
+    """Returns whether attention as separate products and softmax is allowed."""
     return bool(setting("cuda.math_sdp").get())
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Allows cuDNN's attention, or not, for the process."""
+    """Allows or forbids cuDNN's attention for the process."""
     setting("cuda.cudnn_sdp").set(enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Whether cuDNN's attention is allowed."""
+    """Returns whether cuDNN's attention is allowed."""
     return bool(setting("cuda.cudnn_sdp").get())
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Allows sums in 16 bits inside attention made of products, or not, for the process."""
+    """Allows or forbids 16-bit accumulation inside attention as separate products, for the process."""
     setting("cuda.fp16_bf16_reduction_math_sdp").set(enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether sums in 16 bits are allowed there."""
+    """Returns whether 16-bit accumulation is allowed inside attention as separate products."""
     return bool(setting("cuda.fp16_bf16_reduction_math_sdp").get())
 
 
@@ -253,9 +256,9 @@ def sdp_kernel(
     enable_mem_efficient: Optional[bool] = None,
     enable_cudnn: Optional[bool] = None,
 ) -> _scope:
-    """Allows or forbids the implementations named for the calling thread inside a ``with`` block.
+    """Allows or forbids implementations of attention for the calling thread inside a ``with`` block.
 
-    Deprecated, as in torch: backplane.nn.attention.sdpa_kernel() takes its place.
+    Deprecated, as in torch. Use backplane.nn.attention.sdpa_kernel().
     """
     warnings.warn("sdp_kernel() is deprecated; use backplane.nn.attention.sdpa_kernel()", FutureWarning, stacklevel=2)
     return scope(
@@ -268,7 +271,7 @@ def sdp_kernel(
 
 
 def is_flash_attention_available() -> bool:
-    """Whether flash attention is compiled in: this library has no attention of its own."""
+    """Returns whether flash attention is compiled in. Always False: this library has no attention of its own."""
     return False
 
 
@@ -288,17 +291,17 @@ def _can_use(what: str, switch: str, params: SDPAParams, debug: bool) -> bool:
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether flash attention could run a call; with debug a warning says why not."""
+    """Returns whether flash attention can run a call; with debug, warns with the reason if it cannot."""
     return _can_use("flash attention", "cuda.flash_sdp", params, debug)
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether memory-efficient attention could run a call; with debug a warning says why not."""
+    """Returns whether memory-efficient attention can run a call; with debug, warns with the reason if it cannot."""
     return _can_use("memory-efficient attention", "cuda.mem_efficient_sdp", params, debug)
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether cuDNN's attention could run a call; with debug a warning says why not."""
+    """Returns whether cuDNN's attention can run a call; with debug, warns with the reason if it cannot."""
     return _can_use("cuDNN attention", "cuda.cudnn_sdp", params, debug)
 
 

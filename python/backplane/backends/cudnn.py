@@ -1,4 +1,4 @@
-"""cuDNN, NVIDIA's library of deep learning primitives."""
+"""cuDNN, NVIDIA's deep learning library."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ depthwise_kernel: str
 conv: Settings
 rnn: Settings
 
-# Named as backplane.Tensor.dtype names them: there are no dtype objects here.
+# Names as in backplane.Tensor.dtype, because this module has no dtype objects.
 CUDNN_TENSOR_DTYPES = frozenset({"f16", "f32", "f64"})
 
 
 def version() -> Optional[int]:
-    """The installed cuDNN's version as it counts (91900 for 9.19.0), also where it cannot run; None without one."""
+    """Returns the version of the installed cuDNN (91900 for 9.19.0), even if it cannot run; None if there is none."""
     return backend_status("cudnn").version_number or None
 
 
 def is_available() -> bool:
-    """Whether cuDNN can run here; backplane.backend_status("cudnn") has the reason."""
+    """Returns whether cuDNN can run on this machine; backplane.backend_status("cudnn") has the reason."""
     return backend_status("cudnn").available
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether cuDNN could take a tensor: it must be available, enabled, and the tensor on a CUDA device. Warns why not."""
+    """Returns whether cuDNN accepts a tensor: cuDNN is enabled, and the tensor is on a CUDA device. Warns if it is not."""
     status = backend_status("cudnn")
     device = tensor.__dlpack_device__()[0]
     if status.enabled and device == 2:
         return True
     reason = "the tensor is not on a CUDA device" if status.enabled else status.reason or "cudnn.enabled is off"
-    warnings.warn(f"cuDNN does not take this tensor: {reason}", stacklevel=2)
+    warnings.warn(f"cuDNN does not accept this tensor: {reason}", stacklevel=2)
     return False
 
 
@@ -54,7 +54,7 @@ def flags(
     fp32_precision: Optional[str] = None,
     depthwise_kernel: Optional[str] = None,
 ) -> _scope:
-    """Changes what is named for the calling thread inside a ``with`` block."""
+    """Changes the given settings for the calling thread inside a ``with`` block."""
     return scope(
         "cudnn.",
         enabled=enabled,
@@ -76,7 +76,7 @@ def set_flags(
     _fp32_precision: Optional[str] = None,
     _depthwise_kernel: Optional[str] = None,
 ) -> Before:
-    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write(
         "cudnn.",
         enabled=_enabled,

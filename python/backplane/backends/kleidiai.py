@@ -7,7 +7,7 @@ from ._module import attach
 
 
 def is_available() -> bool:
-    """Whether it can run here; backplane.backend_status("kleidiai") has the reason."""
+    """Returns whether it can run on this machine; backplane.backend_status("kleidiai") has the reason."""
     return backend_status("kleidiai").available
 
 

@@ -7,12 +7,12 @@ from ._module import attach
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether the fast path may be taken."""
+    """Returns whether the fast path is allowed."""
     return bool(setting("mha.fastpath").get())
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Allows the fast path, or not, for the process."""
+    """Allows or forbids the fast path for the process."""
     setting("mha.fastpath").set(value)
 
 

@@ -1,4 +1,4 @@
-"""MIOpen, AMD's library of deep learning primitives."""
+"""MIOpen, AMD's deep learning library."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ immediate: bool
 
 
 def is_available() -> bool:
-    """Whether it can run here; backplane.backend_status("miopen") has the reason."""
+    """Returns whether it can run on this machine; backplane.backend_status("miopen") has the reason."""
     return backend_status("miopen").available
 
 
 def flags(immediate: Optional[bool] = None) -> _scope:
-    """Changes what is named for the calling thread inside a ``with`` block."""
+    """Changes the given settings for the calling thread inside a ``with`` block."""
     return scope("miopen.", immediate=immediate)
 
 
 def set_flags(_immediate: Optional[bool] = None) -> Before:
-    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("miopen.", immediate=_immediate)
 
 

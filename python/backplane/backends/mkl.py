@@ -1,4 +1,4 @@
-"""Intel's MKL."""
+"""Intel oneMKL."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Whether MKL is installed and works here; backplane.backend_status("mkl") has the reason."""
+    """Returns whether MKL is installed and works; backplane.backend_status("mkl") has the reason."""
     return backend_status("mkl").available
 
 
 def is_enabled() -> bool:
-    """Whether it is available and may be chosen."""
+    """Returns whether MKL is available and no setting disables it."""
     return backend_status("mkl").enabled
 
 
 def verbose(enable: int, lines: Optional[Handler] = None) -> _verbose:
-    """MKL's own lines about its calls, inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON.
+    """Makes MKL write lines about its calls inside a ``with`` block: VERBOSE_OFF or VERBOSE_ON.
 
-    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    Applies to the whole process. If ``lines`` is given, it is called with each line when the block ends.
     """
     return _verbose("mkl", enable, lines)
 

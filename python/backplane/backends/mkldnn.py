@@ -1,4 +1,4 @@
-"""oneDNN, once called MKL-DNN."""
+"""oneDNN, formerly MKL-DNN."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ rnn: Settings
 
 
 def is_available() -> bool:
-    """Whether oneDNN is installed and works here; backplane.backend_status("mkldnn") has the reason."""
+    """Returns whether oneDNN is installed and works; backplane.backend_status("mkldnn") has the reason."""
     return backend_status("mkldnn").available
 
 
 def is_acl_available() -> bool:
-    """Whether oneDNN computes with the Arm Compute Library here: this library drives no such build."""
+    """Returns whether oneDNN uses the Arm Compute Library. Always False: there is no provider for such a build."""
     return False
 
 
 def verbose(level: int, lines: Optional[Handler] = None) -> _verbose:
-    """oneDNN's own lines about its calls, inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
+    """Makes oneDNN write lines about its calls inside a ``with`` block: VERBOSE_OFF, VERBOSE_ON or VERBOSE_ON_CREATION.
 
-    For the whole process. ``lines``, where given, is called with each line when the block ends.
+    Applies to the whole process. If ``lines`` is given, it is called with each line when the block ends.
     """
     return _verbose("mkldnn", level, lines)
 
@@ -48,7 +48,7 @@ def flags(
     allow_tf32: Optional[bool] = None,
     fp32_precision: Optional[str] = None,
 ) -> _scope:
-    """Changes what is named for the calling thread inside a ``with`` block."""
+    """Changes the given settings for the calling thread inside a ``with`` block."""
     return scope(
         "mkldnn.", enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision
     )
@@ -60,7 +60,7 @@ def set_flags(
     _allow_tf32: Optional[bool] = None,
     _fp32_precision: Optional[str] = None,
 ) -> Before:
-    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write(
         "mkldnn.", enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32, fp32_precision=_fp32_precision
     )

@@ -1,4 +1,4 @@
-"""Metal, the GPUs of Apple's machines."""
+"""Metal, the GPU interface of Apple's machines."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ._module import attach
 
 
 def is_built() -> bool:
-    """Whether code for it is compiled in."""
+    """Returns whether code for it is compiled in."""
     return backend_status("mps").built
 
 
 def is_available() -> bool:
-    """Whether it can run here; asked anew each time. backplane.backend_status("mps") has the reason."""
+    """Returns whether it can run on this machine, determined on each call; backplane.backend_status("mps") has the reason."""
     return backend_status("mps").available
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Whether this is macOS of that version or a newer one."""
+    """Returns whether this is macOS of that version or a newer one."""
     parts = [int(part) for part in platform.mac_ver()[0].split(".") if part.isdigit()]
     return bool(parts) and (*parts, 0)[:2] >= (major, minor)
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Whether this is macOS 13 of that minor version, or newer."""
+    """Returns whether this is macOS 13 of that minor version, or newer."""
     return is_macos_or_newer(13, minor)
 
 
 def get_name() -> str:
-    """The name of the GPU; an Error where there is none."""
+    """Returns the name of the GPU. Raises Error if there is none."""
     _no_device()
 
 
 def get_core_count() -> int:
-    """The number of the GPU's cores; an Error where there is none."""
+    """Returns the number of the GPU's cores. Raises Error if there is none."""
     _no_device()
 
 

@@ -12,17 +12,17 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Whether it can run here; backplane.backend_status("nnpack") has the reason."""
+    """Returns whether it can run on this machine; backplane.backend_status("nnpack") has the reason."""
     return backend_status("nnpack").available
 
 
 def flags(enabled: Optional[bool] = None) -> _scope:
-    """Changes what is named for the calling thread inside a ``with`` block."""
+    """Changes the given settings for the calling thread inside a ``with`` block."""
     return scope("nnpack.", enabled=enabled)
 
 
 def set_flags(_enabled: Optional[bool] = None) -> Before:
-    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("nnpack.", enabled=_enabled)
 
 

@@ -1,4 +1,4 @@
-"""OpenMP run-time libraries."""
+"""OpenMP runtimes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Whether an OpenMP run-time library can be used here; backplane.backend_status("openmp") has the reason."""
+    """Returns whether an OpenMP runtime is available; backplane.backend_status("openmp") has the reason."""
     return backend_status("openmp").available
 
 
 def is_enabled() -> bool:
-    """Whether it is available, and libraries that run on it may be chosen."""
+    """Returns whether a runtime is available, and no setting disables libraries that use it."""
     return backend_status("openmp").enabled
 
 

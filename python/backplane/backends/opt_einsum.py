@@ -1,4 +1,4 @@
-"""The order of einsum's contractions. The library finds it itself, with opt_einsum's strategies; that package is not needed."""
+"""The search for einsum's contraction order. The library has opt_einsum's strategies; that package is not needed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ strategy: str
 
 
 def is_available() -> bool:
-    """Whether einsum can look for a good order: the search is a part of the library."""
+    """Returns whether einsum can search for a good order. Always True: the search is part of the library."""
     return backend_status("opt_einsum").available
 
 
 def get_opt_einsum() -> Optional[ModuleType]:
-    """The Python package opt_einsum, for programs that use it themselves; None where it is not installed."""
+    """Returns the Python package opt_einsum, for programs that use it themselves; None if it is not installed."""
     return importlib.import_module("opt_einsum") if importlib.util.find_spec("opt_einsum") is not None else None
 
 
 def flags(enabled: Optional[bool] = None, strategy: Optional[str] = None) -> _scope:
-    """Changes what is named for the calling thread inside a ``with`` block."""
+    """Changes the given settings for the calling thread inside a ``with`` block."""
     return scope("opt_einsum.", enabled=enabled, strategy=strategy)
 
 
 def set_flags(_enabled: Optional[bool] = None, _strategy: Optional[str] = None) -> Before:
-    """Sets what is named for the process, leaves what is None, and returns the values before; see backends.set_flags()."""
+    """Sets the given settings for the process (None: unchanged). Returns the previous values, see backends.set_flags()."""
     return write("opt_einsum.", enabled=_enabled, strategy=_strategy)
 
 

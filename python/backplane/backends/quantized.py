@@ -1,4 +1,4 @@
-"""The engine of quantized operations."""
+"""The library for quantized operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ engine: str
 supported_engines: List[str]
 
 
-# This library has no quantized operations, so that the one engine that keeps its promise is none.
+# This library has no quantized operations, so "none" is the only valid engine.
 _SUPPORTED = ["none"]
 
 
@@ -23,7 +23,7 @@ def _read_engine(module: object) -> Any:
 
 def _write_engine(module: object, value: Any) -> None:
     row = setting("quantized.engine")
-    # A word that is no engine at all is the row's to refuse.
+    # An unknown engine is refused by the setting itself.
     if isinstance(value, str) and value.lower() in row.allowed.split("|") and value.lower() not in _SUPPORTED:
         raise failure(Error, "E_UNSUPPORTED", f"quantized.engine: '{value}' is not supported here; supported_engines has those that are")
     row.__set__(module, value)
@@ -37,5 +37,5 @@ attach(
     __name__,
     "quantized.",
     engine=property(_read_engine, _write_engine, _delete_engine, setting("quantized.engine").__doc__),
-    supported_engines=fact(lambda: list(_SUPPORTED), "The engines that can run here; a fact."),
+    supported_engines=fact(lambda: list(_SUPPORTED), "The engines that can run here (read-only)."),
 )

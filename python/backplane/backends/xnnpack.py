@@ -7,4 +7,4 @@ from ._module import attach, fact
 
 enabled: bool
 
-attach(__name__, "xnnpack.", enabled=fact(lambda: backend_status("xnnpack").enabled, "Whether it can run here; a fact."))
+attach(__name__, "xnnpack.", enabled=fact(lambda: backend_status("xnnpack").enabled, "Whether it can run here (read-only)."))

@@ -7,12 +7,12 @@ from ._module import attach
 
 
 def is_built() -> bool:
-    """Whether code for it is compiled in."""
+    """Returns whether code for it is compiled in."""
     return backend_status("xpu").built
 
 
 def is_available() -> bool:
-    """Whether it can run here; backplane.backend_status("xpu") has the reason."""
+    """Returns whether it can run on this machine; backplane.backend_status("xpu") has the reason."""
     return backend_status("xpu").available
 
 

@@ -1,4 +1,4 @@
-"""torch.nn.attention: which implementations of attention may run."""
+"""The names of torch.nn.attention: select the implementations of attention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..backends.cuda import SDPBackend
 
 __all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
 
-WARN_FOR_UNFUSED_KERNELS = False  # kept for programs that set it: this library runs no attention, and so warns of none
+WARN_FOR_UNFUSED_KERNELS = False  # for programs that set it; without effect, because this library runs no attention
 
 _SWITCHES = {
     SDPBackend.FLASH_ATTENTION: ("cuda.flash_sdp", "flash"),
@@ -24,15 +24,15 @@ _SWITCHES = {
 
 
 def sdpa_kernel(backends: Union[SDPBackend, Iterable[SDPBackend]], set_priority: bool = False) -> flags:
-    """Allows only the implementations named, for the calling thread inside a ``with`` block.
+    """Allows only the given implementations for the calling thread inside a ``with`` block.
 
-    With ``set_priority`` they are tried in the order given.
+    With ``set_priority`` they are tried in the given order.
     """
     if not isinstance(backends, (SDPBackend, collections.abc.Iterable)):
         raise bad_type(f"backends: expects SDPBackend or a list of them, but got {backends!r}")
     wanted: List[SDPBackend] = [backends] if isinstance(backends, SDPBackend) else list(backends)
     for one in wanted:
-        if not isinstance(one, SDPBackend) or one not in _SWITCHES:  # an int equals a member, but names none
+        if not isinstance(one, SDPBackend) or one not in _SWITCHES:  # an int may equal a member, but is not one
             raise bad_type(f"backends: expects SDPBackend or a list of them, but got {one!r}")
     chosen: Dict[str, Value] = {
         switch: backend in wanted for backend, (switch, _) in _SWITCHES.items() if switch in table or backend in wanted

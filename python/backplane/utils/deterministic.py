@@ -1,4 +1,4 @@
-"""torch.utils.deterministic: whether fresh memory is filled while deterministic algorithms are asked for."""
+"""The name of torch.utils.deterministic: whether new memory is filled if deterministic algorithms are required."""
 
 from ..backends._module import attach
 

@@ -1,4 +1,4 @@
-"""The environment of the instances: thread counts, preloaded allocator and OpenMP runtime. Our own stays unchanged."""
+"""Builds the environment of the instances: thread counts, preloaded allocator and OpenMP runtime."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ALLOCATORS = {"tcmalloc": ("tcmalloc", "tcmalloc_minimal"), "jemalloc": ("jemall
 
 
 def _multiarch() -> str:
-    """The folder below ``lib`` in which Debian and its relatives keep libraries of this architecture."""
+    """Returns the folder below ``lib`` for libraries of this architecture on Debian-like systems."""
     return sysconfig.get_config_var("MULTIARCH") or f"{platform.machine()}-linux-gnu"
 
 
 def library_folders(environment: Mapping[str, str], root: Path = Path("/")) -> List[Path]:
-    """Where libraries are looked for, nearest first; ``root`` stands in front of the system's folders in tests."""
+    """Returns the folders that are searched for libraries, in order; tests set ``root`` to replace the system's folders."""
     prefixes = [environment.get("CONDA_PREFIX"), environment.get("VIRTUAL_ENV"), sys.prefix]
     folders = [Path(prefix) / "lib" for prefix in prefixes if prefix]
     folders.append(Path(environment.get("HOME") or os.path.expanduser("~")) / ".local/lib")
@@ -37,7 +37,7 @@ def library_folders(environment: Mapping[str, str], root: Path = Path("/")) -> L
 
 
 def _elf_kind(path: Path) -> Optional[Tuple[bytes, bytes]]:
-    """Word size and byte order, and the processor, of an ELF file; None for anything else, such as a linker script."""
+    """Returns word size and byte order, and the processor, of an ELF file; None for any other file, such as a linker script."""
     try:
         with path.open("rb") as file:
             header = file.read(ELF_HEADER_BYTES)
@@ -53,13 +53,13 @@ def _is_library(name: str, file_name: str) -> bool:
 
 
 def _versions(path: Path) -> Tuple[int, ...]:
-    """The numbers after ``.so``. A name without numbers is greatest, since it is the one that was asked for."""
+    """Returns the numbers after ``.so``. A name without numbers sorts last, because it is the exact name."""
     numbers = path.name.partition(".so")[2]
     return tuple(int(number) for number in numbers.split(".")[1:]) if numbers else (sys.maxsize,)
 
 
 def find_library(name: str, folders: Sequence[Path]) -> Optional[str]:
-    """The path of ``lib<name>.so`` or ``lib<name>.so.N`` in the first folder with one that this machine can load."""
+    """Returns the path of ``lib<name>.so`` or ``lib<name>.so.N`` in the first folder that has a loadable one, or None."""
     wanted = _elf_kind(Path("/proc/self/exe"))
     for folder in folders:
         found = [path for path in folder.glob(f"lib{name}.so*") if _is_library(name, path.name)]
@@ -75,7 +75,7 @@ def preloads(environment: Mapping[str, str]) -> List[str]:
 
 
 def _drop_missing_preloads(environment: Environment) -> None:
-    """The loader prints a complaint per program and missing file; one warning here replaces them all."""
+    """Removes missing files from LD_PRELOAD with one warning each; the loader would print one per program."""
     kept = []
     for item in preloads(environment):
         # A name without a slash is searched for by the loader, and "$LIB" is filled in by it.
@@ -97,7 +97,7 @@ def _is_preloaded(environment: Mapping[str, str], names: Sequence[str]) -> bool:
 
 
 def _preload(environment: Environment, names: Sequence[str], folders: Sequence[Path]) -> bool:
-    """Puts the first of the libraries that is found in front of LD_PRELOAD, unless one of them is there. False when none was found."""
+    """Puts the first library found in front of LD_PRELOAD, unless one of them is in it. Returns False if none is found."""
     if _is_preloaded(environment, names):
         return True
     path = next(filter(None, (find_library(name, folders) for name in names)), None)
@@ -107,7 +107,7 @@ def _preload(environment: Environment, names: Sequence[str], folders: Sequence[P
 
 
 def set_unless_set(environment: Environment, name: str, value: str) -> None:
-    """What the user has set stays, with a warning when it is something else."""
+    """Sets a variable, or keeps the user's value and warns if it is different."""
     if environment.setdefault(name, value) != value:
         logger.warning("%s=%s was set before and is kept; it would have become %s", name, environment[name], value)
 
@@ -117,12 +117,12 @@ def _missing(names: Sequence[str], folders: Sequence[Path]) -> str:
 
 
 def set_allocator(environment: Environment, options: Options, folders: Sequence[Path]) -> None:
-    """Preloads the allocator that was asked for, or the first one found when none was."""
+    """Preloads the requested allocator, or the first one found if none was requested."""
     if options.use_default_allocator:
         return
     asked = [name for name, wanted in (("tcmalloc", options.enable_tcmalloc), ("jemalloc", options.enable_jemalloc))
              if wanted]
-    # An allocator that the user preloads is a choice as well, and a second one in front would undo it.
+    # An allocator that the user preloads is also a choice; another one in front of it would replace it.
     ready = [name for name, names in ALLOCATORS.items() if _is_preloaded(environment, names)]
     for name in asked or ready or ALLOCATORS:
         if _preload(environment, ALLOCATORS[name], folders):
@@ -138,10 +138,10 @@ def set_allocator(environment: Environment, options: Options, folders: Sequence[
 
 
 def set_openmp(environment: Environment, pin_threads: bool, folders: Sequence[Path]) -> None:
-    """Preloads Intel's OpenMP runtime and configures it. Without it, its variables are left alone.
+    """Preloads Intel's OpenMP runtime and configures it. If it is not found, its variables are not set.
 
-    Threads are pinned inside the CPUs that the process may use, from the first on. So they may only be pinned in an instance
-    that is bound to CPUs of its own: of others each would be pinned to the machine's first CPUs.
+    The runtime pins threads to the available CPUs, from the first on. So pinning is only for instances that are bound to
+    their own CPUs; otherwise all instances would be pinned to the machine's first CPUs.
     """
     if not _preload(environment, ["iomp5"], folders):
         logger.warning("%s; programs use the OpenMP runtime they are linked to", _missing(["iomp5"], folders))
@@ -154,7 +154,7 @@ def set_openmp(environment: Environment, pin_threads: bool, folders: Sequence[Pa
 
 def instance_environments(base: Mapping[str, str], options: Options, threads: Sequence[int], pin_threads: bool,
                           folders: Optional[Sequence[Path]] = None) -> List[Environment]:
-    """One environment per instance, which differ in the number of threads only; every warning is given once."""
+    """Returns one environment per instance; they differ in the number of threads only. Each warning is given once."""
     folders = library_folders(base) if folders is None else folders
     common = dict(base)
     _drop_missing_preloads(common)

@@ -1,4 +1,4 @@
-"""What the launcher's parts share: the error that means wrong usage, and the log that all of them write to."""
+"""The launcher's exception for wrong usage, and its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line of the launcher: its options, and which of them contradict each other."""
+"""Parses the launcher's command line and checks it for contradictions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _flag(group: argparse._ActionsContainer, name: str, text: str, short: Tuple[
 
 
 def _spellings(name: str) -> Tuple[str, ...]:
-    """``--a-b`` and ``--a_b``; one spelling where the name has no dash, since argparse would list it twice."""
+    """Returns ``--a-b`` and ``--a_b``; one spelling if the name has no dash, because argparse would list it twice."""
     return tuple(dict.fromkeys((f"--{name}", f"--{name.replace('-', '_')}")))
 
 
@@ -65,7 +65,7 @@ def _add_instances(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("instances and their cores")
     _number(group, "ninstances", "how many instances to run")
     _number(group, "ncores-per-instance", "cores of each instance")
-    _flag(group, "skip-cross-node-cores", "leave cores unused where an instance would straddle NUMA nodes")
+    _flag(group, "skip-cross-node-cores", "leave cores unused if an instance would straddle NUMA nodes")
     _number(group, "rank", "start only the instance of this index, counted from 0")
     _flag(group, "latency-mode", "instances of 4 cores each, on all physical cores")
     _flag(group, "throughput-mode", "one instance per NUMA node, on all its physical cores")
@@ -145,7 +145,7 @@ def _core_list(text: Optional[str]) -> Optional[Tuple[int, ...]]:
 
 
 def names_given(options: Options, names: Iterable[str]) -> List[str]:
-    """Those of some options that were given, as they are written on the command line."""
+    """Returns those of the named options that were given, in their spelling on the command line."""
     values = ((name, getattr(options, name)) for name in names)
     # Compared by identity, because node 0 and rank 0 are equal to False.
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
@@ -174,7 +174,7 @@ def _check_contradictions(options: Options) -> None:
 
 
 def _check_program(options: Options) -> None:
-    """Finds out before the first instance starts what otherwise all of them would fail with."""
+    """Detects, before the first instance starts, errors that every instance would fail with."""
     if options.module:
         return
     if options.no_python:
@@ -189,7 +189,7 @@ def _check_program(options: Options) -> None:
 
 
 def read_options(args: argparse.Namespace) -> Options:
-    """The checked command line. Raises LaunchError for what is out of range, contradictory or not there."""
+    """Returns the checked command line. Raises LaunchError if a value is out of range, contradictory or missing."""
     numbers = {
         "ncores_per_instance": _given(args, "ncores_per_instance", 1),
         "ninstances": _given(args, "ninstances", 1),

@@ -1,4 +1,4 @@
-"""Which cores each instance gets: arithmetic on the options and the topology. Nothing is started or changed here."""
+"""Computes the cores of each instance from the options and the topology. Has no side effects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LATENCY_CORES = 4
 
 @dataclass(frozen=True)
 class Instance:
-    """One process to start. ``index`` is its rank among all instances, also when only some are started."""
+    """One process to start. ``index`` is its rank among all instances, also if only some are started."""
 
     index: int
     cpus: Tuple[int, ...]
@@ -27,17 +27,17 @@ Share = Tuple[int, ...]
 
 
 def _cut(pools: List[Pool], size: int) -> List[Share]:
-    """As many shares of one size as fit; what is left over at the end of each pool stays unused."""
+    """Cuts as many shares of one size as fit; the rest of each pool stays unused."""
     return [tuple(pool[at:at + size]) for pool in pools for at in range(0, len(pool) - size + 1, size)]
 
 
 def _largest_size(pools: List[Pool], count: int) -> int:
-    """The most cores that each of ``count`` instances can have."""
+    """Returns the largest number of cores that each of ``count`` instances can have."""
     total = sum(len(pool) for pool in pools)
     if count > total:
         raise LaunchError(f"there are {total} cores for {count} instances; --ninstances can be {total} at most")
     size = total // count
-    # Pools that are not a multiple of the size leave cores over, and then the sum promises too much.
+    # Pools whose size is not a multiple of the share leave cores unused, so the total alone may overestimate.
     while len(_cut(pools, size)) < count:
         size -= 1
     return size
@@ -60,7 +60,7 @@ def _divide(pools: List[Pool], count: Optional[int], size: Optional[int]) -> Lis
 
 
 def _pools(cpus_by_node: List[Pool], apart: bool) -> List[Pool]:
-    """One pool per node where instances must not straddle nodes, else one of all, node after node."""
+    """Returns one pool per node if instances must not straddle nodes, otherwise one pool of all cores in order of nodes."""
     if apart:
         return [cpus for cpus in cpus_by_node if cpus]
     return [[cpu for cpus in cpus_by_node for cpu in cpus]]
@@ -73,7 +73,7 @@ def _warn_of_ignored(options: Options, mode: str) -> None:
 
 
 def _listed_cores(options: Options, cpuinfo: _CPUinfo) -> List[Pool]:
-    """The cores of --core-list by node, in ascending order whatever order was written."""
+    """Returns the cores of --core-list by node, in ascending order."""
     assert options.core_list is not None
     unusable = [core for core in options.core_list if core not in cpuinfo.logical_core_node_map]
     if unusable:
@@ -130,7 +130,7 @@ def _whole_number(environment: Mapping[str, str], name: str) -> int:
 
 
 def local_share(share: Share, environment: Mapping[str, str]) -> Share:
-    """The part of a share for this process of torchrun, which starts several of us on one machine."""
+    """Returns the part of a share for this process, if torchrun started several launchers on this machine."""
     if "LOCAL_WORLD_SIZE" not in environment:
         return share
     size = _whole_number(environment, "LOCAL_WORLD_SIZE")
@@ -146,7 +146,7 @@ def local_share(share: Share, environment: Mapping[str, str]) -> Share:
 
 
 def plan_instances(options: Options, cpuinfo: _CPUinfo, environment: Mapping[str, str]) -> List[Instance]:
-    """The instances to start, with their cores. Raises LaunchError when the machine or the options do not allow it."""
+    """Returns the instances to start, with their cores. Raises LaunchError if the machine or the options do not allow it."""
     shares = list(enumerate(_shares(options, cpuinfo)))
     if options.rank is not None:
         if options.rank >= len(shares):
@@ -160,6 +160,6 @@ def plan_instances(options: Options, cpuinfo: _CPUinfo, environment: Mapping[str
 
 
 def pins_threads(options: Options) -> bool:
-    """Whether KMP_AFFINITY may be set: its compact order would leave hyper-threads idle when all are to be used."""
+    """Returns whether KMP_AFFINITY may be set. Its compact order leaves hyper-threads idle if all of them are to be used."""
     return not options.use_logical_core or options.node_id is not None or options.core_list is not None \
         or options.latency_mode or _by_throughput(options)

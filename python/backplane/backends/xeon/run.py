@@ -1,7 +1,7 @@
-"""Runs the instances: binds and starts them, passes signals and output on, and ends all of them when one fails.
+"""Runs the instances: binds and starts them, forwards signals and output, and ends all of them if one fails.
 
-Each instance leads a session of its own, so that a signal reaches the processes that it started, too. An instance that
-has ended is not reaped before all have: until then its number, which names its process group, cannot go to a stranger.
+Each instance leads its own session, so that a signal also reaches the processes that it started. No instance is reaped
+before all have ended: until then the system cannot reuse its number, which is also that of its process group.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import IO, Callable, Dict, Iterator, List, NamedTuple, Optional, Seq
 from .errors import logger
 
 SIGNALS_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-SIGNAL_EXIT = 128  # What a shell adds to a signal's number to make an exit code.
+SIGNAL_EXIT = 128  # A shell adds this to the number of a signal to make an exit code.
 SECONDS_AFTER_KILL = 1.0
 SECONDS_BETWEEN_LOOKS = 0.02
 
 
 @dataclass(frozen=True)
 class Job:
-    """An instance as it is started. ``cpus`` is None where the launcher does not bind it itself."""
+    """An instance to start. ``cpus`` is None if the launcher does not bind it itself."""
 
     index: int
     command: Tuple[str, ...]
@@ -38,7 +38,7 @@ class Job:
 
 
 class Logs(NamedTuple):
-    """Where output is kept: ``folder`` is None for no logs."""
+    """The files for output; ``folder`` is None for no logs."""
 
     folder: Optional[Path]
     prefix: str
@@ -67,7 +67,7 @@ _Sink = Callable[[bytes], None]
 
 @contextlib.contextmanager
 def _bound_to(cpus: Optional[Sequence[int]]) -> Iterator[None]:
-    """A child starts on the CPUs of the thread that starts it, so nothing has to run between fork and exec."""
+    """Binds this thread. A child inherits the CPUs of the thread that starts it, so nothing runs between fork and exec."""
     if cpus is None:
         yield
         return
@@ -81,7 +81,7 @@ def _bound_to(cpus: Optional[Sequence[int]]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals_to(events: "queue.SimpleQueue[_Event]") -> Iterator[None]:
-    """Turns signals into events. Those that are ignored stay so, as under nohup; only a main thread can do this."""
+    """Turns signals into events. Ignored signals stay ignored, as under nohup. Works in the main thread only."""
 
     def report(number: int, _frame: Optional[FrameType]) -> None:
         events.put(_Signalled(number))
@@ -89,10 +89,10 @@ def _signals_to(events: "queue.SimpleQueue[_Event]") -> Iterator[None]:
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS_PASSED_ON:
-            # None stands for a handler that another library has installed and that Python could not put back.
+            # None means that a C library installed the handler, which Python could not restore.
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 before[number] = signal.signal(number, report)
-        # The kernel throws the exit codes of children away while this one is ignored, and a parent may have done that.
+        # The kernel discards the exit codes of children if SIGCHLD is ignored, and a parent may have set that.
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
             before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
@@ -109,7 +109,7 @@ def _write_all(file: IO[bytes], data: bytes) -> None:
 
 
 class _Console:
-    """Writes to one of our own streams, from several threads, in whole pieces."""
+    """Writes whole pieces of text to one of the launcher's streams, from several threads."""
 
     def __init__(self, descriptor: int) -> None:
         self._file = open(descriptor, "wb", buffering=0, closefd=False)
@@ -117,7 +117,7 @@ class _Console:
 
     def sink(self, label: bytes) -> _Sink:
         def write(piece: bytes) -> None:
-            # A line that its program never ended is ended here, or the next instance's line would continue it.
+            # Ends a line that its program did not end; otherwise the next instance's line would continue it.
             end = b"\n" if label and not piece.endswith(b"\n") else b""
             with self._lock:
                 _write_all(self._file, label + piece + end)
@@ -125,7 +125,7 @@ class _Console:
 
 
 def _copy(source: IO[bytes], by_lines: bool, sinks: List[_Sink]) -> None:
-    """Copies output until it ends, or until nobody takes it: then the program meets a closed pipe, as in a shell."""
+    """Copies output until it ends, or until the reader is gone: the program then gets a closed pipe, as in a shell."""
     read: Callable[[], bytes] = source.readline if by_lines else lambda: os.read(source.fileno(), 1 << 16)
     with source:
         for piece in iter(read, b""):
@@ -140,7 +140,7 @@ def _copy(source: IO[bytes], by_lines: bool, sinks: List[_Sink]) -> None:
 
 
 class _Supervisor:
-    """The running instances, and the one loop in which all that happens to them is handled."""
+    """The running instances, and the loop that handles all their events."""
 
     def __init__(self, grace: float) -> None:
         self.events: "queue.SimpleQueue[_Event]" = queue.SimpleQueue()
@@ -153,7 +153,7 @@ class _Supervisor:
         self._killed = False
 
     def start(self, job: Job, alone: bool, logs: Logs, consoles: Sequence[_Console]) -> None:
-        """Starts an instance. One that runs alone without logs has our own streams, so that it may ask the user."""
+        """Starts an instance. A single instance without logs inherits the launcher's streams, so that it can be interactive."""
         piped = not alone or logs.folder is not None
         output = subprocess.PIPE if piped else None
         paths = [logs.path(job.index, name) for name in ("stdout", "stderr")]
@@ -187,7 +187,7 @@ class _Supervisor:
         self.events.put(_OutputClosed())
 
     def wait(self) -> int:
-        """Handles events until every instance has ended and its output was copied. Returns the exit code of all."""
+        """Handles events until every instance has ended and its output is copied. Returns the common exit code."""
         while self._waiting:
             try:
                 event = self.events.get(timeout=self._time_left())
@@ -216,7 +216,7 @@ class _Supervisor:
                 self.end(signal.SIGTERM, event.code)
 
     def end(self, number: int, code: int) -> None:
-        """Asks every instance to end. The first reason decides about the exit code, and starts the grace time."""
+        """Signals every instance to end. The first reason determines the exit code and starts the grace period."""
         self.code = self.code or code
         self._signal_all(number)
         if self._deadline is None:
@@ -238,7 +238,7 @@ class _Supervisor:
                 logger.warning("instance %d cannot be signalled: %s", index, error)
 
     def _reap(self) -> None:
-        """Collects the instances that have ended; not one that even SIGKILL did not end, which could last forever."""
+        """Collects the instances that have ended. Does not wait for one that survived SIGKILL, which could take forever."""
         ended = [self._processes[index] for index in self._ended]
         for process in ended:
             process.wait()
@@ -247,7 +247,7 @@ class _Supervisor:
 
 
 def _end_groups(groups: Sequence[int], deadline: float) -> None:
-    """Gives what ended instances had started the rest of the grace time, then kills it."""
+    """Waits for processes that ended instances have started, for the rest of the grace period; then kills them."""
     while any(map(_group_exists, groups)) and time.monotonic() < deadline:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     for group in filter(_group_exists, groups):

@@ -31,7 +31,7 @@ SYSTEM_FAILED = 1
 
 
 class _Binding(NamedTuple):
-    """Who binds: the launcher the CPUs, numactl the CPUs, numactl the memory. Any of them may be off."""
+    """The methods of binding: CPUs by the launcher, CPUs by numactl, memory by numactl. Each may be off."""
 
     own_cpus: bool
     numactl_cpus: bool
@@ -39,7 +39,7 @@ class _Binding(NamedTuple):
 
 
 def _numactl(instance: Instance, binding: _Binding) -> Tuple[str, ...]:
-    """The words in front of an instance's command."""
+    """Returns the words that precede an instance's command."""
     words: List[str] = []
     if binding.numactl_cpus:
         words += ["-C", format_cpu_list(instance.cpus)]
@@ -62,7 +62,7 @@ class _Launcher:
         self.cpuinfo = _CPUinfo()
 
     def launch(self, args: argparse.Namespace) -> int:
-        """Runs what the command line asks for, and returns the exit code."""
+        """Runs the instances of the command line and returns the exit code."""
         options = read_options(args)
         instances = plan_instances(options, self.cpuinfo, os.environ)
         binding = self._binding(options, instances)
@@ -78,7 +78,7 @@ class _Launcher:
         return run_jobs(jobs, logs, options.grace_period)
 
     def _binding(self, options: Options, instances: Sequence[Instance]) -> _Binding:
-        """Finds out whether numactl works where it is wanted; in containers it is often there and may do nothing."""
+        """Checks whether numactl works, if it is needed; in containers it is often installed but not permitted."""
         if options.disable_numactl:
             return _Binding(not options.disable_taskset, False, False)
         if options.disable_taskset:
@@ -87,7 +87,7 @@ class _Launcher:
                 raise LaunchError("--disable-taskset leaves the binding to numactl, which is missing or not permitted "
                                   "here; without that option CPUs are bound, and with --disable-numactl nothing is")
             return by_numactl
-        # On a machine with one node all memory is that node's, and there is nothing to bind or to warn of.
+        # On a machine with one node all memory belongs to it, so memory needs neither binding nor a warning.
         if self.cpuinfo.machine_nodes == 1:
             return _Binding(True, False, False)
         memory = self.is_numactl_available(instances, _Binding(False, False, True))
@@ -96,7 +96,7 @@ class _Launcher:
         return _Binding(True, False, memory)
 
     def is_numactl_available(self, instances: Sequence[Instance], binding: _Binding) -> bool:
-        """Tries numactl with every binding that is about to be used, and not with CPU 0, which may not be ours."""
+        """Tries numactl with every binding that will be used. CPU 0 may not be available to this process."""
         return all(_succeeds((*command, "true")) for command in
                    dict.fromkeys(_numactl(instance, binding) for instance in instances))
 

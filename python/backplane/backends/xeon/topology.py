@@ -1,4 +1,4 @@
-"""The CPUs of this machine: which core and NUMA node each belongs to, from lscpu or, without it, from /sys.
+"""Reads the core and NUMA node of each CPU of this machine from lscpu or, without it, from /sys.
 
 The CPUs are those that this process may use, so that the launcher works in a container that was given some of them.
 """
@@ -17,7 +17,7 @@ from .errors import LaunchError, logger
 LSCPU = ("lscpu", "--parse=CPU,Core,Socket,Node")
 SYSFS = Path("/sys/devices/system")
 
-# A column may be empty or "-": many virtual machines and containers tell no node, and some boards tell no core.
+# A column may be empty or "-": many virtual machines and containers report no node, and some boards report no core.
 LSCPU_ROW = re.compile(r"(\d+),(\d*|-),(\d*|-),(\d*|-)(?:,|$)")
 
 
@@ -35,7 +35,7 @@ def require_linux() -> None:
 
 
 def parse_cpu_list(text: str) -> List[int]:
-    """The numbers of a list such as ``0-3, 8``, in the order written. Raises ValueError."""
+    """Returns the numbers of a list such as ``0-3, 8``, in the given order. Raises ValueError."""
     numbers: List[int] = []
     for item in text.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", item.strip())
@@ -50,7 +50,7 @@ def parse_cpu_list(text: str) -> List[int]:
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
-    """The shortest list that ``numactl`` and people read, for example ``0-3,8``."""
+    """Returns the shortest list in the syntax of ``numactl``, for example ``0-3,8``."""
     ranges: List[List[int]] = []
     for cpu in sorted(cpus):
         if ranges and cpu == ranges[-1][1] + 1:
@@ -61,7 +61,7 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
 
 
 def parse_lscpu(text: str) -> List[Cpu]:
-    """The rows of ``lscpu --parse=CPU,Core,Socket,Node``; lines that are no rows, such as comments, are passed over."""
+    """Returns the rows of ``lscpu --parse=CPU,Core,Socket,Node``; skips other lines, such as comments."""
     cpus = []
     for line in text.splitlines():
         match = LSCPU_ROW.match(line.strip())
@@ -69,7 +69,7 @@ def parse_lscpu(text: str) -> List[Cpu]:
             continue
         number, core, socket, node = (int(field) if field.isdigit() else None for field in match.groups())
         assert number is not None
-        # A CPU without a core number is its own core; the third element keeps it apart from all numbered ones.
+        # A CPU without a core number is its own core; the third element makes it different from all numbered ones.
         identity = (socket or 0, core) if core is not None else (socket or 0, number, -1)
         cpus.append(Cpu(number, identity, node or 0))
     return cpus
@@ -83,7 +83,7 @@ def _read_number(path: Path, otherwise: int) -> int:
 
 
 def _sysfs_nodes(root: Path) -> Dict[int, int]:
-    """From CPU to node; empty where the kernel was built without NUMA."""
+    """Returns the node of each CPU; empty if the kernel was built without NUMA."""
     nodes: Dict[int, int] = {}
     for folder in root.glob("node/node[0-9]*"):
         text = (folder / "cpulist").read_text().strip()
@@ -93,7 +93,7 @@ def _sysfs_nodes(root: Path) -> Dict[int, int]:
 
 
 def read_sysfs(root: Path) -> List[Cpu]:
-    """The same facts as lscpu gives, from the kernel's files. Empty where they cannot be read."""
+    """Returns what lscpu reports, from the kernel's files. Empty if they cannot be read."""
     try:
         online = parse_cpu_list((root / "cpu/online").read_text())
         nodes = _sysfs_nodes(root)
@@ -104,7 +104,7 @@ def read_sysfs(root: Path) -> List[Cpu]:
         topology = root / f"cpu/cpu{number}/topology"
         package = _read_number(topology / "physical_package_id", 0)
         core = _read_number(topology / "core_id", -1)
-        # Some kernels tell -1 for what they do not know, and that is one core per CPU, not one core for all.
+        # Some kernels report -1 for an unknown core. That means one core per CPU, not one core for all.
         identity = (package, core) if core >= 0 else (package, number, -1)
         cpus.append(Cpu(number, identity, nodes.get(number, 0)))
     return cpus
@@ -119,12 +119,12 @@ def _run_lscpu() -> List[Cpu]:
 
 
 def read_machine() -> List[Cpu]:
-    """All CPUs that are online. Where nothing tells the topology, each usable CPU counts as a core of node 0."""
+    """Returns all CPUs that are online. If the topology is unknown, each available CPU is a core of node 0."""
     return _run_lscpu() or read_sysfs(SYSFS) or [Cpu(cpu, (0, cpu), 0) for cpu in os.sched_getaffinity(0)]
 
 
 class _CPUinfo:
-    """The usable CPUs by NUMA node. With ``test_input``, the text of lscpu, that machine in place of this one.
+    """The available CPUs by NUMA node. ``test_input``, output of lscpu, replaces this machine by another.
 
     A physical core is named by the first of its CPUs that may be used, so that every number here can be bound to.
     """
@@ -174,18 +174,18 @@ class _CPUinfo:
         return self.node_logical_cores[node_id]
 
     def get_all_physical_cores(self) -> List[int]:
-        """Node after node, so that a slice straddles nodes only where it must."""
+        """Returns the CPUs in order of nodes, so that a slice straddles nodes only if it must."""
         return [core for cores in self.node_physical_cores for core in cores]
 
     def get_all_logical_cores(self) -> List[int]:
         return [core for cores in self.node_logical_cores for core in cores]
 
     def nodes_of(self, core_list: Iterable[int]) -> List[int]:
-        """The nodes of some CPUs, each once, in the order met."""
+        """Returns the nodes of the CPUs, each once, in order of first occurrence."""
         return list(dict.fromkeys(self.logical_core_node_map[core] for core in core_list))
 
     def numa_aware_check(self, core_list: List[int]) -> List[int]:
-        """The nodes of some CPUs, with a warning when there are several, since memory of another node is slower."""
+        """Returns the nodes of the CPUs. Warns if there are several, because memory of another node is slower."""
         nodes = self.nodes_of(core_list)
         if not nodes:
             raise RuntimeError("an instance without cores has no NUMA node")
