@@ -165,8 +165,9 @@ static void check_cache(doctor *d) {
         doctor_find(d, SEVERITY_WARNING,
                     cli_format("set registry.cache_dir to a folder that you can write to, and that others cannot."),
                     "%s; what is not kept is probed again at every start",
-                    d->store_problem ? d->store_problem
-                                     : "the probe cache could not be written: no home directory is known (HOME is not set)");
+                    d->store_problem
+                        ? d->store_problem
+                        : "the probe cache could not be written: no home directory is known (HOME is not set)");
     }
 }
 

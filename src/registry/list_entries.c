@@ -27,10 +27,10 @@ static bool is_facade(const bp__list_entry *row) {
 static bool set_facade(bp__list_entry *row) {
     char reason[4096];
     if (*row->file->facts.forwards) {
-        snprintf(reason, sizeof reason, "passes its products on to %s, which it opens itself",
+        snprintf(reason, sizeof reason, "forwards its products to %s, which it opens itself",
                  row->file->facts.forwards);
     } else if (row->file->facts.flags & BP__FAMILY_FORWARDS) {
-        snprintf(reason, sizeof reason, "passes its calls on to a library that is chosen when it is loaded");
+        snprintf(reason, sizeof reason, "forwards its calls to a library that is chosen when it is loaded");
     } else if (*row->via) {
         snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", row->via, row->target->path);
     } else {

@@ -186,7 +186,7 @@ static bp_status explain_absence(bp__library_list *generation, const char *name)
     }
     enough = enough && !text.failed;
     bp_status status =
-        enough ? bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text)) : bp__fail_memory(text.length, "a sentence");
+        enough ? bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text)) : bp__fail_memory(text.length, "a message");
     bp__text_free(&text);
     return status;
 }
