@@ -78,7 +78,7 @@ static void set_uid_programs_ignore_the_environment(void **state) {
     setenv("BPT_ONE", "1", 1);
     pid_t child = fork();
     if (child == 0) {
-        execl(program, program, "--what-is-seen", (char *)NULL);
+        execl(program, program, "--what-is-read", (char *)NULL);
         _exit(99);
     }
     int status;
@@ -93,7 +93,7 @@ static void set_uid_programs_ignore_the_environment(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--what-is-seen") == 0) {
+    if (argc == 2 && strcmp(argv[1], "--what-is-read") == 0) {
         _exit(geteuid() == getuid() ? 98 : what_is_read());
     }
     const struct CMUnitTest tests[] = {

@@ -60,7 +60,7 @@ static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_v
 
 #define DESCRIBE(ABI, NAME)                                                                                            \
     {                                                                                                                  \
-        .abi = ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1.2", .description = "a double",               \
+        .abi = ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1.2", .description = "a fake provider",        \
         .open = fake_open, .close = fake_close, .accept = fake_accept, .plan = fake_plan,                              \
     }
 

@@ -93,7 +93,7 @@ static void test_a_good_module(void **state) {
     assert_int_equal(module->info.status, BP_OK);
     assert_string_equal(module->info.name, "good");
     assert_string_equal(module->info.version, "1.2");
-    assert_string_equal(module->info.description, "a double");
+    assert_string_equal(module->info.description, "a fake provider");
     assert_string_equal(module->info.reason, "");
     assert_int_equal(module->info.struct_size, sizeof module->info);
     assert_string_equal(module->provider->name, "good");
@@ -400,7 +400,7 @@ static void test_installed_folder(void **state) {
     (void)state;
     search("");
     if (access(BP_TEST_BUILD_DIR "/backplane-providers/blas.so", F_OK) != 0) {
-        print_message("the blas provider is built in, so no module is beside the library\n");
+        print_message("the blas provider is built in, so no module is next to the library\n");
         skip();
     }
     const bp__module *module = find("/backplane-providers/blas.so");

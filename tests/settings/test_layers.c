@@ -58,10 +58,10 @@ static void bad_lines_are_ignored(void **state) {
     assert_problem(0, places[1], "'=' and a value are missing");
     assert_problem(1, places[2], "name is missing");
     assert_problem(2, places[3], "not closed");
-    assert_problem(3, places[4], "after the closing quote");
+    assert_problem(3, places[4], "follows the closing quote");
     assert_problem(4, places[5], "backslash");
     assert_problem(5, places[6], "did you mean 'num_threads'");
-    assert_problem(6, places[8], "second time");
+    assert_problem(6, places[8], "is given twice");
     assert_problem(7, places[9], "'=' and a value are missing");
     assert_problem(8, places[10], "'=' and a value are missing");
     assert_problem(9, places[11], "4095");
@@ -102,7 +102,7 @@ static void files_must_be_small_regular_and_trusted(void **state) {
     write_file(user_path, "verbose = 1\n");
     chmod(user_path, 0666);
     assert_int_equal(bp_get_verbose(), 0);
-    assert_problem(0, "left out", user_path);
+    assert_problem(0, "ignored", user_path);
     assert_problem(0, "everyone", user_path);
     assert_int_equal(problem_count(), 1);
 
@@ -113,7 +113,7 @@ static void files_must_be_small_regular_and_trusted(void **state) {
     chmod(user_path, 0644);
     write_bytes(user_path, large, BP__LARGEST_FILE + 1);
     assert_int_equal(bp_get_verbose(), 0);
-    assert_problem(0, "left out", "larger than");
+    assert_problem(0, "ignored", "larger than");
 
     reset_settings();
     write_bytes(user_path, large, BP__LARGEST_FILE);

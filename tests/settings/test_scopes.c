@@ -17,7 +17,7 @@ static void options_are_accepted_or_refused_as_a_whole(void **state) {
         {"num_threads=1,\nverbose", BP_E_BAD_VALUE, "line 2, 'verbose': '=' and a value are missing"},
         {"=1", BP_E_BAD_VALUE, "name is missing"},
         {"blas.preferred=\"mkl", BP_E_BAD_VALUE, "not closed"},
-        {"blas.preferred=\"mkl\" x", BP_E_BAD_VALUE, "after the closing quote"},
+        {"blas.preferred=\"mkl\" x", BP_E_BAD_VALUE, "follows the closing quote"},
         {"blas.preferred=\"m\\kl\"", BP_E_BAD_VALUE, "backslash"},
         {"dispatch.exclude=blis,netlib", BP_E_BAD_VALUE, "'netlib': '=' and a value are missing"},
         {"num_threads=1, trace=/tmp/x", BP_E_READ_ONLY, "BACKPLANE_TRACE"},
