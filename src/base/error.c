@@ -12,32 +12,32 @@
 
 enum { MESSAGE_SIZE = 8192, SHORT_SIZE = 112 };
 
-typedef struct sentence {
-    struct sentence *previous, *next;
+typedef struct message {
+    struct message *previous, *next;
     size_t size;
     char text[];
-} sentence;
+} message;
 
 typedef struct error_state {
     bp_status status;
     unsigned generation; /* of `kept`; if it differs from the list's, bp_reset() has freed `kept` */
-    sentence *kept;
+    message *kept;
     bool in_kept;
     char brief[SHORT_SIZE];
 } error_state;
 
 static _Thread_local error_state state;
 
-static sentence *sentences;
+static message *messages;
 static unsigned generation = 1;
 static pthread_key_t exit_key;
 static bool have_exit_key;
 
-static void unlink_and_free(sentence *old) {
+static void unlink_and_free(message *old) {
     if (old->previous) {
         old->previous->next = old->next;
     } else {
-        sentences = old->next;
+        messages = old->next;
     }
     if (old->next) {
         old->next->previous = old->previous;
@@ -68,20 +68,20 @@ static bool arrange_exit(void) {
 }
 
 /* Allocates `size` bytes on the heap for a message. Returns false if out of memory. */
-static bool make_room(size_t size) {
+static bool allocate_kept(size_t size) {
     if (state.kept && state.generation == generation && state.kept->size >= size) {
         return true;
     }
     drop_kept(&state);
-    sentence *fresh = arrange_exit() ? bp__alloc(sizeof *fresh + size) : NULL;
+    message *fresh = arrange_exit() ? bp__alloc(sizeof *fresh + size) : NULL;
     if (!fresh) {
         return false;
     }
-    *fresh = (sentence){.next = sentences, .size = size};
-    if (sentences) {
-        sentences->previous = fresh;
+    *fresh = (message){.next = messages, .size = size};
+    if (messages) {
+        messages->previous = fresh;
     }
-    sentences = fresh;
+    messages = fresh;
     state.kept = fresh;
     state.generation = generation;
     return true;
@@ -98,7 +98,7 @@ static void store(const char *text, size_t length) {
         return;
     }
     pthread_mutex_lock(&bp__error_mutex);
-    if (make_room(length + 1)) {
+    if (allocate_kept(length + 1)) {
         memcpy(state.kept->text, text, length + 1);
         state.in_kept = true;
     } else {
@@ -167,8 +167,8 @@ void bp__error_return(const bp__held_error *held) {
 
 void bp__error_reset(void) {
     pthread_mutex_lock(&bp__error_mutex);
-    while (sentences) {
-        unlink_and_free(sentences);
+    while (messages) {
+        unlink_and_free(messages);
     }
     generation++;
     pthread_mutex_unlock(&bp__error_mutex);

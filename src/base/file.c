@@ -261,7 +261,7 @@ static bp_status write_and_rename(const char *path, const void *bytes, size_t si
     remove_all_abandoned(path);
     int file = make_unfinished(path, temporary);
     if (file < 0) {
-        return fail_errno(path, "make a temporary file beside it");
+        return fail_errno(path, "make a temporary file next to it");
     }
     bp_status status = write_all(file, path, bytes, size);
     if (status == BP_OK && fchmod(file, existed ? old.st_mode & 0777 : 0644) != 0) {

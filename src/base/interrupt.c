@@ -6,8 +6,8 @@
 static _Thread_local struct {
     bp_interrupt_check check;
     void *user;
-    bool asking; /* the check is running; calls that it makes do not run it again */
-    bool silent; /* the thread runs part of a call of another thread */
+    bool running; /* the check is running; calls that it makes do not run it again */
+    bool silent;  /* the thread runs part of a call of another thread */
 } interrupt;
 
 #define ASKED_EACH 100000 /* nanoseconds */
@@ -23,17 +23,17 @@ bp_interrupt_check bp_set_interrupt_check(bp_interrupt_check check, void *user, 
 }
 
 bool bp__interrupted(void) {
-    if (BP__LIKELY(!interrupt.check) || interrupt.asking) {
+    if (BP__LIKELY(!interrupt.check) || interrupt.running) {
         return false;
     }
-    interrupt.asking = true;
+    interrupt.running = true;
     bool stop = interrupt.check(interrupt.user) != 0;
-    interrupt.asking = false;
+    interrupt.running = false;
     return stop;
 }
 
 int bp__interrupt_due(int64_t *since) {
-    if (BP__LIKELY(!interrupt.check) || interrupt.asking || interrupt.silent) {
+    if (BP__LIKELY(!interrupt.check) || interrupt.running || interrupt.silent) {
         return false;
     }
     int64_t now = bp__now_ns();
@@ -49,7 +49,7 @@ bool bp__interrupt_silence(bool silent) {
 }
 
 bool bp__interrupt_asks(void) {
-    return interrupt.asking;
+    return interrupt.running;
 }
 
 bp_status bp__fail_cancelled(const char *what) {

@@ -22,7 +22,7 @@ typedef struct walk {
     char done[PATH_MAX]; /* checked, free of links; "" is the root */
     char rest[PATH_MAX]; /* the names to be checked */
     int links;
-    bool asked; /* whether `system` is set */
+    bool system_known; /* whether `system` is set */
     uid_t system;
 } walk;
 
@@ -82,9 +82,9 @@ static bool owner_trusted(walk *at, const char *path, const struct stat *facts) 
     if (facts->st_uid == 0 || facts->st_uid == user) {
         return true;
     }
-    if (!at->asked) {
+    if (!at->system_known) {
         at->system = system_user();
-        at->asked = true;
+        at->system_known = true;
     }
     bool writable =
         !S_ISLNK(facts->st_mode) && !is_sticky_folder(facts) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEPT = 64, LONGEST = 2048, MOST_SEEN = 65536 };
+enum { KEPT = 64, LONGEST = 2048, MOST_REPORTED = 65536 };
 
 static bp_warning_handler handler;
 static void *handler_user;
@@ -15,27 +15,27 @@ static char *kept[KEPT]; /* a ring buffer; the oldest entry is at `first` */
 static int first, count;
 
 /* The hashes of all texts reported so far; 0 marks a free entry. The table's size is a power of two. */
-static uint64_t *seen;
-static size_t seen_size, seen_count;
+static uint64_t *reported;
+static size_t reported_size, reported_count;
 
-static bool grow_seen(void) {
-    size_t size = seen_size ? seen_size * 2 : 64;
-    uint64_t *fresh = size <= MOST_SEEN ? bp__alloc_zero(size, sizeof *fresh) : NULL;
+static bool grow_reported(void) {
+    size_t size = reported_size ? reported_size * 2 : 64;
+    uint64_t *fresh = size <= MOST_REPORTED ? bp__alloc_zero(size, sizeof *fresh) : NULL;
     if (!fresh) {
         return false;
     }
-    for (size_t i = 0; i < seen_size; i++) {
-        size_t at = (size_t)seen[i] & (size - 1);
-        while (seen[i] != 0 && fresh[at] != 0) {
+    for (size_t i = 0; i < reported_size; i++) {
+        size_t at = (size_t)reported[i] & (size - 1);
+        while (reported[i] != 0 && fresh[at] != 0) {
             at = (at + 1) & (size - 1);
         }
-        if (seen[i] != 0) {
-            fresh[at] = seen[i];
+        if (reported[i] != 0) {
+            fresh[at] = reported[i];
         }
     }
-    bp__free(seen);
-    seen = fresh;
-    seen_size = size;
+    bp__free(reported);
+    reported = fresh;
+    reported_size = size;
     return true;
 }
 
@@ -45,26 +45,26 @@ static bool is_new(const char *text) {
     uint64_t hash = bp__hash(text, strlen(text));
     hash = hash ? hash : 1;
     size_t at = 0;
-    for (size_t tries = 0; tries < seen_size; tries++) {
-        at = ((size_t)hash + tries) & (seen_size - 1);
-        if (seen[at] == hash) {
+    for (size_t tries = 0; tries < reported_size; tries++) {
+        at = ((size_t)hash + tries) & (reported_size - 1);
+        if (reported[at] == hash) {
             return false;
         }
-        if (seen[at] == 0) {
+        if (reported[at] == 0) {
             break;
         }
     }
-    if (seen_count * 2 >= seen_size) {
-        if (!grow_seen()) {
+    if (reported_count * 2 >= reported_size) {
+        if (!grow_reported()) {
             return true;
         }
-        at = (size_t)hash & (seen_size - 1);
-        while (seen[at] != 0) {
-            at = (at + 1) & (seen_size - 1);
+        at = (size_t)hash & (reported_size - 1);
+        while (reported[at] != 0) {
+            at = (at + 1) & (reported_size - 1);
         }
     }
-    seen[at] = hash;
-    seen_count++;
+    reported[at] = hash;
+    reported_count++;
     return true;
 }
 
@@ -129,9 +129,9 @@ void bp__warning_reset(void) {
     }
     first = 0;
     count = 0;
-    bp__free(seen);
-    seen = NULL;
-    seen_size = 0;
-    seen_count = 0;
+    bp__free(reported);
+    reported = NULL;
+    reported_size = 0;
+    reported_count = 0;
     pthread_mutex_unlock(&bp__warning_mutex);
 }

@@ -1,4 +1,4 @@
-/* cpu_other.c - stands for processors without special kernels. */
+/* cpu_other.c - reports the default capability for all other processors. */
 #if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__) &&                                             \
     !(defined(__linux__) && (defined(__powerpc64__) || defined(__s390x__)))
 #include "machine/cpu.h"

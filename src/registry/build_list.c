@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 /* Reads a file's facts from the probe cache, or else from its ELF data. */
-static bp_status learn_file(const bp__probe_cache *store, bp__file *file, bool probe_all) {
+static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool probe_all) {
     bp__elf elf;
     const char *why;
     if (file->trust != BP_OK) {
         return BP_OK; /* not read, because another user could change the file meanwhile */
     }
     if (!probe_all) {
-        BP__TRY(bp__probe_cache_get(store, file));
+        BP__TRY(bp__probe_cache_get(cache, file));
     }
     if (file->stored || !bp__elf_open(&elf, file->path, &why)) {
         return BP_OK;
@@ -27,7 +27,7 @@ static bp_status learn_file(const bp__probe_cache *store, bp__file *file, bool p
     return status;
 }
 
-static bool is_row(const bp__file *file) {
+static bool is_entry(const bp__file *file) {
     return !file->same_as && (file->trust != BP_OK || (*file->facts.family && !(file->facts.flags & BP__FAMILY_LAYER)));
 }
 
@@ -35,26 +35,26 @@ bool bp__has_gpu_driver(void) {
     return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
 }
 
-static bool wants_probe(const bp__list_entry *row) {
-    return row->file->trust == BP_OK && !row->target && row->file->facts.outcome == BP__OUTCOME_NONE &&
-           !(row->file->facts.flags & BP__FAMILY_QUIET) &&
-           (!(row->file->facts.flags & BP__FAMILY_HEAVY) || bp__has_gpu_driver());
+static bool wants_probe(const bp__list_entry *entry) {
+    return entry->file->trust == BP_OK && !entry->target && entry->file->facts.outcome == BP__OUTCOME_NONE &&
+           !(entry->file->facts.flags & BP__FAMILY_QUIET) &&
+           (!(entry->file->facts.flags & BP__FAMILY_HEAVY) || bp__has_gpu_driver());
 }
 
-static bp_status make_rows(bp__library_list *generation) {
-    bp__search *search = &generation->search;
-    generation->rows = bp__alloc_zero((size_t)search->file_count + 1, sizeof *generation->rows);
-    if (!generation->rows) {
-        return bp__fail_memory((size_t)search->file_count * sizeof *generation->rows, "the library list");
+static bp_status make_entries(bp__library_list *list) {
+    bp__search *search = &list->search;
+    list->entries = bp__alloc_zero((size_t)search->file_count + 1, sizeof *list->entries);
+    if (!list->entries) {
+        return bp__fail_memory((size_t)search->file_count * sizeof *list->entries, "the library list");
     }
     for (int i = 0; i < search->file_count; i++) {
         bp__file *file = &search->files[i];
-        if (is_row(file)) {
-            bp__list_entry *row = &generation->rows[generation->count++];
-            row->file = file;
-            row->target = bp__facade_target(search, file, &row->via);
-            const bp__family *family = bp__family_with_id(row->target ? row->target->facts.base : file->facts.base);
-            row->rank = (int)(family - bp__families);
+        if (is_entry(file)) {
+            bp__list_entry *entry = &list->entries[list->count++];
+            entry->file = file;
+            entry->target = bp__facade_target(search, file, &entry->via);
+            const bp__family *family = bp__family_with_id(entry->target ? entry->target->facts.base : file->facts.base);
+            entry->rank = (int)(family - bp__families);
         }
     }
     return BP_OK;
@@ -78,15 +78,15 @@ static bool refine(bp__file *file) {
     return enough && bp__note_blas(facts);
 }
 
-static bp_status probe_rows(bp__library_list *generation) {
-    bp__file **files = bp__alloc_zero((size_t)generation->count + 1, sizeof *files);
+static bp_status probe_entries(bp__library_list *list) {
+    bp__file **files = bp__alloc_zero((size_t)list->count + 1, sizeof *files);
     int count = 0;
     if (!files) {
-        return bp__fail_memory((size_t)generation->count * sizeof *files, "the libraries to probe");
+        return bp__fail_memory((size_t)list->count * sizeof *files, "the libraries to probe");
     }
-    for (int i = 0; i < generation->count; i++) {
-        if (wants_probe(&generation->rows[i])) {
-            files[count] = generation->rows[i].file;
+    for (int i = 0; i < list->count; i++) {
+        if (wants_probe(&list->entries[i])) {
+            files[count] = list->entries[i].file;
             files[count++]->stored = false;
         }
     }
@@ -95,10 +95,10 @@ static bp_status probe_rows(bp__library_list *generation) {
         status = refine(files[i]) ? BP_OK : bp__fail_memory(sizeof **files, "a library's facts");
     }
     bp__free(files);
-    for (int i = 0; i < generation->count && status == BP_OK; i++) {
-        bp__list_entry *row = &generation->rows[i];
-        if (*row->file->facts.forwards && !row->target) {
-            row->target = bp__file_at(&generation->search, row->file->facts.forwards);
+    for (int i = 0; i < list->count && status == BP_OK; i++) {
+        bp__list_entry *entry = &list->entries[i];
+        if (*entry->file->facts.forwards && !entry->target) {
+            entry->target = bp__file_at(&list->search, entry->file->facts.forwards);
         }
     }
     return status;
@@ -119,46 +119,46 @@ static bool mark_loaded(void *user, const char *path, uintptr_t base) {
     return true;
 }
 
-static bp_status fill(bp__library_list *generation, bp__probe_cache *store, bool probe_all) {
-    bp__search *search = &generation->search;
+static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bool probe_all) {
+    bp__search *search = &list->search;
     BP__TRY(bp__scan(search));
     for (int i = 0; i < search->file_count; i++) {
-        BP__TRY(learn_file(store, &search->files[i], probe_all));
+        BP__TRY(learn_file(cache, &search->files[i], probe_all));
     }
     bp__loaded_visit(mark_loaded, search);
     bp__merge_copies(search);
-    BP__TRY(make_rows(generation));
-    BP__TRY(probe_rows(generation));
+    BP__TRY(make_entries(list));
+    BP__TRY(probe_entries(list));
     if (search->no_memory) {
         return bp__fail_memory(sizeof(bp__file), "the search for libraries");
     }
-    BP__TRY(bp__probe_cache_save(store, search));
-    return bp__list_entries_finish(generation);
+    BP__TRY(bp__probe_cache_save(cache, search));
+    return bp__list_entries_finish(list);
 }
 
-bp_status bp__library_list_new(bp__library_list **generation, bool probe_all) {
-    bp__probe_cache store;
-    *generation = NULL;
+bp_status bp__library_list_new(bp__library_list **list, bool probe_all) {
+    bp__probe_cache cache;
+    *list = NULL;
     bp__library_list *made = bp__alloc_zero(1, sizeof *made);
     if (!made) {
         return bp__fail_memory(sizeof *made, "the library list");
     }
-    bp_status status = bp__probe_cache_open(&store);
+    bp_status status = bp__probe_cache_open(&cache);
     if (status == BP_OK) {
-        status = fill(made, &store, probe_all);
-        bp__probe_cache_close(&store);
+        status = fill(made, &cache, probe_all);
+        bp__probe_cache_close(&cache);
     }
     if (status != BP_OK) {
         bp__library_list_free(made);
         return status;
     }
-    *generation = made;
+    *list = made;
     return BP_OK;
 }
 
-void bp__library_list_free(bp__library_list *generation) {
-    bp__search_free(&generation->search);
-    bp__free(generation->rows);
-    bp__free(generation->infos);
-    bp__free(generation);
+void bp__library_list_free(bp__library_list *list) {
+    bp__search_free(&list->search);
+    bp__free(list->entries);
+    bp__free(list->infos);
+    bp__free(list);
 }

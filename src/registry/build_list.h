@@ -19,15 +19,15 @@ typedef struct bp__list_entry {
 /* One build of the list, freed by the next refresh. Its entries live longer: see kept.c. */
 typedef struct bp__library_list {
     bp__search search;
-    bp__list_entry *rows;
+    bp__list_entry *entries;
     bp_library_info *infos;       /* as they are now, followed by that of the native provider */
     const bp_library_info **list; /* the kept entries for `infos` */
     int count;
 } bp__library_list;
 
 /* Searches, identifies, probes, and makes the entries. Errors: BP_E_NO_MEMORY. */
-bp_status bp__library_list_new(bp__library_list **generation, bool probe_all);
-void bp__library_list_free(bp__library_list *generation);
+bp_status bp__library_list_new(bp__library_list **list, bool probe_all);
+void bp__library_list_free(bp__library_list *list);
 
 /* Relations (relations.c): find the files that only stand for another one. */
 bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char **via);
@@ -39,7 +39,7 @@ bp__file *bp__file_at(bp__search *search, const char *path);
 bool bp__has_gpu_driver(void);
 
 /* Sorts and names the entries, and fills the infos (list_entries.c). Errors: BP_E_NO_MEMORY. */
-bp_status bp__list_entries_finish(bp__library_list *generation);
+bp_status bp__list_entries_finish(bp__library_list *list);
 
 /* Returns the kept list of such entries, the same one for equal entries in the same order; NULL if out of memory
  * (kept.c). */
@@ -47,12 +47,12 @@ const bp_library_info **bp__list_keep(const bp_library_info *infos, int count);
 void bp__kept_reset(void);
 
 /* Returns the current list; builds it first if there is none. The registry's mutex must be held. */
-bp_status bp__library_list_current(bp__library_list **generation);
+bp_status bp__library_list_current(bp__library_list **list);
 void bp__registry_lock(void);
 void bp__registry_unlock(void);
 
 /* Returns the index of the entry with that name, or -1. */
-int bp__list_entry_named(const bp__library_list *generation, const char *name);
+int bp__list_entry_named(const bp__library_list *list, const char *name);
 
 /* Resets the record of opened libraries (open.c). */
 void bp__opened_reset(void);

@@ -9,7 +9,7 @@
 /* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
  * bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are those of the first such
  * entry. */
-bp_status bp__libraries(const bp_library_info ***rows, int *count);
+bp_status bp__libraries(const bp_library_info ***entries, int *count);
 
 /* Number of changes of the list: a decision made at another number may be out of date. */
 uint32_t bp__library_lists(void);

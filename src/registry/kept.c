@@ -8,18 +8,18 @@
 
 #include <string.h>
 
-typedef struct kept_row {
-    struct kept_row *next;
+typedef struct kept_entry {
+    struct kept_entry *next;
     bp_library_info info;
-} kept_row;
+} kept_entry;
 
 typedef struct kept_list {
     struct kept_list *next;
     int count;
-    const bp_library_info *rows[];
+    const bp_library_info *entries[];
 } kept_list;
 
-static kept_row *all_rows;
+static kept_entry *all_entries;
 static kept_list *all_lists;
 
 static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
@@ -53,25 +53,25 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
 
 /* Compares all but what may differ between two lists of an unchanged machine: the time of a probe, and whether the
  * library is loaded. */
-static bool same_row(const bp_library_info *a, const bp_library_info *b) {
+static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
            same_texts(a, b);
 }
 
-static const bp_library_info *keep_row(const bp_library_info *info) {
-    for (const kept_row *each = all_rows; each; each = each->next) {
-        if (same_row(&each->info, info)) {
+static const bp_library_info *keep_entry(const bp_library_info *info) {
+    for (const kept_entry *each = all_entries; each; each = each->next) {
+        if (same_entry(&each->info, info)) {
             return &each->info;
         }
     }
-    kept_row *row = bp__alloc(sizeof *row);
-    if (!row) {
+    kept_entry *entry = bp__alloc(sizeof *entry);
+    if (!entry) {
         return NULL;
     }
-    row->info = *info;
-    row->next = all_rows;
-    all_rows = row;
-    return &row->info;
+    entry->info = *info;
+    entry->next = all_entries;
+    all_entries = entry;
+    return &entry->info;
 }
 
 const bp_library_info **bp__list_keep(const bp_library_info *infos, int count) {
@@ -81,21 +81,21 @@ const bp_library_info **bp__list_keep(const bp_library_info *infos, int count) {
         return NULL;
     }
     for (int i = 0; i < count; i++) {
-        if (!(list->rows[i] = keep_row(&infos[i]))) {
+        if (!(list->entries[i] = keep_entry(&infos[i]))) {
             bp__free(list);
             return NULL;
         }
     }
     for (kept_list *each = all_lists; each; each = each->next) {
-        if (each->count == count && memcmp(each->rows, list->rows, size) == 0) {
+        if (each->count == count && memcmp(each->entries, list->entries, size) == 0) {
             bp__free(list);
-            return each->rows;
+            return each->entries;
         }
     }
     list->count = count;
     list->next = all_lists;
     all_lists = list;
-    return list->rows;
+    return list->entries;
 }
 
 void bp__kept_reset(void) {
@@ -104,9 +104,9 @@ void bp__kept_reset(void) {
         bp__free(all_lists);
         all_lists = next;
     }
-    while (all_rows) {
-        kept_row *next = all_rows->next;
-        bp__free(all_rows);
-        all_rows = next;
+    while (all_entries) {
+        kept_entry *next = all_entries->next;
+        bp__free(all_entries);
+        all_entries = next;
     }
 }

@@ -34,17 +34,17 @@ static bp_status make(bool probe_all) {
     return BP_OK;
 }
 
-bp_status bp__library_list_current(bp__library_list **generation) {
+bp_status bp__library_list_current(bp__library_list **list) {
     bp_status status = newest ? BP_OK : make(false);
-    *generation = newest;
+    *list = newest;
     return status;
 }
 
-bp_status bp__libraries(const bp_library_info ***rows, int *count) {
+bp_status bp__libraries(const bp_library_info ***entries, int *count) {
     bp__library_list *now;
     bp__registry_lock();
     bp_status status = bp__library_list_current(&now);
-    *rows = status == BP_OK ? now->list : NULL;
+    *entries = status == BP_OK ? now->list : NULL;
     *count = status == BP_OK ? now->count + 1 : 0; /* the native provider's entry is the last */
     bp__registry_unlock();
     return status;
@@ -75,18 +75,18 @@ void bp__registry_reset(void) {
     bp__registry_unlock();
 }
 
-static bp_status copy_info(const bp_library_info *row, bp_library_info *info) {
+static bp_status copy_info(const bp_library_info *entry, bp_library_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
-    bp__struct_write(info, row, sizeof *row);
+    bp__struct_write(info, entry, sizeof *entry);
     return BP_OK;
 }
 
 bp_status bp_library_count(int *count) {
-    const bp_library_info **rows;
+    const bp_library_info **entries;
     if (!count) {
         return bp__fail(BP_E_ARGUMENT, "count is NULL; it must point to an int");
     }
-    return bp__libraries(&rows, count);
+    return bp__libraries(&entries, count);
 }
 
 bp_status bp_library_at(int index, bp_library_info *info) {

@@ -14,68 +14,69 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool set_state(bp__list_entry *row, bp_library_state state, const char *reason) {
-    row->state = state;
-    return bp__facts_set(&row->reason, reason);
+static bool set_state(bp__list_entry *entry, bp_library_state state, const char *reason) {
+    entry->state = state;
+    return bp__facts_set(&entry->reason, reason);
 }
 
 /* Some libraries forward their calls to a library that is not listed. */
-static bool is_facade(const bp__list_entry *row) {
-    return row->target || *row->file->facts.forwards || (row->file->facts.flags & BP__FAMILY_FORWARDS);
+static bool is_facade(const bp__list_entry *entry) {
+    return entry->target || *entry->file->facts.forwards || (entry->file->facts.flags & BP__FAMILY_FORWARDS);
 }
 
-static bool set_facade(bp__list_entry *row) {
+static bool set_facade(bp__list_entry *entry) {
     char reason[4096];
-    if (*row->file->facts.forwards) {
-        snprintf(reason, sizeof reason, "passes its products on to %s, which it opens itself",
-                 row->file->facts.forwards);
-    } else if (row->file->facts.flags & BP__FAMILY_FORWARDS) {
-        snprintf(reason, sizeof reason, "passes its calls on to a library that is chosen when it is loaded");
-    } else if (*row->via) {
-        snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", row->via, row->target->path);
+    if (*entry->file->facts.forwards) {
+        snprintf(reason, sizeof reason, "forwards its products to %s, which it opens itself",
+                 entry->file->facts.forwards);
+    } else if (entry->file->facts.flags & BP__FAMILY_FORWARDS) {
+        snprintf(reason, sizeof reason, "forwards its calls to a library that is chosen when it is loaded");
+    } else if (*entry->via) {
+        snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", entry->via,
+                 entry->target->path);
     } else {
         snprintf(reason, sizeof reason,
                  "holds the same library as %s in the same directory, with fewer exported names; that one is used",
-                 row->target->path);
+                 entry->target->path);
     }
-    return set_state(row, BP_LIBRARY_FACADE, reason);
+    return set_state(entry, BP_LIBRARY_FACADE, reason);
 }
 
 /* Sets state and reason from the facts alone. */
-static bool decide_state(bp__list_entry *row) {
-    const bp__file *file = row->file;
+static bool decide_state(bp__list_entry *entry) {
+    const bp__file *file = entry->file;
     const bp__facts *facts = &file->facts;
-    row->reason = "";
+    entry->reason = "";
     if (file->trust != BP_OK) {
-        return set_state(row, BP_LIBRARY_UNTRUSTED, file->trust_reason);
+        return set_state(entry, BP_LIBRARY_UNTRUSTED, file->trust_reason);
     }
-    if (is_facade(row)) {
-        return set_facade(row);
+    if (is_facade(entry)) {
+        return set_facade(entry);
     }
     switch ((bp__outcome)facts->outcome) {
     case BP__OUTCOME_BROKEN:
     case BP__OUTCOME_NO_LOAD:
-        return set_state(row, BP_LIBRARY_BROKEN, facts->reason);
+        return set_state(entry, BP_LIBRARY_BROKEN, facts->reason);
     case BP__OUTCOME_NO_PROBE:
-        return set_state(row, BP_LIBRARY_UNPROBED, facts->reason);
+        return set_state(entry, BP_LIBRARY_UNPROBED, facts->reason);
     case BP__OUTCOME_OK:
     case BP__OUTCOME_NONE:
         break;
     }
     if (facts->flags & BP__FAMILY_GPU && !bp__has_gpu_driver()) {
-        return set_state(row, BP_LIBRARY_UNPROBED, "needs a GPU driver, and this machine has none loaded");
+        return set_state(entry, BP_LIBRARY_UNPROBED, "needs a GPU driver, and this machine has none loaded");
     }
     if (facts->outcome == BP__OUTCOME_OK) {
-        return set_state(row, BP_LIBRARY_OK, "");
+        return set_state(entry, BP_LIBRARY_OK, "");
     }
-    return set_state(row, BP_LIBRARY_UNPROBED,
+    return set_state(entry, BP_LIBRARY_UNPROBED,
                      facts->kinds & BP_LIB_OPENMP ? "an OpenMP runtime needs no probe: its ELF data is sufficient"
                                                   : "may not be called without a GPU and a configuration file");
 }
 
-static int group_of(const bp__list_entry *row) {
-    int64_t kinds = row->file->facts.kinds;
-    if (row->state == BP_LIBRARY_UNTRUSTED) {
+static int group_of(const bp__list_entry *entry) {
+    int64_t kinds = entry->file->facts.kinds;
+    if (entry->state == BP_LIBRARY_UNTRUSTED) {
         return 6;
     }
     if (kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
@@ -84,27 +85,27 @@ static int group_of(const bp__list_entry *row) {
     return kinds & BP_LIB_LAPACK ? 1 : kinds & BP_LIB_FFT ? 2 : kinds & BP_LIB_DNN ? 3 : kinds & BP_LIB_OPENMP ? 5 : 4;
 }
 
-static int threading_rank(const bp__list_entry *row) {
+static int threading_rank(const bp__list_entry *entry) {
     static const char *const order[] = {"pthread", "libgomp", "libiomp5", "libomp", "tbb", "serial"};
     for (int i = 0; i < BP__COUNT(order); i++) {
-        if (strcmp(order[i], row->file->facts.threading) == 0) {
+        if (strcmp(order[i], entry->file->facts.threading) == 0) {
             return i;
         }
     }
     return BP__COUNT(order);
 }
 
-static int state_rank(const bp__list_entry *row) {
+static int state_rank(const bp__list_entry *entry) {
     static const int ranks[] = {[BP_LIBRARY_OK] = 0,
                                 [BP_LIBRARY_UNPROBED] = 1,
                                 [BP_LIBRARY_BROKEN] = 2,
                                 [BP_LIBRARY_FACADE] = 3,
                                 [BP_LIBRARY_UNTRUSTED] = 4};
-    return ranks[row->state];
+    return ranks[entry->state];
 }
 
 /* Sorts by kind, facades last, family, state, width, affix, threading; then files that the user named, then by path. */
-static int compare_rows(const void *left, const void *right) {
+static int compare_entries(const void *left, const void *right) {
     const bp__list_entry *a = left, *b = right;
     const int keys[][2] = {
         {group_of(a), group_of(b)},
@@ -124,26 +125,26 @@ static int compare_rows(const void *left, const void *right) {
     return strcmp(a->file->path, b->file->path);
 }
 
-static bool is_taken(const bp__library_list *generation, const char *id) {
-    for (int i = 0; i < generation->count; i++) {
-        if (generation->rows[i].id && strcmp(generation->rows[i].id, id) == 0) {
+static bool is_taken(const bp__library_list *list, const char *id) {
+    for (int i = 0; i < list->count; i++) {
+        if (list->entries[i].id && strcmp(list->entries[i].id, id) == 0) {
             return true;
         }
     }
     return strcmp(id, "native") == 0;
 }
 
-static void make_base(const bp__library_list *generation, const bp__list_entry *row, char *base, size_t size) {
-    const bp__facts *facts = &row->file->facts;
-    if (row->state == BP_LIBRARY_UNTRUSTED) {
+static void make_base(const bp__library_list *list, const bp__list_entry *entry, char *base, size_t size) {
+    const bp__facts *facts = &entry->file->facts;
+    if (entry->state == BP_LIBRARY_UNTRUSTED) {
         snprintf(base, size, "untrusted");
         return;
     }
-    for (int i = 0; row->target && i < generation->count; i++) {
-        if (generation->rows[i].file == row->target) {
-            const char *name = *facts->soname ? facts->soname : strrchr(row->file->path, '/') + 1;
+    for (int i = 0; entry->target && i < list->count; i++) {
+        if (list->entries[i].file == entry->target) {
+            const char *name = *facts->soname ? facts->soname : strrchr(entry->file->path, '/') + 1;
             const char *end = strstr(name, ".so");
-            snprintf(base, size, "%s-%.*s", generation->rows[i].id ? generation->rows[i].id : "facade",
+            snprintf(base, size, "%s-%.*s", list->entries[i].id ? list->entries[i].id : "facade",
                      (int)(end ? end - name : (ptrdiff_t)strlen(name)), name);
             return;
         }
@@ -154,37 +155,37 @@ static void make_base(const bp__library_list *generation, const bp__list_entry *
              facts->int_bits == 64 ? "64" : "", lapack_alone ? "-lapack" : "");
 }
 
-static bool name_row(const bp__library_list *generation, bp__list_entry *row) {
+static bool name_entry(const bp__library_list *list, bp__list_entry *entry) {
     char base[256], id[320];
-    const char *threading = row->file->facts.threading;
+    const char *threading = entry->file->facts.threading;
     if (strcmp(threading, "libgomp") == 0 || strcmp(threading, "libomp") == 0 || strcmp(threading, "libiomp5") == 0) {
         threading = "openmp";
     }
-    make_base(generation, row, base, sizeof base);
+    make_base(list, entry, base, sizeof base);
     snprintf(id, sizeof id, "%s", base);
-    bool plain =
-        *threading == 0 || strcmp(threading, "unknown") == 0 || row->file->facts.kinds & BP_LIB_OPENMP || row->target;
-    if (is_taken(generation, id) && !plain) {
+    bool plain = *threading == 0 || strcmp(threading, "unknown") == 0 || entry->file->facts.kinds & BP_LIB_OPENMP ||
+                 entry->target;
+    if (is_taken(list, id) && !plain) {
         snprintf(id, sizeof id, "%s-%s", base, threading);
         snprintf(base, sizeof base, "%.250s", id);
     }
-    for (int number = 2; is_taken(generation, id); number++) {
+    for (int number = 2; is_taken(list, id); number++) {
         snprintf(id, sizeof id, "%s-%d", base, number);
     }
-    return (row->id = bp__intern(id)) != NULL;
+    return (entry->id = bp__intern(id)) != NULL;
 }
 
-static bool fill_info(const bp__list_entry *row, bp_library_info *info) {
-    const bp__file *file = row->file;
+static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
+    const bp__file *file = entry->file;
     const bp__facts *facts = &file->facts;
     const char *fact_sources = facts->fact_sources;
     *info = (bp_library_info){
         .struct_size = sizeof *info,
-        .id = row->id,
+        .id = entry->id,
         .family = *facts->family ? facts->family : "unknown",
         .kinds = (unsigned)facts->kinds,
-        .state = row->state,
-        .reason = row->reason,
+        .state = entry->state,
+        .reason = entry->reason,
         .path = file->path,
         .aliases = file->aliases,
         .soname = facts->soname,
@@ -213,7 +214,7 @@ static bool fill_info(const bp__list_entry *row, bp_library_info *info) {
 }
 
 /* Shows the target of a facade: family, version and width are those of the target. */
-static void borrow(bp_library_info *facade, const bp__facts *target) {
+static void copy_from_target(bp_library_info *facade, const bp__facts *target) {
     facade->family = target->family;
     facade->version = target->version;
     facade->kernels = target->kernels;
@@ -224,16 +225,16 @@ static void borrow(bp_library_info *facade, const bp__facts *target) {
 }
 
 /* A LAPACK without BLAS uses the threads and kernels of its BLAS. */
-static bool show_blas(bp__library_list *generation, bp_library_info *info) {
-    const bp__file *file = *info->blas ? bp__file_at(&generation->search, info->blas) : NULL;
-    for (int i = 0; i < generation->count && file; i++) {
-        const bp__list_entry *row = &generation->rows[i];
-        file = row->file == file && row->target ? row->target : file;
+static bool show_blas(bp__library_list *list, bp_library_info *info) {
+    const bp__file *file = *info->blas ? bp__file_at(&list->search, info->blas) : NULL;
+    for (int i = 0; i < list->count && file; i++) {
+        const bp__list_entry *entry = &list->entries[i];
+        file = entry->file == file && entry->target ? entry->target : file;
     }
-    for (int i = 0; i < generation->count && file; i++) {
-        if (generation->rows[i].file == file) {
+    for (int i = 0; i < list->count && file; i++) {
+        if (list->entries[i].file == file) {
             const bp__facts *facts = &file->facts;
-            info->blas = generation->infos[i].id;
+            info->blas = list->infos[i].id;
             info->kernels = facts->kernels;
             info->threading = *facts->threading ? facts->threading : "unknown";
             info->thread_scope = *facts->thread_scope ? facts->thread_scope : "unknown";
@@ -291,36 +292,36 @@ static bool describe_places(bp__search *search) {
     return true;
 }
 
-bp_status bp__list_entries_finish(bp__library_list *generation) {
+bp_status bp__list_entries_finish(bp__library_list *list) {
     bool enough = true;
-    for (int i = 0; i < generation->count; i++) {
-        enough = enough && decide_state(&generation->rows[i]);
+    for (int i = 0; i < list->count; i++) {
+        enough = enough && decide_state(&list->entries[i]);
     }
-    if (enough && generation->count > 1) {
-        qsort(generation->rows, (size_t)generation->count, sizeof *generation->rows, compare_rows);
+    if (enough && list->count > 1) {
+        qsort(list->entries, (size_t)list->count, sizeof *list->entries, compare_entries);
     }
-    size_t room = (size_t)generation->count + 1;
-    generation->infos = bp__alloc_zero(room, sizeof *generation->infos);
-    if (!enough || !generation->infos) {
-        return bp__fail_memory(room * sizeof *generation->infos, "the library list");
+    size_t size = (size_t)list->count + 1;
+    list->infos = bp__alloc_zero(size, sizeof *list->infos);
+    if (!enough || !list->infos) {
+        return bp__fail_memory(size * sizeof *list->infos, "the library list");
     }
-    for (int i = 0; i < generation->count; i++) {
-        bp__list_entry *row = &generation->rows[i];
-        if (!name_row(generation, row) || !fill_info(row, &generation->infos[i])) {
-            return bp__fail_memory(room, "the library list");
+    for (int i = 0; i < list->count; i++) {
+        bp__list_entry *entry = &list->entries[i];
+        if (!name_entry(list, entry) || !fill_info(entry, &list->infos[i])) {
+            return bp__fail_memory(size, "the library list");
         }
-        if (row->target) {
-            borrow(&generation->infos[i], &row->target->facts);
-        }
-    }
-    for (int i = 0; i < generation->count; i++) {
-        if (!show_blas(generation, &generation->infos[i])) {
-            return bp__fail_memory(room, "the library list");
+        if (entry->target) {
+            copy_from_target(&list->infos[i], &entry->target->facts);
         }
     }
-    fill_native(&generation->infos[generation->count]);
-    if (!(generation->list = bp__list_keep(generation->infos, generation->count + 1))) {
-        return bp__fail_memory(room * sizeof *generation->list, "the library list");
+    for (int i = 0; i < list->count; i++) {
+        if (!show_blas(list, &list->infos[i])) {
+            return bp__fail_memory(size, "the library list");
+        }
     }
-    return describe_places(&generation->search) ? BP_OK : bp__fail_memory(room, "the locations searched");
+    fill_native(&list->infos[list->count]);
+    if (!(list->list = bp__list_keep(list->infos, list->count + 1))) {
+        return bp__fail_memory(size * sizeof *list->list, "the library list");
+    }
+    return describe_places(&list->search) ? BP_OK : bp__fail_memory(size, "the locations searched");
 }

@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* Several files may have the same SONAME. The one that the loader's cache lists has priority. */
-static int row_with_soname(const bp__library_list *generation, const char *name) {
+static int entry_with_soname(const bp__library_list *list, const char *name) {
     int first = -1;
-    for (int i = 0; i < generation->count; i++) {
-        if (strcmp(generation->infos[i].soname, name) == 0) {
-            if (bp__lines_have(generation->rows[i].file->loader_names, name)) {
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->infos[i].soname, name) == 0) {
+            if (bp__lines_have(list->entries[i].file->loader_names, name)) {
                 return i;
             }
             first = first < 0 ? i : first;
@@ -20,25 +20,25 @@ static int row_with_soname(const bp__library_list *generation, const char *name)
     return first;
 }
 
-int bp__list_entry_named(const bp__library_list *generation, const char *name) {
-    for (int i = 0; i <= generation->count; i++) {
-        if (strcmp(generation->infos[i].id, name) == 0) {
+int bp__list_entry_named(const bp__library_list *list, const char *name) {
+    for (int i = 0; i <= list->count; i++) {
+        if (strcmp(list->infos[i].id, name) == 0) {
             return i;
         }
     }
-    for (int i = 0; i < generation->count; i++) {
-        const bp_library_info *row = &generation->infos[i];
-        bool is_path = name[0] == '/' && (strcmp(row->path, name) == 0 || bp__lines_have(row->aliases, name));
-        if (is_path || strcmp(row->family, name) == 0) {
+    for (int i = 0; i < list->count; i++) {
+        const bp_library_info *entry = &list->infos[i];
+        bool is_path = name[0] == '/' && (strcmp(entry->path, name) == 0 || bp__lines_have(entry->aliases, name));
+        if (is_path || strcmp(entry->family, name) == 0) {
             return i;
         }
     }
-    return row_with_soname(generation, name);
+    return entry_with_soname(list, name);
 }
 
 static const char *id_at(void *user, int index) {
-    const bp__library_list *generation = user;
-    return index <= generation->count ? generation->infos[index].id : NULL;
+    const bp__library_list *list = user;
+    return index <= list->count ? list->infos[index].id : NULL;
 }
 
 /* Returns the package to install, from the family that the name begins with ("openblas-openmp", "mkl64"). */
@@ -64,15 +64,15 @@ static void add_places(bp__text *text, const bp__search *search) {
 }
 
 /* Adds unusable entries whose id or SONAME begins like the name, because their reasons may explain the failure. */
-static void add_near_matches(bp__text *text, const bp__library_list *generation, const char *name) {
+static void add_near_matches(bp__text *text, const bp__library_list *list, const char *name) {
     size_t stem = strcspn(name, "-0123456789.");
-    for (int i = 0; i < generation->count; i++) {
-        const bp_library_info *row = &generation->infos[i];
-        bool near = stem > 2 && (strncmp(row->id, name, stem) == 0 || strncmp(row->soname, name, stem) == 0 ||
-                                 strncmp(row->family, name, stem) == 0);
+    for (int i = 0; i < list->count; i++) {
+        const bp_library_info *entry = &list->infos[i];
+        bool near = stem > 2 && (strncmp(entry->id, name, stem) == 0 || strncmp(entry->soname, name, stem) == 0 ||
+                                 strncmp(entry->family, name, stem) == 0);
         if (near) {
-            bp__text_addf(text, "; '%s' is %s (%s)%s%s", row->id, bp_library_state_name(row->state), row->path,
-                          *row->reason ? ": " : "", row->reason);
+            bp__text_addf(text, "; '%s' is %s (%s)%s%s", entry->id, bp_library_state_name(entry->state), entry->path,
+                          *entry->reason ? ": " : "", entry->reason);
         }
     }
 }
@@ -87,22 +87,22 @@ static const char *offers(unsigned kinds) {
                                    : "it computes on a GPU";
 }
 
-static void add_row_state(bp__text *text, const bp_library_info *row) {
-    bp__text_addf(text, "library '%s'", row->id);
-    if (*row->path) {
-        bp__text_addf(text, " (%s)", row->path);
+static void add_entry_state(bp__text *text, const bp_library_info *entry) {
+    bp__text_addf(text, "library '%s'", entry->id);
+    if (*entry->path) {
+        bp__text_addf(text, " (%s)", entry->path);
     }
-    bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_BUILTIN)) != 0;
-    if (row->state == BP_LIBRARY_FACADE) {
-        bp__text_addf(text, " is a facade: it %s", row->reason);
-    } else if (row->state == BP_LIBRARY_UNTRUSTED || (blas && row->state != BP_LIBRARY_OK)) {
-        bp__text_addf(text, " cannot be used, it is %s: %s", bp_library_state_name(row->state), row->reason);
+    bool blas = (entry->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_BUILTIN)) != 0;
+    if (entry->state == BP_LIBRARY_FACADE) {
+        bp__text_addf(text, " is a facade: it %s", entry->reason);
+    } else if (entry->state == BP_LIBRARY_UNTRUSTED || (blas && entry->state != BP_LIBRARY_OK)) {
+        bp__text_addf(text, " cannot be used, it is %s: %s", bp_library_state_name(entry->state), entry->reason);
     } else if (blas) {
         bp__text_add(text, " is listed and works, but no provider uses it");
     } else {
-        bp__text_addf(text, " is not a BLAS: %s", offers(row->kinds));
-        if (row->state != BP_LIBRARY_OK) {
-            bp__text_addf(text, "; it is %s: %s", bp_library_state_name(row->state), row->reason);
+        bp__text_addf(text, " is not a BLAS: %s", offers(entry->kinds));
+        if (entry->state != BP_LIBRARY_OK) {
+            bp__text_addf(text, "; it is %s: %s", bp_library_state_name(entry->state), entry->reason);
         }
     }
 }
@@ -132,7 +132,7 @@ static bool add_why_not_listed(bp__text *text, const char *path) {
     return true;
 }
 
-static bool add_path(bp__text *text, const bp__library_list *generation, const char *path) {
+static bool add_path(bp__text *text, const bp__library_list *list, const char *path) {
     char real[PATH_MAX], reason[128];
     struct stat facts;
     if (path[0] != '/') {
@@ -144,10 +144,10 @@ static bool add_path(bp__text *text, const bp__library_list *generation, const c
                       strerror_r(errno, reason, sizeof reason));
         return true;
     }
-    int row = bp__list_entry_named(generation, real);
-    if (row >= 0) {
+    int entry = bp__list_entry_named(list, real);
+    if (entry >= 0) {
         bp__text_addf(text, "'%s' resolves to %s: ", path, real);
-        add_row_state(text, &generation->infos[row]);
+        add_entry_state(text, &list->infos[entry]);
         return true;
     }
     if (!S_ISREG(facts.st_mode)) {
@@ -160,33 +160,33 @@ static bool add_path(bp__text *text, const bp__library_list *generation, const c
 
 /* ---- An unknown name ---- */
 
-static void add_unknown(bp__text *text, bp__library_list *generation, const char *name) {
+static void add_unknown(bp__text *text, bp__library_list *list, const char *name) {
     char nearest[256];
     const char *package = package_for(name);
-    bp__suggest(name, id_at, generation, nearest, sizeof nearest);
+    bp__suggest(name, id_at, list, nearest, sizeof nearest);
     bp__text_addf(text, "no library '%s' was found%s%s", name, *nearest ? "; " : "", nearest);
     if (package) {
         bp__text_addf(text, "; it comes with the package %s", package);
     }
     bp__text_add(text, "; set BACKPLANE_LIBRARY_PATH to search another directory");
-    add_near_matches(text, generation, name);
-    add_places(text, &generation->search);
+    add_near_matches(text, list, name);
+    add_places(text, &list->search);
 }
 
-static bp_status explain_absence(bp__library_list *generation, const char *name) {
+static bp_status explain_absence(bp__library_list *list, const char *name) {
     bp__text text = {0};
-    int row = bp__list_entry_named(generation, name);
+    int entry = bp__list_entry_named(list, name);
     bool enough = true;
-    if (row >= 0) {
-        add_row_state(&text, &generation->infos[row]);
+    if (entry >= 0) {
+        add_entry_state(&text, &list->infos[entry]);
     } else if (strchr(name, '/')) {
-        enough = add_path(&text, generation, name);
+        enough = add_path(&text, list, name);
     } else {
-        add_unknown(&text, generation, name);
+        add_unknown(&text, list, name);
     }
     enough = enough && !text.failed;
     bp_status status =
-        enough ? bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text)) : bp__fail_memory(text.length, "a sentence");
+        enough ? bp__fail(BP_E_NOT_FOUND, "%s", bp__text_get(&text)) : bp__fail_memory(text.length, "a message");
     bp__text_free(&text);
     return status;
 }

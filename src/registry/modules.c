@@ -138,7 +138,7 @@ static bp_status check_provider(const bp_provider *provider) {
     BP__TRY(bp__provider_check(provider, BP_PROVIDER_ABI));
     const bp__module *earlier = accepted_with_name(provider->name);
     if (earlier) {
-        return bp__fail(BP_E_LOAD, "its name '%s' is used by %s, which was found first", provider->name,
+        return bp__fail(BP_E_LOAD, "its name '%s' is already used by %s, which was found first", provider->name,
                         earlier->info.path);
     }
     return BP_OK;

@@ -80,7 +80,7 @@ static int count_entries(const char *text) {
     return count;
 }
 
-bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
+bp_status bp__probe_cache_parse(bp__probe_cache *cache, char *text) {
     size_t head = sizeof first_line - 1;
     if (strncmp(text, first_line, head) != 0 && bp__text_starts(text, any_format)) {
         return BP_OK; /* of another version, which has other facts */
@@ -92,21 +92,21 @@ bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text) {
     if (room == 0) {
         return BP_OK;
     }
-    store->entries = bp__alloc_zero((size_t)room, sizeof *store->entries);
-    if (!store->entries) {
-        return bp__fail_memory((size_t)room * sizeof *store->entries, "the probe cache");
+    cache->entries = bp__alloc_zero((size_t)room, sizeof *cache->entries);
+    if (!cache->entries) {
+        return bp__fail_memory((size_t)room * sizeof *cache->entries, "the probe cache");
     }
-    for (char *line = text + head; *line && store->count < room;) {
+    for (char *line = text + head; *line && cache->count < room;) {
         char *end = line + strcspn(line, "\n");
         char *next = skip_facts(*end ? end + 1 : end);
-        struct bp__probe_cache_entry *entry = &store->entries[store->count];
+        struct bp__probe_cache_entry *entry = &cache->entries[cache->count];
         if (*end && strncmp(line, "file ", 5) == 0) {
             *end = 0;
             entry->facts = end + 1;
             entry->length = (size_t)(next - end - 1);
             bool whole = entry->length == 0 || entry->facts[entry->length - 1] == '\n';
             if (whole && parse_entry(line + 5, entry) && bp__hash(entry->facts, entry->length) == entry->hash) {
-                store->count++;
+                cache->count++;
             }
         }
         line = next > line ? next : line + 1;
@@ -134,10 +134,10 @@ static const char *read_fact(const char *line, char name[32], char *value, size_
     return *at ? at + 1 : at;
 }
 
-static const struct bp__probe_cache_entry *find_entry(const bp__probe_cache *store, const bp__file *file) {
-    for (int i = 0; i < store->count; i++) {
-        const struct bp__probe_cache_entry *entry = &store->entries[i];
-        if (entry->context == store->context && bp__file_key_equal(&entry->key, &file->key) &&
+static const struct bp__probe_cache_entry *find_entry(const bp__probe_cache *cache, const bp__file *file) {
+    for (int i = 0; i < cache->count; i++) {
+        const struct bp__probe_cache_entry *entry = &cache->entries[i];
+        if (entry->context == cache->context && bp__file_key_equal(&entry->key, &file->key) &&
             strcmp(entry->path, file->path) == 0) {
             return entry;
         }
@@ -145,9 +145,9 @@ static const struct bp__probe_cache_entry *find_entry(const bp__probe_cache *sto
     return NULL;
 }
 
-bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
+bp_status bp__probe_cache_get(const bp__probe_cache *cache, bp__file *file) {
     char name[32], value[16384];
-    const struct bp__probe_cache_entry *entry = find_entry(store, file);
+    const struct bp__probe_cache_entry *entry = find_entry(cache, file);
     if (!entry) {
         return BP_OK;
     }
@@ -159,7 +159,7 @@ bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
             return BP_OK; /* the library is probed again if its facts cannot be parsed */
         }
     }
-    if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != store->loader) {
+    if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != cache->loader) {
         return BP_OK; /* a dependency that was missing then may exist now */
     }
     if (!bp__blas_is_noted(&facts)) {
@@ -175,68 +175,68 @@ bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file) {
 
 /* Sets the probe cache's path, from the settings or else in the user's cache directory. Leaves it NULL if no home
  * directory is known or if it does not exist, as in package builds, where no later process would use the file. */
-static void place_store(bp__probe_cache *store) {
+static void set_path(bp__probe_cache *cache) {
     static const char name[] = "/libraries.txt";
     char path[PATH_MAX], home[PATH_MAX - sizeof "/backplane"];
     const char *folder = bp__setting_text(BP_SET_registry_cache_dir);
     if (*folder) {
-        store->given = 0;
+        cache->given = 0;
         if (!bp__copy_text(path, sizeof path - sizeof name, folder)) {
             return;
         }
-    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &store->given) &&
-               bp__is_folder(home, store->given)) {
+    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &cache->given) &&
+               bp__is_folder(home, cache->given)) {
         snprintf(path, sizeof path, "%s/backplane", home);
     } else {
         return;
     }
     memcpy(path + strlen(path), name, sizeof name);
-    store->path = bp__intern(path);
+    cache->path = bp__intern(path);
 }
 
-static bp_status read_store(bp__probe_cache *store) {
+static bp_status read_cache(bp__probe_cache *cache) {
     size_t size;
-    bp_status status = bp__file_trusted(store->path);
+    bp_status status = bp__file_trusted(cache->path);
     if (status == BP_E_NOT_FOUND) {
         return BP_OK;
     }
     if (status == BP_OK) {
-        status = bp__file_read(store->path, MOST_BYTES, &store->bytes, &size);
+        status = bp__file_read(cache->path, MOST_BYTES, &cache->bytes, &size);
     }
     if (status == BP_OK) {
-        status = bp__probe_cache_parse(store, store->bytes);
+        status = bp__probe_cache_parse(cache, cache->bytes);
     }
     if (status == BP_OK || status == BP_E_NO_MEMORY) {
         return status;
     }
     bp__warn("the probe cache is not used: %s", bp_last_error());
     if (status == BP_E_UNTRUSTED) {
-        store->path = NULL; /* new ones are not written there either */
+        cache->path = NULL; /* new ones are not written there either */
     }
     return BP_OK;
 }
 
-bp_status bp__probe_cache_open(bp__probe_cache *store) {
+bp_status bp__probe_cache_open(bp__probe_cache *cache) {
     enum { OFF };
-    memset(store, 0, sizeof *store);
+    memset(cache, 0, sizeof *cache);
     if (bp__setting_int(BP_SET_registry_cache) != OFF) {
-        place_store(store);
+        set_path(cache);
     }
-    if (!store->path) {
+    if (!cache->path) {
         return BP_OK;
     }
-    store->context = bp__probe_cache_key(&store->loader);
-    bp_status status = read_store(store);
+    cache->context = bp__probe_cache_key(&cache->loader);
+    bp_status status = read_cache(cache);
     if (status != BP_OK) {
-        bp__probe_cache_close(store);
+        bp__probe_cache_close(cache);
     }
     return status;
 }
 
-void bp__probe_cache_close(bp__probe_cache *store) {
-    bp__free(store->entries);
-    bp__free(store->bytes);
-    memset(store, 0, sizeof *store);
+void bp__probe_cache_close(bp__probe_cache *cache) {
+    bp__free(cache->entries);
+    bp__free(cache->bytes);
+    memset(cache, 0, sizeof *cache);
 }
 
 static void add_escaped(bp__text *text, const char *value) {
@@ -258,7 +258,7 @@ static void add_head(bp__text *text, const struct bp__probe_cache_entry *entry) 
     bp__text_add_n(text, entry->facts, entry->length);
 }
 
-static void add_file(bp__text *text, const bp__probe_cache *store, const bp__file *file) {
+static void add_file(bp__text *text, const bp__probe_cache *cache, const bp__file *file) {
     bp__text facts = {0};
 #define ADD_TEXT(name)                                                                                                 \
     if (*file->facts.name) {                                                                                           \
@@ -276,8 +276,8 @@ static void add_file(bp__text *text, const bp__probe_cache *store, const bp__fil
     struct bp__probe_cache_entry entry = {
         .path = file->path,
         .key = file->key,
-        .context = store->context,
-        .loader = store->loader,
+        .context = cache->context,
+        .loader = cache->loader,
         .hash = bp__hash(bp__text_get(&facts), facts.length),
         .facts = bp__text_get(&facts),
         .length = facts.length,
@@ -302,57 +302,57 @@ static bool replaced_by(const bp__search *search, const struct bp__probe_cache_e
 
 /* Writes the whole probe cache while its lock is held. Entries that another process has added meanwhile are read again
  * and kept. */
-static bp_status write_store(const bp__probe_cache *store, const bp__search *search) {
+static bp_status write_cache(const bp__probe_cache *cache, const bp__search *search) {
     bp__probe_cache latest = {
-        .path = store->path, .given = store->given, .context = store->context, .loader = store->loader};
+        .path = cache->path, .given = cache->given, .context = cache->context, .loader = cache->loader};
     bp__text text = {0};
-    bp_status status = read_store(&latest);
+    bp_status status = read_cache(&latest);
     if (status == BP_OK && latest.path) {
         bp__text_add(&text, first_line);
         for (int i = 0; i < search->file_count; i++) {
             if (worth_storing(&search->files[i])) {
-                add_file(&text, store, &search->files[i]);
+                add_file(&text, cache, &search->files[i]);
             }
         }
         for (int i = 0; i < latest.count; i++) {
             const struct bp__probe_cache_entry *entry = &latest.entries[i];
-            if (!replaced_by(search, entry, store->context) && text.length + entry->length + 8192 < MOST_BYTES) {
+            if (!replaced_by(search, entry, cache->context) && text.length + entry->length + 8192 < MOST_BYTES) {
                 add_head(&text, entry);
             }
         }
         status = text.failed ? bp__fail_memory(text.length, "the probe cache")
                  : text.length >= MOST_BYTES
                      ? BP_OK
-                     : bp__file_replace(store->path, store->given, bp__text_get(&text), text.length);
+                     : bp__file_replace(cache->path, cache->given, bp__text_get(&text), text.length);
     }
     bp__text_free(&text);
     bp__probe_cache_close(&latest);
     return status;
 }
 
-bp_status bp__probe_cache_save(const bp__probe_cache *store, const bp__search *search) {
+bp_status bp__probe_cache_save(const bp__probe_cache *cache, const bp__search *search) {
     enum { OFF, READ_ONLY };
     char lock_path[PATH_MAX];
     bool changed = false;
     for (int i = 0; i < search->file_count; i++) {
         changed = changed || (worth_storing(&search->files[i]) && !search->files[i].stored);
     }
-    if (!changed || !store->path || bp__setting_int(BP_SET_registry_cache) == READ_ONLY) {
+    if (!changed || !cache->path || bp__setting_int(BP_SET_registry_cache) == READ_ONLY) {
         return BP_OK;
     }
-    int length = snprintf(lock_path, sizeof lock_path, "%s.lock", store->path);
+    int length = snprintf(lock_path, sizeof lock_path, "%s.lock", cache->path);
     if (length <= 0 || (size_t)length >= sizeof lock_path) {
         return BP_OK;
     }
     int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock < 0 && bp__file_make_folders(lock_path, store->given) == BP_OK) {
+    if (lock < 0 && bp__file_make_folders(lock_path, cache->given) == BP_OK) {
         lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
         close(lock);
         return BP_OK; /* another process is writing the same results */
     }
-    bp_status status = write_store(store, search);
+    bp_status status = write_cache(cache, search);
     if (lock >= 0) {
         close(lock);
     }

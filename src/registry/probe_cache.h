@@ -18,18 +18,18 @@ typedef struct bp__probe_cache {
 
 /* Reads the probe cache. A missing, damaged or untrusted file gives an empty one, with a warning that states the
  * reason. */
-bp_status bp__probe_cache_open(bp__probe_cache *store);
-void bp__probe_cache_close(bp__probe_cache *store);
+bp_status bp__probe_cache_open(bp__probe_cache *cache);
+void bp__probe_cache_close(bp__probe_cache *cache);
 
 /* Copies the facts of an unchanged file to file->facts and sets file->stored. Errors: BP_E_NO_MEMORY. */
-bp_status bp__probe_cache_get(const bp__probe_cache *store, bp__file *file);
+bp_status bp__probe_cache_get(const bp__probe_cache *cache, bp__file *file);
 
 /* Writes the facts of these files; keeps entries of others while they fit. Does nothing if the probe cache is disabled
  * or read-only. */
-bp_status bp__probe_cache_save(const bp__probe_cache *store, const bp__search *search);
+bp_status bp__probe_cache_save(const bp__probe_cache *cache, const bp__search *search);
 
 /* Reads entries from a NUL-terminated text, which is modified and may be hostile. Errors: BP_E_NO_MEMORY, BP_E_FORMAT.
  */
-bp_status bp__probe_cache_parse(bp__probe_cache *store, char *text);
+bp_status bp__probe_cache_parse(bp__probe_cache *cache, char *text);
 
 #endif

@@ -85,10 +85,10 @@ static bool conclude_checks(bp__facts *facts, const summary *all, const char *ot
             continue;
         }
         size_t length;
-        const char *told = bp__topic_line(bp__text_get(&all->faults), topic, &length);
+        const char *line = bp__topic_line(bp__text_get(&all->faults), topic, &length);
         bp__text_add(&lines, lines.length ? "\n" : "");
-        if (told) {
-            bp__text_add_n(&lines, told, length);
+        if (line) {
+            bp__text_add_n(&lines, line, length);
         } else {
             bp__text_addf(&lines, "%s: not tested: the probe %s before", topic, all->end ? all->end : otherwise);
         }

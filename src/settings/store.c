@@ -75,10 +75,10 @@ static void finish_publishing(bool changed) {
     }
 }
 
-/* `told`: the setting starts or stops being set. For some settings that matters even if the value stays the same:
- * num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
-static void publish(bp_setting_id id, bool told) {
-    finish_publishing(store_value(id) || told);
+/* `set_changes`: the setting starts or stops being set. For some settings that matters even if the value stays the
+ * same: num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
+static void publish(bp_setting_id id, bool set_changes) {
+    finish_publishing(store_value(id) || set_changes);
 }
 
 static bp_status read_layers(void) {
@@ -205,9 +205,9 @@ bp_status bp__process_write(bp_setting_id id, const char *text) {
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
         bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
-        bool told = !stored->set;
+        bool set_changes = !stored->set;
         *stored = (bp__stored){true, writes[i].value, ""};
-        publish(writes[i].id, told);
+        publish(writes[i].id, set_changes);
     }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;
@@ -224,9 +224,9 @@ bp_status bp__process_clear(bp_setting_id id) {
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
         bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
-        bool told = stored->set;
+        bool set_changes = stored->set;
         *stored = (bp__stored){0};
-        publish(writes[i].id, told);
+        publish(writes[i].id, set_changes);
     }
     pthread_mutex_unlock(&bp__settings_mutex);
     return BP_OK;

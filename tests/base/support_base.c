@@ -41,7 +41,7 @@ void calm_allocator(void) {
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
-void assert_all_given_back(void) {
+void assert_all_freed(void) {
     bp__warning_reset();
     bp__intern_reset();
     bp__error_reset();
@@ -78,7 +78,7 @@ bool enter_namespace(int more, uid_t user, gid_t group) {
     char users[64], groups[64];
     snprintf(users, sizeof users, "%u %u 1", user, geteuid());
     snprintf(groups, sizeof groups, "%u %u 1", group, getegid());
-    prctl(PR_SET_DUMPABLE, 1); /* a process that has changed its user may not write its maps otherwise */
+    prctl(PR_SET_DUMPABLE, 1); /* otherwise a process that has changed its user may not write its maps */
     return unshare(CLONE_NEWUSER | more) == 0 && write_text("/proc/self/setgroups", "deny") &&
            write_text("/proc/self/uid_map", users) && write_text("/proc/self/gid_map", groups);
 }

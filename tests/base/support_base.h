@@ -1,5 +1,5 @@
-/* support_base.h - what the tests of base/ share: cmocka with its includes, texts that contain, an allocator that
- * fails. */
+/* support_base.h - declares what the tests of base/ share: cmocka with its includes, a substring assertion, an
+ * allocator that fails. */
 #ifndef TESTS_BASE_SUPPORT_H
 #define TESTS_BASE_SUPPORT_H
 
@@ -23,15 +23,15 @@
         }                                                                                                              \
     } while (0)
 
-/* From now on the n-th allocation (0: the first) and all after it fail; calm_allocator() ends that. Only while the
- * library holds no memory. */
+/* failing_allocator() makes the n-th allocation (0: the first) and all later ones fail; calm_allocator() ends that.
+ * Call it only while the library holds no memory. */
 void failing_allocator(int n);
 void calm_allocator(void);
 
-/* Gives back what base/ keeps, and checks that nothing else is left. */
-void assert_all_given_back(void);
+/* Frees what base/ keeps, and checks that no block is left. */
+void assert_all_freed(void);
 
-/* A fresh folder that only this user can change; removed with everything in it by remove_folder. */
+/* Makes a new folder that only this user can change; remove_folder removes it with its content. */
 void make_folder(char path[64]);
 void remove_folder(const char *path);
 

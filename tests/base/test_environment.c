@@ -1,4 +1,4 @@
-/* test_environment.c - the one reader of the environment, also in a program with another user's rights. */
+/* test_environment.c - tests the reading of environment variables, also in a program with another user's rights. */
 #include "base/support_base.h"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ static bool stop(void *user, const char *name, const char *value) {
     return false;
 }
 
-static void variables_are_seen(void **state) {
+static void variables_are_read(void **state) {
     (void)state;
     setenv("BPT_ONE", "1=1", 1);
     setenv("BPT_EMPTY", "", 1);
@@ -51,14 +51,14 @@ static void long_names_are_cut(void **state) {
     unsetenv(name);
 }
 
-/* What the copy of this program that is owned by somebody else sees: its exit status. */
-static int what_is_seen(void) {
+/* Exit status of the copy of this program that another user owns: what it can read. */
+static int what_is_read(void) {
     int visits = 0;
     bp__env_walk("BPT_", stop, &visits);
     return (bp__env("BPT_ONE") ? 1 : 0) + (visits > 0 ? 2 : 0);
 }
 
-static void set_uid_programs_see_nothing(void **state) {
+static void set_uid_programs_ignore_the_environment(void **state) {
     (void)state;
     char folder[64], command[512], program[128];
     if (getenv("TESTED_EMULATED")) {
@@ -78,7 +78,7 @@ static void set_uid_programs_see_nothing(void **state) {
     setenv("BPT_ONE", "1", 1);
     pid_t child = fork();
     if (child == 0) {
-        execl(program, program, "--what-is-seen", (char *)NULL);
+        execl(program, program, "--what-is-read", (char *)NULL);
         _exit(99);
     }
     int status;
@@ -93,13 +93,13 @@ static void set_uid_programs_see_nothing(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--what-is-seen") == 0) {
-        _exit(geteuid() == getuid() ? 98 : what_is_seen());
+    if (argc == 2 && strcmp(argv[1], "--what-is-read") == 0) {
+        _exit(geteuid() == getuid() ? 98 : what_is_read());
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_are_seen),
+        cmocka_unit_test(variables_are_read),
         cmocka_unit_test(long_names_are_cut),
-        cmocka_unit_test(set_uid_programs_see_nothing),
+        cmocka_unit_test(set_uid_programs_ignore_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_error.c - statuses, their sentences, and what threads and lack of memory do to them. */
+/* test_error.c - tests statuses and error messages, with several threads and without memory. */
 #include "base/support_base.h"
 
 #include <pthread.h>
@@ -21,21 +21,21 @@ static void statuses_have_names_and_texts(void **state) {
     assert_string_equal(bp_version(), BP_VERSION_STRING);
 }
 
-static void sentences_are_kept(void **state) {
+static void messages_are_kept(void **state) {
     (void)state;
     assert_int_equal(bp__fail(BP_E_SHAPE, "a: has %d dimensions", 3), BP_E_SHAPE);
     assert_string_equal(bp_last_error(), "a: has 3 dimensions");
     assert_int_equal(bp_last_status(), BP_E_SHAPE);
     bp__fail(BP_E_DTYPE, "while b: %s", bp_last_error());
     assert_string_equal(bp_last_error(), "while b: a: has 3 dimensions");
-    assert_int_equal(bp__live_blocks(), 0); /* short ones need no memory */
+    assert_int_equal(bp__live_blocks(), 0); /* short messages need no memory */
     assert_int_equal(bp__fail_memory(77, "a plan"), BP_E_NO_MEMORY);
     assert_contains(bp_last_error(), "77");
     assert_contains(bp_last_error(), "a plan");
 }
 
-/* Lengths around the end of the thread's own room and around the longest. */
-static void sentences_of_every_length(void **state) {
+/* Lengths around the limit of in-place messages and around the longest message. */
+static void messages_of_every_length(void **state) {
     (void)state;
     static char text[9000];
     const int lengths[] = {0, 1, 110, 111, 112, 113, 500, 8190, 8191, 8192, 8999};
@@ -52,10 +52,10 @@ static void sentences_of_every_length(void **state) {
         } else {
             assert_string_equal(bp_last_error(), text);
         }
-        bp__fail(BP_E_IO, "%s!", bp_last_error()); /* quotes itself */
+        bp__fail(BP_E_IO, "%s!", bp_last_error()); /* quotes the previous message */
         assert_int_equal(bp_last_error()[0], lengths[i] > 0 ? 'x' : '!');
     }
-    assert_all_given_back();
+    assert_all_freed();
     assert_int_equal(bp_last_status(), BP_E_IO);
     assert_string_equal(bp_last_error(), bp_status_text(BP_E_IO));
 }
@@ -70,10 +70,10 @@ static void status_survives_lack_of_memory(void **state) {
     calm_allocator();
 }
 
-static void errors_can_be_put_aside(void **state) {
+static void errors_can_be_saved_and_restored(void **state) {
     (void)state;
     bp__held_error held;
-    for (int length = 50; length <= 500; length += 450) { /* in the thread's own room, and on the heap */
+    for (int length = 50; length <= 500; length += 450) { /* stored in place, and on the heap */
         bp__fail(BP_E_SHAPE, "%0*d", length, 1);
         const char *before = bp_last_error();
         bp__error_hold(&held);
@@ -86,7 +86,7 @@ static void errors_can_be_put_aside(void **state) {
         assert_int_equal(strlen(before), length);
         assert_int_equal(before[length - 1], '1');
     }
-    assert_all_given_back();
+    assert_all_freed();
 }
 
 static pthread_barrier_t barrier;
@@ -98,7 +98,7 @@ static void *fail_at_length(void *user) {
         assert_int_equal(strlen(bp_last_error()), length);
         assert_int_equal(strtol(bp_last_error(), NULL, 10), round);
     }
-    pthread_barrier_wait(&barrier); /* the main thread takes the sentences away */
+    pthread_barrier_wait(&barrier); /* the main thread frees all long messages */
     pthread_barrier_wait(&barrier);
     assert_string_equal(bp_last_error(), length < 112 ? bp_last_error() : bp_status_text(BP_E_ARGUMENT));
     bp__fail(BP_E_IO, "%0*d", length, 5);
@@ -106,7 +106,7 @@ static void *fail_at_length(void *user) {
     return NULL;
 }
 
-static void threads_keep_their_own(void **state) {
+static void threads_have_their_own_errors(void **state) {
     (void)state;
     pthread_t threads[4];
     int lengths[4] = {20, 200, 1000, 5000};
@@ -125,14 +125,14 @@ static void threads_keep_their_own(void **state) {
     }
     pthread_barrier_destroy(&barrier);
     assert_string_equal(bp_last_error(), "mine");
-    assert_int_equal(bp__live_blocks(), 0); /* each thread gave back its own at its end */
+    assert_int_equal(bp__live_blocks(), 0); /* each thread freed its own when it ended */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses_have_names_and_texts), cmocka_unit_test(sentences_are_kept),
-        cmocka_unit_test(sentences_of_every_length),     cmocka_unit_test(status_survives_lack_of_memory),
-        cmocka_unit_test(errors_can_be_put_aside),       cmocka_unit_test(threads_keep_their_own),
+        cmocka_unit_test(statuses_have_names_and_texts),    cmocka_unit_test(messages_are_kept),
+        cmocka_unit_test(messages_of_every_length),         cmocka_unit_test(status_survives_lack_of_memory),
+        cmocka_unit_test(errors_can_be_saved_and_restored), cmocka_unit_test(threads_have_their_own_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_file.c - whole files in and out, and which files are trusted. */
+/* test_file.c - tests reading and replacing of whole files, and which files are trusted. */
 #define _GNU_SOURCE
 #include "base/support_base.h"
 
@@ -34,7 +34,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     remove_folder(folder);
-    assert_all_given_back();
+    assert_all_freed();
     return 0;
 }
 
@@ -60,7 +60,7 @@ static void files_are_replaced_whole(void **state) {
     assert_int_equal(bp__file_replace(deep, 0, "", 0), BP_OK);
     assert_content(deep, "");
     assert_int_equal(stat(deep, &facts), 0);
-    assert_int_equal(facts.st_mode & 0777, 0600); /* as it was */
+    assert_int_equal(facts.st_mode & 0777, 0600); /* unchanged */
     char link[512];
     strcpy(link, in_folder("link"));
     assert_int_equal(symlink("a/b/c.txt", link), 0);
@@ -73,7 +73,7 @@ static void files_are_replaced_whole(void **state) {
     assert_int_equal(bp__file_replace("", 0, "x", 1), BP_E_IO);
     char names[256];
     snprintf(names, sizeof names, "test \"$(ls -A %s | wc -l) $(ls -A %s/a/b | wc -l)\" = '2 1'", folder, folder);
-    assert_int_equal(system(names), 0); /* no temporary file stays */
+    assert_int_equal(system(names), 0); /* no temporary file is left */
 }
 
 static int files_in_folder(void) {
@@ -87,7 +87,7 @@ static int files_in_folder(void) {
     return count;
 }
 
-/* The folder that is given must be there already, whoever asks: a user's home is never made. */
+/* The given directory must exist, whoever calls: a user's home is never made. */
 static void given_folders_are_not_made(void **state) {
     (void)state;
     char deep[512];
@@ -144,9 +144,9 @@ static void user_folders(void **state) {
     setenv("HOME", home, 1);
 }
 
-/* ---- Writing where the system sets a limit. Each runs in a child, which a signal would end. ---- */
+/* ---- Writing at the system's limits. Each test runs in a child, because a signal would end the process. ---- */
 
-/* What a child returns becomes its exit status; 77: the test cannot run here. */
+/* Returns what the function returns in a child, as its exit status; 77: the test cannot run here. */
 static int exit_of(int (*body)(void)) {
     int status;
     fflush(NULL);
@@ -172,7 +172,7 @@ static char large[1 << 20];
         }                                                                                                              \
     } while (0)
 
-/* A too large file is an error. The dispositions and masks of the host program are as they were. */
+/* A file above the limit is an error. Signal dispositions and masks of the host program stay unchanged. */
 static int write_beyond_the_limit(void) {
     const struct rlimit limit = {4096, 4096};
     sigset_t mask, pending;
@@ -187,7 +187,7 @@ static int write_beyond_the_limit(void) {
     return 0;
 }
 
-/* A signal that the host program has blocked and that waits for it is not taken away. */
+/* A signal that the host program has blocked and that is pending stays pending. */
 static int keep_a_pending_signal(void) {
     const struct rlimit limit = {4096, 4096};
     sigset_t mine, pending;
@@ -211,7 +211,7 @@ static void *write_many(void *name) {
     return NULL;
 }
 
-/* Two threads at once: each one's signal is its own. */
+/* Two threads at once: each gets only its own signal. */
 static int write_beyond_the_limit_in_two_threads(void) {
     const struct rlimit limit = {4096, 4096};
     pthread_t other;
@@ -228,10 +228,10 @@ static void a_size_limit_is_an_error(void **state) {
     assert_int_equal(exit_of(write_beyond_the_limit), 0);
     assert_int_equal(exit_of(keep_a_pending_signal), 0);
     assert_int_equal(exit_of(write_beyond_the_limit_in_two_threads), 0);
-    assert_int_equal(files_in_folder(), 1); /* what could be written, and nothing unfinished */
+    assert_int_equal(files_in_folder(), 1); /* the part that could be written, and no unfinished file */
 }
 
-/* Mounts what only this process and its children see. */
+/* Mounts a file system that only this process and its children see. */
 static bool mount_here(const char *options, unsigned long flags) {
     return enter_namespace(CLONE_NEWNS, geteuid(), getegid()) && mount("none", folder, "tmpfs", flags, options) == 0;
 }
@@ -268,7 +268,7 @@ static void full_and_read_only_disks_are_errors(void **state) {
     assert_int_equal(read_only, 0);
 }
 
-/* Starts a process that writes the file again and again, and kills it when a temporary file can be seen. */
+/* Starts a process that writes the file repeatedly, and kills it when a temporary file exists. */
 static void kill_a_writer(const char *file) {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -283,7 +283,7 @@ static void kill_a_writer(const char *file) {
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* kill -9 leaves a temporary file at most until the next write; what a living process writes is left alone. */
+/* A killed process leaves a temporary file at most until the next write; files of a running process stay. */
 static void abandoned_files_are_removed(void **state) {
     (void)state;
     char file[512], held[1024], other[1024];
@@ -291,7 +291,7 @@ static void abandoned_files_are_removed(void **state) {
     assert_int_equal(bp__file_replace(file, 0, "old", 3), BP_OK);
     do {
         kill_a_writer(file);
-    } while (files_in_folder() < 2); /* it was renamed just before the end */
+    } while (files_in_folder() < 2); /* it was renamed just before the kill */
     assert_int_equal(files_in_folder(), 2);
     snprintf(held, sizeof held, "%s.unfinished-abcdef", file);
     snprintf(other, sizeof other, "%s.unfinished-notes of mine", file);
@@ -309,7 +309,7 @@ static void abandoned_files_are_removed(void **state) {
     assert_int_equal(files_in_folder(), 2);
 }
 
-/* Processes that write at once take none of each other's files away. */
+/* Processes that write at the same time do not remove each other's files. */
 static void many_writers_at_once(void **state) {
     (void)state;
     enum { WRITERS = 4, TIMES = 100 };
@@ -351,12 +351,12 @@ static void reading_has_limits(void **state) {
     bp__free(bytes);
     assert_int_equal(bp__file_read(path, SIZE_MAX, &bytes, &size), BP_OK);
     bp__free(bytes);
-    assert_int_equal(bp__file_read("/proc/thread-self/maps", 1 << 20, &bytes, &size), BP_OK); /* tells no size */
+    assert_int_equal(bp__file_read("/proc/thread-self/maps", 1 << 20, &bytes, &size), BP_OK); /* reports no size */
     assert_true(size > 100);
     bp__free(bytes);
     assert_int_equal(bp__file_read("/proc/thread-self/maps", 100, &bytes, &size), BP_E_OVERFLOW);
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-    assert_int_equal(bp__file_read(path, 10, &bytes, &size), BP_E_IO); /* and does not wait */
+    assert_int_equal(bp__file_read(path, 10, &bytes, &size), BP_E_IO); /* and does not block */
     if (geteuid() != 0) {
         int file = open(in_folder("locked"), O_CREAT | O_WRONLY, 0);
         close(file);
@@ -372,7 +372,7 @@ static void reading_without_memory(void **state) {
         bp__error_reset();
         failing_allocator(n);
         assert_int_equal(bp__file_read("/proc/thread-self/maps", 1 << 20, &bytes, &size), BP_E_NO_MEMORY);
-        assert_all_given_back();
+        assert_all_freed();
         calm_allocator();
     }
 }
@@ -411,7 +411,7 @@ static void own_files_are_trusted(void **state) {
     chmod(in_folder("d"), 0755);
 }
 
-/* A link is judged by every folder on its way, not only by where it ends. */
+/* Every folder on the way of a link is checked, not only its target. */
 static void links_are_followed(void **state) {
     (void)state;
     char file[512], open_folder[512];
@@ -473,13 +473,13 @@ static void owners_by_rule(void **state) {
     for (int i = 0; i < BP__COUNT(rows); i++) {
         bool trusted = bp__owner_trusted(rows[i].owner, USER, rows[i].system, rows[i].writable);
         if (trusted != rows[i].trusted) {
-            fail_msg("row %d: %d", i, trusted);
+            fail_msg("entry %d: %d", i, trusted);
         }
     }
     assert_true(bp__map_holds("         0          0 4294967295\n", OVERFLOW));
     assert_false(bp__map_holds("         0       1000          1\n", OVERFLOW));
     assert_true(bp__map_holds("         0       1000          1\n", 0));
-    assert_true(bp__map_holds("0 1000 1\n1 100000 65536\n", OVERFLOW)); /* a container's nobody */
+    assert_true(bp__map_holds("0 1000 1\n1 100000 65536\n", OVERFLOW)); /* the user nobody of a container */
     assert_false(bp__map_holds("65535 0 10\n", OVERFLOW));
     assert_false(bp__map_holds("", 0));
     assert_false(bp__map_holds("nonsense\n\n1 2\n", 1));

@@ -1,4 +1,4 @@
-/* test_json.c - JSON out: commas, escapes, bytes that are no text, numbers in every locale. */
+/* test_json.c - tests JSON output: commas, escapes, invalid UTF-8, numbers in every locale. */
 #include "base/support_base.h"
 
 #include <locale.h>
@@ -47,7 +47,7 @@ static void texts_are_escaped(void **state) {
 }
 
 #define BAD "\xEF\xBF\xBD"
-static void what_is_no_text_is_replaced(void **state) {
+static void invalid_utf8_is_replaced(void **state) {
     (void)state;
     assert_text("\xFF"
                 "a",
@@ -88,7 +88,7 @@ static void numbers_read_back(void **state) {
     setlocale(LC_NUMERIC, "C");
 }
 
-static void too_deep_is_a_failure(void **state) {
+static void too_deep_nesting_is_a_failure(void **state) {
     (void)state;
     bp__text out = {0};
     bp__json json;
@@ -103,9 +103,9 @@ static void too_deep_is_a_failure(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commas_and_brackets),         cmocka_unit_test(texts_are_escaped),
-        cmocka_unit_test(what_is_no_text_is_replaced), cmocka_unit_test(numbers_read_back),
-        cmocka_unit_test(too_deep_is_a_failure),
+        cmocka_unit_test(commas_and_brackets),           cmocka_unit_test(texts_are_escaped),
+        cmocka_unit_test(invalid_utf8_is_replaced),      cmocka_unit_test(numbers_read_back),
+        cmocka_unit_test(too_deep_nesting_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_memory.c - the one door to memory: alignment, overflow, counting, and the host program's allocator. */
+/* test_memory.c - tests memory functions: alignment, overflow, block counts, and the host program's allocator. */
 #include "base/support_base.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static void blocks_are_counted(void **state) {
     assert_int_equal(bp__live_blocks(), 0);
 }
 
-static void overflow_is_no_memory(void **state) {
+static void overflow_returns_null(void **state) {
     (void)state;
     assert_null(bp__alloc_zero(SIZE_MAX / 2, 3));
     assert_null(bp__alloc_aligned(SIZE_MAX - 3));
@@ -52,7 +52,7 @@ static void a_failing_allocator_is_survived(void **state) {
     assert_null(bp__alloc_aligned(10));
     assert_null(bp__strdup("x"));
     assert_null(bp__alloc(0));
-    assert_null(bp__realloc(kept, 0)); /* the host program's functions never see a size of zero */
+    assert_null(bp__realloc(kept, 0)); /* the host program's functions never get a size of zero */
     assert_null(bp__realloc(kept, 100));
     assert_string_equal(kept, "still");
     assert_int_equal(bp__live_blocks(), 1);
@@ -66,7 +66,7 @@ static void an_incomplete_allocator_is_refused(void **state) {
     (void)state;
     const bp_allocator empty = {0};
     assert_int_equal(bp_set_allocator(&empty), BP_E_ARGUMENT);
-    void *block = bp__alloc(1); /* by the old one */
+    void *block = bp__alloc(1); /* from the old allocator */
     assert_non_null(block);
     bp__free(block);
 }
@@ -79,7 +79,7 @@ static void *churn(void *user) {
     return NULL;
 }
 
-/* The allocator may change at any moment at which no block is alive, also between two steps of other threads. */
+/* The allocator may change whenever no block is allocated, also between two steps of other threads. */
 static void replacing_races_with_allocating(void **state) {
     (void)state;
     pthread_t threads[2];
@@ -99,7 +99,7 @@ static void replacing_races_with_allocating(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_counted),
-        cmocka_unit_test(overflow_is_no_memory),
+        cmocka_unit_test(overflow_returns_null),
         cmocka_unit_test(aligned_blocks_are_aligned),
         cmocka_unit_test(a_failing_allocator_is_survived),
         cmocka_unit_test(an_incomplete_allocator_is_refused),

@@ -1,4 +1,4 @@
-/* test_text.c - growing text, numbers read, names suggested, hashes, interned texts. */
+/* test_text.c - tests growing strings, number parsing, suggestions, hashes and interned texts. */
 #include "base/support_base.h"
 
 static void text_grows(void **state) {
@@ -19,14 +19,14 @@ static void text_grows(void **state) {
     assert_int_equal(bp__live_blocks(), 0);
 }
 
-static void text_remembers_failure(void **state) {
+static void text_keeps_its_failure(void **state) {
     (void)state;
     failing_allocator(1);
     bp__text text = {0};
     bp__text_add(&text, "fits");
     bp__text_addf(&text, "%01000d", 1);
     assert_true(text.failed);
-    bp__text_add(&text, "x"); /* would fit, but the text has a hole */
+    bp__text_add(&text, "x"); /* would fit, but an earlier addition is missing */
     assert_string_equal(bp__text_get(&text), "fits");
     bp__text_free(&text);
     calm_allocator();
@@ -61,7 +61,7 @@ static void integers_are_read_whole(void **state) {
     }
 }
 
-static void copies_end(void **state) {
+static void copies_are_terminated(void **state) {
     (void)state;
     char buffer[5];
     assert_true(bp__copy_text(buffer, sizeof buffer, "four"));
@@ -126,7 +126,7 @@ static void hashes_differ(void **state) {
     assert_true(bp__hash("abc", 3) == bp__hash("abc", 3));
 }
 
-static void interned_texts_are_one(void **state) {
+static void equal_interned_texts_have_one_address(void **state) {
     (void)state;
     const char *kept[500];
     char text[16];
@@ -139,13 +139,13 @@ static void interned_texts_are_one(void **state) {
         assert_string_equal(kept[i], text);
         assert_ptr_equal(bp__intern(text), kept[i]);
     }
-    assert_all_given_back();
+    assert_all_freed();
     for (int n = 0; n < 5; n++) {
         failing_allocator(n);
         assert_string_equal(bp__intern(""), "");
         const char *one = bp__intern("one");
         assert_true(n >= 2 ? one != NULL : one == NULL);
-        assert_all_given_back();
+        assert_all_freed();
         calm_allocator();
     }
 }
@@ -159,12 +159,12 @@ static void time_moves_forward(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_grows),
-        cmocka_unit_test(text_remembers_failure),
+        cmocka_unit_test(text_keeps_its_failure),
         cmocka_unit_test(integers_are_read_whole),
-        cmocka_unit_test(copies_end),
+        cmocka_unit_test(copies_are_terminated),
         cmocka_unit_test(names_are_suggested),
         cmocka_unit_test(hashes_differ),
-        cmocka_unit_test(interned_texts_are_one),
+        cmocka_unit_test(equal_interned_texts_have_one_address),
         cmocka_unit_test(time_moves_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_warning.c - warnings: told once, kept without a handler, never lost in a race, and no lock held into fork. */
+/* test_warning.c - tests warnings: each reported once, kept without a handler, none lost between threads, no lock held
+ * in a child of fork. */
 #include "base/support_base.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     bp_set_warning_handler(NULL, NULL);
-    assert_all_given_back();
+    assert_all_freed();
     return 0;
 }
 
@@ -68,7 +69,7 @@ static void without_memory_warnings_still_reach_the_handler(void **state) {
         failing_allocator(n);
         bp__warn("kept if there is room");
         told += bp_warning_at(0, NULL, 0);
-        assert_all_given_back();
+        assert_all_freed();
         calm_allocator();
     }
     assert_in_range(told, 2, 3);
@@ -77,7 +78,7 @@ static void without_memory_warnings_still_reach_the_handler(void **state) {
     bp__text seen = {.bytes = buffer, .capacity = sizeof buffer};
     bp_set_warning_handler(count_and_copy, &seen);
     bp__warn("a");
-    bp__warn("a"); /* not remembered: better twice than never */
+    bp__warn("a"); /* not recorded: reported twice rather than never */
     assert_string_equal(buffer, "a;a;");
     bp_set_warning_handler(NULL, NULL);
     calm_allocator();
@@ -97,7 +98,7 @@ static void *warn_much(void *user) {
     return NULL;
 }
 
-static void threads_tell_each_once(void **state) {
+static void threads_report_each_once(void **state) {
     (void)state;
     pthread_t threads[4];
     atomic_int told = 0;
@@ -131,7 +132,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_last_64_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_handler_gets_each_once, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_warnings_still_reach_the_handler, setup, teardown),
-        cmocka_unit_test_setup_teardown(threads_tell_each_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads_report_each_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_forked_child_can_lock, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

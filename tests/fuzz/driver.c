@@ -1,6 +1,5 @@
-/* driver.c - runs a fuzz target over every seed of a folder, so that the seeds are ordinary tests where there is no
- * libFuzzer. Also for one input at a time: fuzz_<name> FILE... repeats a finding under a debugger.
- */
+/* driver.c - runs a fuzz target over every seed of a folder, so that the seeds are ordinary tests without libFuzzer. It
+ * also runs single inputs: fuzz_<name> FILE... repeats a finding under a debugger. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ static int run_file(const char *path) {
         exit(1);
     }
     size_t size = (size_t)facts.st_size;
-    /* Exactly as large as the input, so that a sanitizer sees a read past its end. */
+    /* Allocates exactly the size of the input, so that a sanitizer detects a read past its end. */
     uint8_t *data = malloc(size ? size : 1);
     if (!data || fread(data, 1, size, file) != size) {
         perror(path);

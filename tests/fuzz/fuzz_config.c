@@ -1,4 +1,4 @@
-/* fuzz_config.c - any bytes as the user file: reading it never fails, and a value saved into it is read back. */
+/* fuzz_config.c - reads any bytes as the user file: reading never fails, and a value saved to it is read back. */
 #include "settings/private.h"
 
 #include <stdio.h>
@@ -31,9 +31,10 @@ static void start_over(void) {
     bp__error_reset();
 }
 
-/* A home of its own, so that no file of the user is touched. */
+/* Makes a separate home, so that no file of the user is touched. */
 static void make_home(void) {
-    strcpy(folder, "/dev/shm/backplane-fuzz-XXXXXX"); /* saving waits for the disk, and memory is no disk */
+    strcpy(folder,
+           "/dev/shm/backplane-fuzz-XXXXXX"); /* saving waits for the disk, so a file system in memory is faster */
     if (!mkdtemp(folder)) {
         strcpy(folder, "/tmp/backplane-fuzz-XXXXXX");
         require(mkdtemp(folder) != NULL);

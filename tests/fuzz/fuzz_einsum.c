@@ -1,7 +1,8 @@
-/* fuzz_einsum.c - hostile expressions, sublists and shapes: whatever is accepted must have a path that ends with one
- * result, and can be shown.
+/* fuzz_einsum.c - tries hostile expressions, sublists and shapes: an accepted one must have a path that ends with one
+ * result and can be printed.
  *
- * The first byte picks the form and the strategy, the next ones the shapes; the rest is the expression, or labels. */
+ * The first byte selects the form and the strategy, the next ones the shapes; the rest is the expression, or labels.
+ */
 #include "backplane.h"
 
 #include <stdbool.h>

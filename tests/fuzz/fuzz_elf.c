@@ -1,5 +1,5 @@
-/* fuzz_elf.c - files that somebody else wrote and that the registry reads: shared objects, the loader's cache, its own
- * store, and the report of a probe. One input is tried as each of them. */
+/* fuzz_elf.c - reads any bytes as each kind of foreign file that the registry reads: shared objects, the loader's
+ * cache, the probe cache, and the report of a probe. */
 #include "registry/child.h"
 #include "registry/facts.h"
 #include "registry/ldcache.h"

@@ -1,5 +1,5 @@
-/* fuzz_environment.c - any bytes as the value of each setting's variable, and as a variable's name: accepted values
- * come back the same when they are written out and read again. */
+/* fuzz_environment.c - sets any bytes as the value of each setting's variable, and as a variable's name: accepted
+ * values stay the same if they are written and read again. */
 #include "settings/private.h"
 
 #include <stdio.h>
@@ -22,17 +22,17 @@ static void start_over(void) {
 
 static char *variables[BP_SETTING_COUNT];
 
-/* putenv, because setenv would keep every value it has ever seen. */
+/* putenv, because setenv would keep every value in memory. */
 static void set_all(const char *value) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         const bp_setting_info *row = bp_setting_at(i);
         size_t size = strlen(row->environment) + strlen(value) + 2;
         variables[i] = NULL;
         if (*row->alias) {
-            unsetenv(row->alias); /* what the tests' runner set */
+            unsetenv(row->alias); /* may be set by the test runner */
         }
         if (row->flags & BP_SETTING_ALIAS) {
-            continue; /* its targets have variables of their own */
+            continue; /* its targets have their own variables */
         }
         variables[i] = malloc(size);
         require(variables[i] && snprintf(variables[i], size, "%s=%s", row->environment, value) > 0);
@@ -47,8 +47,8 @@ static void unset_all(void) {
     }
 }
 
-/* A variable that no setting reads, unless the name is that of one. The environment holds `variable` itself meanwhile.
- */
+/* Sets a variable that no setting reads, unless its name is that of one. The environment holds `variable` itself
+ * meanwhile. */
 static void read_with(char *variable) {
     char *name = strndup(variable, strcspn(variable, "="));
     require(name && putenv(variable) == 0);
@@ -58,8 +58,8 @@ static void read_with(char *variable) {
     start_over();
 }
 
-/* Each setting either takes the value or is named by a problem. */
-static void look_at_all(const char *given) {
+/* Checks that each setting either has the value or is named by a problem. */
+static void check_all(const char *given) {
     int given_to = 0, accepted = 0, problems = 0;
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         const char *value, *where;
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bp__system_file = "/proc/none";
     start_over();
     set_all(text);
-    look_at_all(text);
+    check_all(text);
     unset_all();
     start_over();
 

@@ -1,5 +1,5 @@
-/* fuzz_npy.c - bytes that claim to be a .npy file, read as a file and as a pipe would give them; what is taken is
- * written and read again, and must come back equal. */
+/* fuzz_npy.c - reads any bytes as a .npy file and as a pipe; an accepted array is written and read again, and must be
+ * equal. */
 #include "npy.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static void check_round_trip(const npy_array *array) {
         memcmp(a->shape, b->shape, sizeof a->shape) != 0 || memcmp(array->data, again.data, a->size) != 0) {
         abort();
     }
-    /* May be refused, for sizes that overflow beside a zero, but must not touch what it may not. */
+    /* May be refused, for sizes that overflow next to a zero, but must not access invalid memory. */
     npy_view(&again, &view);
     npy_free(&again);
 }
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     } else if (array.data || !error.text[0]) {
         abort();
     }
-    /* The same bytes as a pipe gives them: short ones only, which fit its buffer. */
+    /* The same bytes from a pipe: only short inputs, which fit into its buffer. */
     int ends[2];
     if (size <= 4096 && pipe(ends) == 0) {
         npy_array streamed;

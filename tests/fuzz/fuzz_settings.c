@@ -1,5 +1,5 @@
-/* fuzz_settings.c - any bytes as the text of options: accepted ones can be entered, told and left; refused ones say
- * why. */
+/* fuzz_settings.c - parses any bytes as the text of options: accepted ones can be entered, read and left; refused ones
+ * have a reason. */
 #include "settings/private.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void require(bool holds) {
     }
 }
 
-/* What was accepted is in force inside, and what was in force before is in force again after. */
+/* Accepted values are in force inside the scope, and the previous ones again after it. */
 static void use(const char *text, const bp_options *options) {
     int64_t threads = bp_get_num_threads();
     uint64_t epoch = bp__settings_epoch();

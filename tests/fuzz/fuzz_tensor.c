@@ -1,7 +1,7 @@
-/* fuzz_tensor.c - hostile DLTensors at every door that takes one.
+/* fuzz_tensor.c - passes hostile DLTensors to every function that takes one.
  *
- * The bytes become three tensors whose every field may be nonsense. What the entry check accepts must be safe to ask
- * about; what in addition lies inside our own memory is copied and multiplied.
+ * The bytes become three tensors with arbitrary fields. A tensor that passes the entry check must be safe to query. If
+ * it is also inside our own memory, it is copied and multiplied.
  */
 #include "backplane.h"
 #include "tensor/internal.h"
@@ -24,7 +24,7 @@ typedef struct any_tensor {
     int64_t strides[BP_MAX_NDIM];
 } any_tensor;
 
-/* Our own kernels on one thread will do. */
+/* Uses only our own kernels, on one thread. */
 static void set_environment(void) {
     static bool done;
     if (!done) {
@@ -42,7 +42,7 @@ static uint8_t next_byte(input *in) {
     return *in->bytes++;
 }
 
-/* Mostly small numbers; every eighth or so is spelled out in full. */
+/* Mostly small numbers; about every eighth is read in full. */
 static int64_t next_number(input *in) {
     uint8_t tag = next_byte(in);
     if (tag < 0xe0) {
@@ -84,7 +84,7 @@ static bool inside(const DLTensor *tensor, const char *arena) {
            (low == high || (low >= (uintptr_t)arena && high <= (uintptr_t)arena + ARENA));
 }
 
-/* A copy into fresh memory and back into the arena. */
+/* Copies to new memory and back into the arena. */
 static void copy_out_and_in(DLTensor *tensor) {
     DLManagedTensorVersioned *fresh;
     bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     bp_matmul_shape(&any[0].tensor, &any[1].tensor, &ndim, shape);
-    if (ours) { /* each one is refused at the door, or may be worked on */
+    if (ours) { /* each one is refused by the check, or may be used */
         bp_scalar factor = {0.5, 0};
         bp_tensor_copy(&any[2].tensor, &any[0].tensor);
         bp_matmul(&any[0].tensor, &any[1].tensor, &any[2].tensor);

@@ -1,4 +1,4 @@
-/* fake_loaded.c - objects with the marks of a library and nothing else: the symbols that FAKE_EXPORTS(X) lists. */
+/* fake_loaded.c - objects that only export the marker symbols of a library, as listed by FAKE_EXPORTS(X). */
 #define X(name)                                                                                                        \
     void name(void);                                                                                                   \
     void name(void) {                                                                                                  \

@@ -1,4 +1,4 @@
-# Objects with the marks of runtimes and libraries, for the list of what is loaded; see fake_loaded.c.
+# Objects with the marker symbols of runtimes and libraries, for the list of loaded objects; see fake_loaded.c.
 function(add_loaded_fake name)
     list(TRANSFORM ARGN REPLACE "(.+)" "X(\\1)" OUTPUT_VARIABLE exports)
     list(JOIN exports " " exports)

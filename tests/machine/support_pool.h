@@ -1,4 +1,4 @@
-/* support_pool.h - what the tests of the pool and of scratch memory share. */
+/* support_pool.h - declares what the tests of the pool and of scratch memory share. */
 #ifndef TESTS_MACHINE_SUPPORT_POOL_H
 #define TESTS_MACHINE_SUPPORT_POOL_H
 
@@ -6,11 +6,11 @@
 
 #include <sys/types.h>
 
-/* Whether the program runs under something that does not follow threads which a forked child starts: ThreadSanitizer,
- * or qemu's user-mode emulation. */
+/* Returns whether the program runs under a tool that loses threads which a forked child starts: ThreadSanitizer, or
+ * qemu's user-mode emulation. */
 bool forked_threads_are_lost(void);
 
-/* The exit code of a child, or more than 255. Ends a child that hangs, as a failure of the test. */
+/* Returns the exit code of a child, or more than 255. Ends a child that hangs; this is a failure of the test. */
 int wait_for(pid_t child);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which instruction sets are reported, from made-up CPUID words and from this processor, and what the setting may say.
- */
+/* test_cpu.c - tests the reported instruction sets, from CPUID words of other processors and from this processor, and
+ * the values that the setting accepts. */
 #include "machine/cpu.h"
 #include "settings/internal.h"
 
@@ -16,32 +16,32 @@
 enum { FMA_XSAVE_AVX = 1 << 12 | 1 << 27 | 1 << 28, AVX2 = 1 << 5, ALL_SAVED = 0xe7 };
 #define AVX512_ALL (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31) /* F, DQ, BW, VL */
 
-static bp_capability judge(uint32_t leaf1, uint32_t leaf7, uint64_t xcr0) {
+static bp_capability capability_of(uint32_t leaf1, uint32_t leaf7, uint64_t xcr0) {
     return bp__x86_capability(&(bp__x86_words){leaf1, leaf7, xcr0});
 }
 
 static void test_x86_words(void **state) {
     (void)state;
-    assert_int_equal(judge(0, 0, 0), BP_CAPABILITY_DEFAULT);
-    assert_int_equal(judge(FMA_XSAVE_AVX, AVX2, ALL_SAVED), BP_CAPABILITY_AVX2);
-    assert_int_equal(judge(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, ALL_SAVED), BP_CAPABILITY_AVX512);
-    /* Each single bit is needed. */
+    assert_int_equal(capability_of(0, 0, 0), BP_CAPABILITY_DEFAULT);
+    assert_int_equal(capability_of(FMA_XSAVE_AVX, AVX2, ALL_SAVED), BP_CAPABILITY_AVX2);
+    assert_int_equal(capability_of(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, ALL_SAVED), BP_CAPABILITY_AVX512);
+    /* Each bit is required. */
     for (int bit = 0; bit < 32; bit++) {
         uint32_t without = ~(1u << bit);
         bp_capability lower1 = 1u << bit & FMA_XSAVE_AVX ? BP_CAPABILITY_DEFAULT : BP_CAPABILITY_AVX512;
-        assert_int_equal(judge(FMA_XSAVE_AVX & without, AVX2 | AVX512_ALL, ALL_SAVED), lower1);
+        assert_int_equal(capability_of(FMA_XSAVE_AVX & without, AVX2 | AVX512_ALL, ALL_SAVED), lower1);
         bp_capability lower7 = bit == 5                 ? BP_CAPABILITY_DEFAULT
                                : 1u << bit & AVX512_ALL ? BP_CAPABILITY_AVX2
                                                         : BP_CAPABILITY_AVX512;
-        assert_int_equal(judge(FMA_XSAVE_AVX, (AVX2 | AVX512_ALL) & without, ALL_SAVED), lower7);
+        assert_int_equal(capability_of(FMA_XSAVE_AVX, (AVX2 | AVX512_ALL) & without, ALL_SAVED), lower7);
     }
     /* The operating system must save the registers. */
-    assert_int_equal(judge(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x07), BP_CAPABILITY_AVX2);
-    assert_int_equal(judge(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x67), BP_CAPABILITY_AVX2);
-    assert_int_equal(judge(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x03), BP_CAPABILITY_DEFAULT);
+    assert_int_equal(capability_of(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x07), BP_CAPABILITY_AVX2);
+    assert_int_equal(capability_of(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x67), BP_CAPABILITY_AVX2);
+    assert_int_equal(capability_of(FMA_XSAVE_AVX, AVX2 | AVX512_ALL, 0x03), BP_CAPABILITY_DEFAULT);
 }
 
-/* The compiler's own detection as a second opinion. */
+/* Compares with the compiler's own detection. */
 static void test_this_processor(void **state) {
     (void)state;
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -68,7 +68,7 @@ static void test_names(void **state) {
     assert_string_equal(bp_cpu_hardware_capability(), bp__capability_name(bp__cpu_hardware()));
 }
 
-/* The setting's words stand in the order of the enum: bp__cpu_capability counts on it. */
+/* The setting's words are in the order of the enum, on which bp__cpu_capability relies. */
 static void test_words_match_the_enum(void **state) {
     (void)state;
     char words[128];
@@ -84,7 +84,7 @@ static void test_words_match_the_enum(void **state) {
     assert_null(strtok_r(NULL, "|", &rest));
 }
 
-/* A capability that this machine does not have, as the setting spells it. */
+/* Returns a capability that this machine does not have, in the setting's spelling. */
 static const char *impossible(void) {
     return bp__cpu_runs(BP_CAPABILITY_VSX) ? "avx2" : "vsx";
 }
@@ -128,7 +128,7 @@ static void test_setting_above_the_hardware_is_refused(void **state) {
     bp__settings_reset();
 }
 
-/* What is told of our variable; the environment of the test may have other problems. */
+/* Returns the problem of our variable; the environment of the test may have others. */
 static const char *problem_of_variable(void) {
     const char *problem;
     int index = 0;

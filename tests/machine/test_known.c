@@ -1,4 +1,4 @@
-/* Which of the loaded objects are told as math libraries and runtimes. */
+/* test_known.c - tests which loaded objects are reported as math libraries and runtimes. */
 #include "backplane/machine.h"
 #include "backplane/settings.h"
 #include "base/base.h"
@@ -44,7 +44,7 @@ static void test_fakes(void **state) {
             assert_string_equal(object.family, fakes[i].family);
         }
         assert_int_equal(dlclose(handle), 0);
-        assert_false(find(fakes[i].file, &object)); /* the list of the moment */
+        assert_false(find(fakes[i].file, &object)); /* only objects that are loaded now are listed */
     }
 }
 
@@ -86,7 +86,7 @@ static void test_without_memory(void **state) {
         bp_loaded_object object;
         allowed = n;
         find("tbb-fake", &object);
-        allowed = 1 << 20; /* what was missed for want of memory is found when there is some */
+        allowed = 1 << 20; /* objects missed for lack of memory are found once there is some */
         assert_true(find("tbb-fake", &object));
         assert_int_equal(bp_reset(), BP_OK);
         assert_int_equal(bp__live_blocks(), 0);

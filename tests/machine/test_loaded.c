@@ -1,4 +1,4 @@
-/* The walk over loaded objects. */
+/* test_loaded.c - tests the list of loaded objects. */
 #include "machine/internal.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ typedef struct seen {
     char self[PATH_MAX];
 } seen;
 
-/* Where cmocka is, by asking the loader another way. */
+/* Checks the path and address of cmocka, found with another function of the loader. */
 static bool is_cmocka(const char *path, uintptr_t base) {
     Dl_info info;
     char real[PATH_MAX];

@@ -1,4 +1,4 @@
-/* test_pool.c - the thread pool: every task once, whoever calls from wherever, also after fork. */
+/* test_pool.c - tests the thread pool: every task runs once, from any caller, also after fork. */
 #include "machine/support_pool.h"
 
 #include <errno.h>
@@ -69,18 +69,18 @@ static void test_threads_are_real(void **state) {
         bp__parallel(2, 2, meet, &arrived);
         assert_int_equal(atomic_load(&arrived), 2);
         assert_true(bp__pool_threads() >= 2);
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* long enough that workers sleep */
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* long enough for the workers to sleep */
     }
 }
 
-/* The threads of two tasks that wait for each other, and where those may run. */
+/* Data of two tasks that wait for each other, and the CPUs that the worker may use. */
 typedef struct meeting {
     atomic_int arrived;
     pthread_t caller;
     cpu_set_t worker_may;
 } meeting;
 
-static void meet_and_tell(void *context, int task) {
+static void meet_and_record(void *context, int task) {
     meeting *m = context;
     if (!pthread_equal(pthread_self(), m->caller)) {
         assert_int_equal(sched_getaffinity(0, sizeof m->worker_may, &m->worker_may), 0);
@@ -88,7 +88,7 @@ static void meet_and_tell(void *context, int task) {
     meet(&m->arrived, task);
 }
 
-/* A worker woken on the core of its busy caller would get half of it, with another core idle. */
+/* A worker on the core of its busy caller would run at half speed while another core is idle. */
 static void test_woken_workers_avoid_the_caller(void **state) {
     (void)state;
     cpu_set_t all;
@@ -107,19 +107,19 @@ static void test_woken_workers_avoid_the_caller(void **state) {
             CPU_SET(cpu, &one);
             CPU_CLR(cpu, &expected);
             assert_int_equal(sched_setaffinity(0, sizeof one, &one),
-                             0); /* the caller stays where the workers shall not be */
+                             0); /* pins the caller to the core that workers must avoid */
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
             meeting m = {.caller = pthread_self()};
-            bp__parallel(2, 2, meet_and_tell, &m);
+            bp__parallel(2, 2, meet_and_record, &m);
             assert_int_equal(atomic_load(&m.arrived), 2);
             assert_true(CPU_EQUAL(&m.worker_may, &expected));
         }
     }
-    bp__pool_stop(); /* workers of a caller with one core have that one */
+    bp__pool_stop(); /* workers of a caller with one core use that one */
     for (int round = 0; round < 2; round++) {
         cpu_set_t mine;
         meeting m = {.caller = pthread_self()};
-        bp__parallel(2, 2, meet_and_tell, &m);
+        bp__parallel(2, 2, meet_and_record, &m);
         assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
         assert_true(CPU_EQUAL(&m.worker_may, &mine));
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -140,7 +140,7 @@ static void nested_task(void *context, int task) {
     atomic_fetch_add(&t->ran[task], 1);
 }
 
-static void test_nested_calls_stay_alone(void **state) {
+static void test_nested_calls_run_in_their_thread(void **state) {
     (void)state;
     tally t;
     memset(&t, 0, sizeof t);
@@ -203,7 +203,7 @@ static void note_mask(void *context, int task) {
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-/* The caller's mask stays as it was, and no worker takes a signal. */
+/* The caller's mask is unchanged, and workers block all signals. */
 static void test_workers_take_no_signals(void **state) {
     (void)state;
     atomic_int blocked = 0;
@@ -258,7 +258,7 @@ static void *keep_busy(void *unused) {
     return NULL;
 }
 
-/* Whatever the other threads are in the middle of, a child can work. */
+/* A child can work, whatever the other threads were doing. */
 static void test_fork_while_busy(void **state) {
     (void)state;
     if (forked_threads_are_lost()) {
@@ -310,7 +310,7 @@ static void test_executor(void **state) {
     expect_once(&t, 30);
     assert_int_equal(executor_calls, 1);
     memset(&t, 0, sizeof t);
-    bp__parallel(4, 10, nested_task, &t); /* calls from its tasks do not come back to it */
+    bp__parallel(4, 10, nested_task, &t); /* calls from its tasks do not use it again */
     expect_once(&t, 10);
     assert_int_equal(executor_calls, 2);
     assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
@@ -348,7 +348,7 @@ static void *replace_elsewhere(void *unused) {
     return NULL;
 }
 
-/* Is refused in the midst of its own work, in the same thread and in another one. */
+/* Replacing the executor is refused during its own work, in the same thread and in another one. */
 static void replaced_while_running(void *user, int threads, int count, bp_task task, void *context) {
     (void)user, (void)threads;
     pthread_t thread;
@@ -359,7 +359,7 @@ static void replaced_while_running(void *user, int threads, int count, bp_task t
     in_order(count, task, context);
 }
 
-static void test_executor_stays_while_it_runs(void **state) {
+static void test_executor_is_not_replaced_while_it_runs(void **state) {
     (void)state;
     tally t;
     memset(&t, 0, sizeof t);
@@ -396,7 +396,7 @@ static void *call_without_pause(void *unused) {
     return NULL;
 }
 
-/* No executor ever meets the pointer of another. */
+/* No executor gets the pointer of another. */
 static void test_executors_take_turns(void **state) {
     (void)state;
     pthread_t caller;
@@ -429,7 +429,7 @@ static void *call_once(void *unused) {
     return NULL;
 }
 
-/* Operations of threads that the child does not have keep it from nothing. */
+/* Operations of threads that do not exist in the child do not block it. */
 static void test_fork_while_another_thread_waits_for_the_executor(void **state) {
     (void)state;
     pthread_t caller;
@@ -455,7 +455,7 @@ int main(void) {
         cmocka_unit_test(test_each_task_runs_once),
         cmocka_unit_test(test_threads_are_real),
         cmocka_unit_test(test_woken_workers_avoid_the_caller),
-        cmocka_unit_test(test_nested_calls_stay_alone),
+        cmocka_unit_test(test_nested_calls_run_in_their_thread),
         cmocka_unit_test(test_many_callers),
         cmocka_unit_test(test_stops_and_starts_again),
         cmocka_unit_test(test_workers_take_no_signals),
@@ -463,7 +463,7 @@ int main(void) {
         cmocka_unit_test(test_fork_while_busy),
         cmocka_unit_test(test_executor),
         cmocka_unit_test(test_executor_refused_while_running),
-        cmocka_unit_test(test_executor_stays_while_it_runs),
+        cmocka_unit_test(test_executor_is_not_replaced_while_it_runs),
         cmocka_unit_test(test_executors_take_turns),
         cmocka_unit_test(test_fork_while_another_thread_waits_for_the_executor),
     };

@@ -1,5 +1,5 @@
-/* test_scratch.c - scratch memory: one block per thread, another one for each operation that waits, none lost at the
- * end of a thread, at a stop, or in a child of fork. */
+/* test_scratch.c - tests scratch memory: one block for each thread, another one for each waiting operation, none leaked
+ * at the end of a thread, at a stop, or in a child of fork. */
 #include "machine/pool.h"
 #include "machine/support_pool.h"
 
@@ -51,13 +51,13 @@ static void test_scratch(void **state) {
         assert_null(wrong);
     }
     assert_int_equal(bp__live_blocks(), before + 1);
-    bp__pool_stop(); /* gives the caller's back too */
+    bp__pool_stop(); /* frees the caller's too */
     assert_int_equal(bp__live_blocks(), before);
     assert_non_null(bp__scratch(10));
     bp__pool_stop();
 }
 
-/* AddressSanitizer sees a byte more than was asked for, however large the block is. */
+/* AddressSanitizer detects a byte beyond the requested size, however large the block is. */
 static void test_fence(void **state) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
@@ -112,22 +112,22 @@ static void leave_at_once(void) {
     _exit(0);
 }
 
-/* The child's only thread is this one: its end is the child's. */
+/* The child's only thread is this one: when it ends, the child ends. */
 static void *fork_and_end(void *child) {
     bp__scratch(1000);
     bp__pool_stop();
     fflush(NULL);
     pid_t process = fork();
     if (process == 0) {
-        signal(SIGSEGV, SIG_DFL); /* a crash is the child's, not a failure for cmocka to go on from */
-        atexit(leave_at_once);    /* before what the parent has registered */
+        signal(SIGSEGV, SIG_DFL); /* a crash ends the child; cmocka must not handle it */
+        atexit(leave_at_once);    /* runs before the functions that the parent has registered */
         return NULL;
     }
     *(pid_t *)child = process;
     return NULL;
 }
 
-/* A record whose block was given back is still to be taken off when its thread ends, in a child too. */
+/* A record whose block was freed must still be removed when its thread ends, in a child too. */
 static void test_thread_ends_in_a_child_after_a_stop(void **state) {
     (void)state;
     if (forked_threads_are_lost()) {
@@ -155,7 +155,7 @@ static bool all_bytes(const unsigned char *bytes, int value, size_t size) {
     return true;
 }
 
-/* What an operation does: takes scratch memory, has its tasks run, and finds its memory as it left it. */
+/* Acts like an operation: takes scratch memory, runs tasks, and checks that its memory is unchanged. */
 static void operation(int level) {
     size_t size = (size_t)10000 * (size_t)(4 - level);
     unsigned char *mine = bp__scratch(size);
@@ -170,8 +170,8 @@ static void operation(int level) {
 
 static int nesting;
 
-/* Does other work of the program while its tasks run, in the thread that waits for them. */
-static void helps_out(void *user, int threads, int count, bp_task task, void *context) {
+/* Runs other work of the program while its tasks run, in the thread that waits for them. */
+static void runs_other_work(void *user, int threads, int count, bp_task task, void *context) {
     (void)user, (void)threads;
     for (int i = 0; i < count; i++) {
         if (nesting < 3) {
@@ -186,7 +186,7 @@ static void helps_out(void *user, int threads, int count, bp_task task, void *co
 static void test_scratch_of_operations_that_wait(void **state) {
     (void)state;
     bp__pool_stop();
-    assert_int_equal(bp__pool_set_executor(helps_out, NULL), BP_OK);
+    assert_int_equal(bp__pool_set_executor(runs_other_work, NULL), BP_OK);
     operation(3);
     assert_int_equal(bp__pool_set_executor(NULL, NULL), BP_OK);
     assert_int_equal(bp__live_blocks(), 1);
@@ -194,7 +194,7 @@ static void test_scratch_of_operations_that_wait(void **state) {
     assert_int_equal(bp__live_blocks(), 0);
 }
 
-/* Exits with the blocks that are left when the threads of the parent, but this new one, are gone. */
+/* Exits with the number of blocks that remain in a child with only this new thread. */
 static void *count_in_child(void *child) {
     *(pid_t *)child = fork();
     if (*(pid_t *)child == 0) {
@@ -211,7 +211,7 @@ static int blocks_in_a_child_of_another_thread(void) {
     return wait_for(child);
 }
 
-/* An executor on coroutines may go on with an older operation while a younger one of the same thread waits. */
+/* An executor with coroutines may continue an older operation while a younger one of the same thread waits. */
 static void test_scratch_comes_back_in_any_order(void **state) {
     (void)state;
     bp__pool_stop();
@@ -226,7 +226,7 @@ static void test_scratch_comes_back_in_any_order(void **state) {
     assert_true(of_first != of_second && of_second != of_third && of_first != of_third);
     bp__scratch_return(&second);
     assert_ptr_equal(bp__scratch(200), of_second);
-    assert_int_equal(blocks_in_a_child_of_another_thread(), 0); /* all that are held are known */
+    assert_int_equal(blocks_in_a_child_of_another_thread(), 0); /* all held blocks are recorded */
     bp__scratch_return(&first);
     assert_ptr_equal(bp__scratch(100), of_first);
     assert_int_equal(blocks_in_a_child_of_another_thread(), 0);
@@ -258,7 +258,7 @@ static void *hold_scratch(void *unused) {
     return NULL;
 }
 
-/* The child keeps what its own thread holds, and gives back what the others held. */
+/* The child keeps what its own thread holds, and frees what the others held. */
 static void test_held_scratch_and_fork(void **state) {
     (void)state;
     bp__pool_stop();

@@ -1,5 +1,5 @@
-/* The machine's shape and its limits: from made-up /proc and /sys trees, and from this machine by two ways that must
- * agree. */
+/* test_topology.c - tests topology and CPU limits: from artificial /proc and /sys trees, and from this machine by two
+ * methods that must agree. */
 #include "machine/files.h"
 #include "machine/internal.h"
 #include "machine/topology.h"
@@ -64,7 +64,8 @@ static void put_cache(int cpu, int index, const char *level, const char *type, c
     put(name, size);
 }
 
-/* Two packages of two cores; one core has two threads, one processor is offline, and the first number is not 0. */
+/* Two packages with two cores each; one core has two threads, one processor is offline, and the first number is not 0.
+ */
 static void test_sysfs(void **state) {
     (void)state;
     put("sys/devices/system/cpu/online", "1-3,5,6\n");
@@ -90,7 +91,7 @@ static void test_sysfs(void **state) {
     assert_string_equal(topology.source, "sysfs");
 }
 
-static void test_sysfs_that_says_nothing(void **state) {
+static void test_empty_sysfs(void **state) {
     (void)state;
     bp__topology topology;
     bp__topology_sysfs("/proc/none", &topology);
@@ -117,11 +118,11 @@ static void test_cgroup_v2(void **state) {
     put("sys/fs/cgroup/a/b/cpu.max", "350000 100000\n");
     assert_int_equal(bp__cgroup_cpus(root), 4); /* rounded up */
     put("sys/fs/cgroup/a/cpu.max", "200000 100000\n");
-    assert_int_equal(bp__cgroup_cpus(root), 2); /* the parent's is lower */
+    assert_int_equal(bp__cgroup_cpus(root), 2); /* the parent's quota is lower */
     put("sys/fs/cgroup/cpu.max", "1000 100000\n");
     assert_int_equal(bp__cgroup_cpus(root), 1);
     put("proc/self/cgroup", "0::/not/mounted/here\n");
-    assert_int_equal(bp__cgroup_cpus(root), 1); /* the root is what a container sees */
+    assert_int_equal(bp__cgroup_cpus(root), 1); /* a container has the quota at the root */
     put("sys/fs/cgroup/cpu.max", "-5 0\n");
     assert_int_equal(bp__cgroup_cpus(root), 0);
     put("sys/fs/cgroup/cpu.max", "9223372036854775807 1\n");
@@ -144,7 +145,7 @@ static void test_cgroup_v1(void **state) {
     put("sys/fs/cgroup/cpuset/x/cpu.cfs_quota_us", "100000\n");
     put("sys/fs/cgroup/cpuset/x/cpu.cfs_period_us", "100000\n");
     assert_int_equal(bp__cgroup_cpus(root), 0);
-    put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "500000\n"); /* reached by its short name */
+    put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "500000\n"); /* the mount has a short name */
     put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     assert_int_equal(bp__cgroup_cpus(root), 5);
     put("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "-1\n");
@@ -216,7 +217,7 @@ static void test_facts_leave_no_memory_and_no_error(void **state) {
     assert_string_equal(bp_last_error(), "untouched");
 }
 
-/* In a child, because the count is kept once it is known. */
+/* Runs in a child, because the count is cached. */
 static int usable_when_pinned_to_one(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -252,7 +253,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_affinity_counts),
         cmocka_unit_test_setup_teardown(test_sysfs, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(test_sysfs_that_says_nothing, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_empty_sysfs, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_cgroup_v2, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_quota_limits_affinity, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_cgroup_v1, make_root, remove_root),

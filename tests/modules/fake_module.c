@@ -1,13 +1,13 @@
-/* fake_module.c - provider modules that keep the contract or break it in one way, chosen by FAKE_...:
+/* fake_module.c - builds provider modules that follow the interface or violate one rule, chosen by FAKE_...:
  *
  *   FAKE_NAME     the name             FAKE_ABI       the interface number
- *   FAKE_SIZE     struct_size          FAKE_NO_PLAN   leaves a required slot out
- *   FAKE_GARBAGE  every field but the number is a bad address
+ *   FAKE_SIZE     struct_size          FAKE_NO_PLAN   omits a required function
+ *   FAKE_GARBAGE  every field but the number is an invalid address
  *   FAKE_NO_ENTRY exports nothing
  *   FAKE_SEVERAL  exports a list: a good one, one of another interface, a good one, and the name of the first again
- *   FAKE_EMPTY    exports a list of none */
+ *   FAKE_EMPTY    exports an empty list */
 #ifndef FAKE_NAME
-#define FAKE_NAME "double"
+#define FAKE_NAME "fake"
 #endif
 #ifndef FAKE_ABI
 #define FAKE_ABI BP_PROVIDER_ABI
@@ -52,7 +52,7 @@ static void fake_accept(void *instance, const bp_problem *problem, bp_offers *of
 static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                            bp_prepared **prepared) {
     (void)problem, (void)verdict, (void)found, (void)prepared;
-    return ((const bp_host *)instance)->fail(BP_E_UNSUPPORTED, "a double plans nothing");
+    return ((const bp_host *)instance)->fail(BP_E_UNSUPPORTED, "the fake provider makes no plans");
 }
 #else
 #define fake_plan NULL
@@ -60,7 +60,7 @@ static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_v
 
 #define DESCRIBE(ABI, NAME)                                                                                            \
     {                                                                                                                  \
-        .abi = ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1.2", .description = "a double",               \
+        .abi = ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1.2", .description = "a fake provider",        \
         .open = fake_open, .close = fake_close, .accept = fake_accept, .plan = fake_plan,                              \
     }
 

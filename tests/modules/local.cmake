@@ -1,4 +1,4 @@
-# The modules that the tests of this area copy about and load; see fake_module.c.
+# The modules that the tests of this area copy and load; see fake_module.c.
 set(module_fakes ${CMAKE_CURRENT_BINARY_DIR}/module-fakes)
 function(add_module_fake name)
     add_library(module_fake_${name} MODULE ${CMAKE_CURRENT_LIST_DIR}/fake_module.c)
@@ -20,7 +20,7 @@ add_module_fake(empty FAKE_EMPTY)
 add_module_fake(no-plan FAKE_NO_PLAN)
 add_module_fake(odd-name "FAKE_NAME=\"odd name\"")
 
-# The worked example, built as its reader builds it: from its own folder, against headers in an installed place.
+# The example, built as a user builds it: from its own folder, against installed headers.
 set(example_place ${CMAKE_CURRENT_BINARY_DIR}/modules-example)
 file(MAKE_DIRECTORY ${example_place}/prefix)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include ${example_place}/prefix/include SYMBOLIC)

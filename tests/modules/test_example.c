@@ -1,5 +1,5 @@
-/* The worked example of examples/provider/, built out of tree, through the front door: listed, chosen when asked for,
- * exact. */
+/* test_example.c - tests the example of examples/provider/, built out of tree, through the public API: listed, chosen
+ * if preferred, exact. */
 #include "backplane.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static void multiply(double *a, double *b, double *c, int64_t m, int64_t k, int6
     assert_string_equal(plan.provider, "kahan");
 }
 
-/* A plain sum loses the ones; the compensated one has them. */
+/* A plain sum loses the ones; the compensated sum keeps them. */
 static void test_is_exact(void **state) {
     (void)state;
     double a[] = {1e16, 1, 1, -1e16, 3, 1e-20};
@@ -79,7 +79,7 @@ static double exact_value(const double *a, const double *b, int64_t k, int64_t n
     return (double)sum;
 }
 
-static void test_same_bits_on_any_threads(void **state) {
+static void test_results_do_not_depend_on_threads(void **state) {
     (void)state;
     enum { M = 37, K = 53, N = 11 };
     static double a[M * K], b[K * N], one[M * N], many[M * N];
@@ -162,7 +162,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_listed),
         cmocka_unit_test(test_is_exact),
-        cmocka_unit_test(test_same_bits_on_any_threads),
+        cmocka_unit_test(test_results_do_not_depend_on_threads),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_strides_and_batches),
         cmocka_unit_test(test_refuses_other_types),

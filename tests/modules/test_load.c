@@ -1,4 +1,4 @@
-/* Which provider modules are loaded, which are refused, and what is said of them. */
+/* test_load.c - tests which provider modules are loaded, which are refused, and for which reasons. */
 #include "dispatch/internal.h"
 #include "registry/modules.h"
 #include "settings/internal.h"
@@ -46,7 +46,7 @@ static void make_folder(const char *name) {
     assert_int_equal(mkdir(place(name), 0755), 0);
 }
 
-/* A copy, so that the loader sees a file of its own. */
+/* Copies the module, so that the loader gets a separate file. */
 static void copy_fake(const char *name, const char *to) {
     char command[1024];
     snprintf(command, sizeof command, "cp '" FAKES "/%s.so' '%s/%s'", name, root, to);
@@ -93,12 +93,12 @@ static void test_a_good_module(void **state) {
     assert_int_equal(module->info.status, BP_OK);
     assert_string_equal(module->info.name, "good");
     assert_string_equal(module->info.version, "1.2");
-    assert_string_equal(module->info.description, "a double");
+    assert_string_equal(module->info.description, "a fake provider");
     assert_string_equal(module->info.reason, "");
     assert_int_equal(module->info.struct_size, sizeof module->info);
     assert_string_equal(module->provider->name, "good");
     assert_null(find("readme.txt"));
-    bp_reset(); /* and once more, from the file that is loaded already */
+    bp_reset(); /* and again, from the file that is already loaded */
     assert_non_null(find("/a/any-file-name.so")->provider);
 }
 
@@ -128,7 +128,7 @@ static void test_interface_numbers(void **state) {
     check_refused("newer-minor.so", BP_E_ABI, newer);
     check_refused("newer-minor.so", BP_E_ABI, ours);
     check_refused("small.so", BP_E_ABI, "struct_size is 16");
-    assert_string_equal(find("small.so")->info.name, "small"); /* the file's, for want of another */
+    assert_string_equal(find("small.so")->info.name, "small"); /* of the file, because the module has none */
 }
 
 static bp_status some_open(const bp_host *host, const bp_library_info *library, void **instance) {
@@ -152,7 +152,7 @@ static bp_status some_plan(void *instance, const bp_problem *problem, const bp_v
     return BP_OK;
 }
 
-/* The same rules for releases that do not exist yet. */
+/* The same rules for future releases. */
 static void test_interface_rules(void **state) {
     (void)state;
     const bp_provider good = {.abi = 3u << 16 | 4u,
@@ -166,7 +166,7 @@ static void test_interface_rules(void **state) {
                               .plan = some_plan};
     bp_provider provider = good;
     assert_int_equal(bp__provider_check(&provider, 3u << 16 | 4u), BP_OK);
-    assert_int_equal(bp__provider_check(&provider, 3u << 16 | 9u), BP_OK); /* an older minor is welcome */
+    assert_int_equal(bp__provider_check(&provider, 3u << 16 | 9u), BP_OK); /* an older minor version is accepted */
     assert_int_equal(bp__provider_check(&provider, 3u << 16 | 3u), BP_E_ABI);
     assert_non_null(strstr(bp_last_error(), "3.4"));
     assert_non_null(strstr(bp_last_error(), "3.3"));
@@ -174,7 +174,7 @@ static void test_interface_rules(void **state) {
     assert_int_equal(bp__provider_check(&provider, 2u << 16 | 4u), BP_E_ABI);
     provider.struct_size++;
     assert_int_equal(bp__provider_check(&provider, provider.abi), BP_OK);
-    provider.struct_size = offsetof(bp_provider, families); /* what the first interface had */
+    provider.struct_size = offsetof(bp_provider, families); /* size of the first interface */
     assert_int_equal(bp__provider_check(&provider, provider.abi), BP_OK);
     provider.struct_size--;
     assert_int_equal(bp__provider_check(&provider, provider.abi), BP_E_ABI);
@@ -210,7 +210,7 @@ static void offer_anything(void *instance, const bp_problem *problem, bp_offers 
     offers->add(offers, &verdict, NULL, 0);
 }
 
-/* What lies behind a smaller struct is not its own: such a provider works on the host. */
+/* Fields beyond a smaller struct do not belong to it: such a provider works on the host. */
 static void test_smaller_provider(void **state) {
     (void)state;
     bp_provider provider = {.struct_size = sizeof provider, .accept = offer_anything, .runtimes = "cuda"};
@@ -240,7 +240,7 @@ static void test_incomplete_modules(void **state) {
     check_refused("folder.so", BP_E_LOAD, "folder.so");
 }
 
-/* One module, several providers: each is taken or turned away for itself. */
+/* One module with several providers: each is accepted or refused separately. */
 static void test_a_module_of_several(void **state) {
     (void)state;
     make_folder("a");
@@ -251,8 +251,8 @@ static void test_a_module_of_several(void **state) {
     const bp__module *modules;
     int count, at = 0;
     assert_int_equal(bp__modules(&modules, &count), BP_OK);
-    const char *names[] = {"first", "several", "second", "several"}; /* the file's where there is none of its own */
-    const char *reasons[] = {"", "newer than", "", "taken by"};
+    const char *names[] = {"first", "several", "second", "several"}; /* the file's name if the provider has none */
+    const char *reasons[] = {"", "newer than", "", "used by"};
     for (int i = 0; i < count; i++) {
         if (strstr(modules[i].info.path, "/a/several.so")) {
             assert_true(at < 4);
@@ -377,7 +377,7 @@ static void *ask(void *result) {
     return fine && machine.usable_cpus > 0 && *bp_cpu_capability() ? result : NULL;
 }
 
-static void test_many_threads_ask_first(void **state) {
+static void test_many_threads_load_at_once(void **state) {
     (void)state;
     enum { THREADS = 6 };
     pthread_t threads[THREADS];
@@ -400,7 +400,7 @@ static void test_installed_folder(void **state) {
     (void)state;
     search("");
     if (access(BP_TEST_BUILD_DIR "/backplane-providers/blas.so", F_OK) != 0) {
-        print_message("the blas provider is built in, so no module is beside the library\n");
+        print_message("the blas provider is built in, so no module is next to the library\n");
         skip();
     }
     const bp__module *module = find("/backplane-providers/blas.so");
@@ -425,7 +425,7 @@ int main(void) {
         ON_FILES(test_first_of_a_name_wins),
         ON_FILES(test_folders_that_cannot_be_read),
         ON_FILES(test_without_memory),
-        ON_FILES(test_many_threads_ask_first),
+        ON_FILES(test_many_threads_load_at_once),
         ON_FILES(test_installed_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

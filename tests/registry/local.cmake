@@ -1,4 +1,4 @@
-# fake libraries: libraries of every kind that the registry must tell apart, each alone in a folder of its own.
+# Fake libraries of every kind that the registry must distinguish, each alone in its own folder.
 set(fakes_folder ${CMAKE_CURRENT_BINARY_DIR}/registry-fakes)
 
 set(fakes "")
@@ -36,8 +36,8 @@ add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
 add_blas_fake(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/marked.c)
 add_blas_fake(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
 
-# LAPACKs: a right one; those that crash, hang or end the process in a routine of one type; one that passes all but one
-# routine on to a real library.
+# LAPACKs: a right one; those that crash, hang or end the process in a routine of one type; one that forwards all but one
+# routine to a real library.
 function(add_lapack_fake name)
     add_blas_fake(${name} ${narrow} ${both} ${ARGN} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/lapack.c)
     target_link_libraries(blas_fake_${name} PRIVATE m)
@@ -71,7 +71,7 @@ function(add_fftw_fake name size)
 endfunction()
 add_fftw_fake(fftw -1)
 add_fftw_fake(fftw-wrong 97)
-# Libraries that pass their calls on.
+# Libraries that forward their calls.
 add_library(blas_fake_dropin SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dropin.c)
 target_link_libraries(blas_fake_dropin PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(blas_fake_dropin PROPERTIES OUTPUT_NAME dropin LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/dropin)
@@ -79,7 +79,7 @@ add_blas_fake(flexiblas ${narrow} ${both} FAKE_FLEXIBLAS ADD ${CMAKE_CURRENT_LIS
 add_blas_fake(trampoline ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/named.c)
 list(APPEND fakes blas_fake_dropin)
 
-# A facade and the library that it forwards to, side by side as distributions have them.
+# A facade and the library that it forwards to, in one folder as in distributions.
 add_library(blas_fake_forward SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/forward.c)
 target_link_libraries(blas_fake_forward PRIVATE blas_fake_marked)
 set_target_properties(blas_fake_forward PROPERTIES OUTPUT_NAME forward BUILD_RPATH "$ORIGIN"
@@ -102,7 +102,7 @@ target_link_libraries(blas_fake_alone PRIVATE blas_fake_openmp)
 set_target_properties(blas_fake_alone PROPERTIES OUTPUT_NAME alone BUILD_RPATH "$ORIGIN"
     LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/openmp)
 list(APPEND fakes blas_fake_alone)
-# A library that counts on another one which nobody has.
+# A library with a missing dependency.
 add_library(blas_fake_orphan SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/forward.c)
 target_link_options(blas_fake_orphan PRIVATE -Wl,--unresolved-symbols=ignore-all)
 set_target_properties(blas_fake_orphan PROPERTIES OUTPUT_NAME orphan LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/orphan)

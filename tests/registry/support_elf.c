@@ -1,4 +1,4 @@
-/* support_elf.c - see support_elf.h. Addresses are file offsets plus BASE; every part has a fixed place. */
+/* support_elf.c - implements support_elf.h. Addresses are file offsets plus BASE; every part has a fixed offset. */
 #include "registry/support_elf.h"
 
 #include <elf.h>
@@ -74,7 +74,7 @@ static uint32_t gnu_hash_of(const char *name) {
     return hash;
 }
 
-/* One bucket with all definitions, which stand behind the imports. */
+/* One bucket with all definitions, which follow the imports. */
 static void put_hash(const writer *to, int imports) {
     if (!to->recipe->gnu_hash) {
         put(to, HASH, 4, 1);

@@ -21,7 +21,7 @@ typedef struct elf_recipe {
 
 enum { ELF_ROOM = 4096 };
 
-/* Fills `bytes` (ELF_ROOM of them); the file is all of it. */
+/* Fills `bytes` (ELF_ROOM of them); all of them are the file. */
 void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]);
 
 #endif

@@ -47,7 +47,7 @@ bp_library_info only_row(void) {
     bp_library_info row = {.struct_size = sizeof row};
     int count = 0;
     assert_int_equal(bp_library_count(&count), BP_OK);
-    assert_int_equal(count, 2); /* it, and our own provider */
+    assert_int_equal(count, 2); /* this library and the native provider's */
     assert_int_equal(bp_library_at(0, &row), BP_OK);
     return row;
 }

@@ -1,4 +1,4 @@
-/* support_registry.h - a registry that sees one folder only and keeps its store in a temporary one. */
+/* support_registry.h - sets up a registry that searches one folder only and has its probe cache in a temporary one. */
 #ifndef SUPPORT_REGISTRY_H
 #define SUPPORT_REGISTRY_H
 
@@ -17,14 +17,14 @@
 
 #define FAKES BP_TEST_BUILD_DIR "/tests/registry-fakes"
 
-/* A fresh folder below the build folder, and its name; removed with all its content by forget_folder. */
+/* Makes a new folder below the build folder and returns its name; forget_folder removes it with its content. */
 const char *make_folder(void);
 void forget_folder(const char *folder);
 
-/* Forgets everything, and starts anew with these settings; NULL leaves one at its default. */
+/* Resets everything and starts again with these settings; NULL leaves one at its default. */
 void restart(const char *library_path, const char *cache_dir);
 
-/* The only library that the list has besides our own. */
+/* Returns the only library of the list besides the native provider. */
 bp_library_info only_row(void);
 
 void copy_file(const char *from, const char *to);

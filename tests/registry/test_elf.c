@@ -1,5 +1,5 @@
-/* test_elf.c - the reader of shared objects: every class and byte order, damaged files, and what is concluded from
- * symbols. */
+/* test_elf.c - tests the reader of shared objects: every class and byte order, damaged files, and the facts derived
+ * from symbols. */
 #include "registry/support_registry.h"
 
 #include "registry/facts.h"
@@ -60,8 +60,8 @@ static void test_facts_in_each_class_and_order(void **state) {
     }
 }
 
-/* A damaged file gives some answer or none; a sanitizer sees what is read outside. */
-static void ask_everything(const unsigned char *bytes, size_t size) {
+/* A damaged file gives any result or none; a sanitizer detects reads outside the bytes. */
+static void query_everything(const unsigned char *bytes, size_t size) {
     bp__elf elf;
     bp__facts facts;
     const char *why = NULL;
@@ -99,13 +99,13 @@ static void test_damaged_files(void **state) {
                 if (at < 320 || (at >= 3584 && at < 3660) || (at >= 1024 && at < 1200) || (at >= 1536 && at < 1600) ||
                     (at >= 2048 && at < 2200)) {
                     bytes[at] = marks[m];
-                    ask_everything(bytes, sizeof bytes);
+                    query_everything(bytes, sizeof bytes);
                 }
             }
             bytes[at] = kept;
         }
         for (size_t size = 0; size < sizeof bytes; size += 61) {
-            ask_everything(bytes, size);
+            query_everything(bytes, size);
         }
     }
     bp__intern_reset();
@@ -116,7 +116,8 @@ static void test_strings_and_notes_without_end(void **state) {
     bp__elf elf;
     const char *why;
     elf_recipe recipe = sample;
-    unsigned char *bytes = malloc(ELF_ROOM); /* its end is the file's: a sanitizer sees what reads on */
+    unsigned char *bytes =
+        malloc(ELF_ROOM); /* the block ends with the file, so that a sanitizer detects reads past it */
     recipe.unterminated = true;
     make_elf(&recipe, bytes);
     assert_true(bp__elf_read(&elf, bytes, ELF_ROOM, &why));
@@ -255,7 +256,7 @@ static void test_text_marker_version_and_threads(void **state) {
     assert_non_null(strstr(facts.fact_sources, "version: fftw_version"));
 }
 
-/* ---- the loader's cache ---- */
+/* ---- The loader's cache ---- */
 
 static bool collect(void *user, const char *name, const char *path) {
     char *all = user;
@@ -300,7 +301,7 @@ static void test_loader_cache(void **state) {
             bytes[at] ^= 0xff;
         }
     }
-    /* The new format behind an empty table of the old one. */
+    /* The new format after an empty table of the old one. */
     char all[256] = "";
     memset(bytes, 0, 16);
     memcpy(bytes, "ld.so-1.7.0", 11);

@@ -1,4 +1,4 @@
-/* test_fakes.c - the probe meets every kind of library that there is: one test for each double of fakes/blas.c. */
+/* test_fake_libraries.c - probes every kind of library: one test for each fake library of fakes/blas.c. */
 #include "registry/support_registry.h"
 
 static bp_library_info probe(const char *name) {
@@ -110,7 +110,7 @@ static void test_crash_in_call(void **state) {
     bp_library_info row = probe("crash-in-call");
     assert_int_equal(row.state, BP_LIBRARY_BROKEN);
     assert_string_equal(row.reason, "SIGSEGV in probe, in sgemm");
-    assert_int_equal(row.int_bits, 32); /* what was learned before stays */
+    assert_int_equal(row.int_bits, 32); /* facts found before the crash are kept */
 }
 
 static void test_exiting_constructor(void **state) {
@@ -122,7 +122,7 @@ static void test_exiting_constructor(void **state) {
 
 static void test_hanging_constructor(void **state) {
     (void)state;
-    /* Longer than the probe takes to come as far as the library, which under emulation is a second. */
+    /* Longer than the probe needs to open the library, which takes a second under emulation. */
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", getenv("TESTED_EMULATED") ? "10000" : "300", 1);
     bp_library_info row = probe("hang");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
@@ -158,7 +158,7 @@ static void test_family_and_facade(void **state) {
     assert_string_equal(row.version, "9.8.7");
     assert_string_equal(row.kernels, "Testbridge");
     assert_string_equal(row.threading, "serial");
-    assert_string_equal(row.thread_scope, "thread"); /* seen, where the table says "process" */
+    assert_string_equal(row.thread_scope, "thread"); /* measured; the table says "process" */
     assert_int_equal(bp_library_at(1, &row), BP_OK);
     assert_string_equal(row.id, "openblas-libforward");
     assert_int_equal(row.state, BP_LIBRARY_FACADE);
@@ -166,7 +166,7 @@ static void test_family_and_facade(void **state) {
     assert_non_null(strstr(row.reason, "forwards to libmarked.so, which the loader resolves to /"));
 }
 
-static void test_blis_is_initialised_before_it_is_asked(void **state) {
+static void test_blis_is_initialised_before_queries(void **state) {
     (void)state;
     restart(FAKES "/blis", NULL);
     bp_library_info row = only_row();
@@ -177,7 +177,7 @@ static void test_blis_is_initialised_before_it_is_asked(void **state) {
     assert_string_equal(row.kernels, "generic");
 }
 
-/* ---- Libraries whose products are right, and something else is not ---- */
+/* ---- Libraries with correct products and another fault ---- */
 
 static void test_right_lapack(void **state) {
     (void)state;
@@ -188,7 +188,7 @@ static void test_right_lapack(void **state) {
     assert_string_equal(row.blas, "");
 }
 
-/* Wrong in one type of one family: nothing else is lost. */
+/* Wrong in one type of one family: all other operations stay usable. */
 static void test_wrong_lapack(void **state) {
     (void)state;
     int length;
@@ -203,7 +203,7 @@ static void test_wrong_lapack(void **state) {
     assert_null(bp_library_fault(&row, BP_CHECK_LU, BP_F64, &length));
 }
 
-/* What passed before the crash has passed, and later families are checked in another child. */
+/* Checks that passed before the crash count, and later families are checked in another child. */
 static void test_crashing_lapack(void **state) {
     (void)state;
     int length;
@@ -230,7 +230,7 @@ static void test_exiting_lapack(void **state) {
     assert_string_equal(row.faults, "cholesky c128: not tested: zpotrf ended the probe");
 }
 
-/* The width of its integers costs a child; the checks are made all the same. */
+/* Finding the width of its integers ends a child; the checks run all the same. */
 static void test_stopping_lapack(void **state) {
     (void)state;
     bp_library_info row = probe_good("lapack-stops");
@@ -249,7 +249,8 @@ static void test_hanging_lapack(void **state) {
                                BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128)));
 }
 
-/* Beyond its own limit too: what is left when the probe's time is up was not tested, and all that passed has passed. */
+/* The child exceeds its own limit too: checks left when the probe's time is over are not tested, and all that passed
+ * count. */
 static void test_stuck_lapack(void **state) {
     (void)state;
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1500", 1);
@@ -261,7 +262,7 @@ static void test_stuck_lapack(void **state) {
     assert_non_null(strstr(row.faults, "eigh f32: not tested: the probe hung before\n"));
 }
 
-/* A LAPACK of the machine that is right in all that is checked. */
+/* Finds a LAPACK of the machine that passes all checks. */
 static bool find_lapack(char path[4096]) {
     bp_library_info row = {.struct_size = sizeof row};
     int count = 0;
@@ -279,7 +280,7 @@ static bool find_lapack(char path[4096]) {
     return false;
 }
 
-/* Each routine that is called for users, wrong in one number. */
+/* Every checked routine, wrong in one number. */
 static void test_each_wrong_routine(void **state) {
     (void)state;
     enum { REAL = 3, COMPLEX = 12, ALL = 15 };
@@ -330,7 +331,7 @@ static void test_wrong_transforms(void **state) {
                                     "97 elements");
 }
 
-/* ---- Libraries that pass their calls on ---- */
+/* ---- Libraries that forward their calls ---- */
 
 static void test_dropin(void **state) {
     (void)state;
@@ -338,7 +339,7 @@ static void test_dropin(void **state) {
     restart(FAKES "/dropin", NULL);
     row = only_row();
     assert_int_equal(row.state, BP_LIBRARY_FACADE);
-    assert_non_null(strstr(row.reason, "passes its products on to /"));
+    assert_non_null(strstr(row.reason, "forwards its products to /"));
     assert_non_null(strstr(row.reason, "/plain/libplain.so, which it opens itself"));
     restart(FAKES "/dropin:" FAKES "/plain", NULL);
     assert_int_equal(bp_library_at(0, &row), BP_OK);
@@ -360,13 +361,13 @@ static void test_chosen_when_loaded(void **state) {
         assert_string_equal(row.family, names[i][1]);
         assert_string_equal(row.version, i == 0 ? "3.4.5" : "");
         assert_int_equal(row.state, BP_LIBRARY_FACADE);
-        assert_string_equal(row.reason, "passes its calls on to a library that is chosen when it is loaded");
+        assert_string_equal(row.reason, "forwards its calls to a library that is chosen when it is loaded");
     }
 }
 
-/* ---- A LAPACK without a BLAS of its own ---- */
+/* ---- A LAPACK without its own BLAS ---- */
 
-static void test_lapack_names_its_blas(void **state) {
+static void test_lapack_reports_its_blas(void **state) {
     (void)state;
     bp_library_info row = {.struct_size = sizeof row};
     restart(FAKES "/openmp", NULL);
@@ -376,7 +377,7 @@ static void test_lapack_names_its_blas(void **state) {
     assert_string_equal(row.blas, "blas");
     assert_string_equal(row.threading, "libgomp");
     assert_non_null(strstr(row.fact_sources, "threading: that of its BLAS"));
-    restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is none of the list */
+    restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is not listed */
     row = only_row();
     assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));
     assert_string_equal(row.threading, "unknown");
@@ -406,7 +407,7 @@ int main(void) {
         cmocka_unit_test(test_printing_constructor),
         cmocka_unit_test(test_missing_dependency),
         cmocka_unit_test(test_family_and_facade),
-        cmocka_unit_test(test_blis_is_initialised_before_it_is_asked),
+        cmocka_unit_test(test_blis_is_initialised_before_queries),
         cmocka_unit_test(test_right_lapack),
         cmocka_unit_test(test_wrong_lapack),
         cmocka_unit_test(test_crashing_lapack),
@@ -418,7 +419,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_transforms),
         cmocka_unit_test(test_dropin),
         cmocka_unit_test(test_chosen_when_loaded),
-        cmocka_unit_test(test_lapack_names_its_blas),
+        cmocka_unit_test(test_lapack_reports_its_blas),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

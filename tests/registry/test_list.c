@@ -1,4 +1,4 @@
-/* test_list.c - the list as a whole: copies and links, trust, ids and lookups, absent names, refresh, and opening. */
+/* test_list.c - tests the whole list: copies and links, trust, ids and lookups, absent names, refresh, and opening. */
 #include "registry/support_registry.h"
 
 #include "backplane.h"
@@ -40,8 +40,8 @@ static void put(const char *fake_name, const char *name) {
     copy_file(from, to);
 }
 
-/* Whoever starts the tests: every area that looks for libraries finds those of .venv. First, as ctest starts a program.
- */
+/* Every test area finds the libraries of .venv, whoever starts the tests. Must run first, in the environment set by
+ * ctest. */
 static void test_the_virtual_environment_is_searched(void **state) {
     (void)state;
     const char *place, *outcome, *expected = BP_TEST_SOURCE_DIR "/.venv";
@@ -54,7 +54,7 @@ static void test_the_virtual_environment_is_searched(void **state) {
     assert_true(searched);
 }
 
-static void test_links_and_copies_are_one_row(void **state) {
+static void test_links_and_copies_are_one_entry(void **state) {
     (void)state;
     put("plain", "libplain.so.1.2");
     put("plain", "copy.so");
@@ -132,7 +132,7 @@ static void test_writable_folder_is_refused(void **state) {
     assert_int_equal(only_row().state, BP_LIBRARY_UNTRUSTED);
 }
 
-static void test_junk_is_left_out(void **state) {
+static void test_other_files_are_ignored(void **state) {
     (void)state;
     FILE *file = fopen(in_folder("libtext.so"), "w");
     assert_non_null(file);
@@ -179,7 +179,7 @@ static void test_ids_and_order(void **state) {
     assert_string_equal(row.id, "blas64");
 }
 
-static void test_absent_names_places_reasons_and_package(void **state) {
+static void test_absent_lists_locations_reasons_and_package(void **state) {
     (void)state;
     bp_library_info row = {.struct_size = sizeof row};
     put("crash", "libcrash.so");
@@ -202,7 +202,7 @@ static void test_absent_names_places_reasons_and_package(void **state) {
     assert_non_null(strstr(bp_last_error(), "registry.system is false"));
 }
 
-/* What is there under the name is said, and never what the name is like. */
+/* The message describes what exists under the name, and suggests no similar names. */
 static void expect_absence(const char *name, const char *first, const char *second) {
     assert_int_equal(bp__library_absent(name), BP_E_NOT_FOUND);
     const char *sentence = bp_last_error();
@@ -212,7 +212,7 @@ static void expect_absence(const char *name, const char *first, const char *seco
     }
 }
 
-static void test_absent_tells_of_the_row_that_there_is(void **state) {
+static void test_absent_describes_an_existing_entry(void **state) {
     (void)state;
     char path[600], text[700], other[600];
     put("crash", "libcrash.so");
@@ -271,7 +271,7 @@ static void test_arguments(void **state) {
     assert_string_equal(bp_library_state_name((bp_library_state)77), "?");
 }
 
-static void test_refresh_keeps_old_rows(void **state) {
+static void test_refresh_keeps_old_entries(void **state) {
     (void)state;
     const bp_library_info **before, **after;
     int count;
@@ -292,7 +292,7 @@ static void refresh(int probe_all) {
     assert_int_equal(bp_libraries_refresh(probe_all), BP_OK);
 }
 
-/* Multiplies on the library of the list, so that candidates, plans and a provider hold its row. */
+/* Multiplies on the listed library, so that candidates, plans and a provider hold its entry. */
 static void multiply(void) {
     float a[4] = {1, 2, 3, 4}, c[4];
     bp_view view, result;
@@ -302,8 +302,8 @@ static void multiply(void) {
     assert_true(c[0] == 7 && c[3] == 22);
 }
 
-/* A refresh of an unchanged machine takes no memory and makes no decision anew. */
-static void test_refreshes_take_no_memory(void **state) {
+/* A refresh of an unchanged machine uses no memory and repeats no decision. */
+static void test_refreshes_use_no_memory(void **state) {
     (void)state;
     const bp_library_info **before, **after;
     int count;
@@ -359,8 +359,8 @@ static void test_libraries_that_come_and_go(void **state) {
     assert_int_equal(bp__live_blocks(), blocks);
 }
 
-/* Rows and lists of before a refresh can be read after it, by whoever got them. */
-static void *read_old_rows(void *user) {
+/* Entries and lists from before a refresh can be read after it. */
+static void *read_old_entries(void *user) {
     atomic_bool *done = user;
     while (!atomic_load(done)) {
         const bp_library_info **rows;
@@ -374,7 +374,7 @@ static void *read_old_rows(void *user) {
     return NULL;
 }
 
-static void test_readers_of_old_rows(void **state) {
+static void test_readers_of_old_entries(void **state) {
     (void)state;
     pthread_t reader;
     atomic_bool done = false;
@@ -385,7 +385,7 @@ static void test_readers_of_old_rows(void **state) {
     snprintf(away, sizeof away, "%s/gone", folder);
     snprintf(cache, sizeof cache, "%s/cache", folder);
     restart(folder, cache);
-    assert_int_equal(pthread_create(&reader, NULL, read_old_rows, &done), 0);
+    assert_int_equal(pthread_create(&reader, NULL, read_old_entries, &done), 0);
     for (int i = 0; i < 50; i++) {
         assert_int_equal(i % 2 ? rename(away, kept) : rename(kept, away), 0);
         refresh(0);
@@ -404,7 +404,7 @@ static void test_open(void **state) {
     assert_false(bp__library_is_open(row));
     assert_int_equal(bp__library_open(row, &handle), BP_OK);
     assert_non_null(dlsym(handle, "dgemm_"));
-    assert_null(dlsym(RTLD_DEFAULT, "cblas_dgemm")); /* nobody else sees its names */
+    assert_null(dlsym(RTLD_DEFAULT, "cblas_dgemm")); /* its names are not visible to others */
     assert_true(bp__library_is_open(row));
     assert_int_equal(bp__library_open(row, &again), BP_OK);
     assert_ptr_equal(handle, again);
@@ -451,9 +451,9 @@ static void test_second_openmp_runtime_is_warned_of(void **state) {
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
     assert_int_equal(bp__library_open(bp__library_lookup("blas"), &handle), BP_OK);
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
-    assert_non_null(strstr(warning, "second OpenMP runtime, libgomp, beside "));
+    assert_non_null(strstr(warning, "second OpenMP runtime, libgomp, in addition to "));
     assert_non_null(strstr(warning, "/libomp.so"));
-    assert_int_equal(bp_reset(), BP_OK); /* with its own runtime there already, there is nothing to say */
+    assert_int_equal(bp_reset(), BP_OK); /* if its own runtime is already loaded, there is no warning */
     assert_int_equal(bp__library_open(bp__library_lookup("blas"), &handle), BP_OK);
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 0);
 }
@@ -519,20 +519,20 @@ static void test_this_machine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_virtual_environment_is_searched),
-        cmocka_unit_test_setup_teardown(test_links_and_copies_are_one_row, make, forget),
+        cmocka_unit_test_setup_teardown(test_links_and_copies_are_one_entry, make, forget),
         cmocka_unit_test_setup_teardown(test_a_path_twice_is_searched_once, make, forget),
         cmocka_unit_test_setup_teardown(test_world_writable_is_refused, make, forget),
         cmocka_unit_test_setup_teardown(test_foreign_owner_is_refused, make, forget),
         cmocka_unit_test_setup_teardown(test_writable_folder_is_refused, make, forget),
-        cmocka_unit_test_setup_teardown(test_junk_is_left_out, make, forget),
+        cmocka_unit_test_setup_teardown(test_other_files_are_ignored, make, forget),
         cmocka_unit_test_setup_teardown(test_ids_and_order, make, forget),
-        cmocka_unit_test_setup_teardown(test_absent_names_places_reasons_and_package, make, forget),
-        cmocka_unit_test_setup_teardown(test_absent_tells_of_the_row_that_there_is, make, forget),
+        cmocka_unit_test_setup_teardown(test_absent_lists_locations_reasons_and_package, make, forget),
+        cmocka_unit_test_setup_teardown(test_absent_describes_an_existing_entry, make, forget),
         cmocka_unit_test_setup_teardown(test_arguments, make, forget),
-        cmocka_unit_test_setup_teardown(test_refresh_keeps_old_rows, make, forget),
-        cmocka_unit_test_setup_teardown(test_refreshes_take_no_memory, make, forget),
+        cmocka_unit_test_setup_teardown(test_refresh_keeps_old_entries, make, forget),
+        cmocka_unit_test_setup_teardown(test_refreshes_use_no_memory, make, forget),
         cmocka_unit_test_setup_teardown(test_libraries_that_come_and_go, make, forget),
-        cmocka_unit_test_setup_teardown(test_readers_of_old_rows, make, forget),
+        cmocka_unit_test_setup_teardown(test_readers_of_old_entries, make, forget),
         cmocka_unit_test_setup_teardown(test_open, make, forget),
         cmocka_unit_test_setup_teardown(test_open_refuses, make, forget),
         cmocka_unit_test_setup_teardown(test_second_openmp_runtime_is_warned_of, make, forget),

@@ -1,5 +1,5 @@
-/* test_memory.c - every allocation of the registry fails once: the call says so, nothing leaks, and the next one works.
- */
+/* test_memory.c - lets every allocation of the registry fail once: the call reports it, nothing leaks, and the next one
+ * works. */
 #include "registry/support_registry.h"
 
 static int64_t left = -1; /* allocations that still succeed; -1: all */
@@ -68,7 +68,7 @@ static void test_warm(void **state) {
     use_registry(&status);
     assert_int_equal(status, BP_OK);
     sweep(cache, 1);
-    sweep(NULL, 23); /* each step probes: a sample will do */
+    sweep(NULL, 23); /* each step probes, so a sample of the steps is enough */
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
     forget_folder(cache);
 }

@@ -1,5 +1,5 @@
-/* test_probe_cache.c - stored probe results: hits, misses for every part of the key, damage, modes, and what must not
- * be kept. */
+/* test_probe_cache.c - tests the probe cache: hits, misses for every part of the key, damage, modes, and what must not
+ * be stored. */
 #include "registry/support_registry.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@ static char library[4352], cache[4352], store[4608];
 static int make(void **state) {
     (void)state;
     char path[4096];
-    unsetenv("OPENBLAS_CORETYPE"); /* a part of the key that a test changes */
+    unsetenv("OPENBLAS_CORETYPE"); /* part of the key; a test changes it */
     snprintf(path, sizeof path, "%s", make_folder());
     folder = strdup(path);
     snprintf(library, sizeof library, "%s/libplain.so", folder);
@@ -34,7 +34,7 @@ static int forget(void **state) {
     return bp_reset() != BP_OK || bp__live_blocks() != 0;
 }
 
-/* Lists anew and says whether the library was probed (1) or taken from the store (0). */
+/* Lists again and returns whether the library was probed (1) or its facts came from the probe cache (0). */
 static int was_probed(void) {
     restart(library, cache);
     bp_library_info row = only_row();
@@ -63,10 +63,10 @@ static void test_each_part_of_the_key(void **state) {
     assert_int_equal(utimensat(AT_FDCWD, library, times, 0), 0); /* modification time */
     assert_int_equal(was_probed(), 1);
     assert_int_equal(was_probed(), 0);
-    setenv("OPENBLAS_CORETYPE", "Testbridge", 1); /* environment that chooses kernels */
+    setenv("OPENBLAS_CORETYPE", "Testbridge", 1); /* environment that selects kernels */
     assert_int_equal(was_probed(), 1);
     assert_int_equal(was_probed(), 0);
-    unsetenv("OPENBLAS_CORETYPE"); /* what was learned without it is still there */
+    unsetenv("OPENBLAS_CORETYPE"); /* the facts found without it are still stored */
     assert_int_equal(was_probed(), 0);
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
     assert_int_equal(was_probed(), 1);
@@ -81,7 +81,7 @@ static void test_each_part_of_the_key(void **state) {
     assert_int_equal(was_probed(), 1);
 }
 
-/* Another library written into the same file, with its old size and times: only the change time and the build-id tell.
+/* Another library written to the same file, with its old size and times: only the change time and the build-id differ.
  */
 static void test_content_replaced_in_place(void **state) {
     (void)state;
@@ -109,7 +109,7 @@ static void write_store(const char *bytes, size_t size) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* Any changed byte costs at most the entry: the result is the same, and never a crash. */
+/* A changed byte invalidates at most the entry: the result is the same, without a crash. */
 static void test_damage(void **state) {
     (void)state;
     size_t size;
@@ -154,7 +154,7 @@ static void test_tampering_is_refused(void **state) {
     assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
     assert_non_null(strstr(warning, "the probe cache is not used"));
     assert_int_equal(was_probed(), 1);
-    assert_int_equal(stat(store, &after), 0); /* nor is anything written there */
+    assert_int_equal(stat(store, &after), 0); /* nothing is written there either */
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(chmod(store, 0600), 0);
     assert_int_equal(was_probed(), 0);
@@ -173,7 +173,7 @@ static void test_faults_are_kept(void **state) {
     }
 }
 
-/* What was learned of a LAPACK alone is true of it and its BLAS together. */
+/* Facts of a LAPACK without BLAS are valid only together with its BLAS. */
 static void test_another_blas_is_checked_again(void **state) {
     (void)state;
     char lapack[4608], blas[4608], runtime[4608];
@@ -224,7 +224,7 @@ static void test_unwritable_folder_is_a_warning(void **state) {
     assert_non_null(strstr(warning, "could not be written"));
 }
 
-/* A home that is not there is not made, and nothing is said of it: package builds have such a home. */
+/* A missing home is not made, without a warning: package builds have such a home. */
 static void test_missing_home_is_not_made(void **state) {
     (void)state;
     char home[4400], below[4500], warning[512], *was = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
@@ -258,7 +258,7 @@ static void test_missing_home_is_not_made(void **state) {
     free(xdg);
 }
 
-/* Lists a library that prints, in a program that may not write files of more than 4 bytes; 0 when all is well. */
+/* Lists a library that prints, in a program that may not write files of more than 4 bytes. Returns 0 on success. */
 static int list_within_a_size_limit(void) {
     const struct rlimit limit = {4, 4};
     bp_library_info row = {.struct_size = sizeof row};
@@ -273,7 +273,7 @@ static int list_within_a_size_limit(void) {
     return bp_warning_at(0, warning, sizeof warning) && strstr(warning, "File too large") ? 0 : 3;
 }
 
-/* Neither the program nor the probe is ended by SIGXFSZ, and nothing is left over. */
+/* SIGXFSZ ends neither the program nor the probe, and no file is left. */
 static void test_a_size_limit_is_a_warning(void **state) {
     (void)state;
     int status, files = 0;
@@ -292,10 +292,10 @@ static void test_a_size_limit_is_a_warning(void **state) {
         files += each->d_name[0] != '.';
     }
     closedir(all);
-    assert_int_equal(files, 1); /* the lock */
+    assert_int_equal(files, 1); /* the lock file */
 }
 
-static void test_broken_is_remembered(void **state) {
+static void test_broken_is_stored(void **state) {
     (void)state;
     copy_file(FAKES "/crash/libcrash.so", library);
     for (int round = 0; round < 2; round++) {
@@ -353,7 +353,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_unwritable_folder_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
         cmocka_unit_test_setup_teardown(test_a_size_limit_is_a_warning, make, forget),
-        cmocka_unit_test_setup_teardown(test_broken_is_remembered, make, forget),
+        cmocka_unit_test_setup_teardown(test_broken_is_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
         cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),
     };

@@ -1,5 +1,5 @@
-/* test_processes.c - probes of libraries that start processes or take memory, in host programs that collect all
- * children, that fork, or that are killed meanwhile. Nothing outlives a probe, and no other process comes to harm. */
+/* test_processes.c - probes libraries that start processes or allocate much memory, in host programs that collect all
+ * children, that fork, or that are killed meanwhile. No process outlives a probe, and no other process is affected. */
 #include "registry/support_registry.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ static int forget(void **state) {
     return bp_reset() != BP_OK || bp__live_blocks() != 0;
 }
 
-/* Signals that the library sends by a process's number. A host program may have given that number to another one. */
+/* Counts signals that this library sends by process number. A host program may have given that number to another
+ * process. */
 static atomic_int signals_sent;
 
 int kill(pid_t process, int number) {
@@ -60,7 +61,7 @@ static bool is_alive(pid_t process) {
     return end && end[2] != 'Z' && end[2] != 'X';
 }
 
-/* The number that a process of the library wrote down; waits for it. */
+/* Returns the number that a process of the library has written; waits for it. */
 static pid_t noted(void) {
     int number = 0;
     for (int i = 0; i < 20000 && number == 0; i++) {
@@ -94,7 +95,7 @@ static void expect_reason(const char *name, const char *reason) {
     assert_int_equal(row.state, *reason ? BP_LIBRARY_BROKEN : BP_LIBRARY_OK);
 }
 
-/* How far it came before its time was up depends on the load of the machine. */
+/* How far the library came before the time limit depends on the load of the machine. */
 static void expect_hung(const char *name) {
     bp_library_info row = probe(name);
     assert_int_equal(row.state, BP_LIBRARY_BROKEN);
@@ -107,7 +108,7 @@ static void test_daemons_end_with_the_probe(void **state) {
     assert_false(is_alive(noted()));
 }
 
-/* In the host program it would be that one which ends. */
+/* Without the probe, the host program would end. */
 static void test_a_library_that_goes_to_the_background(void **state) {
     (void)state;
     expect_reason("go_to_background", "ended early in probe, while it was loaded");
@@ -126,12 +127,12 @@ static void test_memory_is_limited(void **state) {
                   "SIGABRT at its limit of memory (registry.probe_memory) in probe, while it was loaded");
     assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
     assert_true(usage.ru_maxrss < 400 << 10);
-    assert_true(usage.ru_maxrss > 300 << 10); /* what the limit allows can be used */
+    assert_true(usage.ru_maxrss > 300 << 10); /* memory within the limit can be used */
     unsetenv("BACKPLANE_REGISTRY_PROBE_MEMORY");
     expect_reason("plain", "");
 }
 
-/* ---- Host programs that collect children which they do not know. ---- */
+/* ---- Host programs that collect unknown children ---- */
 
 static void collect_all(int number) {
     int error = errno;
@@ -150,7 +151,7 @@ static void *collect_forever(void *user) {
     return NULL;
 }
 
-static void expect_as_ever(void) {
+static void expect_usual_results(void) {
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "20000", 1);
     for (int i = 0; i < 5; i++) {
         expect_reason("plain", "");
@@ -168,32 +169,32 @@ static void test_a_host_that_collects_all_children(void **state) {
     const struct sigaction collecting = {.sa_handler = collect_all}, ignoring = {.sa_handler = SIG_IGN};
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     assert_int_equal(sigaction(SIGCHLD, &collecting, NULL), 0);
-    expect_as_ever();
+    expect_usual_results();
     assert_int_equal(sigaction(SIGCHLD, &ignoring, NULL), 0);
-    expect_as_ever();
+    expect_usual_results();
     assert_int_equal(sigaction(SIGCHLD, &usual, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, collect_forever, &done), 0);
-    expect_as_ever();
+    expect_usual_results();
     atomic_store(&done, true);
     pthread_join(thread, NULL);
 }
 
-/* The library holds the report open in a process that nobody knows of, and hangs. */
-static void test_nothing_is_signalled_by_its_number(void **state) {
+/* The library keeps the report open in an unknown process, and hangs. */
+static void test_no_process_is_signalled_by_number(void **state) {
     (void)state;
     signals_sent = 0;
     expect_reason("start_daemon", "");
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
     expect_hung("hang");
     long handle = syscall(SYS_pidfd_open, getpid(), 0);
-    if (handle >= 0) { /* a stopped helper is the one case in which the host program signals at all */
+    if (handle >= 0) { /* only for a stopped helper does the host program send a signal */
         close((int)handle);
         expect_hung("stop_supervisor");
     }
     assert_int_equal(signals_sent, 0);
 }
 
-/* As on a system without handles for processes. */
+/* Simulates a system without process handles. */
 static bool take_handles_away(void) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -218,7 +219,7 @@ static void test_without_handles(void **state) {
         if (syscall(SYS_pidfd_open, getpid(), 0) >= 0) {
             _exit(78);
         }
-        expect_as_ever();
+        expect_usual_results();
         setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
         expect_hung("stop_supervisor");
         _exit(signals_sent == 1 ? 0 : 79);
@@ -242,7 +243,7 @@ static void test_a_stopped_helper_is_ended(void **state) {
     assert_false(is_alive(library));
 }
 
-/* ---- Host programs that fork or are killed in the middle of a probe. ---- */
+/* ---- Host programs that fork or are killed during a probe ---- */
 
 static void *list_hanging(void *result) {
     list("hang_noted");
@@ -250,7 +251,7 @@ static void *list_hanging(void *result) {
     return NULL;
 }
 
-/* A child of the host program's keeps copies of all of its files, and so of its end of the socket. */
+/* A child of the host program keeps copies of all of its files, including its end of the socket. */
 static void test_a_host_that_forks(void **state) {
     (void)state;
     pthread_t thread;
@@ -273,14 +274,14 @@ static void test_a_host_that_forks(void **state) {
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* The probe holds no file of the host program's: whoever reads from this pipe sees its end at once. */
+/* The probe holds no file of the host program: a reader of this pipe finds its end at once. */
 static void test_files_of_the_host(void **state) {
     (void)state;
     pthread_t thread;
     bp_library_info row;
     int ends[2];
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
-    assert_int_equal(pipe(ends), 0); /* inherited by every program that is started */
+    assert_int_equal(pipe(ends), 0); /* inherited by every started program */
     assert_int_equal(pthread_create(&thread, NULL, list_hanging, &row), 0);
     pid_t library = noted();
     close(ends[1]);
@@ -327,7 +328,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_library_that_goes_to_the_background, make, forget),
         cmocka_unit_test_setup_teardown(test_memory_is_limited, make, forget),
         cmocka_unit_test_setup_teardown(test_a_host_that_collects_all_children, make, forget),
-        cmocka_unit_test_setup_teardown(test_nothing_is_signalled_by_its_number, make, forget),
+        cmocka_unit_test_setup_teardown(test_no_process_is_signalled_by_number, make, forget),
         cmocka_unit_test_setup_teardown(test_without_handles, make, forget),
         cmocka_unit_test_setup_teardown(test_a_stopped_helper_is_ended, make, forget),
         cmocka_unit_test_setup_teardown(test_a_host_that_forks, make, forget),

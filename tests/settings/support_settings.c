@@ -23,14 +23,14 @@ static void clear_variables(void) {
     }
 }
 
-void forget_everything(void) {
+void reset_settings(void) {
     bp__settings_reset();
     bp__warning_reset();
     bp__intern_reset();
     bp__error_reset();
 }
 
-int enter_world(void **state) {
+int enter_environment(void **state) {
     (void)state;
     umask(022);
     strcpy(folder, "/tmp/backplane-test-XXXXXX");
@@ -40,8 +40,8 @@ int enter_world(void **state) {
     bp__system_file = system_path;
     setenv("XDG_CONFIG_HOME", folder, 1);
     clear_variables();
-    bp__setting_set_check(BP_SET_cpu_capability, NULL); /* here every processor has everything */
-    forget_everything();
+    bp__setting_set_check(BP_SET_cpu_capability, NULL); /* these tests accept every capability */
+    reset_settings();
     return 0;
 }
 
@@ -52,12 +52,12 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return remove(path);
 }
 
-int leave_world(void **state) {
+int leave_environment(void **state) {
     (void)state;
     clear_variables();
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     assert_int_equal(bp__settings_held(), 0);
-    forget_everything();
+    reset_settings();
     assert_int_equal(bp__live_blocks(), 0);
     assert_null(bp__settings_thread.top);
     return 0;
@@ -98,7 +98,7 @@ int problem_count(void) {
     return count;
 }
 
-/* Words: the first and the last that are not the default, which stands for the second where there is one other only. */
+/* Words: the first and the last that are not the default; if there is only one other, the default is the second. */
 static void sample_words(const bp__setting_row *row, sample *out) {
     for (int i = 0; i < row->word_count; i++) {
         if (strcmp(row->words[i], row->info.default_text) != 0) {

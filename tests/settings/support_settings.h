@@ -1,5 +1,5 @@
-/* support_settings.h - a small world for tests of settings: a home of its own, no variables but those a test sets, and
- * an allocator that fails when told to. */
+/* support_settings.h - sets up an isolated environment for tests of settings: a home of its own, no variables but those
+ * of the test, and an allocator that can fail. */
 #ifndef TESTS_SETTINGS_SUPPORT_H
 #define TESTS_SETTINGS_SUPPORT_H
 
@@ -22,18 +22,18 @@
         }                                                                                                              \
     } while (0)
 
-/* cmocka's setup and teardown of a test: makes the world, and checks that everything was given back. */
-int enter_world(void **state);
-int leave_world(void **state);
+/* cmocka's setup and teardown of a test: make the environment, and check that all memory was freed. */
+int enter_environment(void **state);
+int leave_environment(void **state);
 
-void forget_everything(void); /* as bp_reset() does for the rooms below */
+void reset_settings(void); /* resets this module and the modules below, as bp_reset() does */
 
 extern char system_path[96], user_path[96];
 void write_file(const char *path, const char *text);
 void write_bytes(const char *path, const void *bytes, size_t size);
-char *file_text(const char *path); /* for free() */
+char *file_text(const char *path); /* release with free() */
 
-/* The value and the layer in force. */
+/* Checks the value and the layer in force. */
 void assert_setting(const char *name, const char *value, bp_layer layer, const char *where);
 int problem_count(void);
 
@@ -43,9 +43,10 @@ typedef struct sample {
 } sample;
 sample sample_of(const bp_setting_info *row);
 
-/* The n-th allocation (0: the first) and all after it fail, until calm_allocator(). Once: only that one fails. */
+/* Makes the n-th allocation (0: the first) and all later ones fail, until calm_allocator(). `once`: only that one
+ * fails. */
 void failing_allocator(int n, bool once);
-void allow_allocations(int n, bool once); /* counts anew */
+void allow_allocations(int n, bool once); /* restarts the count */
 void calm_allocator(void);
 
 #endif

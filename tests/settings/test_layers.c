@@ -1,4 +1,5 @@
-/* test_layers.c - files and environment: every grammar mistake is a problem with its place, none stops the program. */
+/* test_layers.c - tests files and environment: every syntax error is a problem with its location, and none stops the
+ * program. */
 #include "settings/support_settings.h"
 
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ static void good_lines_are_read(void **state) {
     assert_int_equal(problem_count(), 0);
 }
 
-static void bad_lines_are_left_out(void **state) {
+static void bad_lines_are_ignored(void **state) {
     (void)state;
     static char text[8192] = "num_threads\n"
                              "= 3\n"
@@ -57,10 +58,10 @@ static void bad_lines_are_left_out(void **state) {
     assert_problem(0, places[1], "'=' and a value are missing");
     assert_problem(1, places[2], "name is missing");
     assert_problem(2, places[3], "not closed");
-    assert_problem(3, places[4], "after the closing quote");
+    assert_problem(3, places[4], "follows the closing quote");
     assert_problem(4, places[5], "backslash");
     assert_problem(5, places[6], "did you mean 'num_threads'");
-    assert_problem(6, places[8], "second time");
+    assert_problem(6, places[8], "is given twice");
     assert_problem(7, places[9], "'=' and a value are missing");
     assert_problem(8, places[10], "'=' and a value are missing");
     assert_problem(9, places[11], "4095");
@@ -84,7 +85,7 @@ static void hostile_bytes_are_problems(void **state) {
     }
 }
 
-static void problems_are_counted_out(void **state) {
+static void the_number_of_problems_is_limited(void **state) {
     (void)state;
     bp__text text = {0};
     for (int i = 0; i < 2000; i++) {
@@ -101,29 +102,29 @@ static void files_must_be_small_regular_and_trusted(void **state) {
     write_file(user_path, "verbose = 1\n");
     chmod(user_path, 0666);
     assert_int_equal(bp_get_verbose(), 0);
-    assert_problem(0, "left out", user_path);
+    assert_problem(0, "ignored", user_path);
     assert_problem(0, "everyone", user_path);
     assert_int_equal(problem_count(), 1);
 
-    forget_everything();
+    reset_settings();
     static char large[BP__LARGEST_FILE + 2];
     memset(large, '\n', sizeof large);
     memcpy(large, "verbose = 1", 11);
     chmod(user_path, 0644);
     write_bytes(user_path, large, BP__LARGEST_FILE + 1);
     assert_int_equal(bp_get_verbose(), 0);
-    assert_problem(0, "left out", "larger than");
+    assert_problem(0, "ignored", "larger than");
 
-    forget_everything();
+    reset_settings();
     write_bytes(user_path, large, BP__LARGEST_FILE);
     assert_int_equal(bp_get_verbose(), 1);
     assert_int_equal(problem_count(), 0);
 
-    forget_everything();
+    reset_settings();
     unlink(user_path);
     assert_int_equal(mkdir(user_path, 0755), 0);
     assert_int_equal(bp_get_verbose(), 0);
-    assert_problem(0, "left out", "not a regular file");
+    assert_problem(0, "ignored", "not a regular file");
     rmdir(user_path);
 }
 
@@ -134,24 +135,24 @@ static void unknown_variables_are_problems(void **state) {
     assert_int_equal(problem_count(), 1);
     assert_problem(0, "BACKPLANE_NUM_THREAD:", "did you mean 'BACKPLANE_NUM_THREADS'");
     unsetenv("BACKPLANE_NUM_THREAD");
-    forget_everything();
+    reset_settings();
     setenv("BACKPLANE_CACHE_DIRS", "", 1);
     assert_problem(0, "BACKPLANE_CACHE_DIRS:", "'BACKPLANE_CACHE_DIR'"); /* aliases are suggested too */
     unsetenv("BACKPLANE_CACHE_DIRS");
 }
 
-static void aliases_count_when_the_rule_is_silent(void **state) {
+static void aliases_are_read_if_the_own_variable_is_unset(void **state) {
     (void)state;
     setenv("BACKPLANE_LIBRARY_PATH", "/alias", 1);
     setenv("BACKPLANE_REGISTRY_LIBRARY_PATH", "", 1);
     assert_setting("registry.library_path", "/alias", BP_LAYER_ENVIRONMENT, "BACKPLANE_LIBRARY_PATH");
-    forget_everything();
+    reset_settings();
     setenv("BACKPLANE_REGISTRY_LIBRARY_PATH", "/rule", 1);
     assert_setting("registry.library_path", "/rule", BP_LAYER_ENVIRONMENT, "BACKPLANE_REGISTRY_LIBRARY_PATH");
     assert_int_equal(problem_count(), 0);
 }
 
-static void homes_are_found(void **state) {
+static void user_file_follows_xdg_then_home(void **state) {
     (void)state;
     const char *path, *same;
     assert_int_equal(bp_user_config_path(&path), BP_OK);
@@ -167,7 +168,7 @@ static void homes_are_found(void **state) {
     assert_int_equal(bp_user_config_path(&path), BP_E_NOT_FOUND);
     assert_null(path);
     assert_int_equal(bp_save_setting("verbose", "1"), BP_E_NOT_FOUND);
-    assert_int_equal(problem_count(), 0); /* no home is no problem */
+    assert_int_equal(problem_count(), 0); /* a missing home is not a problem */
     static char endless[8000];
     memset(endless, 'x', sizeof endless - 1);
     endless[0] = '/';
@@ -177,14 +178,15 @@ static void homes_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(good_lines_are_read, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(bad_lines_are_left_out, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(hostile_bytes_are_problems, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(problems_are_counted_out, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(files_must_be_small_regular_and_trusted, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(unknown_variables_are_problems, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(aliases_count_when_the_rule_is_silent, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(homes_are_found, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(good_lines_are_read, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(bad_lines_are_ignored, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(hostile_bytes_are_problems, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(the_number_of_problems_is_limited, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(files_must_be_small_regular_and_trusted, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(unknown_variables_are_problems, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(aliases_are_read_if_the_own_variable_is_unset, enter_environment,
+                                        leave_environment),
+        cmocka_unit_test_setup_teardown(user_file_follows_xdg_then_home, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

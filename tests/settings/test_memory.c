@@ -1,11 +1,11 @@
-/* test_memory.c - every public call of settings while the n-th allocation fails, for every n: it succeeds, or it says
- * that memory is short, changes nothing, and leaks nothing. */
+/* test_memory.c - calls every public function of settings while the n-th allocation fails, for every n: it succeeds, or
+ * it reports lack of memory, changes nothing, and leaks nothing. */
 #include "settings/support_settings.h"
 
 static bp_options *made;
 static bp_scope *scope;
 
-/* The calls under test. Each gives back what it got, so that only a leak can be left. */
+/* The calls under test. Each frees what it got, so that only a leak can remain. */
 static bp_status try_get(void) {
     const char *value, *where;
     return bp_get("num_threads", &value, NULL, &where);
@@ -76,7 +76,8 @@ static const struct {
 
 static const char *const file_before = "# kept\nnum_threads = 5\nverbose = 9\n";
 
-/* What must still hold after a failed call. The allocator works again here, and layers not read so far are read now. */
+/* Checks what must hold after a failed call. The allocator works again here, and layers that were not read yet are read
+ * now. */
 static void assert_nothing_changed(void) {
     assert_int_equal(bp_get_num_threads(), 5);
     assert_int_equal(bp_get_verbose(), 1);
@@ -87,10 +88,10 @@ static void assert_nothing_changed(void) {
     free(text);
 }
 
-/* True when the call succeeded although the n-th allocation fails: then it makes fewer. */
+/* Returns true if the call succeeded although the n-th allocation fails: then it makes fewer. */
 static bool survives(int call, int n, bool once, bool layers_read) {
     write_file(user_path, file_before);
-    forget_everything();
+    reset_settings();
     failing_allocator(layers_read ? INT32_MAX : n, once);
     if (layers_read) {
         bp_get_verbose();
@@ -106,12 +107,12 @@ static bool survives(int call, int n, bool once, bool layers_read) {
     assert_true(status == BP_OK || bp_last_status() == BP_E_NO_MEMORY);
     assert_true(*bp_last_error() || status == BP_OK);
     assert_int_equal(bp__settings_held(), 0);
-    assert_int_equal(problem_count(), 2); /* a file that there was no memory for is not one to leave out */
+    assert_int_equal(problem_count(), 2); /* lack of memory must not make a file ignored */
     if (status != BP_OK) {
         assert_nothing_changed();
     }
     assert_true(bp__live_blocks() >= (layers_read ? before : 0));
-    forget_everything();
+    reset_settings();
     assert_int_equal(bp__live_blocks(), 0);
     calm_allocator();
     return status == BP_OK;
@@ -125,7 +126,8 @@ static void every_call_survives_every_failure(void **state) {
     for (int call = 0; call < BP__COUNT(calls); call++) {
         for (int way = 0; way < 4; way++) {
             int n = 0;
-            /* One failing allocation may be made good (a table that does not grow); all later ones fail some time. */
+            /* One failing allocation may be tolerated (a table that does not grow), so several successes in a row are
+             * required. */
             for (int good = 0; good < 4; n++) {
                 good = survives(call, n, way & 1, way & 2) ? good + 1 : 0;
                 assert_true(n < 500);
@@ -136,11 +138,11 @@ static void every_call_survives_every_failure(void **state) {
     unsetenv("BACKPLANE_NO_SUCH_THING");
 }
 
-/* Getters never fail: without memory they tell the defaults, and later, with memory, the truth. */
+/* Getters never fail: without memory they return the defaults, and later, with memory, the real values. */
 static void getters_never_fail(void **state) {
     (void)state;
     write_file(user_path, file_before);
-    forget_everything();
+    reset_settings();
     failing_allocator(0, false);
     bp__fail(BP_E_IO, "from before");
     assert_int_equal(bp_get_num_threads(), 0);
@@ -156,8 +158,8 @@ static void getters_never_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_call_survives_every_failure, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(getters_never_fail, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(every_call_survives_every_failure, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(getters_never_fail, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_precision.c - the precision tree and the views: what is read is resolved, what is stored is not. */
+/* test_precision.c - tests precision settings and their aliases: reading resolves, stored values stay unresolved. */
 #include "settings/support_settings.h"
 
 static void assert_reads(const char *name, const char *value, const char *node) {
@@ -23,12 +23,12 @@ static void set(const char *name, const char *value) {
 #define CPU_MATMUL "mkldnn.matmul.fp32_precision"
 #define CPU_CONV "mkldnn.conv.fp32_precision"
 
-static void nodes_follow_the_nodes_above(void **state) {
+static void settings_inherit_from_their_parents(void **state) {
     (void)state;
     assert_reads(CUDA_CONV, "tf32", CUDA_CONV);
     assert_reads(CUDA_MATMUL, "none", CUDA_MATMUL);
     set(GENERIC, "ieee");
-    assert_reads(CUDA_CONV, "ieee", GENERIC); /* a default gives way to what somebody has set */
+    assert_reads(CUDA_CONV, "ieee", GENERIC); /* a set parent overrides a default */
     assert_reads(CUDA_RNN, "ieee", GENERIC);
     assert_reads(CUDA, "ieee", GENERIC);
     assert_reads(CPU_MATMUL, "ieee", GENERIC);
@@ -45,11 +45,11 @@ static void nodes_follow_the_nodes_above(void **state) {
     assert_int_equal(bp_unset(GENERIC), BP_OK);
     assert_reads(CPU_MATMUL, "none", CPU_MATMUL);
     assert_reads(CUDA_CONV, "tf32", CUDA_CONV);
-    set(CUDA_CONV, "none"); /* said aloud, it is no default any more */
+    set(CUDA_CONV, "none"); /* set explicitly, it is no default any more */
     assert_reads(CUDA_CONV, "none", CUDA_CONV);
 }
 
-/* What is read in one load is what is found by looking: also where somebody stores what the default is. */
+/* The value read with one load equals the value found by a search, also if the stored value equals the default. */
 static void assert_outcome(const char *value) {
     bp_scope *scope;
     assert_string_equal(bp_get_cudnn_conv_fp32_precision(), value);
@@ -58,7 +58,7 @@ static void assert_outcome(const char *value) {
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
-static void a_stored_default_counts(void **state) {
+static void a_stored_default_is_a_set_value(void **state) {
     (void)state;
     set(GENERIC, "ieee");
     assert_outcome("ieee");
@@ -77,7 +77,7 @@ static void a_stored_default_counts(void **state) {
     assert_outcome("ieee");
 }
 
-static void words_that_a_backend_lacks_are_none(void **state) {
+static void words_missing_in_a_backend_become_none(void **state) {
     (void)state;
     set(GENERIC, "bf16");
     assert_reads(CUDA_MATMUL, "none", GENERIC);
@@ -89,7 +89,7 @@ static void words_that_a_backend_lacks_are_none(void **state) {
     assert_reads(CUDA_MATMUL, "bfx9", CUDA_MATMUL);
 }
 
-/* Leaving a scope leaves no inherited value behind. */
+/* Leaving a scope leaves no inherited value. */
 static void scopes_restore_what_was_stored(void **state) {
     (void)state;
     bp_scope *scope;
@@ -131,7 +131,7 @@ static const writing writings[] = {
      {{"deterministic_algorithms", "true"}, {"deterministic_algorithms.warn_only", "false"}}},
 };
 
-static void views_write_their_targets(void **state) {
+static void aliases_write_their_targets(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof writings / sizeof writings[0]; i++) {
         const writing *w = &writings[i];
@@ -151,8 +151,8 @@ static void views_write_their_targets(void **state) {
     }
 }
 
-/* Every mixture of nodes reads as something. */
-static void views_read_any_mixture(void **state) {
+/* Every mixture of precision settings can be read. */
+static void aliases_read_any_mixture(void **state) {
     (void)state;
     static const char *const cuda[] = {"none", "ieee", "tf32", "bfx9"}, *const cpu[] = {"none", "ieee", "tf32", "bf16"};
     for (int i = 0; i < 4; i++) {
@@ -183,7 +183,7 @@ static void a_target_is_given_once(void **state) {
                                      "float32_matmul_precision");
     assert_int_equal(bp_options_new(&options, "cuda.matmul.allow_tf32=1, cuda.matmul.allow_tf32=1"), BP_E_BAD_VALUE);
     assert_contains(bp_last_error(), "cuda.matmul.allow_tf32 is given twice");
-    /* Its own name counts more than a view, before and behind it. */
+    /* A setting's own name overrides an alias, in either order. */
     static const char *const both[] = {"cuda.matmul.allow_tf32=1, cuda.matmul.fp32_precision=ieee",
                                        "cuda.matmul.fp32_precision=ieee, cuda.matmul.allow_tf32=1"};
     for (int i = 0; i < 2; i++) {
@@ -197,30 +197,30 @@ static void variables_of_pytorch(void **state) {
     (void)state;
     setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1", 1);
     setenv("TORCH_BLAS_PREFER_CUBLASLT", "0", 1);
-    setenv("TORCH_LINALG_PREFER_CUSOLVER", "0", 1); /* stands for nothing */
-    forget_everything();
+    setenv("TORCH_LINALG_PREFER_CUSOLVER", "0", 1); /* has no meaning */
+    reset_settings();
     assert_setting(CUDA_MATMUL, "tf32", BP_LAYER_ENVIRONMENT, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
     assert_setting("cuda.matmul.allow_tf32", "true", BP_LAYER_ENVIRONMENT, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
     assert_setting("cuda.preferred_blas_library", "cublas", BP_LAYER_ENVIRONMENT, "TORCH_BLAS_PREFER_CUBLASLT");
     assert_setting("cuda.preferred_linalg_library", "default", BP_LAYER_DEFAULT, "");
     assert_int_equal(problem_count(), 0);
-    set("cuda.matmul.allow_tf32", "false"); /* the program has the last word */
+    set("cuda.matmul.allow_tf32", "false"); /* values set by the program override the environment */
     assert_reads(CUDA_MATMUL, "ieee", CUDA_MATMUL);
     setenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION", "bfx9", 1);
-    forget_everything();
+    reset_settings();
     assert_setting(CUDA_MATMUL, "bfx9", BP_LAYER_ENVIRONMENT, "BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
     assert_int_equal(problem_count(), 1);
-    assert_contains(bp_config_error_at(0), "a second time");
+    assert_contains(bp_config_error_at(0), "is given twice");
     unsetenv("BACKPLANE_CUDA_MATMUL_FP32_PRECISION");
     unsetenv("TORCH_BLAS_PREFER_CUBLASLT");
     setenv("TORCH_BLAS_PREFER_CUBLASLT", "yes", 1);
-    setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0", 1); /* as if it were not there */
-    forget_everything();
+    setenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0", 1); /* as if it were unset */
+    reset_settings();
     assert_setting(CUDA_MATMUL, "none", BP_LAYER_DEFAULT, "");
     assert_setting("cuda.preferred_blas_library", "default", BP_LAYER_DEFAULT, "");
 }
 
-static void lists_hold_known_words_once(void **state) {
+static void lists_contain_known_words_once(void **state) {
     (void)state;
     static const char *const bad[] = {"",
                                       ",",
@@ -246,21 +246,21 @@ static void sizes_of_workspaces(void **state) {
         "", ":16", ":16:", "16:8", ":16:8:", ":a:8", ":16:8x", ":0:0", ":99999999999:1", ":2147483647:2147483647"};
     setenv("CUBLAS_WORKSPACE_CONFIG", ":128:8:64:16:32:32", 1);
     setenv("CUBLASLT_WORKSPACE_SIZE", "1024", 1);
-    forget_everything();
+    reset_settings();
     assert_int_equal(bp_get_cuda_cublas_workspace_size(), 3072 * 1024);
     assert_int_equal(bp_get_cuda_cublaslt_workspace_size(), 1024 * 1024);
     assert_int_equal(problem_count(), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         setenv("CUBLAS_WORKSPACE_CONFIG", bad[i], 1);
         setenv("CUBLASLT_WORKSPACE_SIZE", "1x", 1);
-        forget_everything();
+        reset_settings();
         assert_setting("cuda.cublas_workspace_size", "0", BP_LAYER_DEFAULT, "");
         assert_setting("cuda.cublaslt_workspace_size", "0", BP_LAYER_DEFAULT, "");
         assert_int_equal(problem_count(), *bad[i] ? 2 : 1);
     }
 }
 
-static void bad_questions(void **state) {
+static void invalid_arguments(void **state) {
     (void)state;
     const char *node;
     assert_int_equal(bp_get_deciding_setting("fp32_precisoin", &node), BP_E_UNKNOWN_NAME);
@@ -271,21 +271,21 @@ static void bad_questions(void **state) {
     assert_string_equal(node, "verbose");
 }
 
-#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, enter_world, leave_world)
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, enter_environment, leave_environment)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_WORLD(nodes_follow_the_nodes_above),
-        IN_WORLD(words_that_a_backend_lacks_are_none),
+        IN_WORLD(settings_inherit_from_their_parents),
+        IN_WORLD(words_missing_in_a_backend_become_none),
         IN_WORLD(scopes_restore_what_was_stored),
-        IN_WORLD(views_write_their_targets),
-        IN_WORLD(views_read_any_mixture),
+        IN_WORLD(aliases_write_their_targets),
+        IN_WORLD(aliases_read_any_mixture),
         IN_WORLD(a_target_is_given_once),
         IN_WORLD(variables_of_pytorch),
-        IN_WORLD(bad_questions),
+        IN_WORLD(invalid_arguments),
         IN_WORLD(sizes_of_workspaces),
-        IN_WORLD(a_stored_default_counts),
-        IN_WORLD(lists_hold_known_words_once),
+        IN_WORLD(a_stored_default_is_a_set_value),
+        IN_WORLD(lists_contain_known_words_once),
     };
     return cmocka_run_group_tests_name("precision", tests, NULL, NULL);
 }

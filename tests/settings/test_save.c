@@ -1,4 +1,4 @@
-/* test_save.c - the user file after bp_save_setting: one line changed, everything else as it was. */
+/* test_save.c - tests bp_save_setting: one line of the user file changes, the others stay. */
 #include "settings/support_settings.h"
 
 #include <sys/stat.h>
@@ -10,7 +10,7 @@ static void assert_file(const char *expected) {
     free(text);
 }
 
-/* From one text of the file to another by one call. */
+/* Checks the change from one text of the file to another by one call. */
 static void assert_save(const char *before, const char *name, const char *value, const char *after) {
     write_file(user_path, before);
     assert_int_equal(bp_save_setting(name, value), BP_OK);
@@ -23,14 +23,15 @@ static void the_file_is_made(void **state) {
     assert_int_equal(access(user_path, F_OK), -1);
     assert_int_equal(bp_save_setting("verbose", "2"), BP_OK);
     assert_file("verbose = 2\n");
-    assert_int_equal(bp_get_verbose(), 0); /* this process goes on as it was, */
-    forget_everything();
-    assert_int_equal(bp_get_verbose(), 2);                             /* the next one reads it */
-    assert_int_equal(bp_save_setting("registry.cache", "off"), BP_OK); /* what programs cannot set can be kept */
+    assert_int_equal(bp_get_verbose(), 0); /* this process keeps its settings */
+    reset_settings();
+    assert_int_equal(bp_get_verbose(), 2); /* the next process reads it */
+    assert_int_equal(bp_save_setting("registry.cache", "off"),
+                     BP_OK); /* settings that programs cannot change can be saved */
     assert_file("verbose = 2\nregistry.cache = off\n");
 }
 
-/* A home that is not there stays away, whichever variable names it. */
+/* A missing home is not made, whichever variable names it. */
 static void a_missing_home_is_not_made(void **state) {
     (void)state;
     char home[128], folder[160], kept[96];
@@ -91,8 +92,8 @@ static void unreadable_lines_are_replaced(void **state) {
     assert_save("verbose\n", "verbose", NULL, "");
 }
 
-/* Whatever a value looks like, it comes back. */
-static void values_come_back(void **state) {
+/* Every value is read back unchanged. */
+static void values_are_read_back(void **state) {
     (void)state;
     static char endless[4096];
     memset(endless, '"', sizeof endless - 1);
@@ -101,19 +102,19 @@ static void values_come_back(void **state) {
                                   "\\",          "\"",    "#",       " ",     endless};
     for (int i = 0; i < BP__COUNT(values); i++) {
         assert_int_equal(bp_save_setting("blas.preferred", values[i]), BP_OK);
-        forget_everything();
+        reset_settings();
         assert_string_equal(bp_get_blas_preferred(), values[i]);
         assert_int_equal(problem_count(), 0);
     }
 }
 
-static void failures_leave_the_file_alone(void **state) {
+static void failures_do_not_change_the_file(void **state) {
     (void)state;
     write_file(user_path, "verbose = 1\n");
     assert_int_equal(bp_save_setting("verbose", "3"), BP_E_BAD_VALUE);
     assert_int_equal(bp_save_setting("verbos", "1"), BP_E_UNKNOWN_NAME);
     chmod(user_path, 0666);
-    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_UNTRUSTED); /* it would not be read either */
+    assert_int_equal(bp_save_setting("verbose", "2"), BP_E_UNTRUSTED); /* the file would not be read either */
     chmod(user_path, 0644);
     assert_file("verbose = 1\n");
     static char large[BP__LARGEST_FILE + 1];
@@ -124,13 +125,13 @@ static void failures_leave_the_file_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_file_is_made, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(a_missing_home_is_not_made, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(other_lines_stay, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(line_ends_and_marks_stay, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(unreadable_lines_are_replaced, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(values_come_back, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(failures_leave_the_file_alone, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(the_file_is_made, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_missing_home_is_not_made, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(other_lines_stay, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(line_ends_and_marks_stay, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(unreadable_lines_are_replaced, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(values_are_read_back, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(failures_do_not_change_the_file, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
-/* test_scopes.c - options and scopes: all or nothing, any order of leaving, and epochs that never lie. */
+/* test_scopes.c - tests options and scopes: all or nothing, leaving in any order, and epochs that identify the values.
+ */
 #include "settings/support_settings.h"
 
 #include <pthread.h>
 
-static void options_are_checked_whole(void **state) {
+static void options_are_accepted_or_refused_as_a_whole(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -16,7 +17,7 @@ static void options_are_checked_whole(void **state) {
         {"num_threads=1,\nverbose", BP_E_BAD_VALUE, "line 2, 'verbose': '=' and a value are missing"},
         {"=1", BP_E_BAD_VALUE, "name is missing"},
         {"blas.preferred=\"mkl", BP_E_BAD_VALUE, "not closed"},
-        {"blas.preferred=\"mkl\" x", BP_E_BAD_VALUE, "after the closing quote"},
+        {"blas.preferred=\"mkl\" x", BP_E_BAD_VALUE, "follows the closing quote"},
         {"blas.preferred=\"m\\kl\"", BP_E_BAD_VALUE, "backslash"},
         {"dispatch.exclude=blis,netlib", BP_E_BAD_VALUE, "'netlib': '=' and a value are missing"},
         {"num_threads=1, trace=/tmp/x", BP_E_READ_ONLY, "BACKPLANE_TRACE"},
@@ -47,14 +48,14 @@ static void options_take_many_forms(void **state) {
     assert_string_equal(bp_get_dispatch_exclude(), "blis,netlib");
     assert_string_equal(bp_get_blas_preferred(), "\"q\\");
     assert_int_equal(bp_get_verbose(), 1);
-    assert_string_equal(bp_get_dispatch_fallback(), "warn"); /* not named: shows through */
+    assert_string_equal(bp_get_dispatch_fallback(), "warn"); /* not in the options: the process's value is in force */
     assert_int_equal(bp_set_dispatch_fallback("strict"), BP_OK);
     assert_string_equal(bp_get_dispatch_fallback(), "strict");
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
-/* All 24 orders of leaving four scopes; what is in force is always what the innermost open one says. */
+/* Leaves four scopes in all 24 orders; the value in force is always that of the innermost open scope. */
 static void scopes_are_left_in_any_order(void **state) {
     (void)state;
     const char *const texts[4] = {"num_threads=1,verbose=1", "num_threads=2", "verbose=2", "num_threads=4"};
@@ -90,7 +91,7 @@ static void scopes_are_left_in_any_order(void **state) {
     }
 }
 
-/* Random walks over scopes, options and process writes: whenever an epoch comes again, so do the values. */
+/* Random walks over scopes, options and process writes: equal epochs mean equal values. */
 static void equal_epochs_mean_equal_settings(void **state) {
     (void)state;
     enum { STEPS = 4000 };
@@ -130,7 +131,7 @@ static void equal_epochs_mean_equal_settings(void **state) {
             }
         }
     }
-    assert_true(again > 10); /* and it does come again */
+    assert_true(again > 10); /* epochs did repeat */
     for (int i = 0; i < 6; i++) {
         bp_scope_leave(&open[i]);
     }
@@ -162,7 +163,7 @@ static void the_same_options_give_the_same_epoch(void **state) {
     bp_options_release(options);
 }
 
-static void layers_of_a_call_are_told_apart(void **state) {
+static void scope_and_call_have_different_layers(void **state) {
     (void)state;
     bp_options *options;
     bp_scope *scope;
@@ -189,8 +190,8 @@ static void layers_of_a_call_are_told_apart(void **state) {
     bp_options_release(options);
 }
 
-/* A scope holds what it needs itself. */
-static void options_may_go_before_their_scope(void **state) {
+/* A scope keeps what it needs. */
+static void options_may_be_released_before_their_scope(void **state) {
     (void)state;
     bp_options *options;
     bp_scope *scope;
@@ -223,17 +224,17 @@ static void scopes_belong_to_their_thread(void **state) {
     assert_int_equal(bp_get_num_threads(), 3);
     bp_scope *copy = scope;
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
-    assert_int_equal(bp_scope_leave(&copy), BP_E_SCOPE); /* left already */
+    assert_int_equal(bp_scope_leave(&copy), BP_E_SCOPE); /* already left */
 }
 
-static void a_reset_takes_scopes_away(void **state) {
+static void a_reset_closes_scopes(void **state) {
     (void)state;
     bp_scope *outer, *inner;
     uint64_t epoch = bp__settings_epoch();
     assert_int_equal(bp_scope_enter(&outer, "num_threads=3"), BP_OK);
     assert_int_equal(bp_scope_enter(&inner, "num_threads=4"), BP_OK);
     bp_set_verbose(2);
-    forget_everything();
+    reset_settings();
     assert_int_equal(bp__live_blocks(), 0);
     assert_true(bp__settings_epoch() != epoch);
     assert_int_equal(bp_get_num_threads(), 0);
@@ -244,15 +245,17 @@ static void a_reset_takes_scopes_away(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(options_are_checked_whole, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(options_take_many_forms, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(scopes_are_left_in_any_order, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(equal_epochs_mean_equal_settings, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(the_same_options_give_the_same_epoch, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(layers_of_a_call_are_told_apart, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(options_may_go_before_their_scope, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(scopes_belong_to_their_thread, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(a_reset_takes_scopes_away, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(options_are_accepted_or_refused_as_a_whole, enter_environment,
+                                        leave_environment),
+        cmocka_unit_test_setup_teardown(options_take_many_forms, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(scopes_are_left_in_any_order, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(equal_epochs_mean_equal_settings, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(the_same_options_give_the_same_epoch, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(scope_and_call_have_different_layers, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(options_may_be_released_before_their_scope, enter_environment,
+                                        leave_environment),
+        cmocka_unit_test_setup_teardown(scopes_belong_to_their_thread, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_reset_closes_scopes, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* test_table.c - every row of the table, through every layer: what holds for one setting holds for all. */
+/* test_table.c - tests every setting of the table in every layer. */
 #include "settings/support_settings.h"
 
 #include <limits.h>
 
-#define EACH_ROW(row)                                                                                                  \
+#define EACH_ENTRY(row)                                                                                                \
     const bp_setting_info *row = bp_setting_at(0);                                                                     \
     row;                                                                                                               \
     row = next_row(row)
@@ -16,10 +16,10 @@ static bool by_program(const bp_setting_info *row) {
     return (row->flags & (BP_SETTING_STARTUP | BP_SETTING_READ_ONLY)) == 0;
 }
 
-static void rows_are_well_made(void **state) {
+static void entries_are_consistent(void **state) {
     (void)state;
     int count = 0;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         const bp__setting_row *full = bp__row((bp_setting_id)count);
         bp__value value;
         assert_int_equal(row->number, count);
@@ -46,7 +46,7 @@ static const char *name_of(int number) {
     return info ? info->name : "(none)";
 }
 
-/* What compiled programs rely on: a number means its setting, and walks end at NULL. */
+/* Compiled programs rely on this: a number identifies its setting, and lists end at NULL. */
 static void numbers_name_settings(void **state) {
     (void)state;
 #define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
@@ -61,8 +61,8 @@ static void numbers_name_settings(void **state) {
     }
 }
 
-/* Listings keep the table's order, whatever the numbers are. */
-static void rows_keep_their_order(void **state) {
+/* Lists keep the table's order, independent of the numbers. */
+static void entries_keep_their_order(void **state) {
     (void)state;
     int row = 0;
 #define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
@@ -75,8 +75,8 @@ static void rows_keep_their_order(void **state) {
 
 static void variables_are_unique(void **state) {
     (void)state;
-    for (EACH_ROW(a)) {
-        for (EACH_ROW(b)) {
+    for (EACH_ENTRY(a)) {
+        for (EACH_ENTRY(b)) {
             assert_true(a == b || strcmp(a->environment, b->environment) != 0);
             assert_true(a == b || strcmp(a->name, b->name) != 0);
             assert_true(!*a->alias || strcmp(a->alias, b->environment) != 0);
@@ -85,9 +85,9 @@ static void variables_are_unique(void **state) {
     }
 }
 
-static void defaults_show(void **state) {
+static void defaults_are_in_force(void **state) {
     (void)state;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         const char *value, *where;
         assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
         assert_int_equal(bp_get_layer(row->name, BP_LAYER_DEFAULT, &value, &where), BP_OK);
@@ -103,7 +103,7 @@ static void defaults_show(void **state) {
 
 static void programs_set_and_unset(void **state) {
     (void)state;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         sample values = sample_of(row);
         if (!by_program(row)) {
             assert_int_equal(bp_set(row->name, values.one), BP_E_READ_ONLY);
@@ -131,7 +131,7 @@ static void programs_set_and_unset(void **state) {
     }
 }
 
-/* Some aliases have words of their own for a value: "1:cublaslt,0:cublas". The value may be one that has none. */
+/* Some environment aliases have their own words for a value: "1:cublaslt,0:cublas". The value may have none. */
 static void set_alias(const bp_setting_info *row, char *value) {
     const char *words = bp__row((bp_setting_id)bp_setting_find(row->name))->alias_words;
     char pair[80], variable[2] = "";
@@ -152,21 +152,21 @@ static void set_alias(const bp_setting_info *row, char *value) {
     setenv(row->alias, words ? variable : value, 1);
 }
 
-/* Each layer over the one below, up to the process, and down again. */
-static void layers_cover_each_other(void **state) {
+/* Each layer overrides the one below, up to the process; removing them restores the one below. */
+static void layers_override_each_other(void **state) {
     (void)state;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         sample values = sample_of(row);
         char text[128], place[160];
         if (row->flags & BP_SETTING_READ_ONLY) {
             continue;
         }
-        forget_everything();
+        reset_settings();
         snprintf(text, sizeof text, "# first\n%s = %s\n", row->name, values.one);
         write_file(system_path, text);
         snprintf(place, sizeof place, "%s:2", system_path);
         assert_setting(row->name, values.one, BP_LAYER_SYSTEM_FILE, place);
-        forget_everything();
+        reset_settings();
         snprintf(text, sizeof text, "%s = %s # why\n", row->name, values.two);
         write_file(user_path, text);
         snprintf(place, sizeof place, "%s:1", user_path);
@@ -174,11 +174,11 @@ static void layers_cover_each_other(void **state) {
         if (*row->alias) {
             char expected[64];
             strcpy(expected, values.two);
-            forget_everything();
+            reset_settings();
             set_alias(row, expected);
             assert_setting(row->name, expected, BP_LAYER_ENVIRONMENT, row->alias);
         }
-        forget_everything();
+        reset_settings();
         setenv(row->environment, values.one, 1);
         assert_setting(row->name, values.one, BP_LAYER_ENVIRONMENT, row->environment);
         const char *value;
@@ -202,28 +202,28 @@ static void layers_cover_each_other(void **state) {
 
 static void bad_values_below_become_problems(void **state) {
     (void)state;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         sample values = sample_of(row);
         char text[128];
         snprintf(text, sizeof text, "%s = %s\n", row->name, values.bad);
         write_file(user_path, text);
         setenv(row->environment, values.bad, 1);
-        forget_everything();
+        reset_settings();
         bp__fail(BP_E_IO, "from before");
         assert_setting(row->name, row->default_text, BP_LAYER_DEFAULT, "");
         assert_int_equal(problem_count(), 2);
         assert_contains(bp_config_error_at(0), user_path);
         assert_contains(bp_config_error_at(0), row->name);
         assert_contains(bp_config_error_at(1), row->environment);
-        assert_string_equal(bp_last_error(), "from before"); /* reading layers is no failing call */
+        assert_string_equal(bp_last_error(), "from before"); /* reading layers does not change the last error */
         assert_int_equal(bp_last_status(), BP_E_IO);
         unsetenv(row->environment);
     }
 }
 
-static void scopes_cover_the_process(void **state) {
+static void scopes_override_the_process(void **state) {
     (void)state;
-    for (EACH_ROW(row)) {
+    for (EACH_ENTRY(row)) {
         sample values = sample_of(row);
         char one[128], two[128], bad[128];
         bp_scope *outer = NULL, *inner = (bp_scope *)1;
@@ -255,7 +255,7 @@ static void scopes_cover_the_process(void **state) {
     }
 }
 
-/* The typed functions agree with the functions by name, row by row. */
+/* The typed functions agree with the functions by name, for every setting. */
 static bool same_as_text(int value, const char *text) {
     return strcmp(value ? "true" : "false", text) == 0;
 }
@@ -286,7 +286,7 @@ static void typed_functions_agree(void **state) {
         bp_get(name, &text, NULL, NULL);                                                                               \
         assert_string_equal(text, writable ? values.one : default_text);                                               \
         AGREES_##type(id);                                                                                             \
-        assert_int_equal(bp_unset(name), writable ? BP_OK : BP_E_READ_ONLY); /* others may follow it */                \
+        assert_int_equal(bp_unset(name), writable ? BP_OK : BP_E_READ_ONLY); /* others may inherit from it */          \
     }
     BP_SETTINGS_MAP(X)
 #undef X
@@ -297,16 +297,16 @@ static void typed_functions_agree(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_are_well_made, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(numbers_name_settings, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(rows_keep_their_order, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(variables_are_unique, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(defaults_show, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(programs_set_and_unset, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(layers_cover_each_other, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(bad_values_below_become_problems, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(scopes_cover_the_process, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(typed_functions_agree, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(entries_are_consistent, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(numbers_name_settings, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(entries_keep_their_order, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(variables_are_unique, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(defaults_are_in_force, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(programs_set_and_unset, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(layers_override_each_other, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(bad_values_below_become_problems, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(scopes_override_the_process, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(typed_functions_agree, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_threads.c - threads with scopes of their own while the process's values change; meant for TSan above all. */
+/* test_threads.c - tests threads with their own scopes while the process's values change; mainly for ThreadSanitizer.
+ */
 #include "settings/support_settings.h"
 
 #include <errno.h>
@@ -33,13 +34,13 @@ static void *scope_again_and_again(void *user) {
         const char *value, *where;
         bp_layer layer;
         assert_int_equal(bp_get("deterministic", &value, &layer, &where), BP_OK);
-        assert_true((strcmp(value, "off") == 0) == (layer == BP_LAYER_DEFAULT)); /* value and layer belong together */
+        assert_true((strcmp(value, "off") == 0) == (layer == BP_LAYER_DEFAULT)); /* value and layer are consistent */
         bp_config_error_at(0);
     }
     return NULL;
 }
 
-/* A reader that keeps what it read for as long as the epoch stays must end with what is true. */
+/* A reader that keeps its values while the epoch is unchanged must end with the current ones. */
 static void *follow_by_epoch(void *user) {
     uint64_t epoch = 0;
     int64_t verbose = -1;
@@ -65,7 +66,7 @@ static void scopes_and_process_values_do_not_mix(void **state) {
     bp_options *options;
     assert_int_equal(bp_options_new(&options, "dispatch.fallback=strict"), BP_OK);
     shared = options;
-    forget_everything(); /* so that the threads race for reading the layers too */
+    reset_settings(); /* so that the threads also compete to read the layers */
     for (int i = 0; i < THREADS; i++) {
         numbers[i] = i + 1;
         assert_int_equal(pthread_create(&threads[i], NULL, scope_again_and_again, &numbers[i]), 0);
@@ -114,7 +115,7 @@ static void *hold_a_scope(void *user) {
     return NULL;
 }
 
-/* The other threads' scopes are not in the child, so nothing there may wait for their end. */
+/* The other threads' scopes do not exist in the child, so nothing may wait for them. */
 static void a_forked_child_has_its_own_scopes_only(void **state) {
     (void)state;
     pthread_barrier_t both;
@@ -143,7 +144,7 @@ static void a_forked_child_has_its_own_scopes_only(void **state) {
 
 static pthread_key_t last_act;
 
-/* A destructor of the host program's may run after ours. */
+/* A destructor of the host program may run after ours. */
 static void open_one_more(void *user) {
     bp_scope *scope;
     (void)user;
@@ -161,11 +162,11 @@ static void *end_in_scopes(void *user) {
     assert_int_equal(bp_scope_enter(&scopes[2], "verbose=1"), BP_OK);
     assert_int_equal(bp_scope_leave(&scopes[0]), BP_OK);
     assert_int_equal(bp_get_num_threads(), 7);
-    memset(&call, 0xAA, sizeof call); /* as when pthread_exit() has left the function that it was in */
+    memset(&call, 0xAA, sizeof call); /* as after pthread_exit(), which has left the function that held it */
     pthread_exit(NULL);
 }
 
-/* A thread that ends in open scopes, and in the middle of a call, gives all of them back. */
+/* A thread that ends with open scopes, and in the middle of a call, frees all of them. */
 static void a_thread_that_ends_leaves_its_scopes(void **state) {
     (void)state;
     pthread_t thread;
@@ -198,11 +199,11 @@ static void fork_waits_for_each_mutex(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(scopes_and_process_values_do_not_mix, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(a_forked_child_can_set, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(a_forked_child_has_its_own_scopes_only, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(a_thread_that_ends_leaves_its_scopes, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(fork_waits_for_each_mutex, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(scopes_and_process_values_do_not_mix, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_forked_child_can_set, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_forked_child_has_its_own_scopes_only, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_thread_that_ends_leaves_its_scopes, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(fork_waits_for_each_mutex, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

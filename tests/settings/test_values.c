@@ -1,4 +1,4 @@
-/* test_values.c - names and values that are almost right, wrong, or hostile. */
+/* test_values.c - tests names and values that are almost right, wrong, or hostile. */
 #include "settings/support_settings.h"
 
 static void unknown_names_get_suggestions(void **state) {
@@ -15,7 +15,7 @@ static void unknown_names_get_suggestions(void **state) {
     assert_int_equal(bp_unset(""), BP_E_UNKNOWN_NAME);
     assert_int_equal(bp_get_layer("NUM_THREADS", BP_LAYER_DEFAULT, &value, NULL), BP_E_UNKNOWN_NAME);
     assert_int_equal(bp_set("\x1b[31m\xFF", "1"), BP_E_UNKNOWN_NAME);
-    assert_contains(bp_last_error(), "\\x1b[31m\\xff"); /* a terminal never sees the bytes themselves */
+    assert_contains(bp_last_error(), "\\x1b[31m\\xff"); /* raw bytes are never written to a terminal */
     assert_int_equal(bp_save_setting("nope", "1"), BP_E_UNKNOWN_NAME);
 }
 
@@ -132,7 +132,7 @@ static void texts_are_limited(void **state) {
     assert_contains(bp_last_error(), "a\\x0ab");
     assert_int_equal(bp_set("blas.preferred", "\x7f"), BP_E_BAD_VALUE);
     assert_int_equal(strlen(bp_get_blas_preferred()), 4095);
-    assert_int_equal(bp_set("blas.preferred", " \xC3\xA4\xFF "), BP_OK); /* as given */
+    assert_int_equal(bp_set("blas.preferred", " \xC3\xA4\xFF "), BP_OK); /* unchanged */
     assert_string_equal(bp_get_blas_preferred(), " \xC3\xA4\xFF ");
     assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
     assert_setting("blas.preferred", "", BP_LAYER_PROCESS, "");
@@ -146,7 +146,7 @@ static bp_status no_avx512(bp_setting_id id, bp__value value, const char *text) 
                                        : BP_OK;
 }
 
-static void hardware_is_asked(void **state) {
+static void hardware_is_checked(void **state) {
     (void)state;
     bp__setting_set_check(BP_SET_cpu_capability, no_avx512);
     setenv("ATEN_CPU_CAPABILITY", "avx512", 1);
@@ -161,8 +161,8 @@ static void hardware_is_asked(void **state) {
     bp__setting_set_check(BP_SET_cpu_capability, NULL);
 }
 
-/* A check that comes after the layers were read throws out what it refuses. */
-static void late_checks_count_too(void **state) {
+/* A check that is registered after the layers were read removes the values that it refuses. */
+static void late_checks_apply_too(void **state) {
     (void)state;
     setenv("BACKPLANE_CPU_CAPABILITY", "avx512", 1);
     assert_string_equal(bp_get_cpu_capability(), "avx512");
@@ -179,15 +179,15 @@ static void late_checks_count_too(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unknown_names_get_suggestions, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(null_arguments_are_errors, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(integers_have_a_range, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(words_come_from_a_list, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(some_words_have_a_number, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(booleans_have_many_words, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(texts_are_limited, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(hardware_is_asked, enter_world, leave_world),
-        cmocka_unit_test_setup_teardown(late_checks_count_too, enter_world, leave_world),
+        cmocka_unit_test_setup_teardown(unknown_names_get_suggestions, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(null_arguments_are_errors, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(integers_have_a_range, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(words_come_from_a_list, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(some_words_have_a_number, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(booleans_have_many_words, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(texts_are_limited, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(hardware_is_checked, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(late_checks_apply_too, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* host.c - see host.h. */
+/* host.c - implements host.h. */
 #include "support/host.h"
 
 #include "machine/internal.h"

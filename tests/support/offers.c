@@ -1,4 +1,4 @@
-/* offers.c - see offers.h. */
+/* offers.c - implements offers.h. */
 #include "support/offers.h"
 
 #include <math.h>
@@ -144,7 +144,7 @@ bp_status test_plan_first(const bp_provider *provider, void *instance, const bp_
 _Thread_local bp_operand test_workspace;
 _Thread_local size_t test_workspace_size;
 
-/* A whole exec, with a workspace of its own. */
+/* Makes a complete bp_exec with its own workspace. */
 static bp_exec make_exec(const bp_prepared *prepared, const bp_scalar *scalars, const bp_packed *const *packed) {
     static const bp_scalar plain[2] = {{1, 0}, {0, 0}};
     bp_exec exec = {.struct_size = sizeof exec,
@@ -169,7 +169,7 @@ static bool is_guard_whole(const bp_exec *exec) {
     const size_t bytes = exec->workspace.base ? GUARD : 0;
     for (size_t i = 0; i < bytes; i++) {
         if (guard[i] != GUARD_BYTE) {
-            fprintf(stderr, "a plan wrote %zu bytes behind its workspace of %zu\n", i, exec->workspace_size);
+            fprintf(stderr, "a plan wrote %zu bytes past the end of its workspace of %zu\n", i, exec->workspace_size);
             return false;
         }
     }

@@ -1,4 +1,4 @@
-/* pool.c - see pool.h. */
+/* pool.c - implements pool.h. */
 #include "support/pool.h"
 
 #include "machine/internal.h"

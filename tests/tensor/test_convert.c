@@ -1,4 +1,5 @@
-/* The 16-bit types, bit by bit: every pattern, and the places where a second rounding or a lost carry would show. */
+/* test_convert.c - tests the 16-bit types bit by bit: every pattern, and values that a second rounding or a lost carry
+ * would change. */
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static uint32_t bits_of(float value) {
     return bits;
 }
 
-/* The value of a short pattern by arithmetic alone, as a second opinion. */
+/* Computes the value of a pattern arithmetically, as an independent reference. */
 static double value_of(uint16_t pattern, int fraction, int exponent_bits) {
     int bias = (1 << (exponent_bits - 1)) - 1;
     int exponent = pattern >> fraction & ((1 << exponent_bits) - 1);
@@ -58,7 +59,7 @@ static void test_every_bf16_pattern(void **state) {
     check_every_pattern(7, 8, bp__bf16_to_f32, bp__f32_to_bf16, bp__f64_to_bf16);
 }
 
-/* Between each two neighbours: the middle goes to the even one, one f64 step beside it to the nearer one. */
+/* Between two neighbours: the middle rounds to the even one, one f64 step off the middle to the nearer one. */
 static void check_ties(uint16_t last, float (*widen)(uint16_t), uint16_t (*from_f64)(double),
                        uint16_t (*from_f32)(float)) {
     for (uint32_t p = 0; p < last; p++) {
@@ -86,14 +87,14 @@ static void test_ties(void **state) {
 
 static void test_one_rounding(void **state) {
     (void)state;
-    /* 1 + half a step + a little: f32 would round the little away, and the tie would then go down to 1. */
+    /* 1 + half a step + a little: f32 would round the little away, and the tie would then round down to 1. */
     double f16_trap = 1.0 + ldexp(1.0, -11) + ldexp(1.0, -40);
     assert_int_equal(bp__f32_to_f16((float)f16_trap), 0x3c00);
     assert_int_equal(bp__f64_to_f16(f16_trap), 0x3c01);
     double bf16_trap = 1.0 + ldexp(1.0, -8) + ldexp(1.0, -40);
     assert_int_equal(bp__f32_to_bf16((float)bf16_trap), 0x3f80);
     assert_int_equal(bp__f64_to_bf16(bf16_trap), 0x3f81);
-    /* The same below the smallest denormal. */
+    /* As above, below the smallest denormal. */
     assert_int_equal(bp__f64_to_f16(ldexp(1.0, -25)), 0);
     assert_int_equal(bp__f64_to_f16(ldexp(1.0 + ldexp(1.0, -52), -25)), 1);
     assert_int_equal(bp__f64_to_bf16(ldexp(1.0, -134)), 0);
@@ -104,7 +105,7 @@ static void test_ends_of_the_range(void **state) {
     (void)state;
     assert_int_equal(bp__f64_to_f16(65504.0), 0x7bff);
     assert_int_equal(bp__f64_to_f16(65519.999999), 0x7bff);
-    assert_int_equal(bp__f64_to_f16(65520.0), 0x7c00); /* the tie to the first value that does not exist */
+    assert_int_equal(bp__f64_to_f16(65520.0), 0x7c00); /* the tie with the first value above the range */
     assert_int_equal(bp__f32_to_f16(-65520.0f), 0xfc00);
     assert_int_equal(bp__f64_to_f16(1e300), 0x7c00);
     assert_int_equal(bp__f32_to_bf16(3.4028235e38f), 0x7f80);

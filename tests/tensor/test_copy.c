@@ -1,4 +1,4 @@
-/* Strided copies against the plainest loop there is, element by element and byte by byte. */
+/* test_copy.c - tests strided copies against a simple loop, element by element and byte by byte. */
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static int64_t offset_of(const DLTensor *tensor, int64_t element) {
     return offset;
 }
 
-/* A layout: a shape, the order in which the dimensions lie in memory, gaps between them, and which run backwards. */
+/* A layout: a shape, the memory order of the dimensions, gaps between them, and which have negative strides. */
 static void random_layout(bp_view *view, unsigned char *arena, bp_dtype dtype, int ndim, const int64_t *shape,
                           bool dense) {
     int order[BP_MAX_NDIM];
@@ -73,7 +73,7 @@ static void test_any_strides(void **state) {
         random_layout(&dst, target, dtype, ndim, shape, round % 3 == 0);
         random_layout(&src, source, dtype, ndim, shape, round % 2 == 0);
         if (ndim > 0 && round % 5 == 0) {
-            src.strides[rand() % ndim] = 0; /* a broadcast source is welcome */
+            src.strides[rand() % ndim] = 0; /* a broadcast source is allowed */
         }
         fill(source, (unsigned)round);
         fill(target, (unsigned)round + 1);
@@ -95,7 +95,7 @@ static void test_highest_rank_and_lowest(void **state) {
         from[i] = (float)i;
     }
     int64_t step = 1;
-    for (int i = 0; i < BP_MAX_NDIM; i++) { /* five dimensions of two, spread out, in column-major order */
+    for (int i = 0; i < BP_MAX_NDIM; i++) { /* five dimensions of size 2 among many of size 1, in column-major order */
         shape[i] = i % 13 == 6 ? 2 : 1;
         strides[i] = step;
         step *= shape[i];
@@ -170,7 +170,7 @@ static bool is_complex(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128;
 }
 
-/* Every pair of types, transposed and longer than one piece, with gaps in dst that must stay as they were. */
+/* Every pair of types, transposed and longer than one chunk, with gaps in dst that must stay unchanged. */
 static void test_conversions(void **state) {
     (void)state;
     const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_C64, BP_C128};
@@ -206,7 +206,7 @@ static void test_conversions(void **state) {
     }
 }
 
-static void test_refusals(void **state) {
+static void test_invalid_arguments(void **state) {
     (void)state;
     float data[64];
     int32_t whole[64];
@@ -244,7 +244,7 @@ static void test_columns_of_one_matrix(void **state) {
     }
 }
 
-/* One matrix into another by the plainest loop. */
+/* Compares a copied matrix with a simple loop. */
 typedef struct layout {
     int64_t row, column, first;
 } layout;
@@ -270,7 +270,7 @@ static void check_copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, lay
     assert_memory_equal(target, expected, bytes);
 }
 
-/* Directions, gaps between rows or columns, and each of them backwards. */
+/* Both directions, gaps between rows or columns, and negative strides. */
 static layout layout_of(int kind, int64_t rows, int64_t columns) {
     switch (kind) {
     case 0:
@@ -292,7 +292,7 @@ static layout layout_of(int kind, int64_t rows, int64_t columns) {
     }
 }
 
-/* Sizes around tiles and blocks, every pair of layouts, conjugated and not, with guards around the elements. */
+/* Sizes around tiles and blocks, every pair of layouts, conjugated or not, with guard elements around. */
 static void test_copy_matrix(void **state) {
     (void)state;
     const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 41};
@@ -318,7 +318,7 @@ static void test_copy_matrix(void **state) {
     assert_true(untouched == 1.0f);
 }
 
-/* More than one block along both sides, with a single row and column over. */
+/* More than one block along both sides, with one extra row and column. */
 static void test_copy_matrix_of_many_blocks(void **state) {
     (void)state;
     for (int t = 0; t < 4; t++) {
@@ -329,7 +329,7 @@ static void test_copy_matrix_of_many_blocks(void **state) {
     }
 }
 
-/* Signs of zeros and NaN are changed and payloads are kept, in tiles as at their edges. */
+/* Signs of zeros and NaN change and payloads stay, in tiles and at their edges. */
 static void test_conjugate_bits(void **state) {
     (void)state;
     enum { N = 11 };
@@ -354,7 +354,7 @@ int main(void) {
         cmocka_unit_test(test_any_strides),
         cmocka_unit_test(test_highest_rank_and_lowest),
         cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_invalid_arguments),
         cmocka_unit_test(test_columns_of_one_matrix),
         cmocka_unit_test(test_copy_matrix),
         cmocka_unit_test(test_copy_matrix_of_many_blocks),

@@ -1,4 +1,4 @@
-/* test_handles.c - overlap of tensors on devices whose memory is a handle: the base says which memory, and offsets into
+/* test_handles.c - tests overlap of tensors on devices with handles: the base identifies the memory, and offsets into
  * the same one are compared. */
 #include "backplane.h"
 #include "tensor/internal.h"
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* A row of `count` floats at an offset of a handle, which is a number that is no address. */
+/* A row of `count` floats at an offset of a handle, which is not an address. */
 static bool overlap(DLDeviceType device, uintptr_t first, uint64_t first_offset, uintptr_t second,
                     uint64_t second_offset) {
     int64_t count = 16;
@@ -35,7 +35,7 @@ static void handles_are_compared_by_base_and_offset(void **state) {
         assert_true(overlap(handles[i], 0x1000, 0, 0x1000, 0));
         assert_true(overlap(handles[i], 0x1000, 0, 0x1000, 60));
         assert_false(overlap(handles[i], 0x1000, 0, 0x1000, 64));
-        assert_false(overlap(handles[i], 0x1000, 0, 0x1010, 0)); /* as addresses these would overlap */
+        assert_false(overlap(handles[i], 0x1000, 0, 0x1010, 0)); /* these would overlap if they were addresses */
         assert_false(overlap(handles[i], 0x1000, 16, 0x1010, 0));
     }
 }

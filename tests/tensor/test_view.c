@@ -1,4 +1,4 @@
-/* Types, views, fresh tensors, and the checks that every tensor from outside goes through. */
+/* test_view.c - tests types, views, new tensors, and the checks of every tensor from a caller. */
 #include "tensor/internal.h"
 
 #include <setjmp.h>
@@ -232,7 +232,7 @@ static void test_entry_check(void **state) {
     assert_int_equal(check(&bad), BP_E_OVERFLOW);
 }
 
-static void test_complex_needs_the_alignment_of_its_parts(void **state) {
+static void test_complex_needs_the_alignment_of_its_components(void **state) {
     (void)state;
     float data[8];
     bp_view view;
@@ -335,7 +335,8 @@ static void test_new(void **state) {
     (void)state;
     DLManagedTensorVersioned *made = NULL;
     int64_t before = bp__live_blocks();
-    assert_int_equal(bp_tensor_new(&made, BP_F64, 2, (int64_t[]){1024, 1025}), BP_OK); /* large: huge pages asked for */
+    assert_int_equal(bp_tensor_new(&made, BP_F64, 2, (int64_t[]){1024, 1025}),
+                     BP_OK); /* large enough to request huge pages */
     assert_int_equal(made->version.major, 1);
     assert_int_equal(made->flags, 0);
     assert_int_equal((uintptr_t)made->dl_tensor.data % 64, 0);
@@ -355,7 +356,7 @@ static void test_new(void **state) {
     made->deleter(made);
     assert_int_equal(bp__live_blocks(), before);
     assert_int_equal(bp_tensor_empty(&made, BP_F64, 3, (int64_t[]){3, 4, 5}, (int64_t[]){1, 15, 3}), BP_OK);
-    memset(made->dl_tensor.data, 1, 3 * 4 * 5 * sizeof(double)); /* all of it is there */
+    memset(made->dl_tensor.data, 1, 3 * 4 * 5 * sizeof(double)); /* all of it is accessible */
     assert_int_equal(made->dl_tensor.strides[1], 15);
     made->deleter(made);
     assert_int_equal(bp_tensor_empty(&made, BP_F64, 2, (int64_t[]){0, 5}, (int64_t[]){7, 1}), BP_OK);
@@ -372,7 +373,7 @@ static void test_new(void **state) {
     assert_int_equal(bp_tensor_new(&made, BP_DTYPE_NONE, 0, NULL), BP_E_DTYPE);
 }
 
-/* Lets a number of allocations succeed, and no more; the memory has been used before. */
+/* Lets a number of allocations succeed; their memory is filled with garbage. */
 static void *limited_allocate(void *user, size_t size) {
     int *left = user;
     void *block = (*left)-- > 0 ? malloc(size) : NULL;
@@ -395,7 +396,7 @@ static void test_new_without_memory(void **state) {
     int left;
     bp_allocator limited = {limited_allocate, limited_reallocate, limited_release, &left};
     for (int allowed = 0; allowed < 2; allowed++) {
-        bp__error_reset(); /* the sentence of an earlier failure is memory, too */
+        bp__error_reset(); /* the message of an earlier error uses memory, too */
         assert_int_equal(bp_set_allocator(&limited), BP_OK);
         left = allowed;
         assert_int_equal(bp_tensor_new(&made, BP_F32, 1, (int64_t[]){8}), BP_E_NO_MEMORY);
@@ -424,7 +425,7 @@ int main(void) {
         cmocka_unit_test(view_copy_refuses_bad_arguments),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_entry_check),
-        cmocka_unit_test(test_complex_needs_the_alignment_of_its_parts),
+        cmocka_unit_test(test_complex_needs_the_alignment_of_its_components),
         cmocka_unit_test(test_self_overlap),
         cmocka_unit_test(test_span),
         cmocka_unit_test(test_overlap),

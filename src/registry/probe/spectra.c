@@ -190,7 +190,7 @@ static int64_t call_gesdd(trial *t, const char *job, decomposition *x) {
 
 /* Checks that the columns of U and the rows of Vh, `m` and `n` of them, are orthonormal and that the product equals the
  * matrix. */
-static const char *judge(const trial *t, const decomposition *x, int64_t columns, int64_t rows) {
+static const char *check_solution(const trial *t, const decomposition *x, int64_t columns, int64_t rows) {
     number right[ELEMENTS], product[ELEMENTS];
     int64_t least = x->m < x->n ? x->m : x->n;
     for (int64_t i = 0; i < least; i++) {
@@ -221,11 +221,11 @@ static const char *check_shape(trial *t, int64_t m, int64_t n) {
     if (call_gesdd(t, "A", &x) != 0) {
         return "it reports a failure";
     }
-    const char *wrong = judge(t, &x, m, n);
+    const char *wrong = check_solution(t, &x, m, n);
     if (!wrong && call_gesdd(t, "S", &x) != 0) {
         return "it reports a failure";
     }
-    wrong = wrong ? wrong : judge(t, &x, least, least);
+    wrong = wrong ? wrong : check_solution(t, &x, least, least);
     if (!wrong && call_gesdd(t, "N", &alone) != 0) {
         return "it reports a failure";
     }

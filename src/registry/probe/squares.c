@@ -52,7 +52,7 @@ static void call_complex(trial *t, driver which, squares *q) {
 }
 
 /* Checks a solution of A X ~ B: its residual is orthogonal to the columns of A. */
-static const char *judge(trial *t, squares *q) {
+static const char *check_solution(trial *t, squares *q) {
     number x[ORDER * SIDES], b[ORDER * SIDES], product[ORDER * SIDES], rest[ORDER * SIDES], zero[ORDER * SIDES] = {0};
     fetch(t, &q->b, q->ld * SIDES, b, t->scale);
     for (int64_t i = 0; i < q->n * SIDES; i++) {
@@ -89,7 +89,7 @@ static const char *check_driver(trial *t, driver which, int64_t m, int64_t n) {
     } else {
         call_real(t, which, &q);
     }
-    return q.info != 0 ? "it reports a failure" : judge(t, &q);
+    return q.info != 0 ? "it reports a failure" : check_solution(t, &q);
 }
 
 const char *check_lstsq(trial *t) {

@@ -1,4 +1,4 @@
-/* alone.c - a LAPACK without a BLAS of its own: it needs the library that it is linked to. */
+/* alone.c - a fake LAPACK without its own BLAS: it needs the library that it is linked to. */
 #include <stdint.h>
 
 __attribute__((visibility("default"))) void dpotrf_(void);

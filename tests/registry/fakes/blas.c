@@ -1,15 +1,14 @@
-/* blas.c - a tiny BLAS that plays every kind of library that the registry must tell apart; see local.cmake for the
- * casts.
+/* blas.c - a small fake BLAS, built as every kind of library that the registry must distinguish; see local.cmake.
  *
  *   FAKE_INTEGER      int32_t or int64_t
- *   FAKE_SUFFIX       what follows a Fortran name: _ or 64_
- *   FAKE_FORTRAN, FAKE_CBLAS    which interfaces there are
+ *   FAKE_SUFFIX       suffix of Fortran names: _ or 64_
+ *   FAKE_FORTRAN, FAKE_CBLAS    which interfaces exist
  *   FAKE_F2C          float functions return double
  *   FAKE_HIDDEN       complex functions return through a hidden first argument
  *   FAKE_WRONG        products are off by one in the last element, for matrices that are not tiny
  *   FAKE_PARTIAL      only dgemm and the integer routine exist
- *   FAKE_LOAD         what a constructor does; deeds.h has some
- *   FAKE_CALL         what dgemm does before anything else
+ *   FAKE_LOAD         code of a constructor; see deeds.h
+ *   FAKE_CALL         code that each product runs first
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -43,7 +42,7 @@ __attribute__((constructor)) static void load(void) {
 #define WRONG(m, n, k) 0
 #endif
 
-/* The product of one type, its Fortran interface and its C interface; SCALAR is how C passes a factor. */
+/* The product of one type with its Fortran and C interfaces; SCALAR is how C passes a factor. */
 #define PRODUCT(letter, type, CONJ)                                                                                    \
     static void letter##_product(int op_a, int op_b, integer m, integer n, integer k, type alpha, const type *a,       \
                                  integer lda, const type *b, integer ldb, type beta, type *c, integer ldc) {           \
@@ -76,7 +75,7 @@ __attribute__((constructor)) static void load(void) {
         letter##_product(*op_a, *op_b, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);                          \
     }
 
-/* Row-major is the transposed product. */
+/* Row-major is computed as the transposed product. */
 #define C_PRODUCT(letter, type, SCALAR, VALUE)                                                                         \
     EXPORT void cblas_##letter##gemm(int order, int op_a, int op_b, integer m, integer n, integer k, SCALAR alpha,     \
                                      const type *a, integer lda, const type *b, integer ldb, SCALAR beta, type *c,     \

@@ -1,5 +1,5 @@
-/* blis.c - what BLIS shows besides the BLAS. As in the real one, asking for the architecture before initialisation ends
- * the process when BLIS_ARCH_TYPE is set; here it always does. */
+/* blis.c - the BLIS interface of a fake library. In the real one, a query of the architecture before initialisation
+ * ends the process if BLIS_ARCH_TYPE is set; here it always does. */
 #include <stdlib.h>
 
 __attribute__((visibility("default"))) void bli_init(void);

@@ -1,5 +1,5 @@
-/* deeds.h - what constructors of bad libraries do to the process that they are loaded into. Each process that one of
- * them starts writes its number into the file that the variable FAKE_NOTES names. */
+/* deeds.h - harmful actions of constructors of fake libraries. Each process that one of them starts writes its number
+ * to the file named by the variable FAKE_NOTES. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ DEED note(void) {
     }
 }
 
-/* Lets the caller wait until the other process has written its number. */
+/* Makes the caller wait until the other process has written its number. */
 static int ends[2];
 
 static void wait_for_note(void) {
@@ -40,7 +40,7 @@ static void say_noted(void) {
     close(ends[1]);
 }
 
-/* A daemon as in the books: forked twice, in a session of its own, and deaf to signals that can be ignored. */
+/* A classic daemon: forked twice, in its own session, and ignoring all signals that can be ignored. */
 DEED start_daemon(void) {
     if (pipe(ends) != 0) {
         abort();
@@ -62,7 +62,7 @@ DEED start_daemon(void) {
     waitpid(first, NULL, 0);
 }
 
-/* The process that loads the library ends, and a copy in the background goes on as if nothing had happened. */
+/* Ends the process that loads the library, and continues in a background copy. */
 DEED go_to_background(void) {
     if (pipe(ends) != 0) {
         abort();
@@ -75,7 +75,7 @@ DEED go_to_background(void) {
     say_noted();
 }
 
-/* Writes to 12 GiB, and ends the process where it gets no more. */
+/* Writes to 12 GiB, and ends the process if an allocation fails. */
 DEED take_memory(void) {
     enum { PIECES = 12 * 64, PIECE = 16 << 20 };
     for (int i = 0; i < PIECES; i++) {
@@ -99,7 +99,7 @@ DEED hang_with_daemon(void) {
     hang_noted();
 }
 
-/* Stops the process that would end this one: the parent of the leader of the session. */
+/* Stops the supervising process: the parent of the leader of the session. */
 DEED stop_supervisor(void) {
     char path[64];
     int parent = 0;

@@ -1,5 +1,5 @@
-/* dropin.c - a BLAS that computes nothing itself: it opens ../plain/libplain.so when it is called first, and passes
- * everything on. */
+/* dropin.c - a fake BLAS that computes nothing: it opens ../plain/libplain.so on its first call, and forwards
+ * everything. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>

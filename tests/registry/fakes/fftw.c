@@ -1,5 +1,5 @@
-/* fftw.c - FFTW in single precision as far as the probe calls it: transforms of one dimension by the sum that defines
- * them. Those of real input are wrong where their size is FAKE_WRONG_SIZE. */
+/* fftw.c - a fake single-precision FFTW with the functions that the probe calls: one-dimensional transforms by the
+ * defining sum. Those of real input are wrong for the size FAKE_WRONG_SIZE. */
 #include <complex.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
-/* forwarding.c - LAPACK routines that are those of a real library, but for one whose first number is twice as
- * large as it should be.
+/* forwarding.c - fake LAPACK routines that forward to a real library, except that one doubles its first number.
  *
- * The variable FAKE_REAL names the real library, FAKE_WRONG the routine, without the letter of its type: it is
- * wrong in all four. Every argument is an address or a length; routines that have fewer leave the rest alone.
+ * The variable FAKE_REAL names the real library, FAKE_WRONG the routine, without its type letter: it is wrong in all
+ * four types. Every argument is an address or a length; routines with fewer arguments ignore the rest.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -24,7 +23,7 @@ static routine *real(const char *name) {
     return found;
 }
 
-static void spoil(char letter, void *result) {
+static void corrupt(char letter, void *result) {
     if (letter == 's' || letter == 'c') {
         *(float *)result *= 2;
     } else {
@@ -32,7 +31,7 @@ static void spoil(char letter, void *result) {
     }
 }
 
-/* `result` is the position of the argument that is spoiled. */
+/* `result` is the position of the argument to corrupt. */
 #define ROUTINE(letter, stem, result)                                                                                  \
     __attribute__((visibility("default"))) routine letter##stem##_;                                                    \
     void letter##stem##_(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i, void *j,     \
@@ -40,7 +39,7 @@ static void spoil(char letter, void *result) {
         void *arguments[] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r};                                    \
         real(#letter #stem "_")(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);                                 \
         if (strcmp(getenv("FAKE_WRONG"), #stem) == 0) {                                                                \
-            spoil(#letter[0], arguments[result]);                                                                      \
+            corrupt(#letter[0], arguments[result]);                                                                    \
         }                                                                                                              \
     }
 #define REAL(stem, result) ROUTINE(s, stem, result) ROUTINE(d, stem, result)

@@ -1,8 +1,9 @@
-/* lapack.c - a LAPACK of one routine beside the BLAS of blas.c: Cholesky factors, right but for what a define asks.
+/* lapack.c - a fake LAPACK with one routine, in addition to blas.c: Cholesky factors, correct unless a macro changes
+ * it.
  *
  *   FAKE_INTEGER, FAKE_SUFFIX    as in blas.c
- *   FAKE_FIRST                     what potrf does before anything else; `kind` is the letter of its type
- *   FAKE_IDLE_TRSM                 there is strsm_, which computes nothing
+ *   FAKE_FIRST                     code that potrf runs first; `kind` is its type letter
+ *   FAKE_IDLE_TRSM                 adds strsm_, which computes nothing
  */
 #include <complex.h>
 #include <math.h>
@@ -20,7 +21,7 @@ typedef double complex double_complex;
 #define FAKE_FIRST
 #endif
 
-/* The lower triangle L of L Lᴴ; the upper one is its mirror image. */
+/* Computes the lower triangle L of L Lᴴ; the upper one is its mirror image. */
 #define POTRF(letter, type, CONJ)                                                                                      \
     __attribute__((visibility("default"))) void letter##potrf_(const char *uplo, const integer *n, type *a,            \
                                                                const integer *ld, integer *info, size_t length);       \

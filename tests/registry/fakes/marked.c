@@ -1,4 +1,4 @@
-/* marked.c - what a library of a known family shows besides the BLAS: its version, kernels and thread settings. */
+/* marked.c - the interface of a known library family in addition to the BLAS: version, kernels and thread settings. */
 __attribute__((visibility("default"))) const char *openblas_get_config(void);
 __attribute__((visibility("default"))) const char *openblas_get_corename(void);
 __attribute__((visibility("default"))) int openblas_get_parallel(void);

@@ -1,4 +1,4 @@
-/* named.c - what libraries that choose the BLAS behind them show of themselves. */
+/* named.c - the interface of fake libraries that choose the BLAS to forward to. */
 #define SHOW(name)                                                                                                     \
     __attribute__((visibility("default"))) void name(void);                                                            \
     void name(void) {                                                                                                  \

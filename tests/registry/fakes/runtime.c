@@ -1,4 +1,4 @@
-/* runtime.c - what tells one OpenMP runtime from another, and nothing of what it does. */
+/* runtime.c - the symbols that identify an OpenMP runtime, without its functions. */
 #ifdef FAKE_LIBOMP
 __attribute__((visibility("default"))) void __kmpc_fork_call(void);
 void __kmpc_fork_call(void) {
