@@ -1,5 +1,7 @@
-/* test_linalg_refusals.c - arguments that linear algebra refuses, each with its sentence, and what is near to them and
- * fine. The provider is a double (recorder_provider.c), so that nothing is computed. */
+/* test_linalg_refusals.c - arguments that linear algebra refuses, with their messages, and similar arguments that it
+ * accepts.
+ *
+ * The provider computes nothing (recorder_provider.c). */
 #include "ops/linalg_support.h"
 
 #include <math.h>
@@ -67,7 +69,8 @@ static void parameters_are_checked(void **unused) {
                  "order is 3; it must be 1");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, NAN, test_operand(&c, 2)), BP_E_ARGUMENT,
                  "not supported");
-    test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT, "unless mode is BP_NORM_P");
+    test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT,
+                 "unless mode is BP_NORM_P");
     c.call = good;
     c.call.op = BP_OP_DET;
     c.call.check = 1;
@@ -130,7 +133,7 @@ static void inputs_are_checked(void **unused) {
     test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "pivots has shape (2, 2)");
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(3), NULL);
     test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "B must have at least 2 dimensions");
-    /* Squareness that depends on what is asked. */
+    /* Operations that only sometimes require a square matrix. */
     bp_view_init(&a, NULL, BP_F64, TEST_SHAPE(3, 4), NULL);
     bp_linalg_call other = {.struct_size = sizeof other, .op = BP_OP_COND, .operand = {&a.tensor}};
     assert_int_equal(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_OK);
