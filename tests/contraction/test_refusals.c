@@ -59,7 +59,7 @@ static void invalid_expressions_are_refused(void **state) {
         {"ijk,jk->ik", BP_E_SHAPE, ""},
         {"ij,ik->jk", BP_E_SHAPE, ""},
         {"ij,jk->ijk", BP_E_SHAPE, "out has shape"},
-        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the expression gives (2)"},
+        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the result of the expression has shape (2)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bp_einsum_call call = call_of(cases[i].expression, both);
@@ -81,7 +81,7 @@ static void invalid_calls_are_refused(void **state) {
     call = call_of("ij,jk->ik", NULL);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
     call = call_of(NULL, both);
-    refused(&call, &c.tensor, BP_E_ARGUMENT, "neither");
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is NULL");
     call = call_of("ij,jk->ik", none);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand 1");
     call = call_of("ij,jk->ik", first);
@@ -102,7 +102,7 @@ static void invalid_types_and_memory_are_refused(void **state) {
                    *same[] = {&a.tensor, &c.tensor};
     bp_einsum_call call = call_of("ij,jk->ik", mixed);
     assert_int_equal(bp_view_matrix(&other, right, BP_F32, 3, 2), BP_OK);
-    refused(&call, &c.tensor, BP_E_DTYPE, "operand 0 is f64 and operand 1 is f32");
+    refused(&call, &c.tensor, BP_E_DTYPE, "operand 0 is f64, but operand 1 is f32");
     assert_int_equal(bp_view_matrix(&other, right, BP_I32, 3, 2), BP_OK);
     refused(&call, &c.tensor, BP_E_DTYPE, "operand 1 is i32");
     call = call_of("ij,jk->ik", both);

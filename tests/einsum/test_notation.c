@@ -73,8 +73,8 @@ static void mistakes(void **state) {
     (void)state;
     wrong("ij,j?->i", "2x3,3x4", BP_E_ARGUMENT, 4, "'?' is not a label");
     wrong("i1", "2x3", BP_E_ARGUMENT, 1, "'1' is not a label");
-    wrong("i\xc3\xa4", "2x3", BP_E_ARGUMENT, 1, "a byte 195");
-    wrong("i\tj", "2x3", BP_E_ARGUMENT, 1, "a byte 9");
+    wrong("i\xc3\xa4", "2x3", BP_E_ARGUMENT, 1, "byte 195");
+    wrong("i\tj", "2x3", BP_E_ARGUMENT, 1, "byte 9 ");
     wrong("i.j", "2x3", BP_E_ARGUMENT, 1, "operand 0 has a '.'");
     wrong("ij,..j", "2x3,3", BP_E_ARGUMENT, 3, "operand 1 has a '.'");
     wrong("ij->i.", "2x3", BP_E_ARGUMENT, 5, "the output has a '.'");

@@ -114,12 +114,12 @@ static void calls(void **state) {
     refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "struct_size");
     call.struct_size++;
     call.transform = (bp_fft_transform)6;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform 6");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform is 6");
     call.transform = (bp_fft_transform)-1;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform -1");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform is -1");
     call.transform = BP_FFT;
     call.norm = (bp_fft_norm)3;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "norm 3");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "norm is 3");
     bp_fft_norm norm;
     refused(bp_fft_norm_from_name("orthogonal", &norm), BP_E_BAD_VALUE, "'orthogonal'; it must be backward, ortho");
     refused(bp_fft_norm_from_name("ortho", NULL), BP_E_ARGUMENT, "must not be NULL");
