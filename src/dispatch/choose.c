@@ -523,7 +523,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
                   exact ? "" : ", whose family has another library for this type");
 }
 
-/* Chooses for choice->asked. */
+/* Makes the choice for the problem in choice->asked. */
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
     const char *preferred = bp__policy_text(asked->policy.preferred);

@@ -298,7 +298,7 @@ int64_t bp__packed_held(void); /* packed operands that the program owns */
 bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- The process-wide cache (plan_cache.c) ---- */
-/* Returns the cached plan for the problem with a new reference, or makes one. *fresh says whether it is new. */
+/* Returns the cached plan for the problem with a new reference, or makes one. Sets *fresh to whether it is new. */
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
 /* Returns a composed plan in the same way. Its key begins with a byte of 0, which no problem's key does. */

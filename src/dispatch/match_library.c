@@ -64,7 +64,7 @@ int bp__name_matches(const char *name, const bp__candidate *candidate, const cha
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }
 
-/* Copies the next name of a list, without the blanks around it. A name that does not fit is truncated and then matches
+/* Copies the next name of a list without the blanks around it. A name that does not fit is truncated and then matches
  * nothing. Returns the rest of the list, NULL at its end. */
 static const char *next_name(const char *list, char *name, size_t size) {
     while (*list == ' ' || *list == ',') {

@@ -1,7 +1,7 @@
 /* plan.c - makes plans from choices, describes them and counts their references.
  *
  * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
- * serial number of its last plan; the list tells whether that plan still exists. */
+ * serial number of its last plan; a search of the list finds whether that plan still exists. */
 #include "dispatch/internal.h"
 
 #include <stdio.h>

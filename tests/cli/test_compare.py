@@ -132,7 +132,7 @@ def test_two_providers_on_one_library(compared):
     assert set(rows) == {("native", "native"), ("blis", "blas"), ("blis", "second")}
     assert all(row["ran"] for row in rows.values())
     assert [name for name, row in rows.items() if row["wrong"]] == [("blis", "second")]
-    assert rows["blis", "blas"]["algorithm"] == "gemm" and rows["blis", "second"]["algorithm"] == "double"
+    assert rows["blis", "blas"]["algorithm"] == "gemm" and rows["blis", "second"]["algorithm"] == "fake"
     assert done.code == 1 and "blis (provider second) gave a wrong result" in done.err
     table = compared(a, b, env={name: str(value) for name, value in places.items()}).out.splitlines()
     listed = [[row["library"], row["provider"]] for row in done.json["libraries"]]

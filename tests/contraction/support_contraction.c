@@ -95,7 +95,8 @@ static void shuffle(int *order, int count, sample_random *random) {
     }
 }
 
-/* Strides for the layout, and the offset of the first element in elements; returns how many the memory needs. */
+/* Computes strides for the layout, and the offset of the first element in elements. Returns how many elements the
+ * memory must have. */
 static int64_t lay_out(int ndim, const int64_t *shape, sample_layout layout, int64_t *strides, int64_t *first,
                        sample_random *random) {
     int order[SAMPLE_NDIM];
@@ -178,7 +179,7 @@ bp_einsum_call sample_call(const sample *s) {
 
 /* ---- The reference ---- */
 
-/* Where the element of a tensor is whose labels have these indices; `labels` ends at a character that is no letter. */
+/* Returns the address of the element with these indices; `labels` ends at a character that is not a letter. */
 static const void *element_at(const sample_tensor *t, const char *labels, const int64_t index[SAMPLE_LABELS]) {
     int64_t at = 0;
     for (int d = 0; labels[d] >= 'a' && labels[d] <= 'z'; d++) {
@@ -187,7 +188,7 @@ static const void *element_at(const sample_tensor *t, const char *labels, const 
     return (const char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(bp_dtype_from_dlpack(t->view.tensor.dtype));
 }
 
-/* Counts the labels on; false when all have been. */
+/* Advances to the next indices. Returns false after the last ones. */
 static bool advance(const sample *s, const bool in[SAMPLE_LABELS], int64_t index[SAMPLE_LABELS]) {
     for (int label = SAMPLE_LABELS - 1; label >= 0; label--) {
         if (!in[label]) {
@@ -211,7 +212,7 @@ static value product_at(const sample *s, const int64_t index[SAMPLE_LABELS]) {
     return product;
 }
 
-/* One element: the sum, and that of the moduli. */
+/* Computes one element: the sum, and the sum of the moduli. */
 static value sum_at(const sample *s, const bool summed[SAMPLE_LABELS], int64_t index[SAMPLE_LABELS],
                     long double *moduli, double *terms) {
     value sum = 0;
@@ -232,7 +233,7 @@ static value sum_at(const sample *s, const bool summed[SAMPLE_LABELS], int64_t i
     return sum;
 }
 
-/* Results of steps are rounded to the type, and sums of f16 and bf16 made in f32. */
+/* Results of steps are rounded to the type; sums of f16 and bf16 are computed in f32. */
 static double bound_of(const sample *s, long double moduli, double terms) {
     double eps = epsilon(s->dtype), sums = s->dtype == BP_F16 || s->dtype == BP_BF16 ? epsilon(BP_F32) : eps;
     double tiny = s->dtype == BP_F16                          ? 1e-7 * (s->count + 1.0) * (terms + 1)

@@ -1,4 +1,4 @@
-/* support_contraction.h - samples: an expression, operands of awkward layouts, and what the result must be. */
+/* support_contraction.h - samples: an expression, operands in various layouts, and the expected result. */
 #ifndef TESTS_CONTRACTION_SUPPORT_H
 #define TESTS_CONTRACTION_SUPPORT_H
 
@@ -9,12 +9,12 @@
 
 enum { SAMPLE_OPERANDS = 12, SAMPLE_NDIM = 8, SAMPLE_LABELS = 26 };
 
-/* How the elements of a tensor lie. */
+/* Memory layout of a tensor. */
 typedef enum sample_layout {
     COMPACT,   /* row-major */
     TURNED,    /* the dimensions in another order */
-    SCATTERED, /* with room between the elements, some dimensions backwards, some turned */
-    SPREAD,    /* an operand whose stride is 0 in some dimensions */
+    SCATTERED, /* with gaps between the elements, some strides negative, some dimensions swapped */
+    SPREAD,    /* an operand with a stride of 0 in some dimensions */
     LAYOUTS
 } sample_layout;
 
@@ -39,22 +39,23 @@ typedef struct sample_random {
 } sample_random;
 uint64_t sample_next(sample_random *random);
 
-/* Operands for the expression (letters a to z, with "->", no ellipsis), whose labels have the sizes of `size`; '!'
- * after a label makes that dimension 1, so that it broadcasts. */
+/* Makes operands for the expression (letters a to z, with "->", no ellipsis) with the label sizes in `size`. '!' after
+ * a label makes that dimension 1, so that it broadcasts. */
 void sample_make(sample *s, const char *expression, const int64_t size[SAMPLE_LABELS], bp_dtype dtype,
                  sample_layout operands, sample_layout out, sample_random *random);
 void sample_free(sample *s);
 
-/* Compares the output with sums in long double, element by element: how many times the bound the largest error is. NaN
- * where one is NaN and the other is not. */
+/* Compares the output with sums in long double, element by element. Returns the largest error as a multiple of the
+ * bound; NaN if only one of the two values is NaN. */
 double sample_error(const sample *s);
 
 bp_einsum_call sample_call(const sample *s);
 
-/* A random expression of `operands` operands in `text`, and sizes for it. */
+/* Writes a random expression of `operands` operands to `text`, and its sizes. */
 void sample_expression(char *text, int operands, int64_t size[SAMPLE_LABELS], sample_random *random);
 
-/* Fails the test with the expression, layouts and the error, unless the call gives the right result. */
+/* Fails the test unless the call gives the right result. The failure names the expression, the layouts and the error.
+ */
 void sample_check(const sample *s, const bp_options *options);
 
 #endif

@@ -1,5 +1,5 @@
-/* test_interrupt.c - einsum that its thread's interrupt check stops: between parts, between slices and within them,
- * never in short calls; and what is left afterwards. */
+/* test_interrupt.c - einsum stopped by its thread's interrupt check: between parts, between slices and within them, but
+ * never in short calls. Also checks the state afterwards. */
 #include "base/base.h"
 #include "contraction/support_contraction.h"
 #include "dispatch/internal.h"
@@ -53,7 +53,7 @@ static void stops_between_parts_and_slices(void **state) {
         void *expected = malloc(s.out.bytes);
         memcpy(expected, s.out.memory, s.out.bytes);
         int64_t blocks = bp__live_blocks();
-        for (int stop = 1; stop <= 2; stop++) { /* how often a part is asked about depends on its time */
+        for (int stop = 1; stop <= 2; stop++) { /* the number of checks within a part depends on its time */
             counter c = {0, stop};
             assert_int_equal(counted(&s, &c), BP_E_CANCELLED);
             assert_int_equal(c.asked, stop);
@@ -68,7 +68,7 @@ static void stops_between_parts_and_slices(void **state) {
     }
 }
 
-static void short_calls_do_not_ask(void **state) {
+static void short_calls_do_not_run_the_check(void **state) {
     (void)state;
     static const char *const texts[] = {"ab,bc->ac", "ab,bc,cd->ad", "ab,ab->", "ab->ba"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -81,7 +81,7 @@ static void short_calls_do_not_ask(void **state) {
     }
 }
 
-/* The check runs another einsum of several parts, which takes the thread's memory for intermediate results too. */
+/* The check runs another einsum of several parts, which uses the thread's memory for intermediate results as well. */
 static int contract_within(void *user) {
     counter *c = user;
     sample s;
@@ -112,8 +112,8 @@ static void checks_may_run_operations(void **state) {
     sample_free(&s);
 }
 
-/* Calls of so many shapes that each slot of the thread's short list is taken by another plan, with no cache that keeps
- * the one that runs. */
+/* Runs calls of so many shapes that each slot of the thread cache gets another plan. No plan cache keeps the plan that
+ * runs. */
 static int displace(void *user) {
     counter *c = user;
     static double x[32 * 32], y[32 * 32], z[32 * 32];
@@ -139,14 +139,14 @@ static int displace(void *user) {
     return 0;
 }
 
-static void what_runs_outlives_the_calls_of_its_check(void **state) {
+static void the_running_plan_outlives_calls_of_the_check(void **state) {
     (void)state;
     sample s;
     counter c = {0, 0};
     make(&s, "ab,bc,cd,de,ef->af", 300);
     bp_einsum_call call = sample_call(&s);
     const DLTensor *const *operands = call.operands;
-    for (int i = 0; i < 2; i++) { /* the second is found in the thread's short list */
+    for (int i = 0; i < 2; i++) { /* the second call finds it in the thread cache */
         assert_int_equal(bp_einsum("ab,bc,cd,de,ef->af", call.count, operands, &s.out.view.tensor), BP_OK);
     }
     void *expected = malloc(s.out.bytes);
@@ -165,9 +165,9 @@ static void what_runs_outlives_the_calls_of_its_check(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stops_between_parts_and_slices),
-        cmocka_unit_test(short_calls_do_not_ask),
+        cmocka_unit_test(short_calls_do_not_run_the_check),
         cmocka_unit_test(checks_may_run_operations),
-        cmocka_unit_test(what_runs_outlives_the_calls_of_its_check),
+        cmocka_unit_test(the_running_plan_outlives_calls_of_the_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_plans.c - plans of einsum: what they are made of, what memory they take, when they are found again, and which
- * settings change them. */
+/* test_plans.c - plans of einsum: their parts, their memory, when they are found again, and which settings change them.
+ */
 #include "contraction/support_contraction.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void runs_again_on_other_memory(void **state) {
     sample_free(&second);
 }
 
-static void parts_and_path_are_told(void **state) {
+static void parts_and_path_are_reported(void **state) {
     (void)state;
     sample s;
     make(&s, "abc,bad,de->ce", 40, BP_F32);
@@ -83,7 +83,7 @@ static void parts_and_path_are_told(void **state) {
         assert_string_equal(described(part.plan).operation, strcmp(part.action, "product") ? "contract" : "gemm");
     }
     assert_int_equal(products, 2);
-    assert_int_equal(copies, 1); /* a and b lie in either order: one operand must be turned */
+    assert_int_equal(copies, 1); /* with either order of a and b, one operand must be transposed */
     assert_string_equal(described(plan).operation, "einsum");
     assert_non_null(strstr(described(plan).reason, "path found by given"));
     bp_plan *product;
@@ -96,7 +96,7 @@ static void parts_and_path_are_told(void **state) {
     sample_free(&s);
 }
 
-/* Without an output the plan says how it wants it to lie, and then copies nothing. */
+/* Without an output, the plan chooses its layout and copies nothing. */
 static void the_layout_of_the_output_is_free(void **state) {
     (void)state;
     static const char *const texts[] = {"abc,dc->adb", "abcd,dbe->eac", "abc,bad->dc",  "ab->ba",  "ab,cd->bd",
@@ -115,7 +115,7 @@ static void the_layout_of_the_output_is_free(void **state) {
         assert_int_equal(ndim, s.out.view.tensor.ndim);
         DLManagedTensorVersioned *fresh;
         assert_int_equal(bp_tensor_empty(&fresh, dtype, ndim, shape, strides), BP_OK);
-        int64_t last = 1; /* compact: as far from the first element to behind the last as there are elements */
+        int64_t last = 1; /* compact: the distance from the first to the last element equals the number of elements */
         for (int d = 0; d < ndim; d++) {
             assert_int_equal(shape[d], s.out.view.shape[d]);
             last += (shape[d] - 1) * strides[d];
@@ -147,7 +147,7 @@ static void the_layout_of_the_output_is_free(void **state) {
     sample_free(&s);
 }
 
-/* Which parts a single step has, as "action;action;". */
+/* Writes the parts of a single step, as "action;action;". */
 static void actions_of(char *text, const char *expression, int64_t each) {
     sample s;
     make(&s, expression, each, BP_F64);
@@ -161,8 +161,8 @@ static void actions_of(char *text, const char *expression, int64_t each) {
     sample_free(&s);
 }
 
-/* Layouts that a product takes as they are are not copied. */
-static void strides_stand_in_for_copies(void **state) {
+/* A layout that a product accepts is not copied. */
+static void strides_replace_copies(void **state) {
     (void)state;
     static const char *const direct[] = {"ab,bc->ac",   "ba,bc->ac",      "ab,cb->ca",    "abc,cd->abd",
                                          "abc,abd->cd", "abc,acd->abd",   "bac,adc->bad", "abc,dbc->ad",
@@ -185,7 +185,7 @@ static void strides_stand_in_for_copies(void **state) {
 
 /* ---- Memory ---- */
 
-/* Bytes that are alive now and were at most: each block has its size before it. */
+/* Bytes allocated now, and at most. Each block is preceded by its size. */
 static atomic_long live, peak;
 
 static void count(long change) {
@@ -234,7 +234,7 @@ static size_t hungriest_part(const bp_plan *plan) {
     return most;
 }
 
-static void a_run_takes_what_was_predicted(void **state) {
+static void a_run_uses_the_predicted_memory(void **state) {
     (void)state;
     static const char *const texts[] = {"ab,bc,cd->ad", "abc,bad,de->ce", "ab,bc,cd,de,ef->af", "abc,acd,ade->abe"};
     assert_int_equal(bp_reset(), BP_OK);
@@ -250,8 +250,8 @@ static void a_run_takes_what_was_predicted(void **state) {
         bp_contraction_path_info info = {.struct_size = sizeof info};
         assert_int_equal(bp_contraction_path_describe(bp_einsum_plan_path(plan), &info), BP_OK);
         assert_true(workspace > 0);
-        /* Results, one copy, and what the hungriest part needs for itself: the library's own kernels pack a block of at
-         * most 4 MiB of one operand, and 240 KiB of the other for each thread. */
+        /* Results, one copy, and the workspace of the largest part: native kernels pack a block of at most 4 MiB of one
+         * operand, and 240 KiB of the other per thread. */
         size_t own = hungriest_part(plan);
         assert_true(own <= (4u << 20) + (240u << 10) * (size_t)described(plan).threads);
         assert_true((double)(workspace - own) <= 1.1 * info.peak_bytes + 120 * 120 * 120 * 8 * 1.01);
@@ -260,8 +260,8 @@ static void a_run_takes_what_was_predicted(void **state) {
         atomic_store(&peak, before);
         assert_int_equal(execute(plan, &s), BP_OK);
         double taken = (double)(atomic_load(&peak) - before);
-        assert_true(taken >= 0.9 * (double)workspace || i > 0); /* later ones find the first one's memory */
-        assert_true(taken <= 1.01 * (double)workspace);         /* nothing is taken beside it */
+        assert_true(taken >= 0.9 * (double)workspace || i > 0); /* later runs reuse the memory of the first one */
+        assert_true(taken <= 1.01 * (double)workspace);         /* nothing else is allocated */
         bp_plan_release(plan);
         sample_free(&s);
     }
@@ -269,7 +269,7 @@ static void a_run_takes_what_was_predicted(void **state) {
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
-static void results_that_are_multiplied_stay_where_they_are(void **state) {
+static void elementwise_products_overwrite_their_operand(void **state) {
     (void)state;
     sample s;
     make(&s, "ab,bc,ac,cd->ad", 32, BP_F64);
@@ -343,11 +343,11 @@ static void last_plan_tells_the_path(const sample *s, const char *words) {
     }
 }
 
-static void settings_of_the_search_count_at_once(void **state) {
+static void search_settings_apply_immediately(void **state) {
     (void)state;
     sample s;
     make(&s, "ab,bc,cd,de->ae", 5, BP_F64);
-    for (int i = 0; i < 3; i++) { /* from the thread's short list the second time */
+    for (int i = 0; i < 3; i++) { /* from the thread cache the second time */
         last_plan_tells_the_path(&s, "path found by auto");
     }
     assert_int_equal(bp_set("opt_einsum.strategy", "greedy"), BP_OK);
@@ -366,7 +366,7 @@ static bp_options *options_of(const char *text) {
     return options;
 }
 
-static void settings_of_products_hold_for_them(void **state) {
+static void product_settings_apply_to_product_steps(void **state) {
     (void)state;
     sample s;
     make(&s, "ab,bc->ac", 33, BP_F64);
@@ -380,7 +380,7 @@ static void settings_of_products_hold_for_them(void **state) {
     sample_free(&s);
 }
 
-static void what_only_own_kernels_do_is_refused_without_them(void **state) {
+static void contractions_are_refused_without_native(void **state) {
     (void)state;
     sample s;
     make(&s, "ab->ba", 6, BP_F64);
@@ -400,7 +400,7 @@ static void what_only_own_kernels_do_is_refused_without_them(void **state) {
     sample_free(&s);
 }
 
-/* The parts of a plan and what runs them, as "action on library; ...". */
+/* Writes the parts of a plan and their libraries, as "action on library; ...". */
 static void parts_of(char *text, size_t size, const bp_plan *plan) {
     bp_einsum_part part = {.struct_size = sizeof part};
     size_t at = 0;
@@ -410,7 +410,7 @@ static void parts_of(char *text, size_t size, const bp_plan *plan) {
     }
 }
 
-/* One expression on 1 to 4 threads: the same parts, and the same bits. */
+/* Runs one expression on 1 to 4 threads: the same parts, and bitwise equal results. */
 static void check_threads(sample *s) {
     char first_parts[512] = "", parts[512];
     void *first = malloc(s->out.bytes);
@@ -436,7 +436,7 @@ static void check_threads(sample *s) {
     free(first);
 }
 
-static void the_same_bits_on_any_number_of_threads(void **state) {
+static void results_do_not_depend_on_the_number_of_threads(void **state) {
     (void)state;
     static const char *const texts[] = {"abc,bad,de->ce", "ab,bc,cd->ad", "abc->b", "abc,abc->", "abc,bca->ac"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -447,9 +447,9 @@ static void the_same_bits_on_any_number_of_threads(void **state) {
     }
 }
 
-/* Thin products, for which estimates decide between a product, one with copies, one with a larger batch, and a sum of
- * products: those of one thread would choose otherwise than those of all. Sizes of a, b, c and so on follow. */
-static void the_same_parts_on_any_number_of_threads(void **state) {
+/* Thin products: estimates decide between a product, one with copies, one with a larger batch, and a sum of products.
+ * Estimates for one thread would choose differently. The sizes of a, b, c and so on follow. */
+static void parts_do_not_depend_on_the_number_of_threads(void **state) {
     (void)state;
     static const struct {
         const char *expression;
@@ -475,7 +475,7 @@ static void the_same_parts_on_any_number_of_threads(void **state) {
     }
 }
 
-static void explanations_tell_each_part(void **state) {
+static void explanations_describe_each_part(void **state) {
     (void)state;
     sample s;
     make(&s, "abc,bad,de->ce", 20, BP_F64);
@@ -508,19 +508,19 @@ static void explanations_tell_each_part(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_again_on_other_memory),
-        cmocka_unit_test(parts_and_path_are_told),
+        cmocka_unit_test(parts_and_path_are_reported),
         cmocka_unit_test(the_layout_of_the_output_is_free),
-        cmocka_unit_test(strides_stand_in_for_copies),
-        cmocka_unit_test(a_run_takes_what_was_predicted),
-        cmocka_unit_test(results_that_are_multiplied_stay_where_they_are),
+        cmocka_unit_test(strides_replace_copies),
+        cmocka_unit_test(a_run_uses_the_predicted_memory),
+        cmocka_unit_test(elementwise_products_overwrite_their_operand),
         cmocka_unit_test(large_copies_are_made_in_slices),
         cmocka_unit_test(plans_are_found_again),
-        cmocka_unit_test(settings_of_the_search_count_at_once),
-        cmocka_unit_test(settings_of_products_hold_for_them),
-        cmocka_unit_test(what_only_own_kernels_do_is_refused_without_them),
-        cmocka_unit_test(the_same_bits_on_any_number_of_threads),
-        cmocka_unit_test(the_same_parts_on_any_number_of_threads),
-        cmocka_unit_test(explanations_tell_each_part),
+        cmocka_unit_test(search_settings_apply_immediately),
+        cmocka_unit_test(product_settings_apply_to_product_steps),
+        cmocka_unit_test(contractions_are_refused_without_native),
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(parts_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(explanations_describe_each_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_refusals.c - calls of einsum that are refused: the status, the words, and an output that stays as it was. */
+/* test_refusals.c - refused calls of einsum: the status, the message, and an unchanged output. */
 #include "contraction/support_contraction.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static int prepare(void **state) {
     return 0;
 }
 
-/* Run, planned and explained, with the same answer. */
+/* Runs, plans and explains the call; all must fail in the same way. */
 static void refused(const bp_einsum_call *call, const DLTensor *out, bp_status status, const char *words) {
     bp_plan *plan;
     bp_explanation *e;
@@ -44,7 +44,7 @@ static bp_einsum_call call_of(const char *expression, const DLTensor *const *ope
         .struct_size = sizeof(bp_einsum_call), .expression = expression, .count = 2, .operands = operands};
 }
 
-static void what_is_wrong_with_the_expression(void **state) {
+static void invalid_expressions_are_refused(void **state) {
     (void)state;
     const DLTensor *both[] = {&a.tensor, &b.tensor};
     static const struct {
@@ -59,7 +59,7 @@ static void what_is_wrong_with_the_expression(void **state) {
         {"ijk,jk->ik", BP_E_SHAPE, ""},
         {"ij,ik->jk", BP_E_SHAPE, ""},
         {"ij,jk->ijk", BP_E_SHAPE, "out has shape"},
-        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the expression gives (2)"},
+        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the result of the expression has shape (2)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bp_einsum_call call = call_of(cases[i].expression, both);
@@ -68,7 +68,7 @@ static void what_is_wrong_with_the_expression(void **state) {
     assert_int_equal(bp_einsum(NULL, 2, both, &c.tensor), BP_E_ARGUMENT);
 }
 
-static void what_is_wrong_with_the_call(void **state) {
+static void invalid_calls_are_refused(void **state) {
     (void)state;
     const DLTensor *both[] = {&a.tensor, &b.tensor}, *none[] = {&a.tensor, NULL}, *first[] = {NULL, &b.tensor};
     bp_einsum_call call = call_of("ij,jk->ik", both);
@@ -81,7 +81,7 @@ static void what_is_wrong_with_the_call(void **state) {
     call = call_of("ij,jk->ik", NULL);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
     call = call_of(NULL, both);
-    refused(&call, &c.tensor, BP_E_ARGUMENT, "neither");
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is NULL");
     call = call_of("ij,jk->ik", none);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand 1");
     call = call_of("ij,jk->ik", first);
@@ -95,14 +95,14 @@ static void what_is_wrong_with_the_call(void **state) {
     assert_int_equal(bp_einsum_explain(NULL, NULL, &call, &c.tensor), BP_E_ARGUMENT);
 }
 
-static void what_is_wrong_with_types_and_memory(void **state) {
+static void invalid_types_and_memory_are_refused(void **state) {
     (void)state;
     bp_view other;
     const DLTensor *mixed[] = {&a.tensor, &other.tensor}, *both[] = {&a.tensor, &b.tensor},
                    *same[] = {&a.tensor, &c.tensor};
     bp_einsum_call call = call_of("ij,jk->ik", mixed);
     assert_int_equal(bp_view_matrix(&other, right, BP_F32, 3, 2), BP_OK);
-    refused(&call, &c.tensor, BP_E_DTYPE, "operand 0 is f64 and operand 1 is f32");
+    refused(&call, &c.tensor, BP_E_DTYPE, "operand 0 is f64, but operand 1 is f32");
     assert_int_equal(bp_view_matrix(&other, right, BP_I32, 3, 2), BP_OK);
     refused(&call, &c.tensor, BP_E_DTYPE, "operand 1 is i32");
     call = call_of("ij,jk->ik", both);
@@ -119,8 +119,8 @@ static void what_is_wrong_with_types_and_memory(void **state) {
     refused(&call, &other.tensor, BP_E_LAYOUT, "out");
 }
 
-/* A call from the short list is checked for what may differ: addresses. */
-static void warm_calls_are_refused_too(void **state) {
+/* A call found in the thread cache is still checked for its addresses. */
+static void cached_calls_are_checked(void **state) {
     (void)state;
     double memory[64] = {0};
     bp_view out, near;
@@ -137,7 +137,7 @@ static void warm_calls_are_refused_too(void **state) {
     }
 }
 
-static void shapes_are_told(void **state) {
+static void shapes_are_reported(void **state) {
     (void)state;
     const DLTensor *both[] = {&a.tensor, &b.tensor};
     bp_einsum_call call = call_of("ij,jk", both);
@@ -166,8 +166,8 @@ static void shapes_are_told(void **state) {
     assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_E_ARGUMENT);
 }
 
-/* A call's search may be of another version than its call, and no more of it is read than it says that it has: it ends
- * here where memory does. */
+/* The search of a call may be of another version than the call. No more of it is read than its size says: it ends at
+ * the end of readable memory here. */
 static void searches_of_other_versions(void **state) {
     (void)state;
     const DLTensor *both[] = {&a.tensor, &b.tensor};
@@ -184,7 +184,7 @@ static void searches_of_other_versions(void **state) {
         call.search = (const bp_einsum_search *)(const void *)at;
         assert_int_equal(bp_einsum_run(NULL, &call, &c.tensor), BP_OK);
     }
-    memory[page - 1] = 1; /* what a later version has added */
+    memory[page - 1] = 1; /* a member of a later version */
     bp_einsum_call call = call_of("ij,jk->ik", both);
     call.search = (const bp_einsum_search *)(const void *)(memory + page - sizes[2]);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "later version");
@@ -193,11 +193,11 @@ static void searches_of_other_versions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_wrong_with_the_expression, prepare),
-        cmocka_unit_test_setup(what_is_wrong_with_the_call, prepare),
-        cmocka_unit_test_setup(what_is_wrong_with_types_and_memory, prepare),
-        cmocka_unit_test_setup(warm_calls_are_refused_too, prepare),
-        cmocka_unit_test_setup(shapes_are_told, prepare),
+        cmocka_unit_test_setup(invalid_expressions_are_refused, prepare),
+        cmocka_unit_test_setup(invalid_calls_are_refused, prepare),
+        cmocka_unit_test_setup(invalid_types_and_memory_are_refused, prepare),
+        cmocka_unit_test_setup(cached_calls_are_checked, prepare),
+        cmocka_unit_test_setup(shapes_are_reported, prepare),
         cmocka_unit_test_setup(searches_of_other_versions, prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

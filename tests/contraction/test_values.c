@@ -1,4 +1,4 @@
-/* test_values.c - what einsum computes, against sums in long double: every kind of step, every type, awkward layouts,
+/* test_values.c - results of einsum compared with sums in long double: every kind of step, every type, various layouts,
  * and random expressions. */
 #include "contraction/support_contraction.h"
 
@@ -138,7 +138,7 @@ static void random_expressions(void **state) {
     }
 }
 
-/* Large enough for products with copies and for slices, and odd. */
+/* Odd sizes, large enough for products with copies and for slices. */
 static void large_steps(void **state) {
     (void)state;
     static const struct {
@@ -174,7 +174,7 @@ static void set(sample_tensor *t, int64_t index, double x) {
     ((double *)t->memory)[index] = x;
 }
 
-static void not_a_number_reaches_the_result(void **state) {
+static void nan_reaches_the_result(void **state) {
     (void)state;
     static const char *const texts[] = {"ab,bc->ac", "ab,ab->ab", "ab,b->a", "ab->b", "ab->ba", "ab,bc,cd->ad"};
     int64_t size[SAMPLE_LABELS];
@@ -191,7 +191,7 @@ static void not_a_number_reaches_the_result(void **state) {
     }
 }
 
-/* The output had NaN before: nothing of it may be read. */
+/* The output contains NaN before the call; it must not be read. */
 static void the_old_output_is_not_read(void **state) {
     (void)state;
     int64_t size[SAMPLE_LABELS];
@@ -208,7 +208,7 @@ static void the_old_output_is_not_read(void **state) {
     }
 }
 
-static void elements_between_those_of_the_output_stay(void **state) {
+static void memory_between_output_elements_is_unchanged(void **state) {
     (void)state;
     static const char *const texts[] = {"ab,bc->ac", "ab,ab->ab", "ab->ba", "abc,cd->abd"};
     int64_t size[SAMPLE_LABELS];
@@ -247,9 +247,9 @@ int main(void) {
         cmocka_unit_test(dimensions_of_one_and_none),
         cmocka_unit_test(random_expressions),
         cmocka_unit_test(large_steps),
-        cmocka_unit_test(not_a_number_reaches_the_result),
+        cmocka_unit_test(nan_reaches_the_result),
         cmocka_unit_test(the_old_output_is_not_read),
-        cmocka_unit_test(elements_between_those_of_the_output_stay),
+        cmocka_unit_test(memory_between_output_elements_is_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,19 @@
-/* fake_provider.c - a provider with a will of its own, for testing choice: built several times with other values.
+/* fake_provider.c - a provider with configurable behaviour, for tests of the choice. It is built several times with
+ * different values.
  *
- *   FAKE_NAME     its name                     FAKE_COST     the cost that it claims
- *   FAKE_PROPERTIES    its promises                 FAKE_REASON   what accept() says (0: accepted)
- *   FAKE_PLAN     what plan() returns          FAKE_RUN      what run() returns
- *   FAKE_SCALES   1: it uses as many threads as it may, and its cost is shared by them
- *   FAKE_DTYPE    the one type that it takes (f64)
- *   FAKE_GATED    1: destroying a plan waits at the gate whose address the variable FAKE_GATE holds; see gate.h
- *   FAKE_ANY_OP   1: it offers every operation, not products alone
- *   FAKE_KINDS    the kinds of libraries that it drives (0: none, and it is a candidate by itself)
- * Where run() succeeds it writes the number FAKE_COST into every element of a compact f64 result. */
+ * FAKE_NAME        name of the provider
+ * FAKE_COST        estimated cost
+ * FAKE_PROPERTIES  guarantees
+ * FAKE_REASON      reason of accept() (0: accepted)
+ * FAKE_PLAN        status of plan()
+ * FAKE_RUN         status of a run
+ * FAKE_SCALES      1: uses all allowed threads and divides its cost by them
+ * FAKE_DTYPE       the one supported type (f64)
+ * FAKE_GATED       1: destroying a plan waits at the gate with the address in the variable FAKE_GATE; see gate.h
+ * FAKE_ANY_OP      1: offers every operation, not only products
+ * FAKE_KINDS       kinds of libraries that it drives (0: none; it is a candidate on its own)
+ *
+ * A successful run writes the number FAKE_COST to every element of a compact f64 result. */
 #include "backplane/provider.h"
 
 #include "gate.h"
@@ -66,7 +71,7 @@ static void fake_accept(void *instance, const bp_problem *problem, bp_offers *of
     verdict.reason = problem->op != BP_OP_GEMM && !FAKE_ANY_OP ? BP_REASON_OP
                      : problem->dtype == FAKE_DTYPE            ? FAKE_REASON
                                                                : BP_REASON_DTYPE;
-    verdict.algorithm = "double";
+    verdict.algorithm = "fake";
     verdict.properties = FAKE_PROPERTIES;
     verdict.threads = FAKE_SCALES ? problem->policy.threads : 1;
     verdict.cost_ns = FAKE_COST / verdict.threads;
@@ -77,7 +82,7 @@ static bp_status fake_enqueue(const bp_prepared *self, const bp_operand *operand
     (void)exec;
     double *c = bp_operand_address(&operands[2]);
     if (FAKE_RUN != BP_OK) {
-        return host->fail(FAKE_RUN, "%s was told to fail", FAKE_NAME);
+        return host->fail(FAKE_RUN, "%s fails on purpose", FAKE_NAME);
     }
     for (int64_t i = 0; i < ((const prepared *)self)->elements; i++) {
         c[i] = FAKE_COST;
@@ -96,7 +101,7 @@ static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_v
                            bp_prepared **made) {
     (void)instance, (void)verdict, (void)found;
     if (FAKE_PLAN != BP_OK) {
-        return host->fail(FAKE_PLAN, "%s was told to fail", FAKE_NAME);
+        return host->fail(FAKE_PLAN, "%s fails on purpose", FAKE_NAME);
     }
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
@@ -113,7 +118,7 @@ BP_PROVIDER_DEFINE(test_fake) = {
     .struct_size = sizeof(bp_provider),
     .name = FAKE_NAME,
     .version = "1",
-    .description = "test double",
+    .description = "fake provider",
     .library_kinds = FAKE_KINDS,
     .open = fake_open,
     .close = fake_close,

@@ -1,5 +1,6 @@
-/* gate.h - a place where a test makes a provider's function wait. The provider is a module of its own, so the test
- * hands over the gate's address in the environment. */
+/* gate.h - lets a test block a function of a provider.
+ *
+ * The provider is a separate module, so the test passes the gate's address in an environment variable. */
 #ifndef TEST_GATE_H
 #define TEST_GATE_H
 
@@ -9,8 +10,8 @@
 #include <time.h>
 
 typedef struct gate {
-    atomic_int closed;  /* who arrives waits while it is 1 */
-    atomic_int waiting; /* how many have arrived */
+    atomic_int closed;  /* callers wait while it is 1 */
+    atomic_int waiting; /* number of callers that have arrived */
 } gate;
 
 static inline void offer_gate(gate *g) {

@@ -1,8 +1,8 @@
-/* several_provider.c - a module of many providers, for tests of choosing: "several" has three algorithms, one of which
- * starves when it runs; "p0" to "p69" make the list longer than a word has bits, and the last one starves too.
+/* several_provider.c - a module with many providers, for tests of the choice.
  *
- * Every run writes a number that tells who it was: 100, 101 and 102 for the algorithms of "several", i for "pi", 301
- * for "careless". */
+ * "several" has three algorithms; one of them fails for lack of memory when it runs. "p0" to "p69" make the list longer
+ * than 64; the last one fails in the same way. Every run writes a number that identifies its algorithm: 100, 101 and
+ * 102 for those of "several", i for "pi", 301 for "careless". */
 #include "backplane/provider.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { STARVING = 0, WORKING = 1, SLOW = 2, LAST = 69 };
 
-/* What accept() works out and plan() must get back. */
+/* Data that accept() computes and plan() must receive. */
 typedef struct worked_out {
     uint64_t mark;
     int64_t elements;
@@ -42,7 +42,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     double *c = bp_operand_address(&operands[2]);
     (void)exec;
     if (found->number == 100 + STARVING || found->number == LAST) {
-        return host->fail(BP_E_NO_MEMORY, "number %d was told to starve", found->number);
+        return host->fail(BP_E_NO_MEMORY, "number %d has no memory on purpose", found->number);
     }
     for (int64_t i = 0; i < found->elements; i++) {
         c[i] = found->number;
@@ -83,7 +83,7 @@ static void offer(bp_offers *offers, const bp_problem *problem, const char *algo
 static void accept_several(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
     if (problem->op != BP_OP_GEMM || problem->dtype != BP_F64) {
-        return; /* nothing offered: the operation is not there */
+        return; /* adds no offer: the operation is not supported */
     }
     offer(offers, problem, "starving first", 100 + STARVING, 1);
     offer(offers, problem, "working second", 100 + WORKING, 2);
@@ -94,19 +94,19 @@ static void accept_several(void *instance, const bp_problem *problem, bp_offers 
 #define TEN(X, tens)                                                                                                   \
     X(tens##0) X(tens##1) X(tens##2) X(tens##3) X(tens##4) X(tens##5) X(tens##6) X(tens##7) X(tens##8) X(tens##9)
 
-/* The last one is the cheapest of them. */
+/* The last one is the cheapest. */
 #define DEFINE(number)                                                                                                 \
     static void accept_##number(void *instance, const bp_problem *problem, bp_offers *offers) {                        \
         (void)instance;                                                                                                \
         if (problem->op == BP_OP_GEMM && problem->dtype == BP_F64) {                                                   \
-            offer(offers, problem, "double", 1##number - 100, 1000 - (1##number - 100));                               \
+            offer(offers, problem, "fake", 1##number - 100, 1000 - (1##number - 100));                                 \
         }                                                                                                              \
     }                                                                                                                  \
     static const bp_provider provider_##number = {.abi = BP_PROVIDER_ABI,                                              \
                                                   .struct_size = sizeof(bp_provider),                                  \
                                                   .name = "p" #number,                                                 \
                                                   .version = "1",                                                      \
-                                                  .description = "test double",                                        \
+                                                  .description = "fake provider",                                      \
                                                   .open = open,                                                        \
                                                   .close = close,                                                      \
                                                   .accept = accept_##number,                                           \
@@ -117,14 +117,14 @@ static const bp_provider several = {.abi = BP_PROVIDER_ABI,
                                     .struct_size = sizeof(bp_provider),
                                     .name = "several",
                                     .version = "1",
-                                    .description = "test double",
+                                    .description = "fake provider",
                                     .open = open,
                                     .close = close,
                                     .accept = accept_several,
                                     .plan = plan};
 
-/* Keeps few of the rules, for products of complex numbers: an offer without a text for its algorithm is all that can be
- * made use of. */
+/* Violates the interface, for products of complex numbers. The only usable offer is one without a text for its
+ * algorithm. */
 static void accept_careless(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
     if (problem->op != BP_OP_GEMM || problem->dtype != BP_C128) {
@@ -147,14 +147,14 @@ static const bp_provider careless = {.abi = BP_PROVIDER_ABI,
                                      .struct_size = sizeof(bp_provider),
                                      .name = "careless",
                                      .version = "1",
-                                     .description = "test double",
+                                     .description = "fake provider",
                                      .open = open,
                                      .close = close,
                                      .accept = accept_careless,
                                      .plan = plan};
 
-/* Takes a workspace for the run and scratch memory for each of its tasks, for products of single complex numbers: the
- * tasks that run in the thread of the call must not get the workspace. */
+/* Uses a workspace for the run and scratch memory in each task, for products of single complex numbers. Tasks in the
+ * calling thread must not get the workspace as scratch. */
 enum { SHARED = 5000 };
 
 static void fill_scratch(void *context, int task) {
@@ -203,13 +203,13 @@ static const bp_provider sharing = {.abi = BP_PROVIDER_ABI,
                                     .struct_size = sizeof(bp_provider),
                                     .name = "sharing",
                                     .version = "1",
-                                    .description = "test double",
+                                    .description = "fake provider",
                                     .open = open,
                                     .close = close,
                                     .accept = accept_sharing,
                                     .plan = plan_sharing};
 
-/* Offers another algorithm whenever it is asked, against the rules, and fails to plan each, for products in half
+/* Offers a new algorithm with each call, which violates the interface, and fails to plan it, for products in half
  * precision. */
 static bp_status plan_restless(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **made) {
@@ -232,13 +232,13 @@ static const bp_provider restless = {.abi = BP_PROVIDER_ABI,
                                      .struct_size = sizeof(bp_provider),
                                      .name = "restless",
                                      .version = "1",
-                                     .description = "test double",
+                                     .description = "fake provider",
                                      .open = open,
                                      .close = close,
                                      .accept = accept_restless,
                                      .plan = plan_restless};
 
-/* Works on a device only: no problem of the host may reach it. */
+/* Works on a device only: it must never receive a problem on the host. */
 static void accept_elsewhere(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance;
     offer(offers, problem, "elsewhere", 200, 0);
@@ -248,7 +248,7 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .struct_size = sizeof(bp_provider),
                                       .name = "elsewhere",
                                       .version = "1",
-                                      .description = "test double",
+                                      .description = "fake provider",
                                       .open = open,
                                       .close = close,
                                       .accept = accept_elsewhere,

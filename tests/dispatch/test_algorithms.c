@@ -1,6 +1,7 @@
-/* test_algorithms.c - candidates with several algorithms: each is chosen, named in settings, excluded and explained by
- * itself, and a failure is remembered of the algorithm that failed, wherever its candidate stands in the list. The
- * providers are those of several_provider.c, beside native. */
+/* test_algorithms.c - candidates with several algorithms.
+ *
+ * Each algorithm is chosen, named in settings, excluded and explained separately. A failure counts for the algorithm
+ * that failed, at any position of the list. The providers are native and those of several_provider.c. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -41,8 +42,8 @@ static void a_failing_algorithm_leaves_the_others(void **state) {
     assert_non_null(strstr(bp_last_error(), "number 100"));
 }
 
-/* The seventieth candidate is the cheapest, and fails when it runs: whoever is next must run, and no other be skipped.
- */
+/* The seventieth candidate is the cheapest and fails when it runs. The next cheapest must run, and no other candidate
+ * may be skipped. */
 static void candidates_beyond_sixty_four_fall_back(void **state) {
     (void)state;
     assert_int_equal(multiply("dispatch.exclude=\"several, native\""), BP_OK);
@@ -66,8 +67,8 @@ static void settings_name_algorithms(void **state) {
         {"blas.preferred=several, dispatch.exclude=several:starving", 101},
         {"blas.preferred=several, dispatch.exclude=\"several:starving, several:working\"", 102},
         {"blas.preferred=several, dispatch.exclude=\":starving, :working second\"", 102},
-        {"dispatch.exclude=\":double, :starving, native\"", 101},
-        {"blas.preferred=several, deterministic=threads", 102}, /* the only one that promises it */
+        {"dispatch.exclude=\":fake, :starving, native\"", 101},
+        {"blas.preferred=several, deterministic=threads", 102}, /* the only one with the guarantee */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(multiply(cases[i].settings), BP_OK);
@@ -80,14 +81,14 @@ static void settings_name_algorithms(void **state) {
     assert_int_equal(strncmp(last().algorithm, "packed ", 7), 0);
 }
 
-static void an_algorithm_that_is_not_there_is_said(void **state) {
+static void an_unknown_algorithm_is_reported(void **state) {
     (void)state;
     assert_int_equal(multiply("blas.preferred=several:sloww, dispatch.fallback=strict"), BP_E_FALLBACK);
     assert_non_null(strstr(bp_last_error(), "no such algorithm"));
     assert_non_null(strstr(bp_last_error(), "'working second'"));
     assert_int_equal(multiply("blas.preferred=nobody:slow, dispatch.fallback=strict"), BP_E_NOT_FOUND);
     assert_non_null(strstr(bp_last_error(), "nobody"));
-    assert_int_equal(multiply("blas.preferred=several:slo, dispatch.fallback=allow"), BP_OK); /* no whole word */
+    assert_int_equal(multiply("blas.preferred=several:slo, dispatch.fallback=allow"), BP_OK); /* not a whole word */
     assert_true(z[0] != 102);
 }
 
@@ -114,13 +115,13 @@ static void explanations_show_each_algorithm(void **state) {
         }
     }
     assert_int_equal(seen, 3);
-    assert_int_equal(devices, 1); /* a provider for devices is listed, and its cost of 0 tempts nobody */
+    assert_int_equal(devices, 1); /* a provider for devices is listed; its cost of 0 must not matter */
     bp_explanation_release(e);
     bp_options_release(options);
 }
 
-/* What breaks the contract is refused with a sentence, and costs no other offer its chance. */
-static void careless_offers_do_no_harm(void **state) {
+/* An invalid offer is refused with a reason; the other offers stay valid. */
+static void invalid_offers_are_refused(void **state) {
     (void)state;
     static double in[18], out[18];
     bp_view factor, product;
@@ -161,7 +162,7 @@ static void careless_offers_do_no_harm(void **state) {
     bp_options_release(options);
 }
 
-static void scratch_of_tasks_is_no_workspace(void **state) {
+static void scratch_of_tasks_is_separate_from_the_workspace(void **state) {
     (void)state;
     static float in[18], out[18];
     bp_view factor, product;
@@ -176,8 +177,8 @@ static void scratch_of_tasks_is_no_workspace(void **state) {
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
-/* Each attempt fails, and never the one that failed before. */
-static void a_provider_that_never_works_is_left(void **state) {
+/* Each attempt fails, and none repeats the algorithm that failed before. */
+static void a_provider_that_always_fails_is_given_up(void **state) {
     (void)state;
     static uint16_t in[9], out[9];
     bp_view factor, product;
@@ -185,7 +186,7 @@ static void a_provider_that_never_works_is_left(void **state) {
     bp_view_matrix(&factor, in, BP_F16, 3, 3);
     bp_view_matrix(&product, out, BP_F16, 3, 3);
     assert_int_equal(bp_scope_enter(&scope, "dispatch.fallback=allow"), BP_OK);
-    alarm(20); /* ends a search without an end */
+    alarm(20); /* limits a search that would not end */
     assert_int_equal(bp_matmul(&factor.tensor, &factor.tensor, &product.tensor), BP_OK);
     alarm(0);
     assert_string_equal(last().library, "native");
@@ -227,12 +228,12 @@ int main(void) {
         cmocka_unit_test_setup(a_failing_algorithm_leaves_the_others, reset),
         cmocka_unit_test_setup(candidates_beyond_sixty_four_fall_back, reset),
         cmocka_unit_test_setup(settings_name_algorithms, reset),
-        cmocka_unit_test_setup(an_algorithm_that_is_not_there_is_said, reset),
+        cmocka_unit_test_setup(an_unknown_algorithm_is_reported, reset),
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
-        cmocka_unit_test_setup(careless_offers_do_no_harm, reset),
-        cmocka_unit_test_setup(scratch_of_tasks_is_no_workspace, reset),
+        cmocka_unit_test_setup(invalid_offers_are_refused, reset),
+        cmocka_unit_test_setup(scratch_of_tasks_is_separate_from_the_workspace, reset),
         cmocka_unit_test_setup(a_colon_is_followed_by_a_name, reset),
-        cmocka_unit_test_setup(a_provider_that_never_works_is_left, reset),
+        cmocka_unit_test_setup(a_provider_that_always_fails_is_given_up, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

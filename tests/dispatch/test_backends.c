@@ -1,4 +1,5 @@
-/* test_backends.c - the backends of torch.backends: each is known, nothing pretends, and switches switch. */
+/* test_backends.c - the backends of torch.backends: every name is known, the fields are true, and the settings have an
+ * effect. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -16,8 +17,8 @@ static bp_backend_info status_of(const char *name) {
     return info;
 }
 
-/* What must hold for every backend, whatever the machine has. */
-static void answers_fit_together(void **state) {
+/* Relations that hold for every backend on any machine. */
+static void backend_fields_are_consistent(void **state) {
     (void)state;
     bp_backend_info info = {.struct_size = sizeof info};
     int count = 0;
@@ -52,7 +53,7 @@ static void names_of_pytorch_are_known(void **state) {
     assert_true(status_of("cpu").enabled);
     assert_string_equal(status_of("cpu").version, bp_version());
     assert_false(status_of("mps").built);
-    bp_backend_info einsum = status_of("opt_einsum"); /* which runs, whatever is installed */
+    bp_backend_info einsum = status_of("opt_einsum"); /* always built and available */
     assert_true(einsum.built && einsum.present && einsum.available && einsum.enabled);
     assert_string_equal(einsum.reason, "");
     assert_string_equal(einsum.version, bp_version());
@@ -70,8 +71,8 @@ static void wrong_questions(void **state) {
     assert_int_equal(bp_backend_status("mkl", &info), BP_E_ARGUMENT);
 }
 
-/* Each library of the list is told of as it is. */
-static void libraries_are_told_of(void **state) {
+/* Every listed library is reported with its state. */
+static void libraries_are_reported(void **state) {
     (void)state;
     bp_library_info row = {.struct_size = sizeof row};
     bp_backend_info mkl = status_of("mkl"), cudnn = status_of("cudnn");
@@ -89,7 +90,7 @@ static void libraries_are_told_of(void **state) {
         assert_in_range(cudnn.version_number, 90000, 99999);
         assert_true(row.state == BP_LIBRARY_OK || strstr(cudnn.reason, "no driver"));
     } else {
-        print_message("skipped: cuDNN 9 is not installed, so that its version is not looked at\n");
+        print_message("skipped: cuDNN 9 is not installed\n");
     }
 }
 
@@ -115,8 +116,8 @@ static const char *chosen_under(const char *settings) {
     return library;
 }
 
-/* mkl.enabled and openmp.enabled keep dispatch away from what they name. */
-static void switches_switch(void **state) {
+/* mkl.enabled and openmp.enabled keep dispatch from their libraries. */
+static void disabled_backend_is_not_chosen(void **state) {
     (void)state;
     bp_backend_info mkl = status_of("mkl"), openmp = status_of("openmp");
     if (!mkl.available) {
@@ -140,7 +141,7 @@ static void switches_switch(void **state) {
     }
 }
 
-static void settings_say_whether_anything_answers(void **state) {
+static void settings_report_whether_they_have_an_effect(void **state) {
     (void)state;
     static const char *const answered[] = {
         "num_threads",       "plan_cache.max_size",          "fp32_precision",
@@ -173,9 +174,12 @@ static void settings_say_whether_anything_answers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_fit_together), cmocka_unit_test(names_of_pytorch_are_known),
-        cmocka_unit_test(wrong_questions),      cmocka_unit_test(libraries_are_told_of),
-        cmocka_unit_test(switches_switch),      cmocka_unit_test(settings_say_whether_anything_answers),
+        cmocka_unit_test(backend_fields_are_consistent),
+        cmocka_unit_test(names_of_pytorch_are_known),
+        cmocka_unit_test(wrong_questions),
+        cmocka_unit_test(libraries_are_reported),
+        cmocka_unit_test(disabled_backend_is_not_chosen),
+        cmocka_unit_test(settings_report_whether_they_have_an_effect),
     };
     return cmocka_run_group_tests_name("backends", tests, NULL, NULL);
 }

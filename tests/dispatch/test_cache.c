@@ -1,5 +1,5 @@
-/* test_cache.c - the plan cache: bounded, least recently used thrown away first, inspectable, clearable; plans outlive
- * it. */
+/* test_cache.c - the plan cache: it is limited, evicts the least recently used plan, and can be listed and cleared.
+ * Plans outlive it. */
 #include "backplane.h"
 #include "ops/gemm/gemm.h"
 
@@ -29,7 +29,7 @@ static bp_plan_cache_info stats(void) {
     return info;
 }
 
-/* The n of the problem at a position, from its text. */
+/* Returns the n of the problem at a position, read from its text. */
 static int size_at(int index) {
     bp_plan *plan;
     if (bp_plan_cache_at(index, &plan) != BP_OK) {
@@ -43,7 +43,7 @@ static int size_at(int index) {
     return n;
 }
 
-static void grows_to_its_bound_and_forgets_the_oldest(void **state) {
+static void grows_to_its_limit_and_evicts_the_oldest(void **state) {
     (void)state;
     assert_int_equal(bp_set_plan_cache_max_size(3), BP_OK);
     for (int n = 2; n <= 6; n++) {
@@ -67,7 +67,7 @@ static void use_moves_to_the_front(void **state) {
     for (int n = 2; n <= 4; n++) {
         assert_int_equal(multiply(n), BP_OK);
     }
-    /* Held plans always ask the process-wide cache. */
+    /* Planning always looks in the process-wide cache. */
     bp_view_matrix(&a, memory[0], BP_F64, 2, 2);
     bp_view_matrix(&b, memory[1], BP_F64, 2, 2);
     bp_view_matrix(&c, memory[2], BP_F64, 2, 2);
@@ -78,12 +78,12 @@ static void use_moves_to_the_front(void **state) {
     bp_plan_release(plan);
 }
 
-static void size_zero_keeps_nothing(void **state) {
+static void size_zero_caches_nothing(void **state) {
     (void)state;
     assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
     uint64_t before = stats().misses;
     assert_int_equal(multiply(5), BP_OK);
-    assert_int_equal(multiply(5), BP_OK); /* the thread's own list keeps nothing either */
+    assert_int_equal(multiply(5), BP_OK); /* the thread cache is off as well */
     assert_int_equal(stats().misses - before, 2);
     assert_int_equal(stats().size, 0);
     assert_int_equal(bp_set("plan_cache.max_size", "-1"), BP_E_BAD_VALUE);
@@ -93,13 +93,13 @@ static void size_zero_keeps_nothing(void **state) {
     assert_int_equal(multiply(7), BP_OK);
     assert_int_equal(stats().size, 2);
     assert_int_equal(bp_set_plan_cache_max_size(0), BP_OK);
-    assert_int_equal(stats().size, 0); /* what was kept before is gone */
+    assert_int_equal(stats().size, 0); /* plans cached before are gone */
     before = stats().misses;
     assert_int_equal(multiply(7), BP_OK);
     assert_int_equal(stats().misses - before, 1);
 }
 
-static void clearing_leaves_held_plans_alone(void **state) {
+static void clearing_keeps_plans_of_the_program(void **state) {
     (void)state;
     bp_view a, b, c;
     bp_view_matrix(&a, memory[0], BP_F64, 7, 7);
@@ -120,7 +120,7 @@ static void clearing_leaves_held_plans_alone(void **state) {
     assert_int_equal(bp_reset(), BP_OK);
 }
 
-static void held_options_keep_a_reset_away(void **state) {
+static void options_prevent_a_reset(void **state) {
     (void)state;
     bp_options *options;
     assert_int_equal(bp_options_new(&options, "blas.preferred=native"), BP_OK);
@@ -146,8 +146,8 @@ static void calls_are_counted(void **state) {
     assert_int_equal(bp_plan_cache_stats(NULL), BP_E_ARGUMENT);
 }
 
-/* More problems than a thread's short list has room for, over and over: results stay right. */
-static void many_problems_share_the_short_list(void **state) {
+/* Repeats more problems than a thread cache has slots; the results must stay right. */
+static void results_are_right_when_the_thread_cache_evicts(void **state) {
     (void)state;
     for (int i = 0; i < 64 * 64; i++) {
         memory[0][i] = memory[1][i] = 1;
@@ -167,9 +167,9 @@ static void many_problems_share_the_short_list(void **state) {
     assert_int_equal(stats().size, 64 * 8);
 }
 
-/* Another thread may write a setting while a call is between its key and its problem: the plan is that of the new
- * settings then, and must not be found under the old ones once they are back. */
-static void a_setting_changed_in_the_middle_of_a_call_is_not_remembered(void **state) {
+/* Another thread may change a setting while a call has made its key but not its problem. The plan then follows the new
+ * settings. It must not be found under the old ones after they are restored. */
+static void a_setting_changed_during_a_call_is_not_cached(void **state) {
     (void)state;
     bp_view a, b, c;
     bp_problem problem;
@@ -179,13 +179,13 @@ static void a_setting_changed_in_the_middle_of_a_call_is_not_remembered(void **s
     bp_view_matrix(&c, memory[2], BP_F64, 3, 3);
     bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
     bp__call call = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
-    assert_int_equal(multiply(4), BP_OK); /* the thread has a short list */
+    assert_int_equal(multiply(4), BP_OK); /* the thread has a cache */
     assert_null(bp__call_find(&call, bp__tag(BP_OP_GEMM, 0)));
     assert_int_equal(bp_set("blas.preferred", "native:packed"), BP_OK);
     assert_int_equal(bp__problem_make(&problem, &bp__family_gemm, &request), BP_OK);
     assert_int_equal(bp__call_plan_and_run(&call, &problem, bp__plain_scalars), BP_OK);
     assert_int_equal(bp_plan_cache_clear(), BP_OK);
-    assert_int_equal(bp_last_plan(&info), BP_OK); /* which knows it also when no cache does */
+    assert_int_equal(bp_last_plan(&info), BP_OK); /* which keeps it even if the plan cache is off */
     assert_non_null(strstr(info.reason, "blas.preferred=native:packed"));
     assert_int_equal(bp_unset("blas.preferred"), BP_OK);
     assert_int_equal(multiply(3), BP_OK);
@@ -193,10 +193,10 @@ static void a_setting_changed_in_the_middle_of_a_call_is_not_remembered(void **s
     assert_null(strstr(info.reason, "native:packed"));
 }
 
-/* A call that finds no place in the thread's short list still ran a plan, which the cache may throw away at once. */
-static void last_plan_knows_a_call_that_is_not_remembered(void **state) {
+/* A call that has no slot in the thread cache still ran a plan, which the plan cache may evict at once. */
+static void last_plan_describes_an_uncached_call(void **state) {
     (void)state;
-    enum { RANK = 16 }; /* three keys of that rank do not fit */
+    enum { RANK = 16 }; /* the keys of three operands of that rank do not fit */
     int64_t ones[RANK];
     bp_view a;
     bp_plan_info info = {.struct_size = sizeof info};
@@ -212,14 +212,14 @@ static void last_plan_knows_a_call_that_is_not_remembered(void **state) {
     assert_string_equal(info.operation, "gemm");
 }
 
-/* As another thread might, while the plan is made. */
+/* Clears the cache while the plan is made, as another thread might. */
 static bp_status make_while_cleared(bp_plan **plan, const bp__plan_key *key, const void *problem) {
     (void)key;
     bp_status status = bp__plan_make(plan, problem, NULL);
     return status == BP_OK ? bp_plan_cache_clear() : status;
 }
 
-static void a_plan_begun_before_a_clear_is_not_kept_after_it(void **state) {
+static void a_plan_begun_before_a_clear_is_not_cached(void **state) {
     (void)state;
     bp_view a, b, c;
     bp_problem problem;
@@ -261,18 +261,18 @@ static int reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(grows_to_its_bound_and_forgets_the_oldest, reset),
+        cmocka_unit_test_setup(grows_to_its_limit_and_evicts_the_oldest, reset),
         cmocka_unit_test_setup(use_moves_to_the_front, reset),
-        cmocka_unit_test_setup(size_zero_keeps_nothing, reset),
-        cmocka_unit_test_setup(clearing_leaves_held_plans_alone, reset),
-        cmocka_unit_test_setup(held_options_keep_a_reset_away, reset),
+        cmocka_unit_test_setup(size_zero_caches_nothing, reset),
+        cmocka_unit_test_setup(clearing_keeps_plans_of_the_program, reset),
+        cmocka_unit_test_setup(options_prevent_a_reset, reset),
         cmocka_unit_test_setup(calls_are_counted, reset),
-        cmocka_unit_test_setup(many_problems_share_the_short_list, reset),
-        cmocka_unit_test_setup(a_setting_changed_in_the_middle_of_a_call_is_not_remembered, reset),
-        cmocka_unit_test_setup(last_plan_knows_a_call_that_is_not_remembered, reset),
-        cmocka_unit_test_setup(a_plan_begun_before_a_clear_is_not_kept_after_it, reset),
+        cmocka_unit_test_setup(results_are_right_when_the_thread_cache_evicts, reset),
+        cmocka_unit_test_setup(a_setting_changed_during_a_call_is_not_cached, reset),
+        cmocka_unit_test_setup(last_plan_describes_an_uncached_call, reset),
+        cmocka_unit_test_setup(a_plan_begun_before_a_clear_is_not_cached, reset),
         cmocka_unit_test_setup(a_child_of_fork_starts_with_an_empty_cache, reset),
     };
-    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* no search of the machine needed */
+    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* needs no search of the machine */
     return cmocka_run_group_tests(tests, NULL, reset);
 }

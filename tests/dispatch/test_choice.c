@@ -1,5 +1,6 @@
-/* test_choice.c - constraints refuse, preferences win, cost decides the rest; fallback policies; failures of a chosen
- * candidate. The candidates are fakes with known costs (local.cmake) beside native. */
+/* test_choice.c - the choice: constraints, preferences, cost, fallback, and failures of a chosen candidate.
+ *
+ * The candidates are native and fakes with known costs (local.cmake). */
 #include "backplane.h"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 static double x[4] = {1, 2, 3, 4}, y[4] = {1, 0, 0, 1}, z[4];
 static bp_view a, b, c;
 
-/* The two that fail when chosen would be the cheapest; most tests leave them out. */
+/* The two candidates that fail when chosen would be the cheapest; most tests exclude them. */
 #define QUIET "dispatch.exclude=\"unplannable, starving\""
 
 static bp_status multiply(const char *settings) {
@@ -74,12 +75,12 @@ static void constraints_refuse(void **state) {
     assert_true(z[0] == 0);
 }
 
-/* The same bits with any number of threads need the same library with any number of threads. */
+/* Bitwise reproducibility with any number of threads requires the same library with any number of threads. */
 static void the_number_of_threads_does_not_choose(void **state) {
     (void)state;
     bp_plan_info one, many;
     assert_int_equal(multiply(QUIET ", num_threads=1024"), BP_OK);
-    assert_string_equal(ran(&many), "scaling"); /* it would, without the constraint */
+    assert_string_equal(ran(&many), "scaling"); /* chosen without the constraint */
     assert_int_equal(multiply(QUIET ", deterministic=threads, num_threads=1"), BP_OK);
     char first[64];
     snprintf(first, sizeof first, "%s", ran(&one));
@@ -95,9 +96,9 @@ static uint64_t runs_of_plan(void) {
     return info.runs;
 }
 
-/* A list that has changed may hold what was missing: plans of before are not found again. After a refresh that finds
- * what it found before they are. */
-static void a_changed_list_is_asked_anew(void **state) {
+/* A changed list may contain a better library, so plans made before are not found again. A refresh without a change
+ * keeps them. */
+static void plans_are_remade_after_the_list_changes(void **state) {
     (void)state;
     char folder[] = BP_TEST_BUILD_DIR "/tests/choice-XXXXXX", path[sizeof folder + 16];
     int count = 0;
@@ -112,7 +113,7 @@ static void a_changed_list_is_asked_anew(void **state) {
     assert_int_equal(runs_of_plan(), 3);
     snprintf(path, sizeof path, "%s/libany.so", folder);
     int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    assert_int_equal(fchmod(file, 0666), 0); /* a row, since it is not trusted, whatever is in it */
+    assert_int_equal(fchmod(file, 0666), 0); /* an entry: it is untrusted, whatever its content */
     close(file);
     assert_int_equal(bp_libraries_refresh(0), BP_OK);
     assert_int_equal(bp_library_count(&count), BP_OK);
@@ -170,9 +171,9 @@ static void failure_when_planned(void **state) {
     assert_int_equal(multiply("blas.preferred=unplannable, dispatch.fallback=strict"), BP_E_LOAD);
 }
 
-/* What a provider says when it fails is not lost where another candidate is tried: neither when none is left, nor when
- * one runs in its place; and not the second time either, when the warning has been given already. */
-static void the_sentence_of_who_failed(void **state) {
+/* The message of a failed provider is kept if another candidate is tried: if none is left, and if one runs instead. It
+ * is also kept the second time, when the warning is not repeated. */
+static void the_message_of_a_failed_candidate_is_kept(void **state) {
     (void)state;
     static const char *const words[] = {"warn", "allow"};
     static const char alone[] = "dispatch.exclude=\"cheap, dear, refusing, scaling, failing, gated, native, starving\"";
@@ -181,20 +182,20 @@ static void the_sentence_of_who_failed(void **state) {
         char settings[256];
         snprintf(settings, sizeof settings, "%s, dispatch.fallback=%s", alone, words[i % 2]);
         assert_int_equal(multiply(settings), BP_E_NO_CANDIDATE);
-        assert_non_null(strstr(bp_last_error(), "unplannable was told to fail"));
+        assert_non_null(strstr(bp_last_error(), "unplannable fails on purpose"));
         assert_non_null(strstr(bp_last_error(), "dear: named by dispatch.exclude"));
         snprintf(settings, sizeof settings,
                  "blas.preferred=unplannable, dispatch.exclude=starving, dispatch.fallback=%s", words[i % 2]);
         assert_int_equal(multiply(settings), BP_OK);
         assert_string_equal(ran(&info), "cheap");
-        assert_non_null(strstr(info.reason, "unplannable was told to fail"));
+        assert_non_null(strstr(info.reason, "unplannable fails on purpose"));
         snprintf(settings, sizeof settings, "dispatch.exclude=unplannable, dispatch.fallback=%s", words[i % 2]);
         assert_int_equal(multiply(settings), BP_OK);
         assert_string_equal(ran(&info), "cheap");
-        assert_non_null(strstr(info.reason, "starving was told to fail"));
+        assert_non_null(strstr(info.reason, "starving fails on purpose"));
     }
-    assert_int_equal(warnings("unplannable was told to fail"), 1);
-    assert_int_equal(warnings("starving was told to fail"), 1);
+    assert_int_equal(warnings("unplannable fails on purpose"), 1);
+    assert_int_equal(warnings("starving fails on purpose"), 1);
 }
 
 static void failure_when_run(void **state) {
@@ -205,7 +206,7 @@ static void failure_when_run(void **state) {
     assert_int_equal(multiply("dispatch.exclude=unplannable"), BP_OK);
     assert_string_equal(ran(&info), "cheap");
     assert_int_equal(warnings("'starving' failed"), 1);
-    /* A numerical failure is the caller's: no other library would do better. */
+    /* A numerical failure is not retried: no other library would succeed. */
     assert_int_equal(multiply("blas.preferred=failing"), BP_E_SINGULAR);
 }
 
@@ -218,7 +219,7 @@ static void refusal_by_type_falls_to_native(void **state) {
     assert_int_equal(bp_matmul(&fa.tensor, &fa.tensor, &fc.tensor), BP_OK);
     bp_plan_info info;
     assert_string_equal(ran(&info), "native");
-    bp_explanation *e; /* of several algorithms, but of native alone */
+    bp_explanation *e; /* several algorithms accept, but only native's */
     assert_int_equal(bp_matmul_explain(&e, NULL, &fa.tensor, &fa.tensor, &fc.tensor), BP_OK);
     bp_candidate_info candidate = {.struct_size = sizeof candidate};
     for (int i = 0; bp_explanation_at(e, i, &candidate); i++) {
@@ -228,7 +229,7 @@ static void refusal_by_type_falls_to_native(void **state) {
     assert_true(fz[0] == 7 && fz[3] == 22);
 }
 
-static void explain_tells_what_would_run(void **state) {
+static void explain_agrees_with_the_run(void **state) {
     (void)state;
     bp_options *options;
     bp_explanation *e;
@@ -257,8 +258,7 @@ static void explain_tells_what_would_run(void **state) {
     bp_explanation_release(e);
     bp_options_release(options);
     assert_int_equal(bp_options_new(&options, "deterministic=threads, dispatch.exclude=\"native, scaling\""), BP_OK);
-    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor),
-                     BP_OK); /* also where none accepts */
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor), BP_OK); /* also if none accepts */
     assert_non_null(strstr(bp_explanation_decision(e), "none accepts"));
     bp_explanation_release(e);
     bp_options_release(options);
@@ -289,7 +289,7 @@ static void providers_are_listed(void **state) {
     assert_int_equal(fakes, 10);
 }
 
-/* Every fake but half-width offers products alone, so excluding them all does not make them offer inverses. */
+/* The fakes except half-width only offer products. Excluding them must not hide that they do not offer inverses. */
 static void excluded_candidates_without_the_operation_do_not_offer_it(void **state) {
     (void)state;
     static double in[4] = {1, 0, 0, 1}, out[4];
@@ -326,15 +326,15 @@ int main(void) {
         cmocka_unit_test_setup(cost_decides, reset),
         cmocka_unit_test_setup(constraints_refuse, reset),
         cmocka_unit_test_setup(the_number_of_threads_does_not_choose, reset),
-        cmocka_unit_test_setup(a_changed_list_is_asked_anew, reset),
+        cmocka_unit_test_setup(plans_are_remade_after_the_list_changes, reset),
         cmocka_unit_test_setup(preference_wins_over_cost, reset),
         cmocka_unit_test_setup(constraint_wins_over_preference, reset),
         cmocka_unit_test_setup(absent_preference, reset),
         cmocka_unit_test_setup(failure_when_planned, reset),
         cmocka_unit_test_setup(failure_when_run, reset),
-        cmocka_unit_test_setup(the_sentence_of_who_failed, reset),
+        cmocka_unit_test_setup(the_message_of_a_failed_candidate_is_kept, reset),
         cmocka_unit_test_setup(refusal_by_type_falls_to_native, reset),
-        cmocka_unit_test_setup(explain_tells_what_would_run, reset),
+        cmocka_unit_test_setup(explain_agrees_with_the_run, reset),
         cmocka_unit_test_setup(excluded_candidates_without_the_operation_do_not_offer_it, reset),
         cmocka_unit_test_setup(options_of_one_call, reset),
         cmocka_unit_test_setup(providers_are_listed, reset),

@@ -1,5 +1,7 @@
-/* test_execute.c - bp_execute: factors, workspaces of the caller's, offsets, refusals; and what a plan says that it
- * needs. The reference of each run is the same operation through its one-shot call. */
+/* test_execute.c - bp_execute: factors, caller-provided workspaces, offsets, refusals, and the requirements that a plan
+ * reports.
+ *
+ * Each run is compared with the one-shot call of the same operation. */
 #include "backplane.h"
 
 #include <math.h>
@@ -47,7 +49,7 @@ static size_t workspace_of(const bp_plan *plan) {
     return info.workspace;
 }
 
-/* A workspace of exactly so many bytes, between guards. */
+/* Returns a workspace of exactly `size` bytes between guards. */
 static char *guarded(size_t size) {
     char *block = aligned_alloc(64, (size + 2 * GUARD + 63) / 64 * 64);
     assert_non_null(block);
@@ -86,8 +88,8 @@ static void factors_are_those_of_the_call(void **state) {
     bp_plan_release(plan);
 }
 
-/* Base and offset are one address. */
-static void offsets_count(void **state) {
+/* Base and offset are added to one address. */
+static void base_and_offset_are_added(void **state) {
     (void)state;
     static double memory[3 * ELEMENTS];
     bp_plan *plan = product_plan("blas.preferred=native", NULL, NULL);
@@ -102,7 +104,8 @@ static void offsets_count(void **state) {
     bp_plan_release(plan);
 }
 
-/* With a workspace of exactly the bytes that the plan tells, the same bits, and nothing written beside it. */
+/* Runs with a workspace of exactly the size that the plan reports. The result must be bitwise equal, and nothing
+ * outside may be written. */
 static void run_both_ways(const bp_plan *plan, const bp_operand *operands, void *result, size_t bytes) {
     size_t size = workspace_of(plan);
     char *block = guarded(size);
@@ -163,7 +166,7 @@ static void simulated_products_run_in_a_given_workspace(void **state) {
     bp_options_release(options);
 }
 
-/* Transforms of input that is padded first, whole spectra, and plain ones. */
+/* Transforms of padded input, with full spectra, and plain ones. */
 static void transforms_run_in_a_given_workspace(void **state) {
     (void)state;
     static double in[40 * 50], out[2 * 64 * 60];
@@ -221,7 +224,7 @@ static void linear_algebra_runs_in_a_given_workspace(void **state) {
     bp_plan_release(plan);
 }
 
-/* A base of NULL asks for the library's own workspace, whatever the fields beside it hold. */
+/* If base is NULL, Backplane provides the workspace, whatever the other fields contain. */
 static void an_absent_workspace_has_no_offset(void **state) {
     (void)state;
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
@@ -250,8 +253,8 @@ static void wrong_arguments_are_refused(void **state) {
     exec = (bp_exec){.struct_size = sizeof exec, .queue = (bp_queue *)(void *)&exec};
     assert_int_equal(bp_execute(plan, operands, &exec), BP_E_UNSUPPORTED);
     assert_non_null(strstr(bp_last_error(), "queue"));
-    assert_memory_equal(c, expected, sizeof c);                    /* nothing has run */
-    exec = (bp_exec){.struct_size = offsetof(bp_exec, workspace)}; /* an earlier version's, that had no more */
+    assert_memory_equal(c, expected, sizeof c);                    /* nothing ran */
+    exec = (bp_exec){.struct_size = offsetof(bp_exec, workspace)}; /* of an earlier version without the later members */
     exec.workspace_size = 1;
     assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
     bp_plan_release(plan);
@@ -265,7 +268,7 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_are_those_of_the_call),
-        cmocka_unit_test(offsets_count),
+        cmocka_unit_test(base_and_offset_are_added),
         cmocka_unit_test(products_run_in_a_given_workspace),
         cmocka_unit_test(simulated_products_run_in_a_given_workspace),
         cmocka_unit_test(transforms_run_in_a_given_workspace),

@@ -1,5 +1,5 @@
-/* test_lifetime.c - plans at the wrong moment: a reset that is refused, plans that are dropped while they run, and
- * plans whose destruction takes long while other threads compute and fork. */
+/* test_lifetime.c - lifetimes of plans: a refused reset, plans that are dropped while they run, and plans whose
+ * destruction takes long while other threads compute and fork. */
 #include "backplane.h"
 
 #include "gate.h"
@@ -36,7 +36,7 @@ static bp_plan *held_plan(int64_t n) {
     return plan;
 }
 
-/* Freed memory that is used all the same must show, so it is filled before it goes back. */
+/* Fills memory before it is freed, so that use after free is detected. */
 static void *allocate(void *user, size_t size) {
     (void)user;
     return malloc(size);
@@ -57,7 +57,7 @@ static void release_filled(void *user, void *block) {
 
 static const bp_allocator filling = {.allocate = allocate, .reallocate = reallocate, .release = release_filled};
 
-/* ---- A reset that is refused ---- */
+/* ---- A refused reset ---- */
 
 static pthread_barrier_t barrier;
 static uint64_t runs_seen;
@@ -95,15 +95,15 @@ static void a_refused_reset_changes_nothing(void **state) {
     pthread_barrier_wait(&barrier);
     pthread_join(thread, &wrong);
     assert_null(wrong);
-    assert_int_equal(runs_seen, 3); /* the third call found the plan of the first */
+    assert_int_equal(runs_seen, 3); /* the third call found the plan of the first one */
     pthread_barrier_destroy(&barrier);
     bp_plan_release(plan);
     assert_int_equal(bp_reset(), BP_OK);
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
-/* References are counted one by one: of a plan that was given out twice, one is still out after one release. */
-static void every_reference_keeps_a_reset_away(void **state) {
+/* References are counted individually: a plan that was returned twice still has one reference after one release. */
+static void every_reference_prevents_a_reset(void **state) {
     (void)state;
     bp_plan *first = held_plan(2), *second = held_plan(2), *third;
     assert_ptr_equal(first, second);
@@ -120,7 +120,7 @@ static void every_reference_keeps_a_reset_away(void **state) {
 enum { OUTER = 128, BATCH = 5, MOST_INNER = 90 };
 static bool helps;
 
-/* Computes products of many sizes in the thread that waits, so that they take every place of its thread cache. */
+/* Computes products of many sizes in the waiting thread, so that they fill every slot of its thread cache. */
 static void helping_executor(void *user, int threads, int count, bp_task task, void *context) {
     (void)user, (void)threads;
     static double z[MOST_INNER * MOST_INNER], a[MOST_INNER * MOST_INNER];
@@ -136,7 +136,7 @@ static void helping_executor(void *user, int threads, int count, bp_task task, v
     }
 }
 
-static void a_running_plan_outlives_its_place(void **state) {
+static void a_running_plan_outlives_its_cache_slot(void **state) {
     (void)state;
     assert_int_equal(bp_set_allocator(&filling), BP_OK);
     assert_int_equal(bp_set_plan_cache_max_size(1), BP_OK);
@@ -166,7 +166,7 @@ static void a_running_plan_outlives_its_place(void **state) {
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
 }
 
-/* ---- Plans whose destruction takes long ---- */
+/* ---- Plans with slow destruction ---- */
 
 static gate slow;
 static atomic_int finished;
@@ -199,8 +199,8 @@ static void *multiply_meanwhile(void *unused) {
     return child > 0 && how == 0 ? unused : &slow;
 }
 
-/* With the lock held, the product and the fork would wait for the gate, which opens only when they are done. */
-static void slow_destruction_stops_nobody_else(void **state) {
+/* If the lock were held, the product and the fork would wait for the gate, which opens only after both. */
+static void slow_destruction_blocks_no_other_thread(void **state) {
     (void)state;
     pthread_t first, clearing, other;
     void *wrong;
@@ -209,7 +209,7 @@ static void slow_destruction_stops_nobody_else(void **state) {
     atomic_store(&finished, 0);
     atomic_store(&slow.waiting, 0);
     offer_gate(&slow);
-    assert_int_equal(pthread_create(&first, NULL, multiply_gated, NULL), 0); /* its end empties its thread cache */
+    assert_int_equal(pthread_create(&first, NULL, multiply_gated, NULL), 0); /* its end frees its thread cache */
     pthread_join(first, &wrong);
     assert_null(wrong);
     atomic_store(&slow.closed, 1);
@@ -237,9 +237,9 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_refused_reset_changes_nothing, reset),
-        cmocka_unit_test_setup(every_reference_keeps_a_reset_away, reset),
-        cmocka_unit_test_setup(a_running_plan_outlives_its_place, reset),
-        cmocka_unit_test_setup(slow_destruction_stops_nobody_else, reset),
+        cmocka_unit_test_setup(every_reference_prevents_a_reset, reset),
+        cmocka_unit_test_setup(a_running_plan_outlives_its_cache_slot, reset),
+        cmocka_unit_test_setup(slow_destruction_blocks_no_other_thread, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

@@ -1,5 +1,5 @@
-/* test_pack.c - packed operands: the same bits as without, on every library, type and layout; lifetimes and refusals.
- */
+/* test_pack.c - packed operands: results bitwise equal to unpacked ones on every library, type and layout; lifetimes
+ * and refusals. */
 #include "backplane.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* One product: sizes, and how its operands lie. */
+/* One product: sizes and layouts of the operands. */
 typedef struct shape {
     int64_t m, n, k, batch;
     bool a_turned, b_turned, b_shared; /* column-major; one B for the whole batch */
@@ -31,7 +31,7 @@ static const shape shapes[] = {
 
 typedef struct operands {
     bp_dtype dtype;
-    size_t size; /* of an element */
+    size_t size; /* bytes, of an element */
     char *memory[3];
     int64_t elements[3];
     bp_view view[3];
@@ -96,13 +96,13 @@ static bp_plan *plan_of(operands *o, const char *settings) {
     bp_plan *plan = NULL;
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
     bp_status status = bp_matmul_plan(&plan, options, &o->view[0].tensor, &o->view[1].tensor, &o->view[2].tensor);
-    assert_true(status == BP_OK || status == BP_E_FALLBACK); /* the library has no such type or algorithm */
+    assert_true(status == BP_OK || status == BP_E_FALLBACK); /* the library does not offer the type or algorithm */
     bp_options_release(options);
     return plan;
 }
 
-/* Each way to hand operands in, compared with the plan's own run. What was packed is destroyed in the source, so that a
- * library that reads the source all the same is found out. */
+/* Compares each way to pass operands with the plan's own run. The source of a packed operand is overwritten, so that a
+ * library that still reads it is detected. */
 static void compare(operands *o, bp_plan *plan) {
     size_t bytes = (size_t)o->elements[2] * o->size;
     const bp_operand at[] = {{o->memory[0], 0}, {o->memory[1], 0}, {o->memory[2], 0}};
@@ -138,7 +138,7 @@ static void compare(operands *o, bp_plan *plan) {
     free(expected);
 }
 
-static void packed_operands_give_the_same_bits(void **state) {
+static void packed_operands_give_bitwise_equal_results(void **state) {
     (void)state;
     static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_C64, BP_C128};
     static const char *const ways[] = {"blas.preferred=native:packed, num_threads=1",
@@ -163,11 +163,11 @@ static void packed_operands_give_the_same_bits(void **state) {
             }
         }
     }
-    assert_true(compared >= 6 * 12 + 40); /* native takes every type */
+    assert_true(compared >= 6 * 12 + 40); /* native supports every type */
 }
 
-/* The plan for a packed operand is one that gains by it. */
-static void plans_tell_what_gains(void **state) {
+/* Plans a product whose operand benefits from packing. */
+static void plans_report_which_operands_benefit(void **state) {
     (void)state;
     operands o;
     bp_plan_info info = {.struct_size = sizeof info};
@@ -179,7 +179,7 @@ static void plans_tell_what_gains(void **state) {
     bp_plan_release(plan);
     plan = plan_of(&o, "blas.preferred=native:packed");
     assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
-    assert_true(with < info.cost_ns); /* packing is not counted where it was done before */
+    assert_true(with < info.cost_ns); /* the cost of packing is not included if it was done before */
     bp_plan_release(plan);
     give_back(&o);
 }
@@ -198,7 +198,7 @@ static void packed_operands_keep_their_plan(void **state) {
     assert_non_null(strstr(bp_last_error(), "1 packed operand is still held"));
     const bp_packed *list[3] = {NULL, packed, NULL};
     bp_exec exec = {.struct_size = sizeof exec, .packed = list};
-    assert_int_equal(bp_execute(plan, at, &exec), BP_OK); /* it still lives */
+    assert_int_equal(bp_execute(plan, at, &exec), BP_OK); /* it still exists */
     bp_packed_release(packed);
     bp_packed_release(NULL);
     assert_int_equal(bp_reset(), BP_OK);
@@ -216,7 +216,7 @@ static void refusals_name_the_operand(void **state) {
     bp_plan *second = plan_of(&other, "blas.preferred=native:packed");
     assert_int_equal(bp_plan_pack(plan, 2, &at[2], &wrong), BP_E_ARGUMENT);
     assert_null(wrong);
-    assert_non_null(strstr(bp_last_error(), "no input"));
+    assert_non_null(strstr(bp_last_error(), "not an input"));
     assert_int_equal(bp_plan_pack(plan, -1, &at[0], &wrong), BP_E_ARGUMENT);
     assert_int_equal(bp_plan_pack(plan, 0, &(bp_operand){0}, &wrong), BP_E_ARGUMENT);
     assert_int_equal(bp_plan_pack(NULL, 0, &at[0], &wrong), BP_E_ARGUMENT);
@@ -228,7 +228,7 @@ static void refusals_name_the_operand(void **state) {
     assert_non_null(strstr(bp_last_error(), "another operand"));
     exec.packed = as_output;
     assert_int_equal(bp_execute(plan, at, &exec), BP_E_ARGUMENT);
-    assert_non_null(strstr(bp_last_error(), "operand 2"));
+    assert_non_null(strstr(bp_last_error(), "packed[2]"));
     exec.packed = as_second;
     assert_int_equal(bp_execute(second, at, &exec), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "another plan"));
@@ -307,7 +307,7 @@ static void threads_share_a_packed_operand(void **state) {
     give_back(&s.o);
 }
 
-/* The adapter that rounds the inputs works on plain operands, whatever layout the library behind it has. */
+/* The adapter that rounds the inputs needs unpacked operands, whatever layout the library has. */
 static void rounded_products_take_packed_operands(void **state) {
     (void)state;
     static const char *const ways[] = {"simulate.tf32=true, blas.preferred=native:packed",
@@ -319,13 +319,13 @@ static void rounded_products_take_packed_operands(void **state) {
         bp_plan *plan = plan_of(&o, ways[w]);
         compare(&o, plan);
         assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
-        assert_int_equal(info.packs, 0); /* it saves no time */
+        assert_int_equal(info.packs, 0); /* packing saves no time */
         bp_plan_release(plan);
         give_back(&o);
     }
 }
 
-/* 2^59 elements, by strides of 0: panels of them would have more bytes than a size_t counts. */
+/* 2^59 elements with strides of 0: their panels would exceed a size_t. */
 static void operands_too_large_to_pack_are_refused(void **state) {
     (void)state;
     uint16_t one = 0x3C00;
@@ -348,8 +348,8 @@ static void operands_too_large_to_pack_are_refused(void **state) {
     bp_options_release(options);
 }
 
-/* Elements that are reached by several indices, with memory between them that nobody may read. */
-static void what_lies_between_elements_is_not_read(void **state) {
+/* Elements shared by several indices, with unreadable memory between them. */
+static void memory_between_elements_is_not_read(void **state) {
     (void)state;
     enum { FAR = 4 * 65536 };
     char *region = mmap(NULL, 3 * FAR, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -388,15 +388,15 @@ static int reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_operands_give_the_same_bits),
-        cmocka_unit_test(plans_tell_what_gains),
+        cmocka_unit_test(packed_operands_give_bitwise_equal_results),
+        cmocka_unit_test(plans_report_which_operands_benefit),
         cmocka_unit_test(packed_operands_keep_their_plan),
         cmocka_unit_test(refusals_name_the_operand),
         cmocka_unit_test(only_products_pack),
         cmocka_unit_test(threads_share_a_packed_operand),
         cmocka_unit_test(rounded_products_take_packed_operands),
         cmocka_unit_test(operands_too_large_to_pack_are_refused),
-        cmocka_unit_test(what_lies_between_elements_is_not_read),
+        cmocka_unit_test(memory_between_elements_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, reset);
 }

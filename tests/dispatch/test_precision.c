@@ -1,4 +1,5 @@
-/* test_precision.c - fp32_precision allows, never forces; switched-off backends; warn_only; simulated tensor cores. */
+/* test_precision.c - fp32_precision permits but never forces rounding; disabled backends; warn_only; simulated tensor
+ * cores. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <pthread.h>
 
-/* Who would run a 2x2 product of this type under these settings, and "" where nobody would. */
+/* Expects the library for a 2x2 product of this type under these settings; "": no candidate. */
 static void assert_chosen(bp_dtype dtype, const char *settings, const char *library) {
     static double memory[3][4];
     bp_view a, b, c;
@@ -38,7 +39,7 @@ static void assert_chosen(bp_dtype dtype, const char *settings, const char *libr
 
 #define OTHERS "dispatch.exclude=\"unplannable, starving, cheap, dear, scaling, failing\""
 
-static void precision_allows(void **state) {
+static void precision_permits_rounding(void **state) {
     (void)state;
     assert_chosen(BP_F32, OTHERS, "native");
     assert_chosen(BP_F32, OTHERS ", fp32_precision=ieee", "native");
@@ -49,9 +50,9 @@ static void precision_allows(void **state) {
     assert_chosen(BP_F32, OTHERS ", fp32_precision=bf16, mkldnn.matmul.fp32_precision=ieee", "native");
     assert_chosen(BP_F32, OTHERS ", float32_matmul_precision=medium", "half-width");
     assert_chosen(BP_F32, OTHERS ", float32_matmul_precision=high", "tensor-core");
-    assert_chosen(BP_F32, OTHERS ", cudnn.fp32_precision=tf32", "native"); /* not of this device */
+    assert_chosen(BP_F32, OTHERS ", cudnn.fp32_precision=tf32", "native"); /* a setting of another device */
     assert_chosen(BP_F64, OTHERS ", fp32_precision=bf16", "native");
-    /* Allowed is not forced: where only exact candidates are left, one of them runs. */
+    /* Permission does not force rounding: if only exact candidates are left, one of them runs. */
     assert_chosen(BP_F32, "dispatch.exclude=\"tensor-core, half-width\", fp32_precision=bf16", "native");
 }
 
@@ -90,7 +91,7 @@ static int warnings(const char *needle) {
     return found;
 }
 
-#define NO_PROMISE "dispatch.exclude=\"unplannable, starving, dear, scaling, native, failing\""
+#define NO_GUARANTEE "dispatch.exclude=\"unplannable, starving, dear, scaling, native, failing\""
 
 static bp_status multiply(const char *settings) {
     static double memory[3];
@@ -109,14 +110,14 @@ static bp_status multiply(const char *settings) {
 static void deterministic_algorithms_refuse_or_warn(void **state) {
     (void)state;
     assert_chosen(BP_F64, "dispatch.exclude=\"unplannable, starving\", deterministic_algorithms=true", "dear");
-    assert_chosen(BP_F64, NO_PROMISE ", deterministic_algorithms=true", "");
-    assert_int_equal(multiply(NO_PROMISE ", deterministic_algorithms=true"), BP_E_NO_CANDIDATE);
+    assert_chosen(BP_F64, NO_GUARANTEE ", deterministic_algorithms=true", "");
+    assert_int_equal(multiply(NO_GUARANTEE ", deterministic_algorithms=true"), BP_E_NO_CANDIDATE);
     assert_int_equal(warnings("warn_only"), 0);
-    assert_chosen(BP_F64, NO_PROMISE ", deterministic_debug_mode=warn", "cheap");
-    assert_int_equal(multiply(NO_PROMISE ", deterministic_debug_mode=warn"), BP_OK);
+    assert_chosen(BP_F64, NO_GUARANTEE ", deterministic_debug_mode=warn", "cheap");
+    assert_int_equal(multiply(NO_GUARANTEE ", deterministic_debug_mode=warn"), BP_OK);
     assert_int_equal(warnings("guarantees reproducible results; 'cheap' runs anyway"), 1);
-    /* Our own setting is no wish. */
-    assert_int_equal(multiply(NO_PROMISE ", deterministic=run, deterministic_debug_mode=warn"), BP_E_NO_CANDIDATE);
+    /* Backplane's own setting has no warn_only. */
+    assert_int_equal(multiply(NO_GUARANTEE ", deterministic=run, deterministic_debug_mode=warn"), BP_E_NO_CANDIDATE);
 }
 
 /* ---- Simulation ---- */
@@ -133,7 +134,7 @@ static uint32_t to_bits(float value) {
     return bits;
 }
 
-/* x * 1 on the native provider gives the rounded x. */
+/* Returns x * 1 on the native provider, which is the rounded x. */
 static uint32_t rounded(uint32_t x, const char *settings) {
     float a = from_bits(x), b = 1.0f, c = 0.0f;
     const int64_t shape[] = {1, 1};
@@ -145,7 +146,7 @@ static uint32_t rounded(uint32_t x, const char *settings) {
     assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
     assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
-    assert_int_equal(to_bits(a), x); /* the caller's memory is read only */
+    assert_int_equal(to_bits(a), x); /* the caller's memory is only read */
     return to_bits(c);
 }
 
@@ -153,19 +154,20 @@ static void tf32_is_rounded_as_by_tensor_cores(void **state) {
     (void)state;
     static const uint32_t cases[][2] = {
         {0x3F800000, 0x3F800000},                           /* 1 */
-        {0x3F800FFF, 0x3F800000},                           /* just below the middle */
-        {0x3F801000, 0x3F802000},                           /* a tie goes away from zero, from an even neighbour ... */
+        {0x3F800FFF, 0x3F800000},                           /* just below the midpoint */
+        {0x3F801000, 0x3F802000},                           /* a tie rounds away from zero, from an even neighbour ...
+                                                             */
         {0x3F803000, 0x3F804000},                           /* ... and from an odd one */
         {0xBF801000, 0xBF802000},                           /* also below zero */
         {0x3F801001, 0x3F802000}, {0x3FFFFFFF, 0x40000000}, /* a carry into the exponent */
-        {0x00000001, 0x00000000},                           /* denormals keep their place */
+        {0x00000001, 0x00000000},                           /* denormals are rounded like other numbers */
         {0x00001000, 0x00002000}, {0x00000FFF, 0x00000000}, {0x007FFFFF, 0x00800000}, {0x80001000, 0x80002000},
         {0x7F7FEFFF, 0x7F7FE000}, {0x7F7FFFFF, 0x7F800000}, /* overflow becomes infinity */
         {0xFF7FFFFF, 0xFF800000}, {0x7F800000, 0x7F800000}, {0xFF800000, 0xFF800000}, {0x80000000, 0x80000000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint32_t got = rounded(cases[i][0], "blas.preferred=native, simulate.tf32=true");
-        if (got != cases[i][1] && !(got << 1 == 0 && cases[i][1] << 1 == 0)) { /* a sum from 0 has no -0 */
+        if (got != cases[i][1] && !(got << 1 == 0 && cases[i][1] << 1 == 0)) { /* a sum that starts with 0 has no -0 */
             fail_msg("%08x is rounded to %08x, not %08x", cases[i][0], got, cases[i][1]);
         }
     }
@@ -189,7 +191,7 @@ static void bf16_is_rounded_to_even(void **state) {
     }
     assert_true(isnan(from_bits(rounded(0x7F800001, "blas.preferred=native, simulate.bf16=true"))));
     assert_true(isnan(from_bits(rounded(0xFFFFFFFF, "blas.preferred=native, simulate.bf16=true"))));
-    /* The coarser one of both. */
+    /* Uses the coarser rounding of the two. */
     assert_int_equal(rounded(0x3F818000, "blas.preferred=native, simulate.bf16=true, simulate.tf32=true"), 0x3F820000);
 }
 
@@ -197,7 +199,7 @@ static float tf32(float x) {
     return from_bits((to_bits(x) + 0x1000) & ~0x1FFFu);
 }
 
-/* Any layout, batches and broadcasting: the same bits as the product of operands that were rounded by hand. */
+/* Any layout, batches and broadcasting: results bitwise equal to the product of operands rounded by the test. */
 static void simulation_takes_any_layout(void **state) {
     (void)state;
     enum { BATCH = 3, M = 5, K = 7, N = 4 };
@@ -225,7 +227,7 @@ static void simulation_takes_any_layout(void **state) {
     bp_plan_info info = {.struct_size = sizeof info};
     assert_int_equal(bp_scope_enter(&scope, "blas.preferred=native, simulate.tf32=true"), BP_OK);
     assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK);
-    assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK); /* warm */
+    assert_int_equal(bp_matmul(&va.tensor, &vb.tensor, &vc.tensor), BP_OK); /* from the thread cache */
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_true(info.properties & BP_PROPERTY_INPUTS_TF32);
     assert_non_null(strstr(info.reason, "inputs are rounded to TF32 (simulate.tf32) first"));
@@ -235,10 +237,10 @@ static void simulation_takes_any_layout(void **state) {
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_false(info.properties & BP_PROPERTY_INPUTS_TF32);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
-    assert_memory_equal(c, rc, sizeof c); /* native: the same sums, wherever the operands lie */
+    assert_memory_equal(c, rc, sizeof c); /* native: the same sums for any layout */
 }
 
-/* ---- Threads, each with a scope of its own ---- */
+/* ---- Threads, each with its own scope ---- */
 
 typedef struct case_of_thread {
     const char *settings, *library;
@@ -283,12 +285,12 @@ static void each_thread_has_its_own_scope(void **state) {
     for (int i = 0; i < COUNT; i++) {
         pthread_join(threads[i], NULL);
         if (cases[i].wrong) {
-            fail_msg("%d calls under '%s' did not run as it says", cases[i].wrong, cases[i].settings);
+            fail_msg("%d calls under '%s' did not run as set", cases[i].wrong, cases[i].settings);
         }
     }
 }
 
-/* f64 has nothing to do with it. */
+/* The setting does not affect f64. */
 static void other_types_are_left_alone(void **state) {
     (void)state;
     double a = 1.0 + 0x1p-40, b = 1, c = 0;
@@ -308,7 +310,7 @@ int main(void) {
     setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/dispatch-fakes", 1);
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(precision_allows),
+        cmocka_unit_test(precision_permits_rounding),
         cmocka_unit_test(the_reason_names_precision),
         cmocka_unit_test(deterministic_algorithms_refuse_or_warn),
         cmocka_unit_test(tf32_is_rounded_as_by_tensor_cores),

@@ -1,6 +1,7 @@
-/* test_precision_families.c - each family of operations is bound by its own node of the precision tree: what matmul may
- * round says nothing of other operations. 'half-width' (local.cmake) rounds f32 inputs to bfloat16 and is the cheapest.
- */
+/* test_precision_families.c - each family of operations follows its own precision setting: permission for matmul does
+ * not apply to other operations.
+ *
+ * 'half-width' (local.cmake) rounds f32 inputs to bfloat16 and is the cheapest. */
 #include "backplane.h"
 #include "dispatch/internal.h"
 
@@ -21,9 +22,9 @@ static uint8_t precision(const bp__family *family, const char *settings) {
     return policy.precision;
 }
 
-static void nodes_bind_their_families(void **state) {
+static void precision_settings_apply_to_their_families(void **state) {
     (void)state;
-    /* As families of later operations will be. */
+    /* Like the families of later operations. */
     const bp__family conv = {.preference = BP__NO_SETTING, .precision = BP_SET_mkldnn_conv_fp32_precision};
     const bp__family rnn = {.preference = BP__NO_SETTING, .precision = BP_SET_mkldnn_rnn_fp32_precision};
     static const struct {
@@ -48,7 +49,7 @@ static void nodes_bind_their_families(void **state) {
     }
 }
 
-/* What 'half-width' says in an explanation, as a bp_reason. */
+/* Returns the verdict of 'half-width' in an explanation, as a bp_reason. */
 static bp_reason reason_in(bp_explanation *e) {
     bp_candidate_info info = {.struct_size = sizeof info};
     bp_reason reason = BP_REASON_OP;
@@ -59,7 +60,7 @@ static bp_reason reason_in(bp_explanation *e) {
     return reason;
 }
 
-static void rounding_for_products_is_no_rounding_for_inverses(void **state) {
+static void rounding_of_products_does_not_apply_to_inverses(void **state) {
     (void)state;
     static float x[64] = {1}, y[64];
     bp_view a, b;
@@ -84,8 +85,8 @@ static int reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nodes_bind_their_families, reset),
-        cmocka_unit_test_setup(rounding_for_products_is_no_rounding_for_inverses, reset),
+        cmocka_unit_test_setup(precision_settings_apply_to_their_families, reset),
+        cmocka_unit_test_setup(rounding_of_products_does_not_apply_to_inverses, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

@@ -1,6 +1,7 @@
-/* test_reasons.c - whose reason is given where a preferred library cannot run a call: of its providers the one that
- * offers the operation, of its family the library that takes the type. Two fakes of BLIS, which the blas provider and
- * the one of twin_provider.c drive. */
+/* test_reasons.c - the reason that is reported if a preferred library cannot run a call.
+ *
+ * Of several providers, the one that offers the operation counts; of a family, the library that supports the type. The
+ * libraries are two fakes of BLIS, driven by the blas provider and by twin_provider.c. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -49,7 +50,7 @@ static bp_status linear(const char *settings, bp_op op) {
     return status;
 }
 
-/* The name is the exact one of a library, and another of the family would be the one for the type. */
+/* The name matches one library exactly, but another one of the family supports the type. */
 static void the_library_that_takes_the_type(void **state) {
     (void)state;
     expect_refusal(transform("fft.preferred=blis, dispatch.fallback=strict", BP_C128),
@@ -89,7 +90,7 @@ static bp_status multiply(const char *settings, char *provider, size_t size) {
     return status;
 }
 
-/* Settings name one of the providers that drive a library, too. */
+/* Settings may name one of the providers that drive a library. */
 static void a_provider_of_a_library(void **state) {
     (void)state;
     char ran[64];
@@ -109,9 +110,9 @@ static void a_provider_of_a_library(void **state) {
     assert_string_equal(ran, "blis:blas");
 }
 
-/* A preference that names no algorithm of a provider without a library falls back to the cheapest of all, as the
- * explanation says, whether the machine has been searched before or not. */
-static void fallback_asks_the_libraries_too(void **state) {
+/* If a preference names an unknown algorithm of a provider without a library, the choice falls back to the cheapest
+ * candidate of all. It agrees with the explanation, whether or not the machine was searched before. */
+static void fallback_includes_the_libraries(void **state) {
     (void)state;
     static double in[9], out[9];
     bp_view a, c;
@@ -171,7 +172,7 @@ int main(void) {
         cmocka_unit_test_setup(the_library_that_takes_the_type, reset),
         cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
         cmocka_unit_test_setup(a_provider_of_a_library, reset),
-        cmocka_unit_test_setup(fallback_asks_the_libraries_too, reset),
+        cmocka_unit_test_setup(fallback_includes_the_libraries, reset),
         cmocka_unit_test_setup(candidates_have_the_current_entries, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);

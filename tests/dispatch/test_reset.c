@@ -1,5 +1,6 @@
-/* test_reset.c - who keeps what alive: plans, explanations and what bp_last_plan gave out, across threads and resets.
- * The candidates are the fakes of local.cmake; sanitizers see what the assertions do not. */
+/* test_reset.c - lifetimes of plans, explanations and the texts from bp_last_plan, across threads and resets.
+ *
+ * The candidates are the fakes of local.cmake. Sanitizers detect what the assertions cannot. */
 #include "backplane.h"
 
 #include <pthread.h>
@@ -51,7 +52,7 @@ static void *drop_plans(void *unused) {
     return unused;
 }
 
-/* The list of plans is searched from the newest on, so that many newer ones leave time for the drop. */
+/* The list of plans is searched from the newest one, so that many newer plans leave time for the drop. */
 static void last_plan_while_it_is_dropped(void **state) {
     (void)state;
     enum { NEWER = 3000 };
@@ -81,7 +82,7 @@ static void last_plan_while_it_is_dropped(void **state) {
     }
 }
 
-/* ---- A reset while other threads live ---- */
+/* ---- A reset while other threads exist ---- */
 
 static pthread_barrier_t barrier;
 
@@ -91,11 +92,11 @@ static void *multiply_twice(void *unused) {
     pthread_barrier_wait(&barrier); /* the reset */
     bp_status second = multiply(2);
     pthread_barrier_wait(&barrier);
-    pthread_barrier_wait(&barrier); /* another one */
+    pthread_barrier_wait(&barrier); /* another reset */
     return first == BP_OK && second == BP_OK ? unused : &barrier;
 }
 
-static void resets_free_what_living_threads_kept(void **state) {
+static void resets_free_the_caches_of_living_threads(void **state) {
     (void)state;
     pthread_t thread;
     void *wrong;
@@ -104,7 +105,7 @@ static void resets_free_what_living_threads_kept(void **state) {
     for (int i = 0; i < 2; i++) {
         pthread_barrier_wait(&barrier);
         assert_int_equal(bp_reset(), BP_OK);
-        assert_int_equal(bp_set_allocator(NULL), BP_OK); /* which no memory of the library may outlive */
+        assert_int_equal(bp_set_allocator(NULL), BP_OK); /* no memory of the library may outlive it */
         pthread_barrier_wait(&barrier);
     }
     pthread_join(thread, &wrong);
@@ -113,7 +114,7 @@ static void resets_free_what_living_threads_kept(void **state) {
     assert_int_equal(bp_reset(), BP_OK);
 }
 
-static void explanations_keep_a_reset_away(void **state) {
+static void explanations_prevent_a_reset(void **state) {
     (void)state;
     bp_view a;
     bp_explanation *e;
@@ -129,7 +130,7 @@ static void explanations_keep_a_reset_away(void **state) {
     assert_int_equal(bp_reset(), BP_OK);
 }
 
-/* What bp_last_plan gave out stays until it is asked again, also when other plans fail and are stood in for. */
+/* The texts from bp_last_plan stay valid until its next call, even if other plans fail and are replaced. */
 static void descriptions_outlive_a_fallback(void **state) {
     (void)state;
     bp_plan_info first = {.struct_size = sizeof first}, second = {.struct_size = sizeof second};
@@ -149,7 +150,7 @@ static void descriptions_outlive_a_fallback(void **state) {
 
 /* ---- Plans ---- */
 
-static void plans_for_other_factors_need_them(void **state) {
+static void plans_for_other_factors_require_scalars(void **state) {
     (void)state;
     bp_scalar factors[2] = {{2, 0}, {0, 0}};
     assert_int_equal(bp_set_blas_preferred("native"), BP_OK);
@@ -169,7 +170,7 @@ static void plans_for_other_factors_need_them(void **state) {
     bp_plan_release(plan);
 }
 
-static void plans_tell_their_alignment(void **state) {
+static void plans_report_their_alignment(void **state) {
     (void)state;
     static const struct {
         bp_dtype dtype;
@@ -190,7 +191,7 @@ static void plans_tell_their_alignment(void **state) {
     }
 }
 
-static void notes_need_room(void **state) {
+static void property_texts_need_a_buffer(void **state) {
     (void)state;
     char text[64];
     assert_string_equal(bp_properties_text(BP_PROPERTY_PACKS_A, text, sizeof text), "copies A first");
@@ -206,12 +207,12 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(last_plan_while_it_is_dropped, reset),
-        cmocka_unit_test_setup(resets_free_what_living_threads_kept, reset),
-        cmocka_unit_test_setup(explanations_keep_a_reset_away, reset),
+        cmocka_unit_test_setup(resets_free_the_caches_of_living_threads, reset),
+        cmocka_unit_test_setup(explanations_prevent_a_reset, reset),
         cmocka_unit_test_setup(descriptions_outlive_a_fallback, reset),
-        cmocka_unit_test_setup(plans_for_other_factors_need_them, reset),
-        cmocka_unit_test_setup(plans_tell_their_alignment, reset),
-        cmocka_unit_test(notes_need_room),
+        cmocka_unit_test_setup(plans_for_other_factors_require_scalars, reset),
+        cmocka_unit_test_setup(plans_report_their_alignment, reset),
+        cmocka_unit_test(property_texts_need_a_buffer),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

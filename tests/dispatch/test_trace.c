@@ -1,5 +1,7 @@
-/* test_trace.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file; both are
- * off by default. Each case runs in a child, because both settings are read at the start. */
+/* test_trace.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file. Both are off
+ * by default.
+ *
+ * Each case runs in a child process, because both settings are read at the start. */
 #include "backplane.h"
 
 #include <fcntl.h>
@@ -31,7 +33,8 @@ static void run_three_calls(void) {
     }
 }
 
-/* Runs the calls in a child with the environment given, standard error in LOG; returns what was written there. */
+/* Runs the calls in a child with the environment variable set and standard error redirected to LOG. Returns the content
+ * of LOG. */
 static const char *observe(const char *name, const char *value, void (*calls)(void)) {
     static char text[65536];
     unlink(LOG);
@@ -82,7 +85,7 @@ static void one_line_per_call(void **state) {
     assert_non_null(strstr(text, "plan hit,OK,"));
 }
 
-static void candidates_at_level_two(void **state) {
+static void verbose_2_lists_candidates(void **state) {
     (void)state;
     const char *text = observe("BACKPLANE_VERBOSE", "2", run_three_calls);
     const char *line = "backplane,candidate,f64 2x2 @ 2x2 -> 2x2,native,";
@@ -113,7 +116,7 @@ static void verbose_can_be_switched_at_run_time(void **state) {
     assert_int_equal(lines(observe(NULL, NULL, switching)), 1);
 }
 
-/* The trace of `calls`: a whole JSON list with one event for each. */
+/* Returns the trace of `calls`; it must be a complete JSON list with one event per call. */
 static const char *trace_of(void (*calls)(void), int expected) {
     static char text[16384];
     assert_string_equal(observe("BACKPLANE_TRACE", TRACE, calls), "");
@@ -148,7 +151,7 @@ static void run_with_a_reset_between(void) {
     run_three_calls();
 }
 
-static void trace_goes_on_after_a_reset(void **state) {
+static void trace_continues_after_a_reset(void **state) {
     (void)state;
     trace_of(run_with_a_reset_between, 6);
 }
@@ -157,20 +160,20 @@ static void run_onto_a_full_disk(void) {
     char warning[512];
     run_three_calls();
     if (bp_warning_at(0, warning, sizeof warning) && strstr(warning, "/dev/full") && !bp_warning_at(1, NULL, 0)) {
-        dprintf(STDERR_FILENO, "told once");
+        dprintf(STDERR_FILENO, "warned once");
     }
 }
 
-static void a_trace_that_cannot_be_written_is_told(void **state) {
+static void an_unwritable_trace_is_reported(void **state) {
     (void)state;
-    assert_string_equal(observe("BACKPLANE_TRACE", "/dev/full", run_onto_a_full_disk), "told once");
+    assert_string_equal(observe("BACKPLANE_TRACE", "/dev/full", run_onto_a_full_disk), "warned once");
 }
 
 static void run_without_standard_input(void) {
     close(STDIN_FILENO);
     run_three_calls();
     if (open("/dev/null", O_RDONLY) != STDIN_FILENO) {
-        _exit(1); /* the trace has taken its place */
+        _exit(1); /* the trace uses one of the standard streams */
     }
 }
 
@@ -183,12 +186,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_by_default),
         cmocka_unit_test(one_line_per_call),
-        cmocka_unit_test(candidates_at_level_two),
+        cmocka_unit_test(verbose_2_lists_candidates),
         cmocka_unit_test(verbose_can_be_switched_at_run_time),
         cmocka_unit_test(trace_is_json),
-        cmocka_unit_test(trace_goes_on_after_a_reset),
+        cmocka_unit_test(trace_continues_after_a_reset),
         cmocka_unit_test(trace_leaves_the_standard_streams_alone),
-        cmocka_unit_test(a_trace_that_cannot_be_written_is_told),
+        cmocka_unit_test(an_unwritable_trace_is_reported),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);
     unsetenv("BACKPLANE_PROVIDER_PATH");

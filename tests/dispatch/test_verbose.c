@@ -1,5 +1,5 @@
-/* test_verbose.c - the verbose modes of MKL and oneDNN: lines when on, none when off, and everything as before after
- * the last scope. */
+/* test_verbose.c - the verbose modes of MKL and oneDNN: lines when on, none when off, and the original state after the
+ * last scope. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static void catch_output(void) {
     assert_true(before >= 0 && file && dup2(fileno(file), STDOUT_FILENO) >= 0);
 }
 
-/* What was printed since catch_output(). */
+/* Returns the output since catch_output(). */
 static char *caught(void) {
     static char text[1 << 16];
     fflush(stdout);
@@ -68,7 +68,7 @@ static void multiply(void) {
 
 #define MARK "MKL_VERBOSE DGEMM"
 
-static void mkl_speaks_inside_a_scope(void **state) {
+static void mkl_writes_lines_inside_a_scope(void **state) {
     (void)state;
     if (!have("mkl")) {
         print_message("skipped: MKL is not installed\n");
@@ -102,8 +102,8 @@ static void mkl_speaks_inside_a_scope(void **state) {
     assert_int_equal(count(caught(), MARK), 0);
 }
 
-/* What a variable asked for is there again after the last scope. */
-static void the_variable_counts_again(void **state) {
+/* The level from the environment variable applies again after the last scope. */
+static void the_variable_applies_after_the_last_scope(void **state) {
     (void)state;
     if (!have("mkl")) {
         print_message("skipped: MKL is not installed\n");
@@ -182,7 +182,7 @@ static void a_handler_gets_the_lines(void **state) {
     assert_string_equal(text, "a line of the program\nany.byte\nunfinished business\n");
 }
 
-/* Makes, without running it, a product of two matrices with oneDNN's own functions (version 3), and throws it away. */
+/* Creates, without running it, a product of two matrices with oneDNN's own functions (version 3), and destroys it. */
 static bool make_primitive(int64_t size) {
     bp_library_info row = {.struct_size = sizeof row};
     assert_int_equal(bp_library_find("onednn", &row), BP_OK);
@@ -213,7 +213,7 @@ static bool make_primitive(int64_t size) {
     return made;
 }
 
-static void onednn_takes_its_levels(void **state) {
+static void onednn_accepts_its_levels(void **state) {
     (void)state;
     bp_verbose_scope *scope = NULL;
     if (!have("onednn")) {
@@ -228,15 +228,14 @@ static void onednn_takes_its_levels(void **state) {
         bool made = make_primitive(2 + level);
         assert_int_equal(bp_verbose_leave(&scope), BP_OK);
         if (!made) {
-            print_message(
-                "skipped: this oneDNN has not the interface of version 3, so that its lines are not looked at\n");
+            print_message("skipped: this oneDNN does not have the interface of version 3\n");
             skip();
         }
         assert_int_equal(c.lines > 0, level == BP_VERBOSE_ON_CREATION);
     }
 }
 
-static void bad_requests(void **state) {
+static void invalid_requests_are_refused(void **state) {
     (void)state;
     bp_verbose_scope *scope = (bp_verbose_scope *)1;
     assert_int_equal(bp_verbose_enter(&scope, "mkl", 3, NULL, NULL), BP_E_ARGUMENT);
@@ -256,11 +255,9 @@ int main(int argc, char **argv) {
         return in_child();
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mkl_speaks_inside_a_scope),
-        cmocka_unit_test(the_variable_counts_again),
-        cmocka_unit_test(a_handler_gets_the_lines),
-        cmocka_unit_test(onednn_takes_its_levels),
-        cmocka_unit_test(bad_requests),
+        cmocka_unit_test(mkl_writes_lines_inside_a_scope), cmocka_unit_test(the_variable_applies_after_the_last_scope),
+        cmocka_unit_test(a_handler_gets_the_lines),        cmocka_unit_test(onednn_accepts_its_levels),
+        cmocka_unit_test(invalid_requests_are_refused),
     };
     return cmocka_run_group_tests_name("verbose", tests, NULL, NULL);
 }

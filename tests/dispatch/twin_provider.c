@@ -1,6 +1,7 @@
-/* twin_provider.c - a provider of transforms and norms on BLAS libraries, which it refuses as FFTW does: the library
- * whose id is a family's is the one for c128, its relatives are those for c64, and neither takes a layout of its type.
- */
+/* twin_provider.c - a provider of transforms and norms on BLAS libraries.
+ *
+ * Its refusals are like FFTW's: the library whose id equals the family supports c128, the others of the family support
+ * c64, and none accepts any layout. */
 #include "backplane/provider.h"
 
 #include <stdbool.h>

@@ -94,7 +94,7 @@ static double product(const network *net, uint32_t labels) {
     return elements;
 }
 
-/* The labels that the result of a set of terms must have. */
+/* Returns the labels that the result of a set of terms must have. */
 static uint32_t result_of(const network *net, unsigned set) {
     uint32_t inside = 0, outside = 0;
     for (int t = 0; t < net->terms; t++) {
@@ -116,7 +116,7 @@ static double join(measure m, double a, double b) {
     return m == SIZE ? fmax(a, b) : a + b;
 }
 
-/* A pair of sets; an operand may be summed alone first. */
+/* Returns the cost of contracting two sets; an operand may be summed alone first. */
 static double pair_cost(const network *net, measure m, double limit, unsigned a, unsigned b) {
     double best = HUGE_VAL;
     uint32_t result = result_of(net, a | b);
@@ -168,7 +168,7 @@ reference network_reference(const network *net, double limit) {
     return r;
 }
 
-/* ---- Counting a path again ---- */
+/* ---- Recomputing the cost of a path ---- */
 
 double network_recount(const network *net, const bp_contraction_path *path, double *largest) {
     uint32_t left[2 * NET_TERMS];

@@ -1,5 +1,5 @@
-/* test_budgets.c - how searches end: by the work that they may do, which is counted, and by the calling thread's
- * interrupt check; and that neither leaves anything behind. */
+/* test_budgets.c - how searches end: by counted work, and by the calling thread's interrupt check; and that nothing is
+ * leaked. */
 #include "base/base.h"
 #include "einsum/support_einsum.h"
 
@@ -16,8 +16,8 @@ enum { VECTORS = 52, RING = 90, MOST = 1000 };
 
 static const int64_t threes[] = {3, 3, 3};
 
-/* `count` operands: scalars, vectors that share nothing, or a ring in which every operand is tied to two others and to
- * one across. */
+/* `count` operands: scalars, vectors without shared labels, or a ring in which every operand shares labels with its two
+ * neighbours and with the opposite one. */
 typedef enum kind { SCALARS, APART, TIED } kind;
 
 static bp_status search_of(kind of, int count, const bp_einsum_search *search, bp_contraction_path **path) {
@@ -38,7 +38,7 @@ static bp_einsum_search search_by(bp_path_strategy strategy, int64_t work) {
     return (bp_einsum_search){.struct_size = sizeof(bp_einsum_search), .strategy = strategy, .work = work};
 }
 
-/* A check that counts how often it was asked, and stops the call the `stop`-th time; 0: never. */
+/* A check that counts its calls and cancels at the `stop`-th one; 0: never. */
 typedef struct counter {
     int asked, stop;
 } counter;
@@ -63,7 +63,7 @@ static int without_cache(void **state) {
     return bp_set_einsum_path_cache_max_size(0) != BP_OK;
 }
 
-/* Without any limit of the caller's. */
+/* Without a limit from the caller. */
 static void searches_end_by_themselves(void **state) {
     (void)state;
     bp_contraction_path *path;
@@ -81,7 +81,7 @@ static void searches_end_by_themselves(void **state) {
     bp_contraction_path_release(path);
 }
 
-/* The same work ends at the same place: as many looks, and the same path. */
+/* Equal work ends at the same point: as many checks, and the same path. */
 static void work_is_counted(void **state) {
     (void)state;
     static const struct {
@@ -119,14 +119,14 @@ static void work_is_counted(void **state) {
     assert_int_equal(search_of(APART, 4, &search, &path), BP_E_ARGUMENT);
 }
 
-/* Wherever a search is stopped, it says so, gives everything back, and the next one is not affected. */
+/* A search that is stopped at any point reports it and frees everything; the next search is not affected. */
 static void checks_stop_searches(void **state) {
     (void)state;
     for (int strategy = BP_PATH_AUTO; strategy <= BP_PATH_RANDOM_GREEDY; strategy++) {
         for (int limit = 0; limit < 2; limit++) {
             bp_contraction_path *path;
             bp_einsum_search search = search_by((bp_path_strategy)strategy, 5000000);
-            search.memory_limit = limit ? 20 : 0; /* which no order keeps, so that everything is tried */
+            search.memory_limit = limit ? 20 : 0; /* no order meets it, so that every search is tried */
             counter all = {0, 0};
             bp_status ends = counted(TIED, RING, &search, &all, &path);
             bp_contraction_path_release(path);
@@ -134,7 +134,7 @@ static void checks_stop_searches(void **state) {
             for (int stop = 1; stop <= all.asked; stop += 1 + all.asked / 12) {
                 counter c = {0, stop};
                 assert_int_equal(counted(TIED, RING, &search, &c, &path), BP_E_CANCELLED);
-                assert_int_equal(c.asked, stop); /* and not again after that */
+                assert_int_equal(c.asked, stop); /* the check does not run again after that */
                 assert_null(path);
                 assert_non_null(strstr(bp_last_error(), "interrupt check"));
                 assert_int_equal(bp__live_blocks(), blocks);
@@ -159,7 +159,7 @@ static void *search_elsewhere(void *unused) {
     return status == BP_OK ? NULL : search_elsewhere;
 }
 
-/* Searches and starts a thread that searches: neither asks this check. */
+/* Searches, and starts a thread that searches; neither runs this check. */
 static int search_within(void *user) {
     counter *c = user;
     pthread_t thread;

@@ -1,4 +1,4 @@
-/* test_notation.c - what expressions mean, and every way in which one is wrong, with the offset of the character. */
+/* test_notation.c - the meaning of expressions, and all kinds of errors in them, with the offset of the character. */
 #include "einsum/support_einsum.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* The expression as it is understood, and the output's shape. */
+/* Expects the parsed expression and the output's shape. */
 static void means(const char *expression, const char *shapes, const char *understood, const char *output) {
     bp_contraction_path *path;
     bp_contraction_path_info info = {.struct_size = sizeof info};
@@ -45,9 +45,9 @@ static void meanings(void **state) {
     means("i...->...", "2x3x4", "izy->zy", "3x4");
     means("i...j", "2x3x4", "izj->zij", "3x2x4");
     means("...,...", "3x1,4", "zy,y->zy", "3x4");
-    means("i...->i", "2x3", "iz->i", "2"); /* an ellipsis that the output lacks is summed */
+    means("i...->i", "2x3", "iz->i", "2"); /* an ellipsis that is not in the output is summed */
     means("...", "2x3", "zy->zy", "2x3");
-    means("z...->...", "2x3", "zy->y", "3"); /* letters that are taken are not given twice */
+    means("z...->...", "2x3", "zy->y", "3"); /* letters in use are not assigned again */
     means("ij,ij->ij", "1x3,2x3", "ij,ij->ij", "2x3");
     means("ij,jk->ik", "2x1,5x4", "ij,jk->ik", "2x4");
     means("ij,ij->ij", "0x3,1x3", "ij,ij->ij", "0x3");
@@ -63,7 +63,7 @@ static void wrong(const char *expression, const char *shapes, bp_status status, 
                  words, where);
     }
     assert_null(path);
-    /* The caret stands below the character. */
+    /* The caret must be below the character. */
     const char *caret = strrchr(bp_last_error(), '\n') + 1;
     assert_int_equal(strspn(caret, " ") - 2, (size_t)offset);
     assert_string_equal(caret + strspn(caret, " "), "^");
@@ -73,8 +73,8 @@ static void mistakes(void **state) {
     (void)state;
     wrong("ij,j?->i", "2x3,3x4", BP_E_ARGUMENT, 4, "'?' is not a label");
     wrong("i1", "2x3", BP_E_ARGUMENT, 1, "'1' is not a label");
-    wrong("i\xc3\xa4", "2x3", BP_E_ARGUMENT, 1, "a byte 195");
-    wrong("i\tj", "2x3", BP_E_ARGUMENT, 1, "a byte 9");
+    wrong("i\xc3\xa4", "2x3", BP_E_ARGUMENT, 1, "byte 195");
+    wrong("i\tj", "2x3", BP_E_ARGUMENT, 1, "byte 9 ");
     wrong("i.j", "2x3", BP_E_ARGUMENT, 1, "operand 0 has a '.'");
     wrong("ij,..j", "2x3,3", BP_E_ARGUMENT, 3, "operand 1 has a '.'");
     wrong("ij->i.", "2x3", BP_E_ARGUMENT, 5, "the output has a '.'");

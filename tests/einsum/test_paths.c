@@ -1,4 +1,4 @@
-/* test_paths.c - path objects: reports, the cache, many threads, failing allocations, bp_reset, and large networks. */
+/* test_paths.c - path objects: reports, cache, threads, failing allocations, bp_reset, and large networks. */
 #include "einsum/support_einsum.h"
 
 #include "base/base.h"
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static atomic_long left = -1; /* how many allocations still succeed; negative: all */
+static atomic_long left = -1; /* number of allocations that still succeed; negative: all */
 
 static bool refused(void) {
     long now = atomic_load(&left);
@@ -69,7 +69,7 @@ static void report_and_json(void **state) {
     bp_contraction_path_release(path);
 }
 
-/* Labels of an expression that broadcast are in its text, and not in results that they are no part of. */
+/* Labels that broadcast appear in the step's text, but not in results that do not have them. */
 static void steps_in_words(void **state) {
     (void)state;
     bp_contraction_path *path;
@@ -77,7 +77,7 @@ static void steps_in_words(void **state) {
     bp_einsum_search search = {.struct_size = sizeof search, .strategy = BP_PATH_LEFT_TO_RIGHT};
     assert_int_equal(text_path(&path, &search, "ij,ja,ia->a", "1x3,3x4,5x4"), BP_OK);
     assert_int_equal(bp_contraction_path_at(path, 0, &s), 1);
-    assert_string_equal(s.expression, "ja,ij->a"); /* the first operand has i in name only */
+    assert_string_equal(s.expression, "ja,ij->a"); /* the first operand has i with size 1 only */
     assert_int_equal(bp_contraction_path_at(path, 1, &s), 1);
     assert_string_equal(s.expression, "a,ia->a");
     bp_contraction_path_release(path);
@@ -121,7 +121,7 @@ static void cache(void **state) {
     for (int i = 0; i < 5; i++) {
         bp_contraction_path_release(all[i]);
     }
-    /* The least recently used goes first. */
+    /* The least recently used path is evicted first. */
     assert_int_equal(bp_set_einsum_path_cache_max_size(2), BP_OK);
     bp_contraction_path_release(path_of("ij,jk", "2x3,3x4", 0));
     assert_int_equal(stats().size, 2);
@@ -225,7 +225,7 @@ static void failing_allocations(void **state) {
 
 /* ---- Large networks ---- */
 
-/* A square lattice, every label of size 2. */
+/* A square lattice; every label has size 2. */
 static bp_status lattice(int side, const bp_einsum_search *search, bp_contraction_path_info *info) {
     int count = side * side;
     bp_einsum_operand *operands = calloc((size_t)count, sizeof *operands);
@@ -268,12 +268,12 @@ static void large_networks(void **state) {
     search.seconds = 0.05;
     assert_int_equal(lattice(8, &search, &info), BP_E_TIMEOUT);
     assert_int_equal(lattice(90, &search, &info), BP_E_TIMEOUT);
-    search.strategy = BP_PATH_BRANCH_1; /* beyond what it takes, and without the time for it: greedy's order */
+    search.strategy = BP_PATH_BRANCH_1; /* too large for the strategy without a time limit: greedy's order */
     assert_int_equal(lattice(50, &search, &info), BP_OK);
     assert_string_equal(info.strategy, "greedy");
 }
 
-/* Labels on all operands, and operands that share nothing: neither may make the search quadratic. */
+/* Labels on all operands, and operands that share no label: neither may make the search quadratic. */
 static void one_label_on_all_and_none_on_any(void **state) {
     (void)state;
     enum { COUNT = 100000 };

@@ -1,5 +1,5 @@
-/* test_search.c - exact strategies against every order tried, all strategies against their own promises: costs that can
- * be counted again, limits, objectives, seeds, the caller's paths. */
+/* test_search.c - compares exact strategies with all possible orders, and checks all strategies: recomputed costs,
+ * limits, objectives, seeds, the caller's paths. */
 #include "einsum/support_einsum.h"
 
 #include "einsum/internal.h"
@@ -48,7 +48,7 @@ static void optimal_is_optimal(void **state) {
     }
 }
 
-/* Each strategy's path is one, costs what it says, and no less than the best. */
+/* Each strategy returns a valid path with the reported cost, which is not below the best one. */
 static void costs_can_be_counted_again(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
@@ -64,8 +64,8 @@ static void costs_can_be_counted_again(void **state) {
                 assert_int_equal(bp_contraction_path_describe(path, &info), BP_OK);
                 double counted = network_recount(&net, path, &largest);
                 if (!near(counted, info.flops) || !near(largest, info.largest) || info.flops < best * (1 - 1e-9)) {
-                    fail_msg("seed %d, %s: says %.17g and %.17g, is %.17g and %.17g, the least is %.17g", (int)seed,
-                             info.strategy, info.flops, info.largest, counted, largest, best);
+                    fail_msg("seed %d, %s: reported %.17g and %.17g, recomputed %.17g and %.17g, least %.17g",
+                             (int)seed, info.strategy, info.flops, info.largest, counted, largest, best);
                 }
                 bp_contraction_path_release(path);
             }
@@ -73,8 +73,7 @@ static void costs_can_be_counted_again(void **state) {
     }
 }
 
-/* What opt_einsum's issue 248 is about: a label on three tensors, where its optimal strategy costs 198 times too much.
- */
+/* opt_einsum's issue 248: a label on three tensors. Its optimal strategy is 198 times too expensive there. */
 static void labels_on_three_tensors(void **state) {
     (void)state;
     bp_contraction_path *path;
@@ -110,7 +109,7 @@ static void limits_hold(void **state) {
                 bp_contraction_path *path;
                 search.memory_limit = limit;
                 bp_status status = network_path(&net, &search, &path);
-                /* Whatever exists is found: where the strategy finds nothing, every order is tried. */
+                /* An existing order is always found: if the strategy finds none, every order is tried. */
                 assert_int_equal(status, best < HUGE_VAL ? BP_OK : BP_E_CONSTRAINT);
                 kept += status == BP_OK;
                 refused += status != BP_OK;
@@ -142,7 +141,7 @@ static void largest_operand_as_limit(void **state) {
     assert_int_equal(text_path(&path, &search, "i,j,ij->", "10,10,10x10"), BP_OK);
     bp_contraction_path_release(path);
     assert_int_equal(text_path(&path, &search, "i,j,k,ij,jk->", "10,10,10,10x10,10x10"), BP_E_CONSTRAINT);
-    assert_non_null(strstr(bp_last_error(), "1000 elements, the memory limit is 100"));
+    assert_non_null(strstr(bp_last_error(), "1000 elements; the memory limit is 100"));
     search.strategy = BP_PATH_GREEDY;
     assert_int_equal(text_path(&path, &search, "i,j,k,ij,jk->", "10,10,10,10x10,10x10"), BP_OK);
     bp_contraction_path_release(path);
@@ -254,10 +253,14 @@ static void given_paths(void **state) {
         int steps;
         const char *words;
     } bad[] = {
-        {{0, 1}, {2}, 1, "leaves 2 operands"},         {{0, 3, 0, 1}, {2, 2}, 2, "position 3, but 3 operands"},
-        {{1, 1, 0, 1}, {2, 2}, 2, "position 1 twice"}, {{0, 1, 0, 2}, {2, 2}, 2, "position 2, but only 2 operands"},
-        {{-1, 1, 0, 1}, {2, 2}, 2, "position -1"},     {{0}, {0}, 1, "has no operand"},
-        {{0, 1, 2, 3}, {4}, 1, "4 operands of 3"},     {{0}, {1}, 0, "leaves 3 operands"},
+        {{0, 1}, {2}, 1, "leaves 2 operands"},
+        {{0, 3, 0, 1}, {2, 2}, 2, "position 3, but only 3 operands"},
+        {{1, 1, 0, 1}, {2, 2}, 2, "position 1 twice"},
+        {{0, 1, 0, 2}, {2, 2}, 2, "position 2, but only 2 operands"},
+        {{-1, 1, 0, 1}, {2, 2}, 2, "position -1"},
+        {{0}, {0}, 1, "has no operand"},
+        {{0, 1, 2, 3}, {4}, 1, "4 operands, but there are only 3"},
+        {{0}, {1}, 0, "leaves 3 operands"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(given(bad[i].path, bad[i].counts, bad[i].steps, &flops), BP_E_ARGUMENT);
@@ -290,7 +293,7 @@ static void settings_decide(void **state) {
     }
 }
 
-/* The strategy and trials of a search that is left to the settings. */
+/* Returns the strategy and trials of a search that uses the settings. */
 static bp_path_strategy searched(const char *word, int64_t *trials) {
     bp_contraction_path *path;
     bp_einsum_search given = {.struct_size = sizeof given}, resolved;
@@ -302,7 +305,7 @@ static bp_path_strategy searched(const char *word, int64_t *trials) {
     return resolved.strategy;
 }
 
-static void settings_take_every_strategy(void **state) {
+static void settings_accept_every_strategy(void **state) {
     (void)state;
     static const struct {
         const char *word;
@@ -339,7 +342,7 @@ int main(void) {
         cmocka_unit_test(seeds),
         cmocka_unit_test(given_paths),
         cmocka_unit_test(settings_decide),
-        cmocka_unit_test(settings_take_every_strategy),
+        cmocka_unit_test(settings_accept_every_strategy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
-/* linalg_results.h - results of linear algebra, checked by what they have to fulfil (A = P L U, A = Q R, A X = B, the
- * four identities of a pseudoinverse, ...) in long double: every operation, type and layout, awkward matrices, on the
- * default choice and on every library in turn. Operations that a library does not offer are passed over there. */
+/* linalg_results.h - checks results of linear algebra by their defining equations in long double (A = P L U, A = Q R, A
+ * X = B, the four identities of a pseudoinverse, ...).
+ *
+ * It covers every operation, type and layout, and difficult matrices, on the default choice and on every library.
+ * Operations that a library does not offer are skipped. */
 #ifndef BP_TESTS_LINALG_RESULTS_H
 #define BP_TESTS_LINALG_RESULTS_H
 
@@ -21,27 +23,29 @@ typedef enum test_kind {
 } test_kind;
 
 bool test_single(bp_dtype dtype);
-bool test_regular(test_kind k); /* has full rank, far enough from less */
+bool test_regular(test_kind k); /* Returns whether the kind has full rank and is not close to a lower one. */
 test_order test_next_order(void);
 
-/* A call with a batch of two A of the kind, and one B for both where there are right sides (negative: none). */
+/* Starts a call with a batch of two A of the kind, and one B for both if there are right-hand sides (negative: none).
+ */
 void test_start(test_call *c, bp_op op, bp_dtype dtype, test_kind k, int64_t m, int64_t n, int64_t sides);
 
 /* Makes a square input M + M^H, or M M^H + I. */
 void test_make_hermitian(test_call *c, int index, bool definite);
 
-/* Runs a call; false where the library under test does not offer it. What fails later is said to be of this call. */
+/* Runs a call. Returns false if the library under test does not offer it. Later failures name this call. */
 bool test_run_call(test_call *c, test_kind k);
-void test_current(const test_call *c); /* what fails later is of that one */
+void test_current(const test_call *c); /* later failures name this call */
 
-/* An error is at most what a backward-stable algorithm may leave: epsilon times the numbers' size times n, times some.
- */
+/* Fails unless the error is at most that of a backward-stable algorithm: epsilon times the size of the numbers times n,
+ * times a factor. */
 void test_at_most(const char *what, long double error, long double size, int n, bp_dtype dtype, double factor);
 void test_same(const char *what, const dense *got, const dense *want, long double size, bp_dtype dtype);
 void test_unitary(const char *what, const dense *q, bp_dtype dtype);
 bool test_triangular(const dense *m, bool upper);
 
-/* Runs the operations on each choice, as a test of its own, for all types and a few sizes; what main() returns. */
+/* Runs the operations on each choice, each as a separate test, for all types and several sizes. Returns the exit status
+ * of main(). */
 int test_every_library(void (*all_operations)(bp_dtype dtype, int64_t n));
 
 #endif

@@ -1,5 +1,7 @@
-/* plain_dft.c - a provider of transforms that follows the contract to the letter, by the sums of the definition: for
- * testing what stands around a provider. It checks what it is promised, and refuses what it should never be asked. */
+/* plain_dft.c - a provider of transforms by the sums of the definition, for tests of the FFT adapter.
+ *
+ * It accepts exactly what the interface guarantees. It checks those guarantees, and refuses problems that it must never
+ * receive. */
 #include "backplane/provider.h"
 
 #include <complex.h>
@@ -9,7 +11,7 @@ typedef struct prepared {
     bp_prepared base;
     bp_dtype complex_type;
     bp_fft_problem fft;
-    int64_t elements; /* of an item while it is worked on */
+    int64_t elements; /* of an item during the computation */
 } prepared;
 
 static const bp_host *host;
@@ -33,8 +35,8 @@ static int64_t given_back(const bp_fft_problem *f, int i) {
     return f->kind == BP_FFT_R2C && i == f->ndim - 1 ? f->n[i] / 2 + 1 : f->n[i];
 }
 
-/* What bp_fft_problem promises to providers. */
-static const char *broken_promise(const bp_problem *problem) {
+/* Returns the guarantee of bp_fft_problem that the problem violates; NULL if there is none. */
+static const char *violated_guarantee(const bp_problem *problem) {
     const bp_fft_problem *f = &problem->of.fft;
     int64_t batch = 1;
     if (problem->dtype != BP_C64 && problem->dtype != BP_C128) {
@@ -64,7 +66,7 @@ static const char *broken_promise(const bp_problem *problem) {
     for (int i = 0; i < f->batch_ndim; i++) {
         batch *= f->batch_shape[i];
         if (f->batch_shape[i] < 2) {
-            return "a batch dimension says nothing";
+            return "a batch dimension has no effect";
         }
     }
     return f->batch != batch ? "batch is not the product of its dimensions" : NULL;
@@ -74,9 +76,9 @@ static void accept_plain(void *instance, const bp_problem *problem, bp_offers *o
     (void)instance;
     bp_verdict verdict = BP_VERDICT_INIT;
     if (problem->op != BP_OP_FFT) {
-        return; /* offers nothing: as good as a refusal */
+        return; /* adds no offer, which counts as a refusal */
     }
-    const char *why = broken_promise(problem);
+    const char *why = violated_guarantee(problem);
     verdict.reason = why ? BP_REASON_OTHER : BP_REASON_ACCEPTED;
     for (int i = 0; why && why[i] && i < (int)sizeof verdict.text - 1; i++) {
         verdict.text[i] = why[i];
@@ -122,7 +124,7 @@ static size_t item_size(const prepared *p, int output) {
     return (p->complex_type == BP_C64 ? sizeof(float complex) : sizeof(double complex)) / (real ? 2 : 1);
 }
 
-/* Walks the item's elements in row-major order, between the caller's memory and `work`, which has n elements in each
+/* Copies the item's elements in row-major order between the caller's memory and `work`, which has n elements in each
  * dimension. */
 static void move(const prepared *p, int output, int dim, char *at, double complex *work) {
     const bp_fft_problem *f = &p->fft;
@@ -144,7 +146,7 @@ static void move(const prepared *p, int output, int dim, char *at, double comple
     }
 }
 
-/* One row of n elements, `step` apart; `half`: the second part is what symmetry makes it. */
+/* Transforms one row of n elements with stride `step`. `half`: the second half follows from symmetry. */
 static void transform_row(double complex *row, int64_t n, int64_t step, double sign, int half, double complex *spare) {
     for (int64_t j = 0; j < n; j++) {
         spare[j] = row[j * step];
@@ -172,7 +174,7 @@ static void transform_item(const prepared *p, const char *in, char *out, double 
     const bp_fft_problem *f = &p->fft;
     double complex *spare = work + p->elements;
     for (int64_t i = 0; i < p->elements; i++) {
-        work[i] = 0; /* of a half spectrum only a part is read */
+        work[i] = 0; /* only part of a half spectrum is read */
     }
     move(p, 0, 0, (char *)(uintptr_t)in, work);
     int64_t step = p->elements;
@@ -224,7 +226,7 @@ static bp_status plan_plain(void *instance, const bp_problem *problem, const bp_
     for (int i = 0; i < p->fft.ndim; i++) {
         p->elements *= p->fft.n[i];
     }
-    /* What stands around a provider has a workspace of its own beside this one. */
+    /* The adapter has its own workspace in addition to this one. */
     p->base.workspace = 2 * (size_t)p->elements * sizeof(double complex);
     *made = &p->base;
     return BP_OK;

@@ -1,10 +1,12 @@
-/* recorder_provider.c - a provider that computes nothing and remembers what it was asked: for testing what the
- * operations make of a call. Takes every problem of linear algebra at a cost that nobody undercuts. */
+/* recorder_provider.c - a provider that computes nothing and records its problems, for tests of how operations convert
+ * calls.
+ *
+ * It accepts every problem of linear algebra at the lowest cost of all. */
 #include "ops/recorder.h"
 
 static recorder_state state;
 
-/* For the tests, who open this module once more to find it. */
+/* Called by the tests, which open this module again to find it. */
 BP_API recorder_state *bp_test_recorder(void);
 
 recorder_state *bp_test_recorder(void) {
@@ -77,7 +79,7 @@ BP_PROVIDER_DEFINE(recorder) = {
     .struct_size = sizeof(bp_provider),
     .name = "recorder",
     .version = "1",
-    .description = "remembers what it was asked",
+    .description = "records problems",
     .open = recorder_open,
     .close = recorder_close,
     .accept = recorder_accept,

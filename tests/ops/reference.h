@@ -1,5 +1,5 @@
-/* reference.h - products computed the slow and certain way, for comparing: long double sums over any layout, with the
- * error bound that a backward-stable product of that precision must keep. */
+/* reference.h - reference products: long double sums over any layout, with the error bound of a backward-stable product
+ * of that precision. */
 #ifndef BP_TESTS_REFERENCE_H
 #define BP_TESTS_REFERENCE_H
 
@@ -8,33 +8,35 @@
 #include <complex.h>
 #include <stdbool.h>
 
-#ifndef CMPLXL /* glibc defines it for gcc alone */
+#ifndef CMPLXL /* glibc defines it for gcc only */
 #define CMPLXL(re, im) __builtin_complex((long double)(re), (long double)(im))
 #endif
 
-/* A tensor in memory of its own, with guard elements around it. */
+/* A tensor in separate memory, with guard elements around it. */
 typedef struct test_tensor {
     bp_view view;
     unsigned char *block;  /* the whole memory */
-    unsigned char *before; /* a copy of it, to see what changed */
+    unsigned char *before; /* a copy of it, to detect changes */
     size_t bytes;
 } test_tensor;
 
 typedef enum test_order { ROW_MAJOR, COLUMN_MAJOR, PADDED, REVERSED, EVERY_OTHER, ORDERS } test_order;
 
-/* Random elements in (-1, 1), NaN all around. A stride of a size-0-or-1 dimension is odd on purpose. */
+/* Makes random elements in (-1, 1), surrounded by NaN. The stride of a dimension of size 0 or 1 is unusual on purpose.
+ */
 void test_tensor_new(test_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, test_order order, unsigned *seed);
 void test_tensor_free(test_tensor *t);
 void test_tensor_snapshot(test_tensor *t);
 
-/* Bytes outside the tensor's elements are as in the snapshot. */
+/* Returns whether the bytes outside the tensor's elements equal the snapshot. */
 bool test_tensor_guards_hold(const test_tensor *t);
 
 long double complex test_get(const DLTensor *t, const int64_t *index);
 void test_set(DLTensor *t, const int64_t *index, long double complex value);
 
-/* Largest |got - exact| / (gamma * (|alpha| |A||B| + |beta||C|)) over all elements: at most 1 is right. c_before may be
- * NULL when beta is 0. conj flags as in bp_gemm. All have rank >= 2; a and b broadcast over c's batch. */
+/* Returns the largest |got - exact| / (gamma * (|alpha| |A||B| + |beta||C|)) over all elements; at most 1 is right.
+ * c_before may be NULL if beta is 0. The conj flags are those of bp_gemm. All operands have rank >= 2; a and b
+ * broadcast over c's batch. */
 double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,
                           long double complex beta, const DLTensor *c_before, const DLTensor *c);
 

@@ -1,4 +1,4 @@
-/* support_dense.c - see dense.h. */
+/* support_dense.c - implements dense.h. */
 #include "ops/dense.h"
 
 #include <math.h>

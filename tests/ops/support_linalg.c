@@ -1,4 +1,4 @@
-/* support_linalg.c - see linalg_support.h. */
+/* support_linalg.c - implements linalg_support.h. */
 #include "ops/linalg_support.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* support_reference.c - see reference.h. */
+/* support_reference.c - implements reference.h. */
 #include "ops/reference.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static double unit(bp_dtype dtype) {
     case BP_C128:
         return 0x1p-53;
     default:
-        return 0x1p-24; /* f16 and bf16 sum in f32 */
+        return 0x1p-24; /* f16 and bf16 are summed in f32 */
     }
 }
 
@@ -113,7 +113,7 @@ void test_set(DLTensor *t, const int64_t *index, long double complex value) {
         break;
     case BP_BF16:
         memcpy(&word, f, 4);
-        half = (uint16_t)(word >> 16); /* cut off: any value will do */
+        half = (uint16_t)(word >> 16); /* truncated: any value is suitable */
         memcpy(at, &half, 2);
         break;
     case BP_F32:
@@ -232,7 +232,7 @@ bool test_tensor_guards_hold(const test_tensor *t) {
     return hold;
 }
 
-/* The operand's index for the batch position of c, aligned at the end, 0 where it broadcasts. */
+/* Computes the operand's index for the batch position of c, aligned at the end; 0 for dimensions that broadcast. */
 static void operand_index(const DLTensor *x, const DLTensor *c, const int64_t *at, int64_t *index) {
     for (int i = 0; i < x->ndim - 2; i++) {
         index[i] = x->shape[i] == 1 ? 0 : at[c->ndim - x->ndim + i];

@@ -1,4 +1,4 @@
-/* support_results.c - see linalg_results.h. */
+/* support_results.c - implements linalg_results.h. */
 #include "ops/linalg_results.h"
 
 #include <float.h>
@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-static char setting[512]; /* of the choice under test */
-static bool some_lapack;  /* there is a library that has all operations */
-static bool must_run;     /* and any may be chosen */
+static char setting[512]; /* selects the choice under test */
+static bool some_lapack;  /* a library with all operations exists */
+static bool must_run;     /* and any library may be chosen */
 static int ran, passed_over;
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
@@ -87,7 +87,8 @@ void test_make_hermitian(test_call *c, int index, bool definite) {
 static const test_call *current;
 static test_kind current_kind;
 
-/* `error` in units of what a backward-stable algorithm may leave: epsilon times size of the numbers times sizes. */
+/* Fails unless `error` is at most that of a backward-stable algorithm: epsilon times the size of the numbers times n,
+ * times the factor. */
 void test_at_most(const char *what, long double error, long double size, int n, bp_dtype dtype, double factor) {
     long double epsilon = test_single(dtype) ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
     long double bound = factor * (n + 4) * epsilon * size;
@@ -122,7 +123,7 @@ void test_current(const test_call *c) {
     current = c;
 }
 
-/* Runs a call; false where the library under test does not offer it. */
+/* Runs a call. Returns false if the library under test does not offer it. */
 bool test_run_call(test_call *c, test_kind k) {
     test_current(c);
     current_kind = k;
@@ -148,13 +149,13 @@ test_order test_next_order(void) {
     return (test_order)(orders_given++ % ORDERS);
 }
 
-/* A call with an A of the test_kind, and B where there are right sides (negative: none). */
+/* Starts a call with an A of the kind, and B if there are right-hand sides (negative: none). */
 void test_start(test_call *c, bp_op op, bp_dtype dtype, test_kind k, int64_t m, int64_t n, int64_t sides) {
     test_call_start(c, op);
     test_call_input(c, 0, dtype, TEST_SHAPE(2, m, n), test_next_order());
     shape_input(c, 0, k);
     if (sides >= 0) {
-        test_call_input(c, 1, dtype, TEST_SHAPE(m, sides), test_next_order()); /* the test_same for both items */
+        test_call_input(c, 1, dtype, TEST_SHAPE(m, sides), test_next_order()); /* the same B for both items */
     }
 }
 

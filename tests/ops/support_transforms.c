@@ -1,4 +1,4 @@
-/* support_transforms.c - see transforms.h. */
+/* support_transforms.c - implements transforms.h. */
 #include "ops/transforms.h"
 
 #include <math.h>
@@ -12,14 +12,14 @@
 
 #define PI_2 6.283185307179586476925286766559005768L
 
-/* A call, with the defaults of its input put in. */
+/* A call with the defaults of its input filled in. */
 typedef struct resolved {
     bool to_real;
     int sign;
     int ndim, rank;
     int dims[BP_MAX_NDIM];
     int64_t n[BP_MAX_NDIM];
-    int64_t shape[BP_MAX_NDIM]; /* of the whole transform */
+    int64_t shape[BP_MAX_NDIM]; /* of the full transform */
     long double points;
 } resolved;
 

@@ -1,5 +1,5 @@
-/* test_allocation.c - every public call with its n-th allocation failing, for all n: the answer is BP_E_NO_MEMORY or
- * success, nothing leaks, and the library works afterwards. */
+/* test_allocation.c - calls every public function with its n-th allocation failing, for all n. Each must return
+ * BP_E_NO_MEMORY or succeed. Nothing may leak, and the library must work afterwards. */
 #include "backplane.h"
 
 #include "base/base.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* How many allocations still succeed; negative: all. Pool threads allocate too. */
+/* Number of allocations that still succeed; negative: all. Pool threads allocate, too. */
 static atomic_long left = -1;
 
 static bool refused(void) {
@@ -74,7 +74,7 @@ static bp_status gemm_with(void) {
     return bp_gemm_run(NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor);
 }
 
-/* Copies between layouts, and the shape of a result, which need no memory that could be missing. */
+/* Copies between layouts, and computes the shape of a result; neither needs memory. */
 static bp_status copy_and_shape(void) {
     bp_view turned;
     int ndim;
@@ -117,7 +117,7 @@ static bp_status explanation(void) {
         status = bp_explanation_at(e, 0, &candidate) && *bp_explanation_text(e) && *bp_explanation_json(e) &&
                          *bp_explanation_problem(e) && *bp_explanation_decision(e)
                      ? BP_OK
-                     : BP_E_NO_MEMORY; /* texts that could not be made are empty */
+                     : BP_E_NO_MEMORY; /* texts are empty if memory is short */
         bp_explanation_release(e);
     }
     return status;
@@ -143,7 +143,7 @@ static bp_status libraries(void) {
     return status == BP_OK ? bp_libraries_refresh(0) : status;
 }
 
-/* Lists end early where there is no memory for them; what they do say must be whole. */
+/* Lists end early if memory is short; the entries before that must be complete. */
 static bp_status lists(void) {
     bp_provider_info provider = {.struct_size = sizeof provider};
     bp_loaded_object object = {.struct_size = sizeof object};
@@ -229,7 +229,7 @@ static bp_status precision(void) {
 
 static bp_status backends(void) {
     bp_backend_info info = {.struct_size = sizeof info};
-    bp_status status = bp_backend_status("mkl", &info); /* with the sentence for a library that is absent */
+    bp_status status = bp_backend_status("mkl", &info); /* with the message for an absent library */
     status = status == BP_OK ? bp_backend_status("cudnn", &info) : status;
     const char *why;
     if (status == BP_OK && !bp_setting_has_effect("cudnn.benchmark", &why) && !*why) {
@@ -303,7 +303,7 @@ static bp_status verbose_of_absent(void) {
     return status == BP_E_NOT_FOUND ? BP_OK : status;
 }
 
-/* Transforms that copy their input, and fill and conjugate their output: in one call, and planned. */
+/* Transforms that copy their input, and fill and conjugate their output: one-shot and planned. */
 static bp_status transforms(void) {
     static double signal[8], spectrum[32];
     bp_view in, out, half;
@@ -337,7 +337,7 @@ static bp_status shifts(void) {
     return status == BP_OK ? bp_rfftfreq(8, 0.5, &other.tensor) : status;
 }
 
-/* Several steps, of which one copies an operand and one sums: run, planned and explained. */
+/* Several steps, including a copy and a sum: run, planned and explained. */
 static bp_status contraction(void) {
     static double cube[27], out[9];
     bp_view m, result;
@@ -429,7 +429,7 @@ int main(void) {
     enum { COUNT = sizeof calls / sizeof calls[0] };
     struct CMUnitTest tests[COUNT];
     bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
-    /* Real libraries would make every round slow, and have tests of their own. */
+    /* Real libraries would slow down every round; other tests cover them. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
     setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-fakes", 1);

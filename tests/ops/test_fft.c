@@ -1,5 +1,7 @@
-/* test_fft.c - all transforms through the public interface, on every provider of this tree: sizes, norms, lengths,
- * layouts, dimensions and batches, against sums in long double; and the identities that any transform keeps. */
+/* test_fft.c - all transforms through the public interface, on every provider of this tree, compared with sums in long
+ * double.
+ *
+ * Covers sizes, norms, lengths, layouts, dimensions and batches, and the identities of the transform. */
 #include "ops/transforms.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@
 
 static unsigned seed = 1;
 
-/* The element types that a transform takes. */
+/* The element types that a transform accepts. */
 static int inputs_of(bp_fft_transform transform, bp_dtype *types) {
     int count = 0;
     if (transform != BP_IRFFT && transform != BP_HFFT) {
@@ -30,7 +32,7 @@ static int inputs_of(bp_fft_transform transform, bp_dtype *types) {
     return count;
 }
 
-/* Every transform and type that it takes. */
+/* Runs every transform with every type that it accepts. */
 static void each(int ndim, const int64_t *shape, int call_ndim, const int *dims, const int64_t *s, bp_fft_norm norm,
                  test_order in_order, test_order out_order) {
     for (int t = BP_FFT; t <= BP_IHFFT; t++) {
@@ -92,7 +94,7 @@ static void dimensions(void **state) {
     each(5, I64(2, 3, 2, 3, 2), 5, DIMS(4, 0, 3, 1, 2), I64(3, 2, 4, 3, 1), BP_FFT_BACKWARD, ROW_MAJOR, ROW_MAJOR);
 }
 
-/* Dimensions of one element are transforms too, and leave the others theirs. */
+/* Dimensions of one element are transformed as well, without effect on the others. */
 static void single_elements(void **state) {
     (void)state;
     each(4, I64(1, 5, 1, 3), BP_FFT_ALL, NULL, NULL, BP_FFT_BACKWARD, ROW_MAJOR, ROW_MAJOR);
@@ -101,7 +103,7 @@ static void single_elements(void **state) {
     each(2, I64(3, 4), 2, NULL, I64(1, 1), BP_FFT_BACKWARD, ROW_MAJOR, ROW_MAJOR);
 }
 
-/* Many dimensions, of which few say something; and batches that do not merge. */
+/* Many dimensions, of which only a few have an effect; and batches that do not merge. */
 static void ranks(void **state) {
     (void)state;
     int64_t shape[BP_MAX_NDIM];
@@ -117,7 +119,7 @@ static void ranks(void **state) {
     each(6, I64(2, 3, 2, 3, 2, 4), 1, DIMS(2), I64(5), BP_FFT_BACKWARD, PADDED, PADDED);
 }
 
-/* No transform at all is a copy, also from real to complex. */
+/* A transform of no dimension is a copy, also from real to complex. */
 static void no_dimension(void **state) {
     (void)state;
     bp_fft_call call = {sizeof call, BP_FFT, BP_FFT_FORWARD, 0, NULL, NULL};
@@ -131,7 +133,7 @@ static void no_dimension(void **state) {
     }
 }
 
-/* An input of no elements, made longer, is zeros. */
+/* Padding an empty input gives zeros. */
 static void input_without_elements(void **state) {
     (void)state;
     for (int n = 1; n <= 4; n++) {
@@ -152,7 +154,7 @@ static void broadcast_input(void **state) {
         bp_dtype types[4];
         int count = inputs_of((bp_fft_transform)t, types);
         for (int i = 0; i < count; i++) {
-            for (int64_t n = 4; n <= 6; n++) { /* cut, as it is, or padded */
+            for (int64_t n = 4; n <= 6; n++) { /* truncated, unchanged, or padded */
                 double memory[10] = {0.5, -1, 2, 0.25, 3, -0.125, 1, 1, -2, 7}, result[64];
                 float *narrow = (float *)memory;
                 for (int j = 0; j < 10 && (types[i] == BP_F32 || types[i] == BP_C64); j++) {
@@ -181,7 +183,7 @@ static void in_place(void **state) {
         test_tensor_new(&in, i % 2 ? BP_C64 : BP_C128, 3, I64(3, 4, 5), i == 3 ? REVERSED : PADDED, &seed);
         for (int again = 0; again < 2; again++) {
             same = in;
-            same.block = malloc(in.bytes); /* keeps what the input was */
+            same.block = malloc(in.bytes); /* keeps the input */
             memcpy(same.block, in.block, in.bytes);
             same.view.tensor.data = same.block;
             assert_int_equal(bp_fft_run(NULL, &call, &in.view.tensor, &in.view.tensor), BP_OK);
@@ -284,10 +286,10 @@ static void identities(void **state) {
         for (int64_t i = 0; i < 2 * n; i++) {
             fy[i] = a * fx[i] + b * fy[i];
         }
-        assert_true(apart(fy, fz, 2 * n) < near); /* linear */
+        assert_true(apart(fy, fz, 2 * n) < near); /* linearity */
         transform(BP_IFFT, n, fx, z);
-        assert_true(apart(x, z, 2 * n) < near); /* its inverse undoes it */
-        for (int64_t i = 0; i < n; i++) {       /* x one later: each frequency turns by its own angle */
+        assert_true(apart(x, z, 2 * n) < near); /* the inverse restores the input */
+        for (int64_t i = 0; i < n; i++) {       /* shifting x by one multiplies each frequency by its own phase */
             z[2 * ((i + 1) % n)] = x[2 * i];
             z[2 * ((i + 1) % n) + 1] = x[2 * i + 1];
         }
@@ -318,7 +320,7 @@ static void non_finite_values_stay_in_their_item(void **state) {
     bp_view_init(&in, x, BP_F64, 2, I64(3, 8), NULL);
     bp_view_init(&out, y, BP_C128, 2, I64(3, 5), NULL);
     assert_int_equal(bp_rfft(&in.tensor, BP_FFT_LENGTH, -1, BP_FFT_BACKWARD, &out.tensor), BP_OK);
-    for (int i = 0; i < 30; i += 2) { /* some imaginary parts are 0 whatever the input is */
+    for (int i = 0; i < 30; i += 2) { /* some imaginary parts are 0 for any input */
         assert_int_equal(isnan(y[i]) || isnan(y[i + 1]), i / 10 == 1);
     }
 }

@@ -1,5 +1,5 @@
-/* test_fft_errors.c - what transforms refuse, each with its sentence, and outputs untouched; the shapes that they tell;
- * and that the short way lets nothing through that the long way refuses. */
+/* test_fft_errors.c - refused transforms: status, message and unchanged outputs; the shapes that are reported; and that
+ * the fast path refuses whatever the slow path refuses. */
 #include "ops/transforms.h"
 
 #include <setjmp.h>
@@ -114,12 +114,12 @@ static void calls(void **state) {
     refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "struct_size");
     call.struct_size++;
     call.transform = (bp_fft_transform)6;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform 6");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform is 6");
     call.transform = (bp_fft_transform)-1;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform -1");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "transform is -1");
     call.transform = BP_FFT;
     call.norm = (bp_fft_norm)3;
-    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "norm 3");
+    refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "norm is 3");
     bp_fft_norm norm;
     refused(bp_fft_norm_from_name("orthogonal", &norm), BP_E_BAD_VALUE, "'orthogonal'; it must be backward, ortho");
     refused(bp_fft_norm_from_name("ortho", NULL), BP_E_ARGUMENT, "must not be NULL");
@@ -128,7 +128,7 @@ static void calls(void **state) {
     assert_true(bp_fft_norm_from_name("ortho", &norm) == BP_OK && norm == BP_FFT_ORTHO);
 }
 
-static void memory_that_is_shared(void **state) {
+static void overlapping_memory_is_refused(void **state) {
     (void)state;
     double before[256];
     for (int i = 0; i < 256; i++) {
@@ -144,14 +144,14 @@ static void memory_that_is_shared(void **state) {
     views(BP_F64, 1, I64(8), BP_C128, 1, I64(5));
     out.tensor.data = memory;
     refused(run(BP_RFFT, 1, NULL, NULL), BP_E_OVERLAP, "out overlaps");
-    views(BP_C128, 1, I64(5), BP_C128, 1, I64(8)); /* longer, at the same place */
+    views(BP_C128, 1, I64(5), BP_C128, 1, I64(8)); /* longer, at the same address */
     out.tensor.data = memory;
     refused(run(BP_FFT, 1, NULL, I64(8)), BP_E_OVERLAP, "out overlaps");
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     out.strides[0] = 0;
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "give two indices the same address");
     in.strides[0] = 0;
-    in.tensor.data = out.tensor.data = memory; /* in place, where it may not be */
+    in.tensor.data = out.tensor.data = memory; /* in place, which is not allowed here */
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "give two indices the same address");
     assert_memory_equal(memory, before, sizeof memory);
 }
@@ -165,7 +165,7 @@ static void too_many_dimensions(void **state) {
     assert_non_null(wide);
     for (int i = 0; i < RANK; i++) {
         shape[i] = i < RANK - 1 ? 2 : 4;
-        in_strides[i] = i % 2; /* never twice the next one's, so that nothing merges */
+        in_strides[i] = i % 2; /* never a multiple of the next one, so that nothing merges */
     }
     assert_int_equal(bp_view_init(&in, wide, BP_C64, RANK, shape, in_strides), BP_OK);
     in.tensor.data = one;
@@ -183,8 +183,8 @@ static void too_many_dimensions(void **state) {
     free(wide);
 }
 
-/* The short way must not let through what the long way refuses: the same layout with other addresses, other numbers. */
-static void short_way_still_checks(void **state) {
+/* The fast path must refuse what the slow path refuses: the same layout with other addresses, other numbers. */
+static void fast_path_checks_addresses(void **state) {
     (void)state;
     bp_fft_call call = {sizeof call, BP_FFT, BP_FFT_BACKWARD, 1, NULL, NULL};
     views(BP_C128, 1, I64(8), BP_C128, 1, I64(8));
@@ -205,10 +205,10 @@ static void short_way_still_checks(void **state) {
     assert_int_equal(bp_fft(&in.tensor, BP_FFT_LENGTH, 0, (bp_fft_norm)4, &out.tensor), BP_E_ARGUMENT);
     call.ndim = 62;
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT);
-    call.ndim = 65; /* one more than a multiple of the key's room for it */
+    call.ndim = 65; /* one more than a multiple of the key's field for it */
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT);
     call.ndim = 1;
-    out.tensor.data = memory; /* in place is another call than apart */
+    out.tensor.data = memory; /* an in-place call differs from one with separate memory */
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_OK);
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_OK);
     bp_plan_info info = {.struct_size = sizeof info};
@@ -220,7 +220,7 @@ static void short_way_still_checks(void **state) {
     assert_null(strstr(info.problem, "in place"));
 }
 
-static void shapes_are_told(void **state) {
+static void shapes_are_reported(void **state) {
     (void)state;
     static const struct {
         bp_fft_transform transform;
@@ -261,10 +261,10 @@ int main(void) {
         cmocka_unit_test(dimensions),
         cmocka_unit_test(lengths),
         cmocka_unit_test(calls),
-        cmocka_unit_test(memory_that_is_shared),
+        cmocka_unit_test(overlapping_memory_is_refused),
         cmocka_unit_test(too_many_dimensions),
-        cmocka_unit_test(short_way_still_checks),
-        cmocka_unit_test(shapes_are_told),
+        cmocka_unit_test(fast_path_checks_addresses),
+        cmocka_unit_test(shapes_are_reported),
     };
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
         tests[i].setup_func = test_transform_setup;

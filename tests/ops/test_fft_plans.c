@@ -1,6 +1,7 @@
-/* test_fft_plans.c - transforms planned, explained and run with options; what explanations say of padding, conjugation
- * and whole spectra; and the plan cache of transforms: bounded, apart from that of other operations, safe between
- * threads. */
+/* test_fft_plans.c - transforms planned, explained and run with options.
+ *
+ * Covers explanations of padding, conjugation and full spectra. The plan cache of transforms is limited, separate from
+ * that of other operations, and thread-safe. */
 #include "ops/transforms.h"
 
 #include <pthread.h>
@@ -19,7 +20,7 @@
 
 static unsigned seed = 1;
 
-/* Input and output of a call, in memory of their own. */
+/* Input and output of a call, in separate memory. */
 typedef struct pair {
     test_tensor in, out;
 } pair;
@@ -167,11 +168,11 @@ static void equal_transforms_share_a_plan(void **state) {
     pair p;
     pair_new(&p, &scaled, BP_C64, 3, I64(3, 4, 5));
     assert_int_equal(bp_fft_run(NULL, &scaled, &p.in.view.tensor, &p.out.view.tensor), BP_OK);
-    assert_int_equal(stats().size, 2); /* another scale is another transform */
+    assert_int_equal(stats().size, 2); /* another scale is another problem */
     pair_free(&p);
 }
 
-/* Dimensions of a batch that lie in another order than they are counted in are one batch all the same. */
+/* A batch whose dimensions are not in order of their strides is still one batch. */
 static void batches_merge(void **state) {
     (void)state;
     bp_fft_call call = call_of(BP_FFT, 1, DIMS(1), NULL);
@@ -192,7 +193,7 @@ static void batches_merge(void **state) {
     bp_plan_release(same);
 }
 
-static void grows_to_its_bound(void **state) {
+static void grows_to_its_limit(void **state) {
     (void)state;
     assert_int_equal(bp_set_fft_plan_cache_max_size(3), BP_OK);
     for (int64_t n = 2; n <= 6; n++) {
@@ -209,22 +210,22 @@ static void grows_to_its_bound(void **state) {
     assert_int_equal(bp_fft_plan_cache_at(3, &plan), BP_E_NOT_FOUND);
     bp_plan_cache_info others = {.struct_size = sizeof others};
     assert_int_equal(bp_plan_cache_stats(&others), BP_OK);
-    assert_true(others.size == 0 && others.misses == 0); /* the cache of other operations is another */
+    assert_true(others.size == 0 && others.misses == 0); /* the other operations have another cache */
     assert_int_equal(bp_plan_cache_clear(), BP_OK);
     assert_int_equal(stats().size, 3);
     assert_int_equal(bp_fft_plan_cache_clear(), BP_OK);
     assert_int_equal(stats().size, 0);
-    run_of_size(6); /* also the thread's own list has forgotten it */
+    run_of_size(6); /* the thread cache has dropped it as well */
     assert_int_equal(stats().size, 1);
 }
 
-static void size_zero_keeps_nothing(void **state) {
+static void size_zero_caches_nothing(void **state) {
     (void)state;
     run_of_size(5);
     assert_int_equal(bp_set_fft_plan_cache_max_size(0), BP_OK);
     assert_int_equal(stats().size, 0);
     uint64_t before = stats().misses;
-    run_of_size(5); /* the thread's own list is not asked either */
+    run_of_size(5); /* the thread cache is not used either */
     run_of_size(4);
     run_of_size(4);
     assert_int_equal(stats().size, 0);
@@ -237,7 +238,7 @@ static void size_zero_keeps_nothing(void **state) {
 
 static atomic_int wrong;
 
-/* The same few transforms in all threads, with adapters that take memory, while one of them clears the cache. */
+/* The same few transforms in all threads, with adapters that need memory, while one thread clears the cache. */
 static void *work(void *argument) {
     unsigned mine = (unsigned)(uintptr_t)argument;
     for (int i = 0; i < 60; i++) {
@@ -285,8 +286,8 @@ int main(void) {
         cmocka_unit_test(options_of_one_call),
         cmocka_unit_test(equal_transforms_share_a_plan),
         cmocka_unit_test(batches_merge),
-        cmocka_unit_test(grows_to_its_bound),
-        cmocka_unit_test(size_zero_keeps_nothing),
+        cmocka_unit_test(grows_to_its_limit),
+        cmocka_unit_test(size_zero_caches_nothing),
         cmocka_unit_test(threads_share_plans),
     };
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

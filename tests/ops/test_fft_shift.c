@@ -1,4 +1,5 @@
-/* test_fft_shift.c - frequencies and shifts of the zero frequency, against their definitions, and what they refuse. */
+/* test_fft_shift.c - frequencies and shifts of the zero frequency compared with their definitions, and refused calls.
+ */
 #include "ops/reference.h"
 
 #include <math.h>
@@ -69,7 +70,7 @@ static void frequencies_refuse(void **state) {
     refused(bp_fftfreq(1, &out.tensor), BP_E_DTYPE, "out is c64");
 }
 
-/* Each element of the input is where the definition puts it. */
+/* Checks that each element of the input is at the position of the definition. */
 static void check_shift(bp_dtype dtype, int ndim, const int64_t *shape, int count, const int *dims, test_order in_order,
                         test_order out_order) {
     size_t size = bp_dtype_size(dtype);

@@ -1,5 +1,6 @@
-/* test_fork.c - fork in the midst of things: whatever other threads were doing in the library, a child can use it.
- * Cases of a process's first call have a process of their own; here nothing may be called before them. */
+/* test_fork.c - fork during activity: a child can use the library, whatever other threads were doing in it.
+ *
+ * Cases of a process's first call run in separate processes, so nothing may be called here before them. */
 #include "backplane.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static atomic_bool in_the_midst, called;
 static void pause_here(void) {
     if (atomic_fetch_sub(&allocations_left, 1) == 1) {
         atomic_store(&in_the_midst, true);
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* long enough for a fork to fall into */
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* long enough for a fork to occur meanwhile */
     }
 }
 
@@ -123,13 +124,13 @@ static bool follows_forks(void) {
     return !sanitizer || !strstr(sanitizer, "thread");
 }
 
-static void a_fork_into_the_first_call_is_survived(void **state) {
+static void a_fork_during_the_first_call_works(void **state) {
     (void)state;
     if (!follows_forks()) {
         print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
         skip();
     }
-    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* no search of the machine needed */
+    setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* needs no search of the machine */
     for (int which = 0; which < (int)(sizeof calls / sizeof calls[0]); which++) {
         int number = 1, code;
         while ((code = in_own_process(fork_into_first_call, which, number)) == 0) {
@@ -165,8 +166,8 @@ static int fork_while_gathering(int unused, int unused_too) {
     return bp_set_allocator(&forking) != BP_OK || ask_machine() != BP_OK || helpers_started == 0;
 }
 
-/* As plugins of hwloc do to start helper programs; the allocator stands for them. */
-static void a_fork_from_within_does_not_wait_for_itself(void **state) {
+/* The allocator forks, as plugins of hwloc do to start helper programs. */
+static void a_fork_inside_a_call_does_not_deadlock(void **state) {
     (void)state;
     assert_int_equal(in_own_process(fork_while_gathering, 0, 0), 0);
 }
@@ -181,7 +182,7 @@ static void *hold_a_scope(void *user) {
     return NULL;
 }
 
-/* Scopes of threads that it does not have keep no child from a reset. */
+/* Scopes of threads that do not exist in the child must not prevent its reset. */
 static void a_child_of_fork_can_reset(void **state) {
     (void)state;
     pthread_barrier_t both;
@@ -209,8 +210,8 @@ static int reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fork_into_the_first_call_is_survived),
-        cmocka_unit_test(a_fork_from_within_does_not_wait_for_itself),
+        cmocka_unit_test(a_fork_during_the_first_call_works),
+        cmocka_unit_test(a_fork_inside_a_call_does_not_deadlock),
         cmocka_unit_test(a_child_of_fork_can_reset),
     };
     return cmocka_run_group_tests(tests, NULL, reset);

@@ -1,4 +1,5 @@
-/* test_gemm.c - bp_gemm: factors, transforms, conjugation, accumulation into C, stacks; against sums in long double. */
+/* test_gemm.c - bp_gemm: factors, transforms, conjugation, accumulation into C, stacks; compared with sums in long
+ * double. */
 #include "ops/reference.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static bool conjugates(bp_transform t) {
     return t == BP_CONJUGATE || t == BP_CONJUGATE_TRANSPOSE;
 }
 
-/* A view of the same memory with its last two dimensions swapped. */
+/* Makes a view of the same memory with its last two dimensions swapped. */
 static void turned(bp_view *v, const bp_view *from, bool turn) {
     bp_view_init(v, from->tensor.data, bp_dtype_from_dlpack(from->tensor.dtype), from->tensor.ndim, from->shape,
                  from->strides);
@@ -91,7 +92,7 @@ static void no_inner_size_scales_c(void **state) {
     }
 }
 
-/* With beta 0 the old C is not read, and with alpha 0 neither are A and B: NaN in them does not arrive. */
+/* With beta 0 the old C is not read, and with alpha 0 neither are A and B: NaN in them has no effect. */
 static void zero_factors_read_nothing(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{4, 3, 5}, {1, 3, 5}, {4, 3, 1}, {1, 3, 1}, {40, 50, 60}, {4, 1, 5}};
@@ -145,7 +146,7 @@ static void stacks_broadcast_to_c(void **state) {
     }
 }
 
-static void held_plans_take_other_factors_and_memory(void **state) {
+static void plans_accept_other_factors_and_memory(void **state) {
     (void)state;
     test_tensor a, b, c, before;
     test_tensor_new(&a, BP_C128, 2, I64(4, 5), ROW_MAJOR, &seed);
@@ -191,7 +192,7 @@ static void refusals(void **state) {
     assert_int_equal(bp_gemm((bp_transform)4, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
     assert_int_equal(bp_gemm(BP_AS_IS, (bp_transform)-1, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_ARGUMENT);
     assert_int_equal(bp_gemm(BP_TRANSPOSE, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor), BP_E_SHAPE);
-    /* Real matrices take no imaginary factor, not even after the same call with a real one. */
+    /* Real matrices refuse an imaginary factor, even after the same call with a real one. */
     const bp_scalar two = {2, 0}, imaginary = {2, 1};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &two, &a.tensor, &b.tensor, &two, &c.tensor), BP_OK);
@@ -228,7 +229,7 @@ int main(void) {
         cmocka_unit_test(no_inner_size_scales_c),
         cmocka_unit_test(zero_factors_read_nothing),
         cmocka_unit_test(stacks_broadcast_to_c),
-        cmocka_unit_test(held_plans_take_other_factors_and_memory),
+        cmocka_unit_test(plans_accept_other_factors_and_memory),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, reset);

@@ -1,7 +1,8 @@
-/* test_interrupt.c - long operations that the interrupt check of their thread stops: in each kind of loop, on one
- * thread and on several, on the library's threads and on those of the program; what is right afterwards; and checks
- * that call the library in the middle of an operation. Nothing here is timed: the work is long enough to be asked
- * about, and what the pool's other threads took away is tried again. */
+/* test_interrupt.c - long operations stopped by their thread's interrupt check.
+ *
+ * Covers each kind of loop, on one thread and several, on the library's threads and the program's. Checks the state
+ * afterwards, and checks that call the library during an operation. Nothing is timed: the work is long enough for a
+ * check, and a run is repeated if other pool threads took all of the work. */
 #include "backplane.h"
 #include "dispatch/internal.h"
 #include "support/pool.h"
@@ -34,7 +35,7 @@ struct work {
     double order;
     bp_fft_transform transform;
     const char *expression;
-    int64_t length; /* of a transform */
+    int64_t length; /* of the transform */
     int ndim;
 };
 
@@ -52,7 +53,7 @@ static void fill(tensor *t, bp_dtype dtype) {
     }
 }
 
-/* A negative size stands for a dimension of that many elements which are all the same memory. */
+/* Makes a tensor. A negative size makes a dimension of that many elements with stride 0. */
 static void make(tensor *t, bp_dtype dtype, int ndim, const int64_t *sizes) {
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM], elements = 1;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -233,7 +234,7 @@ static void plane_transform(work *w) {
     MAKE(&w->out[0], BP_C128, 1000, 1000);
 }
 
-/* Short transforms of long zero padding, so that the copy is what takes the time. */
+/* Short transforms with long zero padding, so that the copy takes most of the time. */
 static void padded_transform(work *w) {
     w->run = run_transform;
     w->transform = BP_FFT;
@@ -279,9 +280,9 @@ static void copied(work *w) {
     MAKE(&w->out[0], BP_F64, 4000, 3000);
 }
 
-/* What runs, under which settings, and the word for it in the sentence of a stopped call. */
+/* An operation, its settings, and the word for it in the message of a stopped call. */
 static const struct job {
-    const char *name, *settings, *word, *library; /* NULL: always there */
+    const char *name, *settings, *word, *library; /* NULL: no library needed */
     void (*make)(work *w);
 } jobs[] = {
     {"small products", "blas.preferred=native", "gemm", NULL, small_products},
@@ -300,7 +301,7 @@ static const struct job {
     {"filled transforms", "fft.preferred=native", "fft", NULL, filled_transform},
     {"a sum", "", "einsum", NULL, sum},
     {"sums", "", "einsum", NULL, sums},
-    {"a turned copy", "", "einsum", NULL, turned},
+    {"a transposed copy", "", "einsum", NULL, turned},
     {"a converted copy", "", "the copy of a tensor", NULL, copied},
     {"products on a library", "blas.preferred=openblas", "gemm", "openblas", products},
     {"products under a lock", "blas.preferred=openblas, deterministic=run", "gemm", "openblas", products},
@@ -376,7 +377,7 @@ static int count_asked(void *user) {
     return ++c->asked == c->stop;
 }
 
-/* Runs with the check until it was asked: the other threads may have taken all the work. */
+/* Repeats the run until the check was called: other threads may have taken all of the work. */
 static bp_status run_asked(const work *w, bp_interrupt_check check, counter *c) {
     bp_status status = BP_OK;
     for (int i = 0; i < TRIES && status == BP_OK && c->asked == 0; i++) {
@@ -414,11 +415,11 @@ static void check_go_on(const struct job *job, const work *w, const results *rig
         fail_msg("%s: %d questions, %d wrong answers within, the outer one is %s", job->name, c.asked, c.stop,
                  same(w, right) ? "right" : "wrong");
     }
-    assert_true(w->run == run_copy || bp__thread.last_serial == ran); /* what bp_last_plan tells about */
+    assert_true(w->run == run_copy || bp__thread.last_serial == ran); /* what bp_last_plan describes */
 }
 
-/* What a check calls: operations of all kinds, which take scratch memory and threads, on the library of the outer call
- * too. */
+/* Work of a check: operations of all kinds, which use scratch memory and threads, also on the library of the outer
+ * call. */
 typedef struct inner {
     work work;
     results right;
@@ -463,7 +464,7 @@ static void drop_inners(void) {
     }
 }
 
-/* ---- On each number of threads ---- */
+/* ---- On several numbers of threads ---- */
 
 static void check_job(const struct job *job, int threads) {
     char text[256];
@@ -519,7 +520,7 @@ static int stop_always(void *user) {
     return 1;
 }
 
-/* Every other task, in a thread whose own check would stop whatever it is asked about. */
+/* Runs every other task in a thread whose own check would stop any operation. */
 static void *help(void *argument) {
     helper *h = argument;
     bp_set_interrupt_check(stop_always, &h->asked, NULL);
@@ -554,7 +555,7 @@ static void on_an_executor(void **state) {
 
 /* ---- Short calls ---- */
 
-static void short_calls_do_not_ask(void **state) {
+static void short_calls_do_not_run_the_check(void **state) {
     (void)state;
     work w = {.run = run_product};
     counter c = {0, 1};
@@ -568,10 +569,10 @@ static void short_calls_do_not_ask(void **state) {
         bp_set_interrupt_check(NULL, NULL, NULL);
         if (status == BP_OK && c.asked == 0) {
             drop(&w);
-            return; /* the clock may have gone on for long while another process had the processor */
+            return; /* the clock may have advanced while another process had the CPU */
         }
     }
-    fail_msg("a call of less than a microsecond was asked about each time");
+    fail_msg("the check ran in every call of less than a microsecond");
 }
 
 int main(void) {
@@ -579,7 +580,7 @@ int main(void) {
         cmocka_unit_test(on_one_thread),
         cmocka_unit_test(on_the_pool),
         cmocka_unit_test(on_an_executor),
-        cmocka_unit_test(short_calls_do_not_ask),
+        cmocka_unit_test(short_calls_do_not_run_the_check),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

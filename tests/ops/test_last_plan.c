@@ -1,5 +1,5 @@
-/* test_last_plan.c - what bp_last_plan says after calls of every family whose result has no elements: not the plan of
- * the call before. */
+/* test_last_plan.c - bp_last_plan after calls of every family with an empty result: it must not return the plan of the
+ * call before. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 static double memory[64];
 
-/* A view in place, since it points into itself. */
+/* Initializes a view in place, because it contains pointers to itself. */
 static void view(bp_view *made, bp_dtype dtype, int ndim, const int64_t *shape) {
     assert_int_equal(bp_view_init(made, memory, dtype, ndim, shape, NULL), BP_OK);
 }
@@ -79,7 +79,7 @@ static void multiply(void) {
     assert_non_null(strstr(info.problem, "f64 2x2 @ 2x2"));
 }
 
-static void no_plan_of_before(void **state) {
+static void an_empty_result_has_no_plan(void **state) {
     (void)state;
     bp_plan_info info = {.struct_size = sizeof info};
     for (size_t i = 0; i < sizeof empty_calls / sizeof *empty_calls; i++) {
@@ -87,13 +87,13 @@ static void no_plan_of_before(void **state) {
         for (int again = 0; again < 2; again++) {
             empty_calls[i]();
             assert_int_equal(bp_last_plan(&info), BP_E_NOT_FOUND);
-            assert_non_null(strstr(bp_last_error(), "result without elements"));
+            assert_non_null(strstr(bp_last_error(), "had an empty result"));
         }
     }
     multiply();
 }
 
-/* A result that has elements though the input has none is written by a plan, and einsum is always a plan. */
+/* A plan writes a non-empty result of empty input; einsum always has a plan. */
 static void plans_that_do_run(void **state) {
     (void)state;
     bp_plan_info info = {.struct_size = sizeof info};
@@ -118,7 +118,7 @@ static void plans_that_do_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_plan_of_before),
+        cmocka_unit_test(an_empty_result_has_no_plan),
         cmocka_unit_test(plans_that_do_run),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);

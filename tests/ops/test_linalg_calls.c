@@ -1,6 +1,6 @@
-/* test_linalg_calls.c - what the calls of linear algebra make of their arguments: shapes and types of results,
- * problems, refusals. The provider is a double that remembers problems (recorder_provider.c), so that nothing is
- * computed. */
+/* test_linalg_calls.c - how linear-algebra calls are converted: shapes and types of results, problems, refusals.
+ *
+ * The provider records problems and computes nothing (recorder_provider.c). */
 #include "ops/linalg_support.h"
 
 #include <float.h>
@@ -113,7 +113,7 @@ static void solve_shape(int a_ndim, const int64_t *a, int b_ndim, const int64_t 
     test_call_end(&c);
 }
 
-/* torch.linalg.solve's rule of what is a vector. */
+/* torch.linalg.solve's rule for vectors. */
 static void shapes_of_solutions(void **unused) {
     (void)unused;
     solve_shape(TEST_SHAPE(3, 3), TEST_SHAPE(3), 0, TEST_SHAPE(3));
@@ -155,7 +155,7 @@ static void run(test_call *c) {
     }
 }
 
-static void a_problem_says_it_all(void **unused) {
+static void a_problem_contains_the_whole_call(void **unused) {
     (void)unused;
     test_call c;
     test_call_start(&c, BP_OP_SOLVE);
@@ -200,7 +200,7 @@ static void batches_merge(void **unused) {
     run(&c);
     assert_true(l->batch_ndim == 0 && l->batch == 1);
     test_call_end(&c);
-    /* 17 dimensions that step unevenly are too many to keep, and are fine once they are even. */
+    /* 17 dimensions with irregular strides are too many; with regular strides they merge. */
     int64_t shape[19], strides[19], step = 4;
     bp_view a, det;
     for (int i = 18; i >= 0; i--) {
@@ -221,7 +221,7 @@ static void batches_merge(void **unused) {
     assert_true(l->batch_ndim == 1 && l->batch == 1 << 17);
 }
 
-static void empties_say_so(void **unused) {
+static void problems_of_empty_matrices_are_marked(void **unused) {
     (void)unused;
     static const struct {
         bp_op op;
@@ -238,7 +238,7 @@ static void empties_say_so(void **unused) {
         assert_int_equal(recorder->planned.of.linalg.empty, 1);
         test_call_end(&c);
     }
-    /* Nothing to write is nothing to do. */
+    /* An empty output means nothing to do. */
     test_call c;
     int runs = recorder->runs;
     test_call_start(&c, BP_OP_INV);
@@ -247,7 +247,7 @@ static void empties_say_so(void **unused) {
     run(&c);
     assert_int_equal(recorder->runs, runs);
     test_call_end(&c);
-    /* No right sides, and yet an info for each item. */
+    /* No right-hand sides, but an info for each item. */
     test_call_start(&c, BP_OP_SOLVE);
     test_call_input(&c, 0, BP_F64, TEST_SHAPE(3, 2, 2), ROW_MAJOR);
     test_call_input(&c, 1, BP_F64, TEST_SHAPE(3, 2, 0), ROW_MAJOR);
@@ -314,7 +314,8 @@ static void tolerances_have_defaults(void **unused) {
     test_call_end(&c);
 }
 
-/* Rank and singular values of least squares are A's: without them a call without right sides has nothing to compute. */
+/* Rank and singular values of least squares belong to A. If neither is requested, a call without right-hand sides has
+ * nothing to compute. */
 static void no_right_sides(void **unused) {
     (void)unused;
     static const unsigned outputs[] = {1u << 2, 1u << 2 | 1u << 3, 1u << 2 | 1u << 4, 1u << 2 | 1u << 5};
@@ -333,8 +334,8 @@ static void no_right_sides(void **unused) {
     }
 }
 
-/* Each wish is seen by the warm path too: the same call with another wish is another plan. */
-static void wishes_reach_the_problem(void **unused) {
+/* Each option is part of the key: the same call with another option is another plan. */
+static void options_reach_the_problem(void **unused) {
     (void)unused;
     test_call c;
     const bp_linalg_problem *l = &recorder->planned.of.linalg;
@@ -371,7 +372,7 @@ static void wishes_reach_the_problem(void **unused) {
     test_call_end(&c);
 }
 
-static void info_forgives(void **unused) {
+static void item_failure_with_info_does_not_fail_the_call(void **unused) {
     (void)unused;
     test_call c;
     test_call_start(&c, BP_OP_CHOLESKY);
@@ -380,7 +381,7 @@ static void info_forgives(void **unused) {
     DLTensor *a = test_operand(&c, 0), *l = test_operand(&c, 1), *info = test_operand(&c, 2);
     recorder->item = 3;
     recorder->info = 2;
-    for (int round = 0; round < 2; round++) { /* the second time on the warm path */
+    for (int round = 0; round < 2; round++) { /* the second call takes the fast path */
         assert_int_equal(bp_cholesky_ex(a, 0, l, info), BP_OK);
         assert_int_equal(bp_cholesky_ex(a, 0, l, NULL), BP_OK);
         test_refused(bp_cholesky(a, 0, l), BP_E_NOT_POSITIVE_DEFINITE, "linalg.cholesky: (Batch element 3): ");
@@ -395,8 +396,8 @@ static void info_forgives(void **unused) {
     test_call_end(&c);
 }
 
-/* A call that went well once is checked again where its memory lies otherwise. */
-static void the_warm_path_looks_at_memory(void **unused) {
+/* A call that succeeded is checked again if its memory has other addresses. */
+static void the_fast_path_checks_addresses(void **unused) {
     (void)unused;
     double cells[64] = {0};
     bp_view a, x;
@@ -478,14 +479,14 @@ int main(void) {
         cmocka_unit_test(shapes_of_factorizations),
         cmocka_unit_test(shapes_of_square_matrices),
         cmocka_unit_test(shapes_of_solutions),
-        cmocka_unit_test(a_problem_says_it_all),
+        cmocka_unit_test(a_problem_contains_the_whole_call),
         cmocka_unit_test(batches_merge),
-        cmocka_unit_test(empties_say_so),
+        cmocka_unit_test(problems_of_empty_matrices_are_marked),
         cmocka_unit_test(tolerances_have_defaults),
         cmocka_unit_test(no_right_sides),
-        cmocka_unit_test(wishes_reach_the_problem),
-        cmocka_unit_test(info_forgives),
-        cmocka_unit_test(the_warm_path_looks_at_memory),
+        cmocka_unit_test(options_reach_the_problem),
+        cmocka_unit_test(item_failure_with_info_does_not_fail_the_call),
+        cmocka_unit_test(the_fast_path_checks_addresses),
         cmocka_unit_test(plans_and_explanations),
         cmocka_unit_test(preferences_are_checked_first),
     };

@@ -1,5 +1,5 @@
-/* test_linalg_failures.c - matrices on which linear algebra fails, and those it must not be given: singular, not
- * positive definite, NaN and infinity, empty, bad pivots; with info and without, on every library. */
+/* test_linalg_failures.c - matrices on which linear algebra fails or that are refused: singular, not positive definite,
+ * NaN and infinity, empty, invalid pivots; with info and without, on every library. */
 #include "ops/linalg_support.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static bp_view a, b, x, info, pivots;
 static double cells[3][4], sides[6], results[12];
 static int32_t infos[3], pivot_cells[6];
 
-/* Three 2x2 matrices, of which the second has rank 1; one right side for each. */
+/* Three 2x2 matrices; the second has rank 1. One right-hand side for each. */
 static void singular_batch(void) {
     static const double values[3][4] = {{2, 1, 1, 3}, {1, 2, 2, 4}, {1, 0, 0, 1}};
     memcpy(cells, values, sizeof cells);
@@ -87,7 +87,7 @@ static void indefinite_matrices(void) {
                  "linalg.cholesky_inverse: the diagonal element 1 is zero");
 }
 
-/* An item with NaN or infinity is not computed, and the others are. */
+/* An item with NaN or infinity is not computed; the others are. */
 static void non_finite_input(void) {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ static void non_finite_input(void) {
         assert_int_equal(bp_lu_factor_ex(&a.tensor, &x.tensor, &pivots.tensor, &info.tensor), BP_OK);
         infos_are(BP_INFO_NON_FINITE, 2, 0);
         assert_true(pivot_cells[0] == 0 && pivot_cells[1] == 0 && pivot_cells[4] == 1);
-        /* The lower triangle is all that this one reads. */
+        /* Only the lower triangle is read. */
         cells[1][0] = cells[2][0] = 9;
         assert_int_equal(bp_cholesky_ex(&a.tensor, 0, &x.tensor, &info.tensor), BP_OK);
         infos_are(0, 0, 0);
@@ -141,7 +141,7 @@ static bp_status spectrum(int op) {
     }
 }
 
-/* No library sees them, since some never return. */
+/* No library receives NaN or infinity, because some never return. */
 static void non_finite_spectra(void) {
     for (int op = 0; op < 6; op++) {
         singular_batch();
@@ -208,7 +208,7 @@ static void empty_matrices(void **unused) {
     bp_view_init(&w, ranks, BP_I64, TEST_SHAPE(2), NULL);
     assert_int_equal(bp_matrix_rank(&z.tensor, NULL, NULL, 0, &w.tensor), BP_OK);
     assert_true(ranks[0] == 0 && ranks[1] == 0);
-    /* Whole factors of nothing are identities. */
+    /* Full factors of an empty matrix are identities. */
     bp_view_init(&z, NULL, BP_F64, TEST_SHAPE(3, 0), NULL);
     bp_view_init(&r, out, BP_F64, TEST_SHAPE(3, 3), NULL);
     bp_view_init(&more, NULL, BP_F64, TEST_SHAPE(0), NULL);
@@ -219,7 +219,7 @@ static void empty_matrices(void **unused) {
     bp_view_init(&w, NULL, BP_F64, TEST_SHAPE(3, 0), NULL);
     assert_int_equal(bp_qr(&z.tensor, BP_QR_COMPLETE, &r.tensor, &w.tensor), BP_OK);
     assert_true(out[0] == 1 && out[1] == 0);
-    /* Sums over nothing are zero; info of items of no size says that they went well. */
+    /* Sums over nothing are zero; the info of empty items reports success. */
     int32_t info_cell[2] = {7, 7};
     bp_view_init(&z, NULL, BP_F64, TEST_SHAPE(2, 0, 0), NULL);
     bp_view_init(&more, info_cell, BP_I32, TEST_SHAPE(2), NULL);
@@ -246,7 +246,7 @@ static void preferences_of_real_libraries(void **unused) {
             assert_int_equal(status, BP_OK);
             assert_int_equal(bp_preferred_set("linalg.preferred", row.path), BP_OK);
             assert_int_equal(bp_preferred_set("linalg.preferred", row.soname), BP_OK);
-            if (strcmp(row.family, "netlib") != 0) { /* that is the id of its BLAS */
+            if (strcmp(row.family, "netlib") != 0) { /* the id belongs to its BLAS */
                 assert_int_equal(bp_preferred_set("linalg.preferred", row.family), BP_OK);
             }
         } else if (row.state == BP_LIBRARY_OK && !(row.kinds & BP_LIB_BUILTIN)) {

@@ -1,5 +1,7 @@
-/* test_linalg_refusals.c - arguments that linear algebra refuses, each with its sentence, and what is near to them and
- * fine. The provider is a double (recorder_provider.c), so that nothing is computed. */
+/* test_linalg_refusals.c - arguments that linear algebra refuses, with their messages, and similar arguments that it
+ * accepts.
+ *
+ * The provider computes nothing (recorder_provider.c). */
 #include "ops/linalg_support.h"
 
 #include <math.h>
@@ -32,7 +34,7 @@ static void parameters_are_checked(void **unused) {
         c.call.mode = BP_QR_COMPLETE;
         test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "mode is 2; this operation has none");
         c.call.mode = (bp_linalg_mode)77;
-        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "mode 77");
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "mode is 77");
         c.call = good;
         c.call.upper = 1;
         test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "upper is set; this operation");
@@ -62,11 +64,11 @@ static void parameters_are_checked(void **unused) {
     }
     c.call.op = BP_OP_MATRIX_RANK;
     c.call.upper = 1;
-    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "needs hermitian");
+    test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "requires hermitian");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, 3, test_operand(&c, 2)), BP_E_ARGUMENT,
                  "order is 3; it must be 1");
     test_refused(bp_matrix_norm(test_operand(&c, 0), BP_NORM_P, NAN, test_operand(&c, 2)), BP_E_ARGUMENT,
-                 "not supported");
+                 "it must be 1, -1");
     test_refused(bp_cond(test_operand(&c, 0), BP_NORM_FRO, 1, test_operand(&c, 2)), BP_E_ARGUMENT,
                  "unless mode is BP_NORM_P");
     c.call = good;
@@ -131,7 +133,7 @@ static void inputs_are_checked(void **unused) {
     test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "pivots has shape (2, 2)");
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(3), NULL);
     test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "B must have at least 2 dimensions");
-    /* Squareness that depends on what is asked. */
+    /* Operations that only sometimes require a square matrix. */
     bp_view_init(&a, NULL, BP_F64, TEST_SHAPE(3, 4), NULL);
     bp_linalg_call other = {.struct_size = sizeof other, .op = BP_OP_COND, .operand = {&a.tensor}};
     assert_int_equal(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_OK);
@@ -154,8 +156,8 @@ static bp_status norm_status(int64_t rows, int64_t columns, bp_linalg_mode mode,
 
 static void norms_of_nothing(void **unused) {
     (void)unused;
-    test_refused(norm_status(3, 0, BP_NORM_P, 1), BP_E_SHAPE, "nothing to compare");
-    test_refused(norm_status(0, 3, BP_NORM_P, -INFINITY), BP_E_SHAPE, "nothing to compare");
+    test_refused(norm_status(3, 0, BP_NORM_P, 1), BP_E_SHAPE, "is undefined for a matrix");
+    test_refused(norm_status(0, 3, BP_NORM_P, -INFINITY), BP_E_SHAPE, "is undefined for a matrix");
     test_refused(norm_status(0, 3, BP_NORM_P, 2), BP_E_SHAPE, "order 2 is undefined for a matrix of 0 by 3");
     assert_int_equal(norm_status(0, 3, BP_NORM_P, 1), BP_OK);
     assert_int_equal(norm_status(3, 0, BP_NORM_P, INFINITY), BP_OK);

@@ -1,4 +1,4 @@
-/* test_linalg_solutions.c - factors, solutions, inverses and determinants, checked by what they have to fulfil (see
+/* test_linalg_solutions.c - factors, solutions, inverses and determinants, checked by their defining equations (see
  * linalg_results.h). */
 #include "ops/linalg_results.h"
 
@@ -28,7 +28,7 @@ static void lu(bp_dtype dtype, test_kind k, int64_t m, int64_t n) {
     test_call_end(&c);
 }
 
-/* The pivots, applied backwards to L U, give A back; and lu_solve solves, from every side. */
+/* Applying the pivots backwards to L U gives A; lu_solve solves from every side. */
 static void lu_factor(bp_dtype dtype, test_kind k, int64_t n) {
     test_call c, s;
     test_start(&c, BP_OP_LU_FACTOR, dtype, k, n, n, -1);
@@ -195,9 +195,9 @@ static void determinants(bp_dtype dtype, test_kind k, int64_t n) {
         dense a, det, sign, log;
         dense_load(&a, test_operand(&c, 0), 2, item);
         long double complex want = dense_determinant(&a);
-        /* How far the determinant of a matrix so near is from it: not more than this. */
+        /* Bound for the difference of two determinants of nearby matrices. */
         long double size = powl(dense_norm(&a), (long double)n);
-        long double most = test_single(dtype) ? 1e30L : 1e290L; /* neither over- nor underflows on the way */
+        long double most = test_single(dtype) ? 1e30L : 1e290L; /* neither overflows nor underflows on the way */
         if (numbers && size < most && size > 1 / most) {
             dense_load(&det, test_operand(&c, 1), 0, item);
             test_at_most("det", cabsl(det.at[0][0] - want), size, (int)n, dtype, 10);

@@ -1,5 +1,5 @@
-/* test_linalg_spectra.c - orthogonal factors, eigenvalues, singular values and what is made of them, checked by what
- * they have to fulfil (see linalg_results.h). */
+/* test_linalg_spectra.c - orthogonal factors, eigenvalues, singular values and derived operations, checked by their
+ * defining equations (see linalg_results.h). */
 #include "ops/linalg_results.h"
 
 #include <math.h>
@@ -135,7 +135,7 @@ static void svd(bp_dtype dtype, test_kind k, int64_t m, int64_t n, int full) {
     test_call_end(&c);
 }
 
-/* The gradient A^H (A X - B) vanishes; rank and residuals are what they are known to be. */
+/* The gradient A^H (A X - B) vanishes; rank and residuals have their known values. */
 static void lstsq(bp_dtype dtype, test_kind k, int64_t m, int64_t n) {
     for (int driver = BP_LSTSQ_GELSY; driver <= BP_LSTSQ_GELSS; driver++) {
         test_call c;
@@ -306,7 +306,7 @@ static void all_operations(bp_dtype dtype, int64_t n) {
         lstsq(dtype, k, more, n);
         lstsq(dtype, k, n, more);
         norms(dtype, k, n, more);
-        if (k != TEST_GRADED && k != TEST_HILBERT) { /* whose singular values are everywhere */
+        if (k != TEST_GRADED && k != TEST_HILBERT) { /* whose singular values cover all magnitudes */
             pinv(dtype, k, more, n, 0);
         }
         if (k == TEST_RANDOM || k == TEST_DEFECTIVE || k == TEST_CLUSTERED || k == TEST_ZERO) {

@@ -1,6 +1,7 @@
-/* test_linalg_threads.c - linear algebra from many threads at once, each under its own settings, while the process's
- * cache is emptied: every solution is right, every failure tells its own thread's item. Run under ThreadSanitizer as
- * well. */
+/* test_linalg_threads.c - linear algebra from many threads at once, each with its own settings, while the plan cache is
+ * cleared.
+ *
+ * Every solution must be right, and every failure must name its own thread's item. Also run under ThreadSanitizer. */
 #include "backplane.h"
 
 #include <math.h>
@@ -19,11 +20,11 @@ typedef struct worker {
     pthread_t thread;
     const char *scope;
     const char *expected; /* the library that must have run; NULL: any */
-    int singular;         /* the item that is singular */
+    int singular;         /* the singular item */
     int wrong;
 } worker;
 
-/* Diagonally dominant, but for one item, which is all zero. */
+/* Diagonally dominant, except for one item, which is zero. */
 static void fill(double *a, int singular) {
     for (int i = 0; i < ITEMS * N * N; i++) {
         int item = i / (N * N), row = i / N % N, column = i % N;

@@ -1,5 +1,5 @@
-/* test_matmul.c - bp_matmul through the public interface: numpy.matmul's shapes, all layouts and types, against sums in
- * long double; and what must be refused, with outputs untouched. Runs on whatever library dispatch chooses here. */
+/* test_matmul.c - bp_matmul through the public interface: numpy.matmul's shapes, all layouts and types, compared with
+ * sums in long double; and refusals with unchanged outputs. Runs on the library that dispatch chooses. */
 #include "ops/reference.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 static unsigned seed = 1;
 
-/* One product with operands of rank >= 2 in the given orders. */
+/* Checks one product with operands of rank >= 2 in the given orders. */
 static void check(bp_dtype dtype, int a_rank, const int64_t *a_shape, test_order a_order, int b_rank,
                   const int64_t *b_shape, test_order b_order, test_order c_order) {
     test_tensor a, b, c;
@@ -24,7 +24,7 @@ static void check(bp_dtype dtype, int a_rank, const int64_t *a_shape, test_order
     test_tensor_new(&b, dtype, b_rank, b_shape, b_order, &seed);
     assert_int_equal(bp_matmul_shape(&a.view.tensor, &b.view.tensor, &rank, shape), BP_OK);
     test_tensor_new(&c, dtype, rank, shape, c_order, &seed);
-    for (int again = 0; again < 2; again++) { /* the second time takes the short way */
+    for (int again = 0; again < 2; again++) { /* the second call takes the fast path */
         assert_int_equal(bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor), BP_OK);
         double error = test_product_error(&a.view.tensor, false, &b.view.tensor, false, 1, 0, NULL, &c.view.tensor);
         if (!(error <= 1.0)) {
@@ -70,9 +70,10 @@ static void batches_broadcast(void **state) {
     for (int t = 0; t < DTYPES; t++) {
         check(dtypes[t], 3, I64(4, 3, 5), ROW_MAJOR, 3, I64(4, 5, 2), ROW_MAJOR, ROW_MAJOR);
         check(dtypes[t], 4, I64(5, 1, 3, 4), ROW_MAJOR, 3, I64(3, 4, 2), COLUMN_MAJOR, PADDED);
-        check(dtypes[t], 3, I64(6, 3, 4), ROW_MAJOR, 2, I64(4, 5), ROW_MAJOR, ROW_MAJOR); /* folds into m */
+        check(dtypes[t], 3, I64(6, 3, 4), ROW_MAJOR, 2, I64(4, 5), ROW_MAJOR, ROW_MAJOR); /* the batch merges into m */
         check(dtypes[t], 3, I64(6, 1, 4), ROW_MAJOR, 2, I64(4, 5), ROW_MAJOR, ROW_MAJOR);
-        check(dtypes[t], 2, I64(3, 4), ROW_MAJOR, 3, I64(6, 4, 1), ROW_MAJOR, COLUMN_MAJOR); /* folds into n */
+        check(dtypes[t], 2, I64(3, 4), ROW_MAJOR, 3, I64(6, 4, 1), ROW_MAJOR, COLUMN_MAJOR); /* the batch merges into n
+                                                                                              */
         check(dtypes[t], 2, I64(3, 4), ROW_MAJOR, 4, I64(2, 3, 4, 5), REVERSED, EVERY_OTHER);
         check(dtypes[t], 3, I64(1, 3, 4), PADDED, 3, I64(7, 4, 2), PADDED, PADDED);
         check(dtypes[t], 3, I64(0, 3, 4), ROW_MAJOR, 2, I64(4, 2), ROW_MAJOR, ROW_MAJOR);
@@ -114,11 +115,12 @@ static void overlapping_views_of_one_array(void **state) {
     bp_view_init(&right, m + 4, BP_F64, 2, I64(4, 4), I64(8, 1));
     bp_view_init(&target, m + 32, BP_F64, 2, I64(4, 4), I64(8, 1));
     assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor),
-                     BP_OK); /* panels of one matrix are apart */
+                     BP_OK); /* panels of one matrix do not overlap */
     bp_view_init(&left, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&right, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&target, m + 1, BP_F64, 2, I64(4, 4), I64(16, 2));
-    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK); /* so are even and odd columns */
+    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK); /* even and odd columns do not
+                                                                                      * overlap */
     double before[64];
     memcpy(before, m, sizeof m);
     bp_view_init(&target, m + 2, BP_F64, 2, I64(4, 4), I64(16, 2));
@@ -128,8 +130,8 @@ static void overlapping_views_of_one_array(void **state) {
     assert_memory_equal(before, m, sizeof m);
 }
 
-/* The short way must not let through what the long way refuses: same layout, other addresses. */
-static void short_way_still_checks_addresses(void **state) {
+/* The fast path must refuse what the slow path refuses: same layout, other addresses. */
+static void fast_path_checks_addresses(void **state) {
     (void)state;
     double m[64] = {0};
     double out[16];
@@ -207,7 +209,7 @@ static void refusals_name_what_is_wrong(void **state) {
     assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_E_SHAPE);
 }
 
-static void non_finite_values_arrive(void **state) {
+static void non_finite_values_propagate(void **state) {
     (void)state;
     double inf = strtod("inf", NULL);
     double a[4] = {inf, 0, 0, 1};
@@ -238,9 +240,9 @@ int main(void) {
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(vectors),
         cmocka_unit_test(overlapping_views_of_one_array),
-        cmocka_unit_test(short_way_still_checks_addresses),
+        cmocka_unit_test(fast_path_checks_addresses),
         cmocka_unit_test(refusals_name_what_is_wrong),
-        cmocka_unit_test(non_finite_values_arrive),
+        cmocka_unit_test(non_finite_values_propagate),
     };
     return cmocka_run_group_tests(tests, NULL, reset);
 }

@@ -1,8 +1,9 @@
-/* test_parallel_region.c - calls from inside a parallel region of OpenMP run on one thread, unless the user says
- * otherwise, whichever runtime the region belongs to and whenever it was loaded.
+/* test_parallel_region.c - calls from inside an OpenMP parallel region run on one thread, unless the user sets
+ * otherwise.
  *
- * Regions are started by the entry point that gcc emits for `#pragma omp parallel`. All runtimes have it, so that one
- * program tests those that are installed. Each test has a process of its own, because a runtime stays loaded. */
+ * This holds for every runtime, whenever it was loaded. Regions are started by the entry point that gcc emits for
+ * `#pragma omp parallel`. All runtimes have it, so that one program tests all that are installed. Each test has a
+ * separate process, because a runtime stays loaded. */
 #include "backplane.h"
 
 #include <dlfcn.h>
@@ -19,8 +20,7 @@
 #include <cmocka.h>
 
 #ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end of a process fails by itself on the threads of LLVM's runtime: "Tracer caught signal
- * 11". */
+/* The search for leaks at the end of a process fails on the threads of LLVM's runtime: "Tracer caught signal 11". */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "detect_leaks=0";
@@ -45,7 +45,7 @@ static int cpus;
         }                                                                                                              \
     } while (0)
 
-/* ---- What is called, and on how many threads it ran ---- */
+/* ---- Calls, and the number of threads that they used ---- */
 
 static int threads_of_last(void) {
     bp_plan_info info = {.struct_size = sizeof info};
@@ -53,7 +53,7 @@ static int threads_of_last(void) {
     return info.threads;
 }
 
-/* A product of the first `rows` rows, so that tests can have problems that were not seen before. */
+/* Computes a product of the first `rows` rows, so that tests can use new problems. */
 static int product(int rows) {
     double *out = calloc(N * N, sizeof *out);
     bp_view a, b, c;
@@ -66,7 +66,7 @@ static int product(int rows) {
     return threads_of_last();
 }
 
-/* An operation that goes the way of all others. */
+/* An operation on the general fast path. */
 static int norm(void) {
     double value = 0;
     bp_view a, out;
@@ -83,8 +83,8 @@ static void *load(int runtime) {
     return dlopen(runtimes[runtime], RTLD_NOW | RTLD_LOCAL);
 }
 
-/* What the threads of the region in progress do and have seen. Atomic, since ThreadSanitizer does not follow how a
- * runtime that it has not compiled hands work to its threads. */
+/* The call made by the threads of the current region, and its results. They are atomic, because ThreadSanitizer cannot
+ * follow synchronisation in an uninstrumented runtime. */
 static _Atomic(int (*)(void)) call_made;
 static atomic_int calls, most, least;
 
@@ -98,12 +98,12 @@ static void visit(void *argument) {
     atomic_fetch_add(&calls, 1);
 }
 
-/* Several threads, if there are cores for them. */
+/* Returns whether there are several threads, if the machine has the cores. */
 static bool is_many(int threads) {
     return threads > 1 || (cpus == 1 && threads == 1);
 }
 
-/* Every thread of a region makes the call, and all of them got `threads`, or MANY. */
+/* Every thread of a region makes the call; each must get `threads`, or MANY. */
 static void in_region(void *runtime, int (*call)(void), int threads) {
     REQUIRE(runtime != NULL);
     region_starter start = (region_starter)dlsym(runtime, "GOMP_parallel");
@@ -148,7 +148,7 @@ static int product_of_a_plan(void) {
     return info.threads;
 }
 
-/* 1 when the explanation says where the one thread comes from. */
+/* Returns 1 if the explanation states the reason for one thread. */
 static int explained(void) {
     bp_explanation *explanation;
     bp_view a, b, c;
@@ -161,7 +161,7 @@ static int explained(void) {
     return says;
 }
 
-/* ---- Tests: each runs in a child, with 0 for success ---- */
+/* ---- Tests: each runs in a child process, with exit status 0 for success ---- */
 
 static void loaded_before_the_first_call(int runtime) {
     void *handle = load(runtime);
@@ -171,7 +171,7 @@ static void loaded_before_the_first_call(int runtime) {
     REQUIRE(is_many(whole_product()));
     REQUIRE(is_many(norm()));
     REQUIRE(explained() == 0);
-    in_region(handle, whole_product, 1); /* threads remember both plans */
+    in_region(handle, whole_product, 1); /* both plans are in thread caches */
     in_region(handle, norm, 1);
     REQUIRE(is_many(whole_product()));
 }
@@ -182,7 +182,7 @@ static void first_met_by_a_plan(int runtime) {
     REQUIRE(is_many(product_of_a_plan()));
 }
 
-/* A thread that has called before finds the runtime when it makes its next plan. */
+/* A thread with earlier calls detects the runtime when it makes its next plan. */
 static void loaded_after_the_first_call(int runtime) {
     REQUIRE(is_many(whole_product()));
     in_region(load(runtime), new_product, 1);
@@ -190,11 +190,11 @@ static void loaded_after_the_first_call(int runtime) {
     REQUIRE(is_many(whole_product()));
 }
 
-static void user_says_otherwise(int runtime) {
+static void user_sets_all_cores(int runtime) {
     void *handle = load(runtime);
     in_region(handle, whole_product, 1);
     in_region(handle, product_with_scope, 2);
-    REQUIRE(bp_set_num_threads(0) == BP_OK); /* every core, said by the user */
+    REQUIRE(bp_set_num_threads(0) == BP_OK); /* every core, set by the user */
     in_region(handle, whole_product, MANY);
     REQUIRE(bp_set_num_threads(2) == BP_OK);
     in_region(handle, whole_product, 2);
@@ -202,7 +202,7 @@ static void user_says_otherwise(int runtime) {
     in_region(handle, whole_product, 1);
 }
 
-/* Two copies of LLVM's runtime end the process when both of them start, so asking must start neither. */
+/* Two copies of LLVM's runtime end the process if both start, so that checking must start neither. */
 static void runtimes_side_by_side(int runtime) {
     void *handle = load(runtime), *others[RUNTIMES];
     for (int i = 0; i < RUNTIMES; i++) {
@@ -221,14 +221,14 @@ static int run_in_child(void (*test)(int runtime), int runtime) {
     if (child == 0) {
         alarm(250);
         test(runtime);
-        exit(0); /* so that a runtime removes what it left in /dev/shm */
+        exit(0); /* so that a runtime removes its file in /dev/shm */
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Loading one here would leave it in all children. */
+/* Loading a runtime here would leave it in all children. */
 static void is_installed(int runtime) {
     _exit(load(runtime) ? 0 : 2);
 }
@@ -266,9 +266,9 @@ static void after_the_first_call(void **state) {
     with_each_runtime(loaded_after_the_first_call);
 }
 
-static void the_user_counts_more(void **state) {
+static void the_users_setting_takes_precedence(void **state) {
     (void)state;
-    with_each_runtime(user_says_otherwise);
+    with_each_runtime(user_sets_all_cores);
 }
 
 static void side_by_side(void **state) {
@@ -310,7 +310,7 @@ static int fill(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_first_call), cmocka_unit_test(in_the_first_plan),
-        cmocka_unit_test(after_the_first_call),  cmocka_unit_test(the_user_counts_more),
+        cmocka_unit_test(after_the_first_call),  cmocka_unit_test(the_users_setting_takes_precedence),
         cmocka_unit_test(side_by_side),
     };
     return cmocka_run_group_tests(tests, fill, NULL);

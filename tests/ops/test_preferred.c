@@ -1,6 +1,5 @@
-/* test_preferred.c - the check of preferred libraries, the same for products, linear algebra and transforms: names that
- * mean nothing here, libraries without the operations, what is stored, and what settings in force have to do with it.
- */
+/* test_preferred.c - the check of preferred libraries for products, linear algebra and transforms: unknown names,
+ * libraries without the operations, the stored value, and the effect of other settings. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -31,7 +30,7 @@ static void assert_said(const char *words) {
     }
 }
 
-static void names_that_mean_nothing_here(void **unused) {
+static void unknown_names_are_refused(void **unused) {
     (void)unused;
     for (size_t i = 0; i < FAMILIES; i++) {
         const char *setting = families[i].setting;
@@ -59,14 +58,14 @@ static void checking_stores_nothing(void **unused) {
     }
 }
 
-static void each_library_is_good_for_what_it_offers(void **unused) {
+static void each_library_is_accepted_for_its_operations(void **unused) {
     (void)unused;
     bp_library_info row = {.struct_size = sizeof row};
     for (int i = 0; bp_library_at(i, &row) == BP_OK; i++) {
         for (size_t f = 0; row.state == BP_LIBRARY_OK && f < FAMILIES; f++) {
             bp_status status = bp_preferred_check(families[f].setting, row.id);
             bool offers = (row.kinds & families[f].kinds) != 0;
-            bool part = strstr(row.id, "-threads") != NULL; /* of FFTW: another file of the same library */
+            bool part = strstr(row.id, "-threads") != NULL; /* a file of FFTW that belongs to the main library */
             if ((row.kinds & BP_LIB_BUILTIN) == 0 && (status == BP_OK) != (offers && !part)) {
                 fail_msg("%s=%s: %s", families[f].setting, row.id, bp_last_error());
             }
@@ -110,7 +109,7 @@ static void wrong_arguments(void **unused) {
     assert_int_equal(bp_preferred_check("fft.preferred", "bell\a"), BP_E_BAD_VALUE);
 }
 
-/* The word of the check is understood in every layer, so that a variable can take back what a file prefers. */
+/* Every layer accepts the keyword "default", so that a variable can cancel the preference of a file. */
 static void default_is_no_preference(void **unused) {
     (void)unused;
     static double cells[4];
@@ -135,9 +134,9 @@ static void default_is_no_preference(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_mean_nothing_here),
+        cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(checking_stores_nothing),
-        cmocka_unit_test(each_library_is_good_for_what_it_offers),
+        cmocka_unit_test(each_library_is_accepted_for_its_operations),
         cmocka_unit_test(settings_in_force_do_not_matter),
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(default_is_no_preference),

@@ -1,5 +1,5 @@
-/* test_struct_sizes.c - structs of the interface as a program of another version has them: smaller ones are filled and
- * read as far as they go, larger ones too, and nothing beyond is touched. */
+/* test_struct_sizes.c - structs of programs built with another version: smaller and larger ones are filled and read up
+ * to their size, and nothing beyond is touched. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* ---- What the calls below need ---- */
+/* ---- Operands of the calls below ---- */
 
 static double x[16] = {4, 1, 0, 0, 1, 4, 1, 0, 0, 1, 4, 1, 0, 0, 1, 4}, y[16], spectrum[32];
 static bp_view in, out, line, complex_line;
@@ -48,7 +48,7 @@ static int give_back(void **state) {
     return bp_reset() == BP_OK ? 0 : -1;
 }
 
-/* ---- Structs that the library fills: each in one function, true when it did ---- */
+/* ---- Structs that the library fills: one function each, true if it was filled ---- */
 
 #define FILLER(name, type, call)                                                                                       \
     static bool name(void *info) {                                                                                     \
@@ -75,7 +75,7 @@ FILLER(step, bp_contraction_step, bp_contraction_path_at(path, 0, i) == 1)
 static const struct {
     bool (*fill)(void *info);
     size_t size;
-    bool optional; /* what it describes may not be on this machine */
+    bool optional; /* the described object may be missing on this machine */
 } filled[] = {
     {machine, sizeof(bp_machine_info), false},
     {loaded, sizeof(bp_loaded_object), true},
@@ -115,7 +115,7 @@ static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
             prepare(some, less);
             assert_true(filled[f].fill(some));
             memcpy(&kept, some, sizeof kept);
-            assert_int_equal(kept, less); /* the caller's size stays */
+            assert_int_equal(kept, less); /* the caller's size is unchanged */
             assert_memory_equal(some + sizeof kept, whole + sizeof kept, known - sizeof kept);
             for (size_t i = known; i < ROOM; i++) {
                 assert_int_equal((unsigned char)some[i], CANARY);
@@ -124,7 +124,7 @@ static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
     }
 }
 
-static void sizes_that_cannot_be_are_refused(void **state) {
+static void invalid_sizes_are_refused(void **state) {
     (void)state;
     static _Alignas(16) char memory[ROOM];
     static const size_t wrong[] = {0, 1, 8, 17, 1 << 20, SIZE_MAX};
@@ -169,11 +169,11 @@ static bp_status execute(const void *exec) {
     return bp_execute(plan, operands, exec);
 }
 
-/* With all that the call needs within `least` bytes; what follows means its default. */
+/* Runs with all required members within `least` bytes; the others have their defaults. */
 static void check_read(bp_status (*run)(const void *), const void *given, size_t size, size_t least) {
     static _Alignas(16) char memory[ROOM];
     for (size_t less = least; less <= size + MORE; less += 8) {
-        memset(memory, 0xFF, sizeof memory); /* what lies beyond must not be read */
+        memset(memory, 0xFF, sizeof memory); /* memory beyond the struct must not be read */
         memset(memory, 0, less > size ? less : 0);
         memcpy(memory, given, less < size ? less : size);
         memcpy(memory, &less, sizeof less);
@@ -183,7 +183,7 @@ static void check_read(bp_status (*run)(const void *), const void *given, size_t
     memcpy(memory, given, size);
     size_t later = size + 8;
     memcpy(memory, &later, sizeof later);
-    memory[size + 3] = 1; /* which sets something that this version does not know */
+    memory[size + 3] = 1; /* a member that this version does not know */
     assert_int_equal(run(memory), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "later version"));
     memcpy(memory, &(size_t){0}, sizeof(size_t));
@@ -212,7 +212,7 @@ static void smaller_structs_are_read_as_far_as_they_go(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_structs_are_filled_as_far_as_they_go),
-        cmocka_unit_test(sizes_that_cannot_be_are_refused),
+        cmocka_unit_test(invalid_sizes_are_refused),
         cmocka_unit_test(smaller_structs_are_read_as_far_as_they_go),
     };
     return cmocka_run_group_tests(tests, set_up, give_back);

@@ -1,5 +1,7 @@
-/* test_threads.c - many threads at once, each with its own settings: every result is right and every thread's plan
- * shows its own scope. Run under ThreadSanitizer as well. Also bit-for-bit equality of the native provider over thread
+/* test_threads.c - many threads at once, each with its own settings: every result is right, and every thread's plan
+ * follows its own scope.
+ *
+ * Also run under ThreadSanitizer. Also checks that results of the native provider are bitwise equal for all thread
  * counts. */
 #include "backplane.h"
 
@@ -20,7 +22,7 @@ typedef struct worker {
     pthread_t thread;
     const char *scope;
     const char *expected; /* the library that must have run; NULL: any */
-    int threads;          /* the most it may have used */
+    int threads;          /* the largest number of threads it may have used */
     int wrong;
 } worker;
 
@@ -29,7 +31,7 @@ static double left[N * N], right[N * N], exact[N * N];
 static void fill(void) {
     for (int i = 0; i < N * N; i++) {
         left[i] = i % 7 - 3;
-        right[i] = i % 5 - 2; /* small integers: sums are exact on every library */
+        right[i] = i % 5 - 2; /* small integers, so that sums are exact on every library */
     }
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < N; j++) {
@@ -75,7 +77,7 @@ static void each_thread_has_its_scope(void **state) {
         {.scope = "blas.preferred=native, cpu.capability=default", .expected = "native", .threads = 64},
     };
     enum { COUNT = sizeof workers / sizeof workers[0] };
-    /* Without any library only native is there to be excluded. */
+    /* Without libraries, only native can be excluded. */
     int libraries;
     assert_int_equal(bp_library_count(&libraries), BP_OK);
     bp_library_info row = {.struct_size = sizeof row};
@@ -90,7 +92,7 @@ static void each_thread_has_its_scope(void **state) {
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
-    for (int round = 0; round < 20; round++) { /* and meanwhile the process's settings and cache change */
+    for (int round = 0; round < 20; round++) { /* meanwhile, settings of the process and the cache change */
         assert_int_equal(bp_set_plan_cache_max_size(round % 3), BP_OK);
         assert_int_equal(bp_plan_cache_clear(), BP_OK);
     }
@@ -103,7 +105,7 @@ static void each_thread_has_its_scope(void **state) {
     assert_int_equal(bp_unset("plan_cache.max_size"), BP_OK);
 }
 
-static void native_bits_do_not_depend_on_threads(void **state) {
+static void native_results_do_not_depend_on_threads(void **state) {
     (void)state;
     enum { M = 150, K = 333, C = 170 };
     static const char *const scopes[] = {"num_threads=1", "num_threads=2", "num_threads=3", "num_threads=7"};
@@ -116,7 +118,7 @@ static void native_bits_do_not_depend_on_threads(void **state) {
         unsigned seed = 3;
         for (size_t i = 0; i < (size_t)M * K * size / 2; i++) {
             seed = seed * 1664525u + 1013904223u;
-            /* Exponents near one in every floating type's upper half. */
+            /* Exponents near that of one, in the upper half of every floating type. */
             ((uint16_t *)a->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
         }
         for (size_t i = 0; i < (size_t)K * C * size / 2; i++) {
@@ -141,7 +143,7 @@ static void native_bits_do_not_depend_on_threads(void **state) {
     }
 }
 
-/* The number asked for is the number in force, read back from each library that can tell. */
+/* The requested number must be in force, as read back from each library that reports it. */
 static void libraries_obey_num_threads(void **state) {
     (void)state;
     enum { BIG = 300 };
@@ -168,22 +170,22 @@ static void libraries_obey_num_threads(void **state) {
             assert_string_equal(info.library, row.id);
             assert_true(info.threads <= threads);
             if (bp_library_threads(row.id, &in_force) == BP_OK && in_force > 0) {
-                /* OpenMP's count is set for the time of the call and then given back to the program. */
+                /* The OpenMP thread count is set for the call and restored afterwards. */
                 bool lasts = strcmp(row.threading, "pthread") == 0;
                 if (lasts && in_force > threads) {
-                    fail_msg("%s runs %d threads where %d were asked for", row.id, in_force, threads);
+                    fail_msg("%s runs %d threads instead of %d", row.id, in_force, threads);
                 }
                 asked++;
             }
         }
     }
     if (asked == 0) {
-        print_message("SKIPPED in part: no library here tells its number of threads\n");
+        print_message("SKIPPED in part: no library reports its number of threads\n");
     }
     assert_int_equal(bp_library_threads("no-such-library", &count), BP_E_NOT_FOUND);
     assert_int_equal(bp_library_threads("native", &count), BP_OK);
     assert_true(count >= 1);
-    /* An algorithm has no threads of its own, and least of all one that does not exist. */
+    /* An algorithm has no threads of its own, existing or not. */
     assert_int_equal(bp_library_threads("native:packed", &count), BP_E_NOT_FOUND);
     assert_int_equal(bp_library_threads("native:no-such-algorithm", &count), BP_E_NOT_FOUND);
     assert_int_equal(bp_library_threads(":packed", &count), BP_E_NOT_FOUND);
@@ -194,7 +196,7 @@ static void libraries_obey_num_threads(void **state) {
 
 static int executor_calls;
 
-/* Runs tasks backwards, which no operation may notice. */
+/* Runs the tasks in reverse order, which no operation may depend on. */
 static void own_executor(void *user, int threads, int count, bp_task task, void *context) {
     (void)threads;
     executor_calls += user == &executor_calls;
@@ -203,7 +205,7 @@ static void own_executor(void *user, int threads, int count, bp_task task, void 
     }
 }
 
-static void an_executor_of_the_host_program_serves(void **state) {
+static void an_executor_of_the_program_runs_tasks(void **state) {
     (void)state;
     enum { BIG = 300 };
     DLManagedTensorVersioned *a, *c, *d;
@@ -229,7 +231,7 @@ static void an_executor_of_the_host_program_serves(void **state) {
 
 static int nesting;
 
-/* While its tasks run, it multiplies in the thread that waits for them: something larger, on its own threads too. */
+/* While its tasks run, multiplies in the waiting thread: a larger product, which uses its own threads. */
 static void helping_executor(void *user, int threads, int count, bp_task task, void *context) {
     enum { LARGER = 400 };
     (void)user, (void)threads;
@@ -259,7 +261,7 @@ static void an_executor_may_multiply_while_it_waits(void **state) {
     }
     bp_view_matrix(&a, memory, BP_F64, SIDE, SIDE);
     bp_view_matrix(&c, memory + SIDE * SIDE, BP_F64, SIDE, SIDE);
-    assert_int_equal(bp_reset(), BP_OK); /* no scratch memory is left that would happen to be large enough */
+    assert_int_equal(bp_reset(), BP_OK); /* frees scratch memory that might be large enough by chance */
     assert_int_equal(bp_scope_enter(&scope, "blas.preferred=native, num_threads=2"), BP_OK);
     assert_int_equal(bp_set_executor(helping_executor, NULL), BP_OK);
     assert_int_equal(bp_matmul(&a.tensor, &a.tensor, &c.tensor), BP_OK);
@@ -280,9 +282,9 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_has_its_scope),
-        cmocka_unit_test(native_bits_do_not_depend_on_threads),
+        cmocka_unit_test(native_results_do_not_depend_on_threads),
         cmocka_unit_test(libraries_obey_num_threads),
-        cmocka_unit_test(an_executor_of_the_host_program_serves),
+        cmocka_unit_test(an_executor_of_the_program_runs_tasks),
         cmocka_unit_test(an_executor_may_multiply_while_it_waits),
     };
     fill();

@@ -75,7 +75,7 @@ static bp_status check_ranks(bp__linalg_facts *facts) {
     }
     facts->vector = b >= 0 && (row->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
     if (facts->vector && facts->call->right) {
-        return bp__linalg_fail(row, BP_E_SHAPE, "B is a vector; it cannot be on the left of A");
+        return bp__linalg_fail(row, BP_E_SHAPE, "right is set, but B is a vector; it must be a matrix");
     }
     for (int i = 0; i < row->inputs; i++) {
         int least = rank_of(facts, i);
@@ -117,7 +117,7 @@ static bp_status read_sizes(bp__linalg_facts *facts) {
     return BP_OK;
 }
 
-/* Writes "(*, 3, k)", the shape that an input must have to fit A. k stands for any number of right-hand sides. */
+/* Writes "(*, 3, k)", the shape that an input must have to fit A. k is any number of right-hand sides. */
 static const char *wanted_text(const bp__linalg_facts *facts, const char *letters, char *buffer, size_t size) {
     size_t used = (size_t)snprintf(buffer, size, "(*");
     for (; *letters; letters++) {

@@ -61,7 +61,7 @@ typedef struct bp__linalg_facts {
 bp_status bp__linalg_fail(const bp__linalg_row *row, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
 const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *buffer, size_t size);
 
-/* Returns the letters of an operand's dimensions in this call. They are swapped if B is on the left of A (X A = B), and
+/* Returns the letters of an operand's dimensions in this call. They are swapped if `right` is set (X A = B), and
  * shorter if B is a vector. */
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]);
 int64_t bp__linalg_size(const bp__linalg_facts *facts, char letter);
