@@ -396,9 +396,9 @@ static way find_way(const bp__contract_tiling *t) {
 static int repeating_dim(const bp__contract_tiling *t) {
     int best = -1;
     for (int d = 0; d < t->output_ndim; d++) {
-        const bool lacks =
+        const bool missing =
             (t->packed[BP__A] && t->dim[d].step[BP__A] == 0) || (t->packed[BP__B] && t->dim[d].step[BP__B] == 0);
-        best = lacks && !t->used[d] && (best < 0 || t->dim[d].size > t->dim[best].size) ? d : best;
+        best = missing && !t->used[d] && (best < 0 || t->dim[d].size > t->dim[best].size) ? d : best;
     }
     return best;
 }
