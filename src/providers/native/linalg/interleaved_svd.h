@@ -57,6 +57,7 @@ typedef struct NAME(qr_state) {
     INTS active;  /* the block has more than one row */
 } NAME(qr_state);
 
+/* Sets negligible elements to zero and returns the block that contains value `at`. */
 static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least) {
     const VECTOR none = OF_PART(splat)(0);
     NAME(qr_state) to = {.start = none, .zero = (INTS){0}};
@@ -232,6 +233,7 @@ static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
     }
 }
 
+/* Computes singular values and, on request, vectors: scale, bidiagonalize, QR steps, order. */
 static void NAME(svd)(const bp__interleaved_svd *t) {
     VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
     VELEMENT left[BP__SMALL_MOST], right[BP__SMALL_MOST];
