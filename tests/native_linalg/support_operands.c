@@ -390,8 +390,8 @@ void check_surroundings(const operands *o, const operands *before) {
         const bp_linalg_operand *x = &o->problem.of.linalg.operand[i];
         for (int64_t item = 0; item < o->problem.of.linalg.batch; item++) {
             for (int64_t at = 0; at < x->rows * x->columns; at++) {
-                const char *where = element(o, i, item, at / x->columns, at % x->columns);
-                memset(copy + (where - o->memory[i]), 0xa5, size_of(o, i));
+                const char *address = element(o, i, item, at / x->columns, at % x->columns);
+                memset(copy + (address - o->memory[i]), 0xa5, size_of(o, i));
             }
         }
         for (size_t byte = 0; byte < o->bytes[i]; byte++) {

@@ -34,44 +34,93 @@ static void check_same_item(const operands *a, const operands *b, int64_t item) 
     }
 }
 
-/* NaN or infinity in each input in turn, in the first, middle and last element that is read. */
+/* Returns whether the operation reads element (i, j) of an input. */
+static bool is_read(const task *t, int operand, int64_t i, int64_t j) {
+    const int triangle = t->op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
+    const bool triangular = t->op == BP_OP_CHOLESKY || t->op == BP_OP_CHOLESKY_SOLVE || t->op == BP_OP_EIGH ||
+                            t->op == BP_OP_CHOLESKY_INVERSE || t->op == BP_OP_SOLVE_TRIANGULAR;
+    return !triangular || operand != triangle || (t->upper ? i <= j : i >= j);
+}
+
+/* Elements of an input: the first, the last, one in the middle of the diagonal, two corners, and random ones. */
+enum { FIRST, LAST, DIAGONAL, BELOW, ABOVE, RANDOM, POSITIONS = RANDOM + 2 };
+
+/* Sets (i, j) to an element of an input that the operation reads. */
+static void choose_element(const operands *o, int operand, int position, int64_t *i, int64_t *j) {
+    static unsigned state = 1;
+    const bp_linalg_operand *x = &o->problem.of.linalg.operand[operand];
+    const int64_t rows = x->rows, columns = x->columns, middle = (rows < columns ? rows : columns) / 2;
+    state = state * 1664525u + 1013904223u;
+    const int64_t random = (int64_t)(state >> 8) % (rows * columns);
+    const int64_t choices[][2] = {
+        [FIRST] = {0, 0},        [LAST] = {rows - 1, columns - 1}, [DIAGONAL] = {middle, middle},
+        [BELOW] = {rows - 1, 0}, [ABOVE] = {0, columns - 1},       [RANDOM] = {random / columns, random % columns}};
+    const int64_t *choice = choices[position < RANDOM ? position : RANDOM];
+    const bool read = is_read(&o->t, operand, choice[0], choice[1]);
+    *i = choice[read ? 0 : 1];
+    *j = choice[read ? 1 : 0];
+}
+
+/* Returns a number with this value in its real part, or in its imaginary part for the last position of a complex type.
+ * The imaginary part of a Hermitian matrix's diagonal is not read. */
+static wide bad_value(const task *t, int position, bool on_diagonal, double value) {
+    const bool hermitian = t->op == BP_OP_CHOLESKY || t->op == BP_OP_EIGH;
+    wide bad = (wide)value;
+    if (position == POSITIONS - 1 && is_complex(t->dtype) && !(hermitian && on_diagonal)) {
+        bad = 0;
+        ((long double *)&bad)[1] = (long double)value;
+    }
+    return bad;
+}
+
+/* Checks a task with one element of item `bad_item` changed to NaN or infinity. */
+static void check_element(const task *t, const operands *clean, int operand, int position, double value) {
+    const int64_t bad_item = t->batch / 4;
+    operands o;
+    int64_t row, column;
+    make_operands(&o, t);
+    shape_inputs(&o, true);
+    choose_element(&o, operand, position, &row, &column);
+    put(&o, operand, bad_item, row, column, bad_value(t, position, row == column, value));
+    assert_int_equal(run_task(&o), BP_OK);
+    for (int64_t item = 0; item < t->batch; item++) {
+        if (item != bad_item) {
+            check_same_item(&o, clean, item);
+            continue;
+        }
+        for (int i = o.inputs; i < o.count; i++) {
+            const bp_linalg_operand *x = &o.problem.of.linalg.operand[i];
+            for (int64_t at = 0; at < x->rows * x->columns; at++) {
+                const wide y = get(&o, i, item, at / x->columns, at % x->columns);
+                if (x->dtype == BP_I32 || x->dtype == BP_I64) {
+                    assert_int_equal((int)creall(y), i == info_of(&o) ? BP_INFO_NON_FINITE : 0);
+                } else {
+                    assert_true(isnan(creall(y)) && (!is_complex((bp_dtype)x->dtype) || isnan(cimagl(y))));
+                }
+            }
+        }
+    }
+    o.problem.of.linalg.fail_on_item_error = 1;
+    assert_int_equal(run_task(&o), BP_E_NON_FINITE);
+    assert_int_equal(last.item, bad_item);
+    assert_int_equal(last.info, BP_INFO_NON_FINITE);
+    free_operands(&o);
+}
+
+/* Checks NaN or infinity at several positions of each input. */
 static void check_non_finite(const task *t, double value) {
-    operands clean, o;
+    operands clean;
     make_operands(&clean, t);
     shape_inputs(&clean, true);
     assert_int_equal(run_task(&clean), BP_OK);
     const int inputs = t->op == BP_OP_LU_SOLVE ? 3 : clean.inputs;
-    for (int which = 0; which < inputs; which++) {
-        if (clean.problem.of.linalg.operand[which].dtype == BP_I32) {
+    for (int operand = 0; operand < inputs; operand++) {
+        if (clean.problem.of.linalg.operand[operand].dtype == BP_I32) {
             continue;
         }
-        make_operands(&o, t);
-        shape_inputs(&o, true);
-        const int64_t bad_item = 5, row = t->n - 1;
-        put(&o, which, bad_item, row, 0, (wide)value);
-        assert_int_equal(run_task(&o), BP_OK);
-        for (int64_t item = 0; item < t->batch; item++) {
-            if (item != bad_item) {
-                check_same_item(&o, &clean, item);
-                continue;
-            }
-            for (int i = o.inputs; i < o.count; i++) {
-                const bp_linalg_operand *x = &o.problem.of.linalg.operand[i];
-                for (int64_t at = 0; at < x->rows * x->columns; at++) {
-                    const wide y = get(&o, i, item, at / x->columns, at % x->columns);
-                    if (x->dtype == BP_I32 || x->dtype == BP_I64) {
-                        assert_int_equal((int)creall(y), i == info_of(&o) ? BP_INFO_NON_FINITE : 0);
-                    } else {
-                        assert_true(isnan(creall(y)) && (!is_complex((bp_dtype)x->dtype) || isnan(cimagl(y))));
-                    }
-                }
-            }
+        for (int position = 0; position < POSITIONS; position++) {
+            check_element(t, &clean, operand, position, value);
         }
-        o.problem.of.linalg.fail_on_item_error = 1;
-        assert_int_equal(run_task(&o), BP_E_NON_FINITE);
-        assert_int_equal(last.item, bad_item);
-        assert_int_equal(last.info, BP_INFO_NON_FINITE);
-        free_operands(&o);
     }
     free_operands(&clean);
 }
@@ -82,6 +131,7 @@ static void test_non_finite(void **state) {
         for (int op = 0; op < OPS; op++) {
             for (int d = 0; d < DTYPES; d++) {
                 task t = make(ops[op], dtypes[d], 1 + (op + d) % 6, 21, set);
+                t.upper = (op + d) % 3 == 0;
                 check_non_finite(&t, (op + d) % 2 ? NAN : INFINITY);
                 t.n = t.m = 19;
                 t.batch = 7;

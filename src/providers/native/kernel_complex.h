@@ -207,6 +207,7 @@ INLINE void NAME(pack_rows)(REAL *to, int width, const REAL *from, int64_t acros
     }
 }
 
+/* Packs V into panels [k][vector][re, im]. `conjugate` negates the imaginary parts. */
 static void NAME(pack_v)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
                          bool conjugate) {
     REAL *to = panels;
@@ -226,6 +227,7 @@ static void NAME(pack_v)(void *panels, const void *source, int64_t across, int64
     }
 }
 
+/* Packs S into panels [k][column] of pairs. `conjugate` negates the imaginary parts. */
 static void NAME(pack_s)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
                          bool conjugate) {
     REAL *to = panels;

@@ -79,6 +79,7 @@ INLINE void PNAME(any)(REAL *panel, int width, const IN *source, int64_t across,
     }
 }
 
+/* Packs one panel: contiguous rows as vectors, rows with contiguous k transposed, others element by element. */
 INLINE void PNAME(panel)(REAL *panel, int width, const IN *source, int64_t across, int64_t along, int rows, int64_t k) {
     if (across == 1 && rows == width) {
         for (int64_t l = 0; l < k; l++) {

@@ -127,8 +127,7 @@ typedef struct bp__contract_tiling {
     int vector_operand;          /* the operand that is always loaded as vectors */
     bool broadcast;              /* the other operand has one value along x */
     int64_t longest;             /* terms to add before a flush */
-    int64_t splits, split_steps; /* splits of the sum, and steps of the terms walk in each; splits is 1 if the sum is
-                                  * not split */
+    int64_t splits, split_steps; /* splits of the sum (1: not split), and steps of the terms walk in each */
     double elements, products;   /* elements of C; products to add up */
     double cost_ns;              /* on one thread */
 } bp__contract_tiling;

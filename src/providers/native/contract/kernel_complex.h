@@ -54,6 +54,7 @@ INLINE VECTOR NAME(terms)(bool broadcast, int rows, const char *const *a, const 
     return NAME(together)(straight, crossed);
 }
 
+/* sums[x] += the sum over `rows` rows of a[ay[r] + x] * b[by[r] + x], for n complex elements. */
 INLINE void NAME(add_rows)(bool broadcast, int rows, int64_t n, char *sums, const char *a, const int64_t *ay,
                            const char *b, const int64_t *by) {
     const char *left[4], *right[4];
@@ -86,6 +87,7 @@ INLINE void NAME(all_rows)(bool broadcast, int64_t n, int64_t count, char *sums,
     }
 }
 
+/* Sums without b are sums of reals, so the real type's kernel adds them. */
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
                        const int64_t *by, bool broadcast) {
     if (!b) {
@@ -123,6 +125,8 @@ INLINE void NAME(pair_of_lanes)(VECTOR x, REAL *pair) {
     pair[1] = part[1];
 }
 
+/* Adds the dot product of `count` contiguous elements to `to`, or the sum of a's elements if `alone`. There are CHAINS
+ * independent pairs of sums. */
 INLINE void NAME(dot)(bool alone, int64_t count, const char *a, const char *b, REAL *to) {
     NAME(sum) sum[CHAINS] = {{{0}, {0}}};
     int64_t y = 0;

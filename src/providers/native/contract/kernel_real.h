@@ -65,6 +65,7 @@ INLINE void NAME(all_rows)(int with, int64_t n, int64_t count, char *sums, const
     }
 }
 
+/* Selects the loop for b: absent, broadcast, or a vector. */
 static void NAME(rows)(int64_t n, int64_t count, void *sums, const char *a, const int64_t *ay, const char *b,
                        const int64_t *by, bool broadcast) {
     if (!b) {

@@ -8,22 +8,21 @@
 /* Limits of axes, in elements unless stated. Packed operands have smaller tiles, which stay in the first-level cache.
  */
 enum {
-    MAX_COPY_ROW = 32768, /* row of a copy that is contiguous on both sides */
-    TRANSPOSE_SIDE = 64,  /* each side of a tile that is transposed */
-    ROW_BYTES = 8192,     /* bytes of a row of sums */
-    ROW_TERMS = 512,      /* terms that are added in rows before a flush */
-    DOT_TERMS = 4096,     /* terms that are added in dot products before a flush; each chain is shorter than in rows */
-    DOT_ROW = 256,        /* dot products in a row */
-    PACKED_TERMS = 32,    /* terms of an operand that is packed for rows */
-    PACKED_DOT = 256,     /* terms of an operand that is packed for dot products */
-    PACKED_ROW = 16,
+    MAX_COPY_ROW = 32768,  /* row of a copy that is contiguous on both sides */
+    TRANSPOSE_SIDE = 64,   /* each side of a tile that is transposed */
+    ROW_BYTES = 8192,      /* bytes of a row of sums */
+    ROW_TERMS = 512,       /* terms that are added in rows before a flush */
+    DOT_TERMS = 4096,      /* terms that are added in dot products before a flush; each chain is shorter than in rows */
+    DOT_ROW = 256,         /* dot products in a row */
+    PACKED_TERMS = 32,     /* terms of an operand that is packed for rows */
+    PACKED_DOT = 256,      /* terms of an operand that is packed for dot products */
+    PACKED_ROW = 16,       /* dot products in a row with packed operands */
     MIN_ROW = 4,           /* shorter rows of products are extended, although operands must then be packed */
     MIN_ROW_PRODUCTS = 32, /* fewer products in a row of sums: the row is extended */
     MAX_FOLDED_ROW = 1024, /* elements of a folded row */
     FOLD_BELOW = 32,       /* elements; longer rows are not folded */
     MIN_FOLD_USES = 16,    /* additions per element of the row for folding to pay */
-    TRANSPOSE_BYTES =
-        1024, /* bytes of each side of a transposed tile of a copy; with less, pages are changed more often */
+    TRANSPOSE_BYTES = 1024, /* bytes of each side of a copy's transposed tile; smaller tiles change pages more often */
     SPLIT_PRODUCTS = 65536, /* products in a split of a long sum, at least */
     FEW_TILES = 64,         /* tiles that are enough for all threads; more are not split */
     PARTIAL_BYTES = 2 << 20 /* bytes of the sums of all splits, at most */
@@ -396,9 +395,9 @@ static way find_way(const bp__contract_tiling *t) {
 static int repeating_dim(const bp__contract_tiling *t) {
     int best = -1;
     for (int d = 0; d < t->output_ndim; d++) {
-        const bool lacks =
+        const bool missing =
             (t->packed[BP__A] && t->dim[d].step[BP__A] == 0) || (t->packed[BP__B] && t->dim[d].step[BP__B] == 0);
-        best = lacks && !t->used[d] && (best < 0 || t->dim[d].size > t->dim[best].size) ? d : best;
+        best = missing && !t->used[d] && (best < 0 || t->dim[d].size > t->dim[best].size) ? d : best;
     }
     return best;
 }

@@ -127,6 +127,7 @@ INLINE void NAME(store_plain)(REAL *to, VECTOR v) {
         }                                                                                                              \
     }
 
+/* Transposes a square of LANES vectors in registers. */
 INLINE void NAME(transpose)(VECTOR *x) {
 #if PAIRED == 2
     /* Rows of floats: no instruction exchanges blocks of one lane. Interleaving two rows and then exchanging blocks of

@@ -138,6 +138,7 @@ static void NAME(interleave_twiddles)(void *to, const void *twiddle, int64_t m) 
     }
 }
 
+/* Multiplies squares of working memory by twiddles and stores them transposed. */
 static void NAME(twiddle_transpose)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count) {
     for (int64_t k = 0; k < count; k += LANES) {
         COMPLEX x[LANES];

@@ -20,6 +20,7 @@ INLINE void NAME(dft2)(COMPLEX *x) {
     x[1] = NAME(subtract)(a, b);
 }
 
+/* DFT of length 4: two DFTs of length 2 and multiplications by -i only. */
 INLINE void NAME(dft4)(COMPLEX *x) {
     const COMPLEX a = NAME(add)(x[0], x[2]), b = NAME(subtract)(x[0], x[2]);
     const COMPLEX c = NAME(add)(x[1], x[3]), d = NAME(subtract)(x[1], x[3]);
@@ -29,6 +30,7 @@ INLINE void NAME(dft4)(COMPLEX *x) {
     x[3] = PLUS_I(b, d);
 }
 
+/* DFT of length 8 from two of length 4. The factor sqrt(1/2) is part of the fused additions. */
 INLINE void NAME(dft8)(COMPLEX *x) {
     const VECTOR c = NAME(splat)((REAL)0.70710678118654752440L);
     COMPLEX e[4] = {x[0], x[2], x[4], x[6]}, o[4] = {x[1], x[3], x[5], x[7]};
@@ -46,6 +48,7 @@ INLINE void NAME(dft8)(COMPLEX *x) {
     x[7] = (COMPLEX){NAME(madd)(q.re, c, e[3].re), NAME(madd)(q.im, c, e[3].im)};
 }
 
+/* DFT of length 16: four columns of length 4, twiddles w, four rows of length 4. */
 INLINE void NAME(dft16)(COMPLEX *x) {
     static const REAL w[4][4][2] = {
         {{1, 0}, {1, 0}, {1, 0}, {1, 0}},
@@ -150,6 +153,7 @@ INLINE void NAME(load_some)(COMPLEX *x, int radix, const bp__fft_view *in, int64
     }
 }
 
+/* Stores elements e, e + apart, e + 2 apart, ... of any layout. */
 INLINE void NAME(store_some)(COMPLEX *x, int radix, const bp__fft_view *out, int64_t e, int64_t apart) {
     REAL *at = (REAL *)out->at + e * out->step;
     const int64_t next = apart * out->step, part = out->part;
@@ -204,6 +208,7 @@ INLINE void NAME(first_pass)(int radix, const bp__fft_pass *pass, const bp__fft_
     }
 }
 
+/* Computes a pass in working memory, from `from` to `to`: see bp__fft_pass for the formula. */
 INLINE void NAME(middle_pass)(int radix, const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {
     const REAL *twiddle = pass->twiddle, *roots = pass->roots;
     const int64_t m = pass->m;
@@ -370,6 +375,7 @@ static void NAME(run_last)(const bp__fft_pass *pass, int64_t s, const bp__fft_vi
     }
 }
 
+/* Runs the passes in order, between alternating blocks of working memory. */
 static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, const bp__fft_view *in,
                          const bp__fft_view *out, double scale, void *const *work) {
     /* `in` is used by pointer and not copied. Its fields were just written one by one, and a wide load of the whole

@@ -10,6 +10,7 @@ INLINE COMPLEX NAME(combine_real_one)(COMPLEX a, COMPLEX b, COMPLEX v, VECTOR g,
     return (COMPLEX){NAME(madd)(even.re, g, odd.re), NAME(madd)(even.im, g, odd.im)};
 }
 
+/* Converts elements 0 and h, which consist of real parts only. */
 INLINE void NAME(combine_real_ends)(REAL *y, const REAL *x, REAL g, bool splits, int64_t h) {
     const COMPLEX a = NAME(get)(x, 0);
     const VECTOR other = splits ? a.im : NAME(get)(x, h).re, by = NAME(splat)(splits ? 2 * g : g);
@@ -35,6 +36,7 @@ static void NAME(combine_real)(void *y, const void *x, const void *v, double g, 
     NAME(combine_real_from)(y, x, v, (REAL)g, 1, h);
 }
 
+/* Fills in the upper half of the spectrum with conjugates of the lower half. */
 static void NAME(mirror)(void *work, int64_t n) {
     const VECTOR zero = NAME(splat)(0);
     NAME(put)(work, 0, (COMPLEX){NAME(get)(work, 0).re, zero});
@@ -50,6 +52,7 @@ INLINE COMPLEX NAME(reverse)(COMPLEX a) {
     return (COMPLEX){SHUFFLE(a.re, a.re, MIRRORED_AT, 0), SHUFFLE(a.im, a.im, MIRRORED_AT, 0)};
 }
 
+/* Converts one line of pairs, LANES values of k and their mirror images at a time. */
 static void NAME(combine_real_line)(void *to, const void *from, const void *twiddle, double g, bool splits, int64_t h) {
     const VECTOR by = NAME(splat)((REAL)g);
     const REAL *x = from, *v = twiddle;

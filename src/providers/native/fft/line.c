@@ -245,7 +245,7 @@ static bool chirp_tables(bp__fft_line *line) {
     return fine;
 }
 
-/* Makes the inner lines of SPLIT and CHIRP. Those of SPLIT run in lanes, whatever their length. */
+/* Makes the inner lines of SPLIT and CHIRP. Inner lines of SPLIT run in lanes, whatever their length. */
 static bp_status make_sublines(const bp__fft_kernels *const *kernels, bp__fft_line *line) {
     const bp__fft_algorithm *algorithm = &line->algorithm;
     if (algorithm->way == BP__FFT_DIRECT) {

@@ -44,6 +44,7 @@ typedef struct NAME(lines) {
     int64_t element_next_line, element_next; /* vector elements */
 } NAME(lines);
 
+/* Returns the lines of a copy: along columns if they are contiguous, otherwise along rows. */
 INLINE NAME(lines) NAME(lines_of)(const bp__interleaved_copy *t) {
     NAME(lines) l = {t->rows, t->columns, t->row, t->column, t->element_row, t->element_column};
     if (!t->order && t->row == ELEMENT_BYTES) {
@@ -151,6 +152,7 @@ INLINE void NAME(copy_line)(bool store, int lanes, const bp__interleaved_copy *t
     }
 }
 
+/* Copies all lines, by vectors if lines are contiguous and long enough. */
 INLINE void NAME(copy)(bool store, int lanes, const bp__interleaved_copy *t) {
     const NAME(lines) l = NAME(lines_of)(t);
     const int elements = l.count == 1 ? t->rows * t->columns : l.length;
@@ -194,6 +196,7 @@ INLINE INTS NAME(not_finite)(VELEMENT a) {
     return bits;
 }
 
+/* Checks the elements of `shape` in all lanes at once: see bp__interleaved_kernels. */
 static unsigned NAME(examine)(const bp__interleaved_copy *t, bp__interleaved_shape shape) {
     INTS bits = {0};
     for (int i = 0; i < t->rows; i++) {

@@ -191,6 +191,7 @@ static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
     return info;
 }
 
+/* Computes eigenvalues and, on request, eigenvectors: scale, tridiagonalize, QL steps, order. */
 static void NAME(eigh)(const bp__interleaved_eigh *t) {
     VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
     VELEMENT tau[BP__SMALL_MOST];

@@ -104,6 +104,7 @@ INLINE void NAME(solve_tile)(int rows, int columns, const bp__interleaved_solve 
     NAME(put)(rows, columns, x, b + i * t->b_row, t->b_row, t->b_column);
 }
 
+/* Solves L x = b in tiles, from the first row to the last. A triangular b has no tiles above its diagonal. */
 static void NAME(solve)(const bp__interleaved_solve *t) {
     for (int i = 0; i < t->n; i += ROWS) {
         const int rows = t->n - i < ROWS ? t->n - i : ROWS;
@@ -365,6 +366,8 @@ INLINE VECTOR NAME(cholesky_columns)(int columns, const bp__interleaved_factor *
     return info;
 }
 
+/* Factors A = L L^H in columns of tiles: subtract earlier columns, factor the diagonal tile, then solve the tiles
+ * below. */
 static void NAME(cholesky)(const bp__interleaved_factor *t) {
     VECTOR info = {0};
     int at = 0;
@@ -400,6 +403,7 @@ INLINE void NAME(combine_tile)(int rows, int columns, const bp__interleaved_comb
     NAME(put)(rows, columns, x, (VELEMENT *)t->to + i * t->to_row + j, t->to_row, 1);
 }
 
+/* to = left diag(values) right^H, in tiles of ROWS x COLUMNS with sums in registers. */
 static void NAME(combine)(const bp__interleaved_combine *t) {
     const VECTOR *values = t->values;
     for (int i = 0; i < t->rows; i++) {

@@ -151,13 +151,13 @@ typedef struct NAME(rotations) {
 
 INLINE void NAME(apply_rotation)(VELEMENT *a, int64_t row, int rows, const NAME(rotations) * t, int k) {
     const VECTOR c = t->c[k], s = t->s[k];
-    VELEMENT *at = a + t->first + k * t->step, *beside = at + t->step;
-    for (int i = 0; i < rows; i++, at += row, beside += row) {
+    VELEMENT *at = a + t->first + k * t->step, *neighbour = at + t->step;
+    for (int i = 0; i < rows; i++, at += row, neighbour += row) {
         UNROLL
         for (int part = 0; part < PARTS; part++) {
-            const VECTOR x = at->part[part], y = beside->part[part];
+            const VECTOR x = at->part[part], y = neighbour->part[part];
             at->part[part] = OF_PART(madd)(s, y, c * x);
-            beside->part[part] = OF_PART(msub)(s, x, c * y);
+            neighbour->part[part] = OF_PART(msub)(s, x, c * y);
         }
     }
 }

@@ -57,19 +57,20 @@ typedef struct NAME(qr_state) {
     INTS active;  /* the block has more than one row */
 } NAME(qr_state);
 
+/* Sets negligible elements to zero and returns the block that contains value `at`. */
 static NAME(qr_state) NAME(qr_split)(int at, VECTOR *d, VECTOR *e, VECTOR least) {
     const VECTOR none = OF_PART(splat)(0);
     NAME(qr_state) to = {.start = none, .zero = (INTS){0}};
     INTS open = none == none;
     for (int i = at; i > 0; i--) {
         /* With this comparison NaN counts as small, so that a lane with NaN does not delay the others. */
-        const INTS beside = open & ~(OF_PART(absolute)(e[i]) > least);
-        const INTS above = open & ~beside & (OF_PART(absolute)(d[i - 1]) <= least);
-        e[i] = OF_PART(select)(beside, none, e[i]);
+        const INTS neighbour = open & ~(OF_PART(absolute)(e[i]) > least);
+        const INTS above = open & ~neighbour & (OF_PART(absolute)(d[i - 1]) <= least);
+        e[i] = OF_PART(select)(neighbour, none, e[i]);
         d[i - 1] = OF_PART(select)(above, none, d[i - 1]);
-        to.start = OF_PART(select)(beside | above, OF_PART(splat)((REAL)i), to.start);
+        to.start = OF_PART(select)(neighbour | above, OF_PART(splat)((REAL)i), to.start);
         to.zero |= above;
-        open &= ~(beside | above);
+        open &= ~(neighbour | above);
     }
     to.active = to.start < OF_PART(splat)((REAL)at);
     return to;
@@ -138,12 +139,12 @@ static void NAME(qr_step)(const bp__interleaved_svd *t, const NAME(qr_state) * l
             NAME(apply_rotation)(t->v, t->v_row, t->columns, &late->v, k);
         }
         e[i] = OF_PART(select)(on, OF_PART(select)(first, zero, right.r), e[i]);
-        const VECTOR top = OF_PART(madd)(x, right.c, g * right.s), beside = OF_PART(msub)(x, right.s, g * right.c);
+        const VECTOR top = OF_PART(madd)(x, right.c, g * right.s), neighbour = OF_PART(msub)(x, right.s, g * right.c);
         const OF_PART(rotation) left = OF_PART(rotate)(top, y * right.s);
         const VECTOR low = y * right.c;
         d[i] = OF_PART(select)(on, left.r, d[i]);
-        f = OF_PART(select)(on, OF_PART(madd)(left.c, beside, left.s * low), f);
-        x = OF_PART(select)(on, OF_PART(msub)(left.s, beside, left.c * low), x);
+        f = OF_PART(select)(on, OF_PART(madd)(left.c, neighbour, left.s * low), f);
+        x = OF_PART(select)(on, OF_PART(msub)(left.s, neighbour, left.c * low), x);
         c = OF_PART(select)(on, left.c, c);
         s = OF_PART(select)(on, left.s, s);
         made->v.c[k] = OF_PART(select)(on, right.c, one);
@@ -232,6 +233,7 @@ static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
     }
 }
 
+/* Computes singular values and, on request, vectors: scale, bidiagonalize, QR steps, order. */
 static void NAME(svd)(const bp__interleaved_svd *t) {
     VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
     VELEMENT left[BP__SMALL_MOST], right[BP__SMALL_MOST];

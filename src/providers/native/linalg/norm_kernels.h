@@ -91,6 +91,7 @@ static void NAME(moduli)(const void *from, int64_t step, int64_t length, int64_t
     }
 }
 
+/* Returns the sum of squared moduli. A contiguous complex line is summed as a real line of twice the length. */
 static double NAME(squares)(const void *from, int64_t step, int64_t length, double scale) {
     const REAL *at = from;
 #if PARTS == 2
@@ -147,6 +148,7 @@ INLINE void NAME(add_rows)(int rows, const REAL *at, int64_t step, int64_t next,
     }
 }
 
+/* Adds four rows at a time to all sums. */
 static void NAME(add_moduli)(const void *from, int64_t step, int64_t length, int64_t next, int64_t count,
                              double *sums) {
     const REAL *at = from;
