@@ -3,10 +3,10 @@
  *
  *     einsum [types] [threads] [rounds] [name]    e.g. einsum f32,f64 1,2 9 attention
  *
- * `name` selects cases by a part of their names. For expressions of two operands the reference is one matrix product
- * with as many rows, columns and terms as the contraction has in all (batches are a batch), in its best layout. So the
- * ratio shows the cost of the layout. Times are from interleaved rounds: median in microseconds with quartiles. The
- * ratio is the reference's time divided by ours.
+ * `name` selects cases by a part of their names. The reference of an expression of two operands is one matrix product
+ * of the same total size, in its best layout. Batches stay batches. So the ratio shows the cost of the layout. Times
+ * are from interleaved rounds: median in microseconds with quartiles. The ratio is the reference's time divided by
+ * ours.
  */
 #include "backplane.h"
 #include "timing.h"

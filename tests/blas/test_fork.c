@@ -55,7 +55,7 @@ static int try_in_child(reused *h) {
     if (status == BP_E_FORKED) {
         bp_verdict verdict = test_verdict(&bp_provider_blas, h->instance, &h->problem);
         bp_prepared *prepared;
-        bool refused = verdict.reason == BP_REASON_FORKED && strstr(test_error, "forked") &&
+        bool refused = verdict.reason == BP_REASON_FORKED && strstr(test_error, "child of fork") &&
                        test_offers_plan(&h->offers, 0, &h->problem, &prepared) == BP_E_FORKED;
         return refused ? REFUSED : WRONG;
     }

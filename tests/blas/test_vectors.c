@@ -1,5 +1,5 @@
-/* test_vectors.c - tests that the algorithm gemm, also for a single row or column, equals the library's own cblas gemm
- * of the same row-major arrays bit for bit, on every library with the C interface. */
+/* test_vectors.c - tests that the algorithm gemm equals the library's own cblas gemm of the same row-major arrays bit
+ * for bit, also for a single row or column. Runs on every library with the C interface. */
 #include "blas/support_blas.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* test_lange.c - tests when the result of lange is used for a sum norm, when it is replaced, and when lange is not
- * called, on a fake library. */
+/* test_lange.c - tests on a fake library when the result of lange is used for a sum norm, when it is replaced, and
+ * when lange is not called. */
 #include "lapack/support_fake.h"
 
 #include <float.h>

@@ -1,9 +1,9 @@
 /* calls.c - defines the thunks that call a BLAS routine: one for each routine, interface, integer width and scalar
  * type.
  *
- * One macro defines each thunk twice: as the call that run.c makes, and as a complete run function for plans that need
- * only that call, so that a reused plan costs little more than a direct call. The Fortran interface is the same for all
- * element types, because it passes only addresses.
+ * One macro defines each thunk twice: as the call that run.c makes, and as a complete run function. Plans that need
+ * only that call use the latter, so that a reused plan costs little more than a direct call. The Fortran interface is
+ * the same for all element types, because it passes only addresses.
  */
 #include "providers/blas/blas.h"
 

@@ -97,8 +97,8 @@ void bp__driver_enter_threads(bp__fork_state *state) {
     }
 }
 
-/* Ends a call. If a thread starts the library's threads after the library stopped them and before the fork, the library
- * is unusable in the child, even if the call ends before the fork. */
+/* Ends a call. A library may stop its threads before a fork. If a call starts them again before the fork, the library
+ * is unusable in the child, even if the call has ended. */
 void bp__driver_leave_threads(bp__fork_state *state) {
     if (atomic_load(&under_way) != 0) {
         unsigned now = atomic_load(&forks);

@@ -25,7 +25,7 @@ static int64_t call_eigh(const bp__lapack_plan *plan, const bp__lapack_item *ite
 }
 
 /* Returns workspace beyond the query result. Without it, the routine that applies the reflectors has too little memory
- * left, in small real problems and in all complex ones, and processes one column at a time. */
+ * in small real problems and in all complex ones. It then processes one column at a time. */
 static int64_t blocks_of(int64_t n) {
     enum { MOST_COLUMNS = 64 }; /* of a block; the routine also stores a triangle of that size */
     return MOST_COLUMNS * (n + MOST_COLUMNS + 1);

@@ -228,9 +228,9 @@ static double library_norm(const bp__lapack_plan *plan, const bp__lapack_item *i
     return least;
 }
 
-/* Returns whether the library's result is reliable. A sum of absolute values must be a normal number. A root of squares
- * must be so far from the limits that no library scales: slange of LAPACK 3.11, also in OpenBLAS 0.3.21, is wrong by 78
- * % where it begins to scale large elements, near 1e15. */
+/* Returns whether the library's result is reliable. A sum of absolute values must be a normal number. A root of
+ * squares must be so far from the limits that no library scales: slange of LAPACK 3.11, also in OpenBLAS 0.3.21, is
+ * wrong by 78 % near 1e15, the threshold from which it scales large elements. */
 static bool is_reliable(const bp__lapack_plan *plan, double norm) {
     bool wide = plan->real_type == BP_F64;
     if (plan->problem.of.linalg.mode == BP_NORM_FRO) {
