@@ -6,6 +6,7 @@
 #define BP_BASE_H
 
 #include "backplane/status.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -82,41 +83,14 @@ bool bp__interrupt_asks(void);
 /* Stores the message "<what> was stopped by ...". Returns BP_E_CANCELLED. */
 bp_status bp__fail_cancelled(const char *what);
 
-/* ---- Memory (memory.c): the library makes all allocations here, so that an allocator of the host program, or a test
- * that lets the n-th allocation fail, sees every one. ---- */
+/* ---- Memory (memory.c; text.h has bp__realloc and bp__free): the library makes all allocations here, so that an
+ * allocator of the host program, or a test that lets the n-th allocation fail, sees every one. ---- */
 void *bp__alloc(size_t size);                    /* uninitialised; NULL if out of memory */
 void *bp__alloc_zero(size_t count, size_t size); /* checks the product for overflow */
-void *bp__realloc(void *block, size_t size);     /* as realloc; the old block stays valid on failure */
-void bp__free(void *block);                      /* NULL is allowed */
 void *bp__alloc_aligned(size_t size);            /* to 64 bytes; free it with bp__free_aligned */
 void bp__free_aligned(void *block);
 char *bp__strdup(const char *text);
 int64_t bp__live_blocks(void); /* blocks that are allocated and not freed */
-
-/* ---- Text (text.c): a growing buffer. After a failed allocation it sets `failed` and ignores further additions, so
- * that callers check once, at the end. ---- */
-typedef struct bp__text {
-    char *bytes; /* NUL-terminated after the first addition; may be NULL before */
-    size_t length;
-    size_t capacity;
-    bool failed;
-} bp__text;
-void bp__text_add(bp__text *text, const char *piece);
-void bp__text_add_n(bp__text *text, const char *piece, size_t length);
-void bp__text_addf(bp__text *text, const char *format, ...) BP_PRINTF(2, 3);
-const char *bp__text_get(const bp__text *text); /* "" when empty; never NULL */
-void bp__text_free(bp__text *text);
-
-bool bp__text_equal(const char *a, const char *b); /* exact */
-bool bp__text_starts(const char *text, const char *head);
-bool bp__parse_int(const char *text, int64_t *value); /* whole text, decimal, optional sign, no spaces */
-/* Copies and always adds NUL. Returns false if the text had to be cut. */
-bool bp__copy_text(char *buffer, size_t size, const char *text);
-
-/* Writes the names of a list closest to `wrong` (edit distance) as "did you mean 'a' or 'b'?"; "" if none is near.
- * `name_at` returns NULL past the end. */
-const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, int index), void *user, char *buffer,
-                        size_t size);
 
 /* Returns a string that lives as long as the process; equal texts give equal pointers. Returns NULL if out of memory.
  * bp__intern_reset frees all of them. */
@@ -131,21 +105,6 @@ void bp__struct_write(void *given, const void *own, size_t size);
 /* Returns a struct of the caller in the layout of this version: the struct itself if the sizes are equal, else a copy
  * in `own`. Returns NULL, with an error (BP_E_ARGUMENT), if it cannot be read. */
 const void *bp__struct_read(void *own, size_t size, const void *given, const char *name);
-
-/* ---- JSON output (json.c): handles commas and escapes; invalid UTF-8 becomes U+FFFD. ---- */
-typedef struct bp__json {
-    bp__text *out;
-    unsigned char need_comma[32]; /* for each depth */
-    int depth;
-} bp__json;
-void bp__json_begin(bp__json *json, bp__text *out);
-void bp__json_open(bp__json *json, const char *key, char bracket); /* '{' or '['; key NULL inside arrays */
-void bp__json_close(bp__json *json, char bracket);
-void bp__json_text(bp__json *json, const char *key, const char *value); /* NULL writes null */
-void bp__json_raw(bp__json *json, const char *key, const char *value);  /* text that is JSON already */
-void bp__json_int(bp__json *json, const char *key, int64_t value);
-void bp__json_number(bp__json *json, const char *key, double value); /* non-finite becomes null */
-void bp__json_bool(bp__json *json, const char *key, bool value);
 
 /* ---- Files (file.c) ---- */
 /* Reads a regular file of at most `limit` bytes, NUL added; BP_E_NOT_FOUND, BP_E_IO, BP_E_OVERFLOW, BP_E_NO_MEMORY. */

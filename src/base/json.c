@@ -1,5 +1,5 @@
 /* json.c - writes JSON, one value at a time. It handles commas and escapes; the caller must pair the brackets. */
-#include "base/base.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,17 +54,26 @@ static void add_quoted(bp__text *out, const char *value) {
     bp__text_add(out, "\"");
 }
 
+static void new_line(bp__json *json) {
+    if (json->pretty) {
+        bp__text_addf(json->out, "\n%*s", 2 * json->depth, "");
+    }
+}
+
 /* Writes what precedes a value: a comma if needed, and the key. */
 static void lead_in(bp__json *json, const char *key) {
-    if (json->depth < BP__COUNT(json->need_comma)) {
+    if (json->depth < BP__JSON_DEPTH) {
         if (json->need_comma[json->depth]) {
             bp__text_add(json->out, ",");
         }
         json->need_comma[json->depth] = 1;
     }
+    if (json->depth > 0) {
+        new_line(json);
+    }
     if (key) {
         add_quoted(json->out, key);
-        bp__text_add(json->out, ":");
+        bp__text_add(json->out, json->pretty ? ": " : ":");
     }
 }
 
@@ -72,7 +81,7 @@ void bp__json_open(bp__json *json, const char *key, char bracket) {
     lead_in(json, key);
     bp__text_add_n(json->out, &bracket, 1);
     json->depth++;
-    if (json->depth < BP__COUNT(json->need_comma)) {
+    if (json->depth < BP__JSON_DEPTH) {
         json->need_comma[json->depth] = 0;
     } else {
         json->out->failed = true; /* nested deeper than anything that this library writes */
@@ -80,7 +89,11 @@ void bp__json_open(bp__json *json, const char *key, char bracket) {
 }
 
 void bp__json_close(bp__json *json, char bracket) {
+    bool filled = json->depth < BP__JSON_DEPTH && json->need_comma[json->depth];
     json->depth -= json->depth > 0;
+    if (filled) {
+        new_line(json);
+    }
     bp__text_add_n(json->out, &bracket, 1);
 }
 

@@ -1,5 +1,5 @@
 /* suggest.c - writes "did you mean ...?" for a misspelt name. */
-#include "base/base.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,12 +85,12 @@ static void offer(nearest *best, const char *name, int steps) {
     best->steps[place] = steps;
 }
 
-static void write_question(const nearest *best, char *buffer, size_t size) {
+static void write_question(const nearest *best, const char *mark, char *buffer, size_t size) {
     size_t used = 0;
     for (int i = 0; i < best->count && used < size; i++) {
         const char *lead = i == 0 ? "did you mean " : i + 1 < best->count ? ", " : " or ";
-        int more =
-            snprintf(buffer + used, size - used, "%s'%s'%s", lead, best->names[i], i + 1 < best->count ? "" : "?");
+        const char *end = i + 1 < best->count ? "" : "?";
+        int more = snprintf(buffer + used, size - used, "%s'%s%s'%s", lead, mark, best->names[i], end);
         used += more > 0 ? (size_t)more : 0;
     }
     if (used >= size) {
@@ -98,8 +98,8 @@ static void write_question(const nearest *best, char *buffer, size_t size) {
     }
 }
 
-const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, int index), void *user, char *buffer,
-                        size_t size) {
+const char *bp__suggest_marked(const char *wrong, const char *mark, bp__name_at name_at, void *user, char *buffer,
+                               size_t size) {
     if (size == 0) {
         return "";
     }
@@ -120,6 +120,10 @@ const char *bp__suggest(const char *wrong, const char *(*name_at)(void *user, in
             }
         }
     }
-    write_question(&best, buffer, size);
+    write_question(&best, mark, buffer, size);
     return buffer;
+}
+
+const char *bp__suggest(const char *wrong, bp__name_at name_at, void *user, char *buffer, size_t size) {
+    return bp__suggest_marked(wrong, "", name_at, user, buffer, size);
 }

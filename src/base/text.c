@@ -1,6 +1,7 @@
 /* text.c - growing strings, comparison, number parsing and bounded copies. */
-#include "base/base.h"
+#include "base/text.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,4 +111,20 @@ bool bp__copy_text(char *buffer, size_t size, const char *text) {
     memcpy(buffer, text, length);
     buffer[length] = '\0';
     return false;
+}
+
+const char *bp__duration(double ns, char *buffer, size_t size) {
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
+    if (ns < 999.5) {
+        snprintf(buffer, size, "%.0f ns", ns);
+        return buffer;
+    }
+    int unit = ns < 999.95e3 ? 0 : ns < 999.95e6 ? 1 : 2; /* what would round to 1000 is 1 of the next unit */
+    double value = ns / units[unit].ns;
+    int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+    snprintf(buffer, size, "%.*f %s", decimals, value, units[unit].name);
+    return buffer;
 }

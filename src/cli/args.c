@@ -1,14 +1,13 @@
-/* args.c - the command line of a command: options by name from the command's own table, and what remains as operands.
- */
+/* args.c - sorts the command line into the options of the command's table, and operands. */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_option help_option = {"help", 'h', NULL, "Show this help."};
+const cli_option cli_help_option = {"help", 'h', NULL, "Show this help."};
 
-static const char *option_name_at(const void *list, int index) {
+static const char *option_name_at(void *list, int index) {
     const cli_option *options = list;
     for (int i = 0; options[i].name; i++) {
         if (i == index) {
@@ -24,7 +23,7 @@ static const cli_option *find_long(const cli_command *command, const char *name,
             return option;
         }
     }
-    return length == 4 && memcmp(name, "help", 4) == 0 ? &help_option : NULL;
+    return length == 4 && memcmp(name, "help", 4) == 0 ? &cli_help_option : NULL;
 }
 
 static const cli_option *find_letter(const cli_command *command, char letter) {
@@ -33,11 +32,11 @@ static const cli_option *find_letter(const cli_command *command, char letter) {
             return option;
         }
     }
-    return letter == 'h' ? &help_option : NULL;
+    return letter == 'h' ? &cli_help_option : NULL;
 }
 
 static void keep(cli_args *args, const cli_option *option, const char *value) {
-    args->help |= option == &help_option;
+    args->help |= option == &cli_help_option;
     args->given = cli_grow(args->given, (size_t)(args->given_count + 1) * sizeof *args->given);
     args->given[args->given_count++] = (cli_given){option, value};
 }
@@ -49,19 +48,20 @@ static int take_long(cli_args *args, int count, char **words, int *next) {
     const cli_option *option = find_long(args->command, word, length);
     if (!option) {
         char *name = cli_format("%.*s", (int)length, word);
-        int code = cli_fail(CLI_USAGE, "unknown option --%s.%s See `backplane %s --help`.", name,
-                            cli_suggest(name, "--", option_name_at, args->command->options), args->command->name);
+        char *see = cli_format("; see `backplane %s --help`", args->command->name);
+        const char *near = cli_suggest(name, "--", option_name_at, (void *)(uintptr_t)args->command->options);
+        int code = cli_fail(CLI_USAGE, "unknown option --%s%s", name, near[0] ? near : see);
+        free(see);
         free(name);
         return code;
     }
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
     if (!option->value && value) {
-        return cli_fail(CLI_USAGE, "option --%s takes no value.", option->name);
+        return cli_fail(CLI_USAGE, "option --%s is '%s'; it takes no value", option->name, value);
     }
     if (option->value && !value) {
         if (*next >= count) {
-            return cli_fail(CLI_USAGE, "option --%s needs a value: --%s %s.", option->name, option->name,
-                            option->value);
+            return cli_fail(CLI_USAGE, "option --%s needs a value: --%s %s", option->name, option->name, option->value);
         }
         value = words[(*next)++];
     }
@@ -74,7 +74,7 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     for (const char *letter = words[*next - 1] + 1; *letter; letter++) {
         const cli_option *option = find_letter(args->command, *letter);
         if (!option) {
-            return cli_fail(CLI_USAGE, "unknown option -%c. See `backplane %s --help`.", *letter, args->command->name);
+            return cli_fail(CLI_USAGE, "unknown option -%c; see `backplane %s --help`", *letter, args->command->name);
         }
         if (!option->value) {
             keep(args, option, NULL);
@@ -85,7 +85,7 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
             return CLI_OK;
         }
         if (*next >= count) {
-            return cli_fail(CLI_USAGE, "option -%c needs a value: -%c %s.", *letter, *letter, option->value);
+            return cli_fail(CLI_USAGE, "option -%c needs a value: -%c %s", *letter, *letter, option->value);
         }
         keep(args, option, words[(*next)++]);
         return CLI_OK;
@@ -93,18 +93,18 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     return CLI_OK;
 }
 
-/* --set is a list, and operations with several results have a file for each. */
+/* --set adds to a list; --output names one of several results. */
 static bool may_repeat(const cli_option *option) {
     return strcmp(option->name, "set") == 0 || strcmp(option->name, "output") == 0;
 }
 
-/* A second value would silently take the place of the first. */
+/* Refuses an option that is given twice, because the second value would replace the first. */
 static int check_repeats(const cli_args *args) {
     for (int i = 0; i < args->given_count; i++) {
         const cli_option *option = args->given[i].option;
         for (int j = 0; j < i && option->value && !may_repeat(option); j++) {
             if (args->given[j].option == option) {
-                return cli_fail(CLI_USAGE, "option --%s is given twice.", option->name);
+                return cli_fail(CLI_USAGE, "option --%s is given twice; it takes one value", option->name);
             }
         }
     }
@@ -116,9 +116,9 @@ static int check_count(const cli_args *args) {
     if (args->help || (args->count >= command->least && args->count <= command->most)) {
         return CLI_OK;
     }
-    return cli_fail(CLI_USAGE, "%s. Usage: backplane %s [options]%s%s.",
-                    args->count < command->least ? "something is missing" : "too many words", command->name,
-                    command->operands[0] ? " " : "", command->operands);
+    return cli_fail(CLI_USAGE, "too %s arguments; usage: backplane %s [options]%s%s",
+                    args->count < command->least ? "few" : "many", command->name, command->operands[0] ? " " : "",
+                    command->operands);
 }
 
 int cli_args_parse(cli_args *args, const cli_command *command, int count, char **words) {
@@ -190,7 +190,7 @@ int cli_number(const cli_args *args, const char *option, int64_t low, int64_t hi
     errno = 0;
     long long number = strtoll(text, &end, 10);
     if (errno || end == text || *end || number < low || number > high) {
-        return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a whole number from %lld to %lld.", option, text,
+        return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a whole number from %lld to %lld", option, text,
                         (long long)low, (long long)high);
     }
     *value = number;
@@ -217,7 +217,7 @@ char *cli_options_text(const cli_args *args, const char *more) {
     for (const char *given; (given = cli_next_value(args, "set", &position));) {
         const char *equals = strchr(given, '=');
         if (!equals || given[strspn(given, " \t")] == '"' || equals[1 + strspn(equals + 1, " \t")] == '"') {
-            /* No value, or one that is quoted already: the library's own parser says what is wrong, if anything. */
+            /* No value, or a quoted one. The library's parser reports what is wrong. */
             all = cli_join(all, ", ", given);
             continue;
         }

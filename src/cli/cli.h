@@ -8,6 +8,7 @@
 #define BP_CLI_H
 
 #include "backplane.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -63,11 +64,14 @@ typedef struct cli_command {
     bool quiet;           /* reports configuration problems itself */
     const cli_option *options;
     int (*run)(const cli_args *args);
+    int (*help)(const cli_args *args); /* --help of a command that takes an operation; else NULL */
 } cli_command;
 
 const cli_command *cli_command_at(int index); /* NULL past the end */
 const cli_command *cli_command_find(const char *name);
 void cli_command_help(const cli_command *command);
+void cli_option_help(const cli_option *option); /* one line of it */
+extern const cli_option cli_help_option;
 
 /* One word of the command line that was an option, in the order given. */
 typedef struct cli_given {
@@ -95,10 +99,9 @@ const char *cli_next_value(const cli_args *args, const char *option, int *positi
 /* A whole number of an option: `fallback` when not given; CLI_USAGE and a message when outside low..high. */
 int cli_number(const cli_args *args, const char *option, int64_t low, int64_t high, int64_t fallback, int64_t *value);
 
-/* The names closest to `wrong`, each behind `mark` ("" or "--"), as " Did you mean 'a' or 'b'?" in a static buffer; ""
- * when none is near. */
-const char *cli_suggest(const char *wrong, const char *mark, const char *(*name_at)(const void *list, int index),
-                        const void *list);
+/* Returns the names closest to `wrong`, each behind `mark` ("" or "--"), as "; did you mean 'a' or 'b'?" in a static
+ * buffer; "" if none is near. */
+const char *cli_suggest(const char *wrong, const char *mark, bp__name_at name_at, void *list);
 
 /* The text of all --set options, ready for bp_options_new and bp_scope_enter; `more` (may be NULL) is appended. */
 char *cli_options_text(const cli_args *args, const char *more);
@@ -162,8 +165,6 @@ void cli_table_end(cli_table *table); /* prints and frees; nothing when it has n
 
 /* "512x512", "scalar" for rank 0. Static buffer of the caller's. */
 const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size);
-/* "1.25 ms" */
-const char *cli_duration(double nanoseconds, char *buffer, size_t size);
 
 /* ---- JSON (json.c) ----------------------------------------------------------------------------------------------- */
 

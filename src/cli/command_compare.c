@@ -18,7 +18,7 @@ static void print_table(const contest *c) {
         cli_cell(table, CLI_PLAIN, "%s", one->version[0] ? one->version : "-");
         cli_cell(table, CLI_PLAIN, "%s", one->algorithm[0] ? one->algorithm : "-");
         cli_cell(table, CLI_PLAIN, ran ? "%d" : "-", one->threads);
-        cli_cell(table, CLI_PLAIN, "%s", ran ? cli_duration(one->median, time, sizeof time) : "-");
+        cli_cell(table, CLI_PLAIN, "%s", ran ? bp__duration(one->median, time, sizeof time) : "-");
         cli_cell(table, CLI_PLAIN, ran ? "%.0f %%" : "-", 100 * one->spread);
         cli_cell(table, one->wrong ? CLI_BAD : CLI_PLAIN, ran ? "%.1e" : "-", one->error);
         cli_cell(table, one->chosen ? CLI_GOOD : CLI_PLAIN, "%s", one->chosen ? "yes" : "no");
@@ -103,9 +103,20 @@ static int run(const cli_args *args, contest *c) {
     return judge(c);
 }
 
+/* The operations that are compared. */
+static const char *operation_at(void *unused, int index) {
+    (void)unused;
+    return index == 0 ? "matmul" : NULL;
+}
+
 static int compare(const cli_args *args) {
     if (strcmp(args->operands[0], "matmul") != 0) {
-        return cli_fail(CLI_USAGE, "only matmul is compared, not '%s'.", args->operands[0]);
+        const char *near = cli_suggest(args->operands[0], "", operation_at, NULL);
+        return cli_fail(CLI_USAGE, "operation is '%s'%s", args->operands[0], near[0] ? near : "; it must be matmul");
+    }
+    if (args->count != 3) {
+        return cli_fail(CLI_USAGE, "matmul: %d array%s given; it takes A.npy B.npy", args->count - 1,
+                        args->count == 2 ? "" : "s");
     }
     unsigned flags = cli_has(args, "bf16") ? NPY_BF16 : 0;
     contest c = {.count = 0};
@@ -128,8 +139,8 @@ const cli_command command_compare = {
     .name = "compare",
     .summary = "Run one product on every library that can: time, error, and which is chosen and why.",
     .operands = "matmul A.npy B.npy",
-    .details = "\nEnds with 1 when a library gave a wrong result.",
-    .least = 3,
+    .details = "\nmatmul is the one operation that is compared. Exit code 1: a library gave a wrong result.",
+    .least = 1,
     .most = 3,
     .options = options,
     .run = compare,

@@ -145,7 +145,7 @@ static void report(const cli_job *job, const targets *to, double elapsed) {
                       cli_format("by %s%s%s (%s, %d thread%s): %s", plan.library, gap, plan.library_version,
                                  plan.algorithm, plan.threads, many, plan.reason));
     }
-    text = append(text, " ", cli_format("[%s]", cli_duration(elapsed, time, sizeof time)));
+    text = append(text, " ", cli_format("[%s]", bp__duration(elapsed, time, sizeof time)));
     cli_paragraph(0, text);
     free(text);
 }
@@ -212,8 +212,9 @@ const cli_command command_eval = {
     .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C; einsum takes an expression "
                "first: eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. Results appear whole or not at all, and "
                "may replace an input. - reads from standard input.",
-    .least = 2,
+    .least = 1,
     .most = JOB_MANY,
     .options = options,
     .run = eval,
+    .help = job_help,
 };

@@ -3,7 +3,7 @@
  */
 #include "operations.h"
 
-static const char *dtype_at(const void *unused, int index) {
+static const char *dtype_at(void *unused, int index) {
     (void)unused;
     static const char *const names[] = {
 #define X(number, name, text, code, bits) text,
@@ -28,7 +28,7 @@ static int read_dtype(cli_job *job, bp_dtype *dtype) {
     *dtype = bp_dtype_from_name(word);
     return *dtype != BP_DTYPE_NONE
                ? CLI_OK
-               : cli_fail(CLI_USAGE, "no such element type: '%s'.%s", word, cli_suggest(word, "", dtype_at, NULL));
+               : cli_fail(CLI_USAGE, "no such element type: '%s'%s", word, cli_suggest(word, "", dtype_at, NULL));
 }
 
 /* Shapes are those of the operation's arrays; --trans tells of their layout where it is no part of the operation. */
@@ -103,8 +103,9 @@ const cli_command command_explain = {
         "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
         "Operations are those of eval, einsum's expression before DTYPE (f64 unless given); shapes are 512, 512x64, "
         "8x64x32, and '' for a scalar. Ends with 4 when no library takes it.",
-    .least = 2,
+    .least = 1,
     .most = JOB_MANY,
     .options = options,
     .run = explain,
+    .help = job_help,
 };

@@ -4,21 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+void cli_option_help(const cli_option *option) {
+    bool letter = option->letter != 0, value = option->value != NULL;
+    char *left = cli_format("%c%c%s --%s%s%s", letter ? '-' : ' ', letter ? option->letter : ' ', letter ? "," : " ",
+                            option->name, value ? " " : "", value ? option->value : "");
+    const int indent = 27;
+    bool fits = cli_text_width(left) + 3 <= indent;
+    cli_say(CLI_PLAIN, fits ? "  %-24s " : "  %s\n                           ", left);
+    free(left);
+    cli_paragraph(indent, option->help);
+}
+
 static void print_options(const cli_command *command) {
-    static const cli_option help = {"help", 'h', NULL, "Show this help."};
     cli_say(CLI_STRONG, "\nOptions\n");
-    for (const cli_option *option = command->options;; option++) {
-        const cli_option *shown = option->name ? option : &help;
-        char *left = cli_format("%c%c%s --%s%s%s", shown->letter ? '-' : ' ', shown->letter ? shown->letter : ' ',
-                                shown->letter ? "," : " ", shown->name, shown->value ? " " : "",
-                                shown->value ? shown->value : "");
-        printf("  %-24s ", left);
-        free(left);
-        cli_paragraph(27, shown->help);
-        if (!option->name) {
-            return;
-        }
+    for (const cli_option *option = command->options; option->name; option++) {
+        cli_option_help(option);
     }
+    cli_option_help(&cli_help_option);
+}
+
+static void print_operations(void) {
+    char *names = NULL;
+    const cli_operation *operation;
+    for (int i = 0; (operation = cli_operation_at(i)); i++) {
+        names = cli_join(names, ", ", operation->name);
+    }
+    cli_say(CLI_STRONG, "\nOperations\n");
+    printf("  ");
+    cli_paragraph(2, names);
+    free(names);
 }
 
 static void print_usage(const cli_command *command) {
@@ -40,6 +54,9 @@ void cli_command_help(const cli_command *command) {
         line += length + (line[length] == '\n');
     }
     print_options(command);
+    if (command->help) {
+        print_operations();
+    }
 }
 
 static void print_all(void) {
@@ -119,7 +136,7 @@ static void print_json(void) {
     json_close();
 }
 
-static const char *command_name_at(const void *unused, int index) {
+static const char *command_name_at(void *unused, int index) {
     (void)unused;
     const cli_command *command = cli_command_at(index);
     return command ? command->name : NULL;
@@ -136,8 +153,9 @@ static int help(const cli_args *args) {
     }
     const cli_command *command = cli_command_find(args->operands[0]);
     if (!command) {
-        return cli_fail(CLI_USAGE, "no such command: '%s'.%s", args->operands[0],
-                        cli_suggest(args->operands[0], "", command_name_at, NULL));
+        const char *near = cli_suggest(args->operands[0], "", command_name_at, NULL);
+        return cli_fail(CLI_USAGE, "no such command: '%s'%s", args->operands[0],
+                        near[0] ? near : "; `backplane help` lists them");
     }
     cli_command_help(command);
     return CLI_OK;

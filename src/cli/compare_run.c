@@ -77,7 +77,7 @@ static int add_contender(contest *c, const bp_candidate_info *info) {
     free(quoted);
     free(name);
     set_why(one, one->chosen ? copy(bp_explanation_decision(c->explanation))
-                             : cli_format("estimated at %s", cli_duration(one->cost_ns, text, sizeof text)));
+                             : cli_format("estimated at %s", bp__duration(one->cost_ns, text, sizeof text)));
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 

@@ -1,10 +1,9 @@
-/* main.c - the command `backplane`: picks the command, reads its arguments, runs it, and turns the outcome into an exit
- * code. */
+/* main.c - runs the command `backplane`: selects the subcommand, reads its arguments, and returns its exit code. */
 #include "cli.h"
 
 #include <string.h>
 
-static const char *command_name_at(const void *unused, int index) {
+static const char *command_name_at(void *unused, int index) {
     (void)unused;
     const cli_command *command = cli_command_at(index);
     return command ? command->name : NULL;
@@ -14,7 +13,10 @@ static int run(const cli_command *command, int count, char **words) {
     cli_args args;
     int code = cli_args_parse(&args, command, count, words);
     if (code == CLI_OK && args.help) {
-        cli_command_help(command);
+        code = command->help ? command->help(&args) : CLI_OK;
+        if (!command->help) {
+            cli_command_help(command);
+        }
     } else if (code == CLI_OK) {
         bp_set_warning_handler(cli_warn, NULL);
         if (!command->quiet) {
@@ -37,8 +39,8 @@ int main(int count, char **words) {
     const cli_command *command = cli_command_find(name);
     if (!command) {
         cli_out_begin(name);
-        return cli_fail(CLI_USAGE, "no such command.%s `backplane help` lists them.",
-                        cli_suggest(name, "", command_name_at, NULL));
+        const char *near = cli_suggest(name, "", command_name_at, NULL);
+        return cli_fail(CLI_USAGE, "no such command%s", near[0] ? near : "; `backplane help` lists them");
     }
     cli_out_begin(command->name);
     return run(command, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));

@@ -18,7 +18,7 @@ const cli_operation *cli_operation_at(int index) {
     return NULL;
 }
 
-static const char *operation_name_at(const void *unused, int index) {
+static const char *operation_name_at(void *unused, int index) {
     (void)unused;
     const cli_operation *row = cli_operation_at(index);
     return row ? row->name : NULL;
@@ -28,24 +28,32 @@ static const char *operation_name_at(const void *unused, int index) {
 static int read_expression(cli_job *job) {
     job->first = job->operation->expression ? 2 : 1;
     if (job->args->count < job->first) {
-        return cli_fail(CLI_USAGE, "%s takes %s; the expression is missing.", job->operation->name,
+        return cli_fail(CLI_USAGE, "%s: the expression is missing; it takes %s", job->operation->name,
                         job->operation->arrays);
     }
     job->expression = job->operation->expression ? job->args->operands[1] : NULL;
     return CLI_OK;
 }
 
-int job_operation(cli_job *job) {
+/* Finds the operation that the first operand names. NULL after a message. */
+static const cli_operation *find_operation(const cli_args *args) {
     const cli_operation *row;
-    const char *word = job->args->operands[0];
+    const char *word = args->operands[0];
     for (int i = 0; (row = cli_operation_at(i)); i++) {
         if (strcmp(row->name, word) == 0) {
-            job->operation = row;
-            return read_expression(job);
+            return row;
         }
     }
-    return cli_fail(CLI_USAGE, "no such operation: '%s'.%s `backplane help --json` lists them.", word,
-                    cli_suggest(word, "", operation_name_at, NULL));
+    const char *near = cli_suggest(word, "", operation_name_at, NULL);
+    char *see = cli_format("; `backplane %s --help` lists them", args->command->name);
+    cli_fail(CLI_USAGE, "no such operation: '%s'%s", word, near[0] ? near : see);
+    free(see);
+    return NULL;
+}
+
+int job_operation(cli_job *job) {
+    job->operation = find_operation(job->args);
+    return job->operation ? read_expression(job) : CLI_USAGE;
 }
 
 static bool takes(const cli_operation *operation, const char *option) {
@@ -74,6 +82,60 @@ static bool is_layout(const cli_job *job, const char *option) {
     return job->dry && (strcmp(option, "trans-a") == 0 || (strcmp(option, "trans-b") == 0 && job->operation->most > 1));
 }
 
+/* ---- Help for one operation ---- */
+
+/* Options of the operation, or those that all operations take. */
+static void print_options(const cli_job *job, bool own) {
+    for (const cli_option *option = job->args->command->options; option->name; option++) {
+        bool mine = takes(job->operation, option->name) || is_layout(job, option->name);
+        char *names = mine ? NULL : takers(option->name);
+        if (mine == own && !names) {
+            cli_option_help(option);
+        }
+        free(names);
+    }
+}
+
+static void print_help(const cli_job *job) {
+    const cli_operation *operation = job->operation;
+    const char *name = operation->name, *command = job->args->command->name, *arrays = operation->arrays;
+    int word =
+        operation->expression ? (int)strcspn(arrays, " ") + 1 : 0; /* the element type is behind the expression */
+    cli_say(CLI_STRONG, "Usage\n");
+    printf("  backplane %s %s [options] %.*s%s%s%s\n\n  ", command, name, word, arrays, job->dry ? "[DTYPE] " : "",
+           arrays + word, job->dry ? "" : " -o FILE.npy");
+    char *text =
+        job->dry ? cli_format("%s a shape, such as 8x512x64.", operation->most > 1 ? "Each array is" : "A is")
+                 : cli_format("%s an .npy file. %s has %d result%s%s.", operation->most > 1 ? "Each array is" : "A is",
+                              name, operation->results, operation->results > 1 ? "s at most" : "",
+                              operation->results > 1 ? "; give one -o for each, in their order" : "");
+    cli_paragraph(2, text);
+    free(text);
+    if (operation->options) {
+        cli_say(CLI_STRONG, "\nOptions of %s\n", name);
+        print_options(job, true);
+    }
+    cli_say(CLI_STRONG, "\nOptions of all operations\n");
+    print_options(job, false);
+    cli_option_help(&cli_help_option);
+}
+
+int job_help(const cli_args *args) {
+    cli_job job = {.args = args, .dry = strcmp(args->command->name, "explain") == 0};
+    if (args->count == 0) {
+        cli_command_help(args->command);
+        return CLI_OK;
+    }
+    job.operation = find_operation(args);
+    if (!job.operation) {
+        return CLI_USAGE;
+    }
+    print_help(&job);
+    return CLI_OK;
+}
+
+/* ---- Checks ---- */
+
 static void make_room(cli_job *job, int arrays) {
     job->input_count = arrays;
     job->input_arrays = cli_allocate((size_t)arrays * sizeof *job->input_arrays);
@@ -91,17 +153,16 @@ int job_check(cli_job *job) {
         const char *option = job->args->given[i].option->name;
         char *names = takes(operation, option) || is_layout(job, option) ? NULL : takers(option);
         if (names) {
-            code = cli_fail(CLI_USAGE, "--%s is for %s, not for %s.", option, names, operation->name);
+            code = cli_fail(CLI_USAGE, "%s takes no option --%s; it is for %s", operation->name, option, names);
         }
         free(names);
     }
     if (code == CLI_OK && (arrays < operation->least || arrays > operation->most)) {
-        code = cli_fail(CLI_USAGE, "%s takes %s; %d %s given.", operation->name, operation->arrays, arrays,
-                        arrays == 1 ? "was" : "were");
+        code = cli_fail(CLI_USAGE, "%s: %d array%s given; it takes %s", operation->name, arrays, arrays == 1 ? "" : "s",
+                        operation->arrays);
     }
     if (code == CLI_OK && !operation->explain && (job->dry || cli_has(job->args, "explain"))) {
-        code =
-            cli_fail(CLI_USAGE, "no library takes part in %s, so that there is nothing to explain.", operation->name);
+        code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to explain", operation->name);
     }
     if (code == CLI_OK) {
         make_room(job, arrays);

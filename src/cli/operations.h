@@ -117,6 +117,9 @@ int job_operation(cli_job *job);
  * message when not. Makes room for the arrays. */
 int job_check(cli_job *job);
 
+/* --help of explain and eval: of the command, or of the operation that it names. */
+int job_help(const cli_args *args);
+
 /* Whether that option is the operation's own. */
 bool job_takes(const cli_job *job, const char *option);
 

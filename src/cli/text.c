@@ -73,21 +73,10 @@ const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size)
     return buffer;
 }
 
-const char *cli_duration(double nanoseconds, char *buffer, size_t size) {
-    static const struct {
-        double scale;
-        const char *unit;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (nanoseconds >= units[i].scale) {
-            snprintf(buffer, size, "%.3g %s", nanoseconds / units[i].scale, units[i].unit);
-            /* Three digits of 999.6 round to a fourth place, which %g would write as an exponent. */
-            if (nanoseconds / units[i].scale >= 999.5) {
-                snprintf(buffer, size, "%.0f %s", nanoseconds / units[i].scale, units[i].unit);
-            }
-            return buffer;
-        }
-    }
-    snprintf(buffer, size, "%.0f ns", nanoseconds);
-    return buffer;
+const char *cli_suggest(const char *wrong, const char *mark, bp__name_at name_at, void *list) {
+    static char text[200];
+    char question[180];
+    bp__suggest_marked(wrong, mark, name_at, list, question, sizeof question);
+    snprintf(text, sizeof text, "%s%s", question[0] ? "; " : "", question);
+    return text;
 }

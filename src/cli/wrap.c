@@ -47,6 +47,14 @@ static ends find_ends(const char *text, int width, bool *fits) {
     return found;
 }
 
+static size_t first_character(const char *text) {
+    size_t length = text[0] != 0;
+    while (length > 0 && continues(text[length])) {
+        length++;
+    }
+    return length;
+}
+
 static int word_width(const char *text) {
     int width = 0;
     for (; *text && *text != ' '; text++) {
@@ -66,7 +74,7 @@ size_t cli_break(const char *text, int width, size_t *next) {
         if (worth && word_width(text + word) > width) {
             end = found.mark;
         } else if (end == 0) {
-            end = found.joint > 0 ? found.joint : found.full > 0 ? found.full : 1;
+            end = found.joint > 0 ? found.joint : found.full > 0 ? found.full : first_character(text);
         }
     }
     *next = end + strspn(text + end, " ");

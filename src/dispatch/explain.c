@@ -81,18 +81,8 @@ void bp_explanation_release(bp_explanation *explanation) {
     }
 }
 
-static void add_time(bp__text *out, double ns) {
-    if (ns < 1e3) {
-        bp__text_addf(out, "%.0f ns", ns);
-    } else if (ns < 1e6) {
-        bp__text_addf(out, "%.3g us", ns / 1e3);
-    } else {
-        bp__text_addf(out, "%.4g ms", ns / 1e6);
-    }
-}
-
 static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
-    char properties[256];
+    char properties[256], time[32];
     bp__text_addf(out, "  %s %-18s %-10s ", c->chosen ? "*" : (c->accepted ? "+" : "-"), c->library, c->provider);
     if (!c->accepted) {
         bp__text_addf(out, "refused: %s\n", c->text);
@@ -103,9 +93,8 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
     } else {
         bp__text_addf(out, "%s, library's own threads, about ", c->algorithm);
     }
-    add_time(out, c->cost_ns);
-    bp__text_addf(out, "; %s%s%s\n", bp_properties_text(c->properties, properties, sizeof properties),
-                  *c->text ? "; " : "", c->text);
+    bp__text_addf(out, "%s; %s%s%s\n", bp__duration(c->cost_ns, time, sizeof time),
+                  bp_properties_text(c->properties, properties, sizeof properties), *c->text ? "; " : "", c->text);
 }
 
 /* A setting that affects the choice, with its current value. */

@@ -24,6 +24,8 @@ SHARED_BY_PROVIDERS = {
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
 }
+# The command is compiled with the library's files for text, suggestions and JSON.
+SHARED_WITH_COMMAND = "base/text.h"
 SYSTEM = re.compile(
     r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
@@ -57,6 +59,8 @@ def wrong(path, quoted, name):
     beside = (common.ROOT / path.parent / name).is_file()
     if room not in MAY_INCLUDE:
         own = beside or name.startswith(folder + "/") or (room == "provider" and f"/{name}".startswith(f"/{folder}"))
+        if room == "cli" and name == SHARED_WITH_COMMAND:
+            return None
         shared = room == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
         return None if own or shared else "only the public headers and its own are for it"
     if path.as_posix().startswith(PROBE) and name in LISTS_OF_FUNCTIONS:

@@ -174,15 +174,15 @@ def test_refusals(save, backplane):
         (("inv", "a.npy", "-o", "x.npy"), 3, "must be square"),
         (("inv", "i.npy", "-o", "x.npy"), 3, "A is i32"),
         (("inv", "b.npy", "-o", "x.npy"), 3, "at least 2 dimensions"),
-        (("inv", "a.npy", "b.npy", "-o", "x.npy"), 2, "inv takes A; 2 were given"),
-        (("svd", "a.npy", "--upper", "-o", "x.npy"), 2, "--upper is for"),
+        (("inv", "a.npy", "b.npy", "-o", "x.npy"), 2, "inv: 2 arrays given; it takes A"),
+        (("svd", "a.npy", "--upper", "-o", "x.npy"), 2, "svd takes no option --upper; it is for"),
         (("qr", "a.npy", "--mode", "full", "-o", "x.npy"), 2, "it may be reduced, complete, r"),
         (("matrix_norm", "a.npy", "--ord", "3", "-o", "x.npy"), 2, "it may be fro, nuc, 1"),
         (("pinv", "a.npy", "--rtol", "-1", "-o", "x.npy"), 3, "rtol is -1"),
         (("det", "a.npy", "-o", "x.npy", "-o", "y.npy"), 2, "one too many"),
         (("qr", "a.npy", "--mode", "r", "-o", "x.npy", "-o", "y.npy"), 2, "one too many"),
         (("lstsq", "a.npy", "b.npy", "-o", "1.npy", "-o", "2.npy", "-o", "3.npy", "-o", "4.npy"), 2, "one too many"),
-        (("svds", "a.npy", "-o", "x.npy"), 2, "Did you mean 'svd'"),
+        (("svds", "a.npy", "-o", "x.npy"), 2, "did you mean 'svd'"),
         (("qr", "a.npy", "-o", "x.npy,x.npy"), 2, "-o x.npy is given twice"),
     ]:
         done = backplane("eval", *words)

@@ -1,6 +1,7 @@
 """Commands, options, help, exit codes and how errors look."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -32,6 +33,23 @@ def test_help_of_each_verb(backplane, command):
         assert f"--{option['name']}" in done.out and option["help"].split()[0] in done.out
 
 
+@pytest.mark.parametrize("command", ["explain", "eval"])
+def test_help_of_each_operation(backplane, command):
+    facts = backplane("help", "--json").json
+    special = {name for operation in facts["operations"] for name in operation["options"]}
+    everywhere = {o["name"] for v in facts["commands"] if v["name"] == command for o in v["options"]} - special
+    for operation in facts["operations"]:
+        done = backplane(command, operation["name"], "--help")
+        assert done.code == 0 and done.err == "" and f"backplane {command} {operation['name']} " in done.out
+        shown = set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", done.out, re.M)) - {"help"}
+        if command == "explain":
+            shown -= {"trans-a", "trans-b"}  # of all operations: how an operand is stored
+            assert everywhere | set(operation["options"]) - {"trans-a", "trans-b"} == shown
+        else:
+            assert everywhere | set(operation["options"]) == shown
+        assert operation["name"] in backplane(command, "--help").out
+
+
 def test_reading_verbs_take_json(backplane):
     reading = {"list", "doctor", "settings", "get", "explain", "compare", "einsum-path", "version", "help"}
     commands = backplane("help", "--json").json["commands"]
@@ -50,6 +68,11 @@ def test_reading_verbs_take_json(backplane):
         (["get", "blas.prefered"], "blas.preferred"),
         (["set", "dispatch.falback", "warn"], "dispatch.fallback"),
         (["explain", "matmull", "f32", "2x2", "2x2"], "'matmul'"),
+        (["explain", "matmull"], "'matmul'"),
+        (["explain", "slove", "--help"], "'solve'"),
+        (["eval", "egih", "a.npy", "-o", "b.npy"], "'eigh'"),
+        (["compare", "matmull", "a.npy", "b.npy"], "'matmul'"),
+        (["compare", "gemm"], "must be matmul"),
         (["explain", "matmul", "f33", "2x2", "2x2"], "'f32'"),
         (["explain", "matmul", "f32", "2x2", "2x2", "--set", "num_thread=1"], "num_threads"),
     ],

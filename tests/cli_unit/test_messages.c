@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_at(const void *list, int index) {
+static const char *name_at(void *list, int index) {
     return ((const char *const *)list)[index];
 }
 
 static void suggests(void **state) {
     (void)state;
-    static const char *const names[] = {"list", "settings", "get", "set", "explain", NULL};
-    assert_string_equal(cli_suggest("lsit", "", name_at, names), " Did you mean 'list'?");
-    assert_string_equal(cli_suggest("exp", "", name_at, names), " Did you mean 'explain'?");
-    assert_string_equal(cli_suggest("et", "", name_at, names), " Did you mean 'get' or 'set'?");
+    static const char *names[] = {"list", "settings", "get", "set", "explain", NULL};
+    assert_string_equal(cli_suggest("lsit", "", name_at, names), "; did you mean 'list'?");
+    assert_string_equal(cli_suggest("exp", "", name_at, names), "; did you mean 'explain'?");
+    assert_string_equal(cli_suggest("et", "--", name_at, names), "; did you mean '--get' or '--set'?");
     assert_string_equal(cli_suggest("zzzzzz", "", name_at, names), "");
     assert_string_equal(cli_suggest("", "", name_at, names), "");
     char lengthy[200];
@@ -53,12 +53,6 @@ static void every_status_has_an_exit_code(void **state) {
 static void formats(void **state) {
     (void)state;
     char buffer[64];
-    assert_string_equal(cli_duration(0, buffer, sizeof buffer), "0 ns");
-    assert_string_equal(cli_duration(999.4, buffer, sizeof buffer), "999 ns");
-    assert_string_equal(cli_duration(1500, buffer, sizeof buffer), "1.5 us");
-    assert_string_equal(cli_duration(999999, buffer, sizeof buffer), "1000 us");
-    assert_string_equal(cli_duration(2.5e6, buffer, sizeof buffer), "2.5 ms");
-    assert_string_equal(cli_duration(1.5e12, buffer, sizeof buffer), "1500 s");
     const int64_t shape[] = {3, 0, INT64_MAX};
     assert_string_equal(cli_shape(3, shape, buffer, sizeof buffer), "3x0x9223372036854775807");
     assert_string_equal(cli_shape(0, shape, buffer, sizeof buffer), "scalar");
@@ -68,6 +62,33 @@ static void formats(void **state) {
     assert_string_equal(quoted, "\"a\\\"b\\\\c,d\"");
     free(quoted);
     assert_int_equal(cli_text_width("gr\xc3\xbc\xc3\x9f"), 4);
+}
+
+static void breaks(const char *text, int width, const char *line, const char *rest) {
+    size_t next, length = cli_break(text, width, &next);
+    assert_int_equal(length, strlen(line));
+    assert_memory_equal(text, line, length);
+    assert_string_equal(text + next, rest);
+}
+
+static void lines_break_at_sensible_points(void **state) {
+    (void)state;
+    breaks("one two three", 13, "one two three", "");
+    breaks("one two three", 12, "one two", "three");
+    breaks("one   two", 4, "one", "two");
+    breaks("one two ", 7, "one two", "");
+    breaks("/usr/lib/libblas.so.3", 12, "/usr/lib/", "libblas.so.3");
+    breaks("blas,cblas,lapack", 11, "blas,cblas,", "lapack");
+    breaks("see /usr/lib/x/libblas.so.3", 20, "see", "/usr/lib/x/libblas.so.3"); /* little would be gained */
+    breaks("see /usr/lib/x86_64/libblas.so.3", 24, "see /usr/lib/x86_64/", "libblas.so.3");
+    breaks("see a/b", 6, "see", "a/b"); /* a word that fits is not broken */
+    breaks("allow_tf32", 8, "allow_", "tf32");
+    breaks("abcdefgh", 3, "abc", "defgh");
+    breaks("gr\xc3\xbc\xc3\x9f", 3, "gr\xc3\xbc", "\xc3\x9f"); /* characters stay whole */
+    breaks("\xc3\xbc", 0, "\xc3\xbc", "");
+    breaks("", 5, "", "");
+    assert_int_equal(cli_longest_piece("a /usr/lib/libx.so,b"), 8);
+    assert_int_equal(cli_longest_piece(""), 0);
 }
 
 static int unused_run(const cli_args *args) {
@@ -123,7 +144,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suggests),      cmocka_unit_test(every_status_has_an_exit_code),
         cmocka_unit_test(formats),       cmocka_unit_test(parses),
-        cmocka_unit_test(ranks_kernels),
+        cmocka_unit_test(ranks_kernels), cmocka_unit_test(lines_break_at_sensible_points),
     };
     cli_out_begin("test");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,9 @@ static void add_text(bp__text *text, const void *context) {
         bp__text_addf(text, "  %2d  step %-2d %-18s %-12s %-26s %-12s %-14s", i + 1, part->step + 1, step.expression,
                       step.kind ? step.kind : "", part->action, bp__candidate_id(part->plan->candidate),
                       part->plan->verdict.algorithm);
-        bp__text_addf(text, " about %.4g us", part->plan->verdict.cost_ns * (double)part->runs / 1e3);
+        double cost = part->plan->verdict.cost_ns * (double)part->runs;
+        char time[32];
+        bp__text_addf(text, " about %s", bp__duration(cost, time, sizeof time));
         if (part->runs > 1) {
             bp__text_addf(text, ", in %" PRId64 " slices", part->runs);
         }
