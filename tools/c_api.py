@@ -98,7 +98,7 @@ def page():
     yield ""
     yield "<!-- Made from include/backplane/*.h by tools/c_api.py; change the headers. -->"
     yield ""
-    yield "Every function by header, with the first sentence of its comment. The header has arguments, errors, ownership and thread rules beside each declaration."
+    yield "Every function by header, with the first sentence of its comment. The header has arguments, errors, ownership and thread rules next to each declaration."
     yield "Programs include [`backplane.h`](../../include/backplane.h), which includes all of them."
     for family, group in headers():
         yield f"\n## {family}"

@@ -64,10 +64,10 @@ static const char *const others =
     "instances](../how-to/run-instances.md#environment).\n";
 
 int main(void) {
-    const bp_setting_info *row;
     fputs(intro, stdout);
-    for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
-        if (*row->environment) {
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const bp_setting_info *row = bp_setting_at(i);
+        if (row && *row->environment) {
             printf("| `%s` | ", row->environment);
             if (*row->alias) {
                 printf("`%s` ", row->alias);
