@@ -301,7 +301,7 @@ def test_can_use_attention_warns_with_the_reason():
     assert params.enable_gqa is False
     with pytest.raises(AttributeError):
         params.query = None
-    with pytest.warns(UserWarning, match="does not take"):
+    with pytest.warns(UserWarning, match="does not accept"):
         assert torch.backends.cudnn.is_acceptable(q) is False
     assert torch.backends.cuda.is_flash_attention_available() is False
 

@@ -299,10 +299,10 @@ def test_explain_and_last_plan():
         (("ij", np.ones((2, 3))), {"seed": "s"}, TypeError, "int"),
         (("ij", np.ones((2, 3))), {"settings": {"num_thread": 1}}, AttributeError, "num_threads"),
         ((np.ones((2, 3)), [0, -1]), {}, ValueError, "0 or more"),
-        ((np.ones((2, 3)), [0, "a"]), {}, TypeError, "whole numbers"),
+        ((np.ones((2, 3)), [0, "a"]), {}, TypeError, "whole number"),
         ((np.ones((2, 3)), [0, 2**40]), {}, ValueError, "32 bits"),
         ((np.ones((2, 3)), [0, 1, 2]), {}, ValueError, "dimension"),
-        ((np.ones((2, 3)), np.ones((2, 3))), {}, TypeError, "labels"),
+        ((np.ones((2, 3)), np.ones((2, 3))), {}, TypeError, "label"),
         ((np.ones((2, 3)), 5), {}, TypeError, "expression first"),
     ],
 )

@@ -108,7 +108,7 @@ def test_options():
         (("ij", (2, 3)), {"memory_limit": "max"}, TypeError, "memory_limit"),
         (("ij", (2, 3)), {"dtype": "f33"}, ValueError, "f33"),
         (((2, 3), [0, -1]), {}, ValueError, "0 or more"),
-        (((2, 3), [0, "a"]), {}, TypeError, "whole numbers"),
+        (((2, 3), [0, "a"]), {}, TypeError, "whole number"),
         (((2, 3), [0, 2**40]), {}, ValueError, "32 bits"),
         (((2, 3), [0, 1], [0, 0]), {}, ValueError, "twice"),
         ((), {}, ValueError, "operands"),

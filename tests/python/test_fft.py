@@ -124,7 +124,7 @@ def test_bad_arguments_are_refused():
         (lambda: fft.fft(x, 0), ValueError, r"invalid number of data points \(0\)"),
         (lambda: fft.fft(x, -1), ValueError, r"invalid number of data points \(-1\)"),
         (lambda: fft.irfft(x[:, :1]), ValueError, r"invalid number of data points \(0\)"),
-        (lambda: fft.fft(x, "8"), TypeError, "n: takes a whole number"),
+        (lambda: fft.fft(x, "8"), TypeError, "n: expects a whole number"),
         (lambda: fft.fft(x, 2**70), ValueError, "64 bits"),
         (lambda: fft.fft(x, dim=2), ValueError, "dimension 2 is outside"),
         (lambda: fft.fft(x, dim=99), ValueError, "99"),

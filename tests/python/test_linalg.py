@@ -291,7 +291,7 @@ def test_refusals():
         linalg.matrix_norm(np.eye(2), 3)
     with pytest.raises(TypeError):
         linalg.cond(np.eye(2), True)
-    with pytest.raises(ValueError, match="it takes L, U"):
+    with pytest.raises(ValueError, match="it must be L, U"):
         linalg.eigh(np.eye(2), "X")
     with pytest.raises(ValueError, match="rtol is -1"):
         linalg.pinv(np.eye(2), rtol=-1.0)
