@@ -15,8 +15,8 @@ RULES = [
     (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read in one file",
      ["src/base/environment.c"]),
     (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
-    (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, except lines for the "
-     "setting 'verbose', and output of vendors' libraries that it captured", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
+    (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, except lines for the setting "
+     "'verbose', and output of vendors' libraries that it captured", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
     (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process", []),
     (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
      "memory comes from base/memory.c or the host, so that allocators and failure tests reach it", ["src/base/memory.c"]),
