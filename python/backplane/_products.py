@@ -29,7 +29,7 @@ def _is_numpy(array: Any) -> bool:
 
 
 def _may_be_masked(arrays: Tuple[Any, ...]) -> bool:
-    """Whether _refuse_masks() has to look at them: not at plain arrays of NumPy, once one of them has been seen."""
+    """Returns whether _refuse_masks() must examine the arrays: not if all are plain NumPy arrays."""
     for array in arrays:
         if type(array) is not _plain_array:
             return True

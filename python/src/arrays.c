@@ -69,7 +69,7 @@ static bool read_format(core_state *state, operand *to, const char *name) {
 
 /* ---- Layout ---- */
 
-static bool room_for(core_state *state, int ndim, const char *name) {
+static bool has_valid_rank(core_state *state, int ndim, const char *name) {
     if (ndim < 0 || ndim > BP_MAX_NDIM) {
         core_refuse(state, state->bad_value, BP_E_ARGUMENT, "%s: has %d dimensions, at most %d are accepted", name,
                     ndim, BP_MAX_NDIM);
@@ -97,7 +97,7 @@ static void read_strides(operand *to) {
 }
 
 static bool from_buffer(core_state *state, operand *to, const char *name, unsigned access) {
-    if (!room_for(state, to->buffer.ndim, name) || !read_format(state, to, name)) {
+    if (!has_valid_rank(state, to->buffer.ndim, name) || !read_format(state, to, name)) {
         return false;
     }
     to->tensor.data = to->buffer.buf;
@@ -112,7 +112,7 @@ static bool from_buffer(core_state *state, operand *to, const char *name, unsign
 }
 
 static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, const char *name, unsigned access) {
-    if (!room_for(state, given->ndim, name)) {
+    if (!has_valid_rank(state, given->ndim, name)) {
         return false;
     }
     to->tensor = *given;

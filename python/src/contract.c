@@ -25,7 +25,7 @@ typedef struct contraction {
     const DLTensor *near_tensors[NEAR_OPERANDS];
 } contraction;
 
-static bool make_room(contraction *of, Py_ssize_t count) {
+static bool allocate_operands(contraction *of, Py_ssize_t count) {
     of->operands = of->near_operands;
     of->tensors = of->near_tensors;
     if (count > NEAR_OPERANDS) {
@@ -57,7 +57,7 @@ static bool read_operand(contraction *of, PyObject *array) {
 /* Reads the arrays of a tuple from index `first` on. */
 static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
     Py_ssize_t count = PyTuple_Size(arrays) - first;
-    if (!make_room(of, count)) {
+    if (!allocate_operands(of, count)) {
         return false;
     }
     for (; of->held < count; of->held++) {

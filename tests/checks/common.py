@@ -1,4 +1,4 @@
-"""Helpers of the source checks: they walk the sources, and exit with the codes that ctest expects."""
+"""Helpers of the source checks: iterate over source files, and exit with the codes that ctest expects."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[
 
 
 def sources(folder, pattern="*.[ch]"):
-    """Paths below a folder of the project, relative to its root, in order."""
+    """Returns the sorted paths below a folder of the project, relative to its root."""
     return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob(pattern))
 
 
@@ -22,7 +22,7 @@ def read(path):
 
 
 def code_of(path):
-    """The text of a C file with comments and string literals blanked; line numbers stay."""
+    """Returns the text of a C file with comments and string literals replaced by blanks; line numbers stay the same."""
     return COMMENT_OR_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), read(path))
 
 
@@ -45,7 +45,7 @@ def skip_under_sanitizer(reason):
 
 
 def run(*command, **options):
-    """Runs a command; its output is shown and the check fails when it does not succeed. Returns standard output."""
+    """Runs a command and returns its standard output. If it fails, prints its output and fails the check."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
         print("$", *command, f"\n{done.stdout}{done.stderr}exit status {done.returncode}")
@@ -54,7 +54,7 @@ def run(*command, **options):
 
 
 def finish(failures, checked):
-    """Ends the check: every failure on a line, or what was checked. Having looked at nothing is a failure too."""
+    """Ends the check: prints the failures and the number of checked items. Fails also if nothing was checked."""
     for failure in failures:
         print(failure)
     if not checked:

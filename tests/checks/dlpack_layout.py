@@ -1,4 +1,4 @@
-"""Our declaration of DLPack's structs has the layout of DLPack's own header, where that is installed."""
+"""Checks that dlpack.h declares the structs with the layout of DLPack's own header. Skipped if that is not installed."""
 
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ CODES = ["kDLCPU", "kDLCUDA", "kDLCUDAHost", "kDLROCM", "kDLROCMHost", "kDLInt",
 
 
 def facts(header, names):
-    """A program's output: size and offsets of the structs, and the codes, as one header declares them."""
+    """Returns the size and offsets of the structs and the codes that a header declares, as a program prints them."""
     lines = []
     for struct in names:
         lines += [f'printf("{struct} %zu\\n", sizeof({struct}));']
@@ -40,7 +40,7 @@ def main():
         common.skip("DLPack's header is not installed (Debian: libdlpack-dev)")
     names = [name for name in FIELDS if name in THEIRS.read_text()]
     theirs, ours = facts(THEIRS, names), facts("backplane/dlpack.h", names)
-    failures = [f"DLPack says {a}, we say {b}" for a, b in zip(theirs, ours) if a != b]
+    failures = [f"DLPack has {a}, backplane/dlpack.h has {b}" for a, b in zip(theirs, ours) if a != b]
     common.finish(failures, len(theirs))
 
 

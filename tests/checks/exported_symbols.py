@@ -1,5 +1,5 @@
-"""libbackplane.so exports exactly the names in symbols.txt, and every function that the public headers declare is among
-them. `make symbols` rewrites that list."""
+"""Checks that libbackplane.so exports exactly the names in symbols.txt, including all functions of the public headers.
+`make symbols` rewrites the list."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Files have at most 600 lines, README.md at most 100. (clang-format limits the width of lines.)"""
+"""Checks that files have at most 600 lines, and README.md at most 100. clang-format limits the width of lines."""
 
 import common
 

@@ -1,4 +1,4 @@
-"""What the library never calls, or calls in one file only."""
+"""Checks that the library does not call certain functions, or calls them in one file only."""
 
 import re
 
@@ -10,20 +10,20 @@ def call(names):
     return re.compile(r"(?<![\w.>])(" + names + r")\s*\(")
 
 
-# What, why, and the files that may.
+# Functions, the reason, and the files that may call them.
 RULES = [
     (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read in one file",
      ["src/base/environment.c"]),
     (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
-    (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, but for the lines that the "
-     "setting 'verbose' asks for, and passes on what was held back", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
+    (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, except lines for the setting "
+     "'verbose', and output of vendors' libraries that it captured", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
     (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process", []),
     (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
      "memory comes from base/memory.c or the host, so that allocators and failure tests reach it", ["src/base/memory.c"]),
     (call("sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|tmpnam|mktemp|system|popen"),
-     "there is a checked way to do it", []),
+     "use a bounded or checked function", []),
 ]
-# Programs of their own, or run in one: they are no part of the library.
+# Separate programs, which are not part of the library.
 NOT_LIBRARY = ("src/cli/", "src/registry/probe/")
 
 

@@ -1,5 +1,5 @@
-"""No pointer is used after its memory was freed, not even compared: gcc says so, from version 12 on, of code that it does
-not optimise. Release builds see less, since the comparison is gone by then."""
+"""Checks that no pointer is used after its memory was freed, not even compared. gcc 12 and later warn of that in code that
+they do not optimise; in optimised code the comparison may already be removed."""
 
 import concurrent.futures
 import os
@@ -25,7 +25,7 @@ def compiled(path):
 def main():
     if not shutil.which("gcc") or subprocess.run(["gcc", WARNING, "-xc", "-fsyntax-only", "-"], input="", text=True,
                                                  capture_output=True, check=False).returncode:
-        common.skip(f"there is no gcc that knows {WARNING}")
+        common.skip(f"there is no gcc with {WARNING}")
     folders = [*FOLDERS, "python/src"] if os.path.exists(f"{PYTHON}/Python.h") else FOLDERS
     if folders is FOLDERS:
         print("python/src was not checked: this Python has no headers")

@@ -1,11 +1,11 @@
-"""Each public header compiles by itself, as C17 and as C++17, with warnings as errors."""
+"""Checks that each public header compiles alone, as C17 and as C++17, with warnings as errors."""
 
 import shutil
 import subprocess
 
 import common
 
-# System headers that C++ lacks in C17's form are no concern here: ours include stddef.h and stdint.h alone.
+# The public headers include only stddef.h and stdint.h, which are the same in C17 and C++17.
 COMPILERS = {
     "c17": ["cc", "-std=c17", "-xc", "-Wstrict-prototypes"],
     "c++17": ["c++", "-std=c++17", "-xc++"],
@@ -22,7 +22,7 @@ def main():
             continue
         for header in headers:
             checked += 1
-            # Twice, so that a missing guard shows.
+            # Include the header twice, to detect a missing guard.
             text = f'#include "{header}"\n#include "{header}"\nint main(void);\n'
             done = subprocess.run([*command, *WARNINGS, "-I", common.ROOT / "include", "-"], input=text, text=True,
                                   capture_output=True, check=False)

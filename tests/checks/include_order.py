@@ -1,11 +1,11 @@
-"""Includes go down the list of rooms only; providers, command, Python module, examples and benchmarks see the public headers
-alone; and the core includes no vendor's header."""
+"""Checks that a module includes only headers of modules below it, that providers, command, Python module, examples and
+benchmarks include only public headers, and that no file includes a vendor's header."""
 
 import re
 
 import common
 
-# Each room and the rooms whose internal headers it may include, besides its own.
+# Each module, and the modules whose internal headers it may include in addition to its own.
 MAY_INCLUDE = {
     "base": [],
     "settings": ["base"],
@@ -16,10 +16,10 @@ MAY_INCLUDE = {
     "dispatch": ["base", "settings", "tensor", "machine", "registry", "einsum"],
     "ops": ["base", "settings", "tensor", "machine", "registry", "einsum", "dispatch"],
 }
-# The probe helper tries what providers call: it shares their lists of a foreign library's functions.
+# The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"
 LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h")
-# Providers never include each other; what several of them share is a room of its own below these.
+# Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
@@ -31,13 +31,13 @@ SYSTEM = re.compile(
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
     r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
 )
-# The exceptions: the topology library's header, whose functions are looked up at run time, and Python's for its module.
-SYSTEM_OF_ROOM = {"machine": re.compile(r"hwloc\.h"), "python": re.compile(r"(Python|structmember)\.h")}
+# Exceptions: hwloc's header, whose functions are looked up at run time, and Python's headers for the Python module.
+SYSTEM_OF_MODULE = {"machine": re.compile(r"hwloc\.h"), "python": re.compile(r"(Python|structmember)\.h")}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
-def room_of(path):
-    """Where a file belongs: a room, a provider with its own folder, or the name of a top folder outside src/."""
+def module_of(path):
+    """Returns the module of a file ("provider" for all providers, the top folder outside src/), and the folder of its headers."""
     parts = path.parts
     if parts[0] != "src":
         return parts[0], path.parent.as_posix()
@@ -47,28 +47,28 @@ def room_of(path):
 
 
 def wrong(path, quoted, name):
-    """Why the file may not include `name`, or None."""
-    room, folder = room_of(path)
+    """Returns why the file may not include `name`, or None."""
+    module, folder = module_of(path)
     if not quoted:
-        allowed = SYSTEM.fullmatch(name) or (room in SYSTEM_OF_ROOM and SYSTEM_OF_ROOM[room].fullmatch(name))
+        allowed = SYSTEM.fullmatch(name) or (module in SYSTEM_OF_MODULE and SYSTEM_OF_MODULE[module].fullmatch(name))
         if allowed or name.startswith("backplane"):
             return None
-        return "neither a header of the system nor one of ours"
+        return "neither a system header nor a header of this project"
     if name == "backplane.h" or name.startswith("backplane/"):
         return None
-    beside = (common.ROOT / path.parent / name).is_file()
-    if room not in MAY_INCLUDE:
-        own = beside or name.startswith(folder + "/") or (room == "provider" and f"/{name}".startswith(f"/{folder}"))
-        if room == "cli" and name == SHARED_WITH_COMMAND:
+    adjacent = (common.ROOT / path.parent / name).is_file()
+    if module not in MAY_INCLUDE:
+        own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
+        if module == "cli" and name == SHARED_WITH_COMMAND:
             return None
-        shared = room == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
-        return None if own or shared else "only the public headers and its own are for it"
+        shared = module == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
+        return None if own or shared else "it may include only public headers and its own"
     if path.as_posix().startswith(PROBE) and name in LISTS_OF_FUNCTIONS:
         return None
-    target = name.split("/")[0] if "/" in name else room
-    if target == room or target in MAY_INCLUDE[room]:
+    target = name.split("/")[0] if "/" in name else module
+    if target == module or target in MAY_INCLUDE[module]:
         return None
-    return f"{room} may include {', '.join(MAY_INCLUDE[room]) or 'nothing'} below it"
+    return f"{module} may include {', '.join(MAY_INCLUDE[module]) or 'nothing'} below it"
 
 
 def main():

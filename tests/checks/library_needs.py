@@ -1,5 +1,5 @@
-"""The library, its modules and the Python extension link to nothing but the C library and, for what uses it, libbackplane;
-vendors' libraries are opened at run time."""
+"""Checks that the library, its modules and the Python extension link only to the C library. The command and the extension
+also link to libbackplane. Math libraries are opened at run time."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Relative links and anchors in all Markdown files lead to a file and a heading, files of the project that pages name exist, and
-docs/index.md names every page below docs/."""
+"""Checks that relative links and anchors in Markdown files lead to a file and a heading, that files which pages name exist, and
+that docs/index.md names every page below docs/."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The reference pages in docs/reference/ are what their generators print from the tables in the headers. `make docs` rewrites them."""
+"""Checks that the reference pages in docs/reference/ are the output of their generators. `make docs` rewrites them."""
 
 import difflib
 import re

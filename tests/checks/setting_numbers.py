@@ -1,5 +1,5 @@
-"""The numbers of settings, which compiled programs contain, are those in setting_numbers.txt: each is used once, none is
-skipped, changed, dropped or given to another setting. `make symbols` adds new ones to that list; it changes none."""
+"""Checks that the numbers of settings, which are compiled into programs, match setting_numbers.txt: each number is used once,
+and none is skipped, changed, removed or reused. `make symbols` adds new numbers to the list; it changes none."""
 
 import re
 import sys
@@ -12,13 +12,13 @@ ROW = re.compile(r'^ +X\(\w+, (0|[1-9][0-9]*), "([a-z0-9_.]+)",', re.M)
 
 
 def read_table(failures):
-    """The name of each number, and a failure for each row that is not written so, or whose number is taken."""
+    """Returns the name of each number. Adds a failure for each entry that is malformed or has a used number."""
     text, names = common.read(TABLE), {}
     for start in re.finditer(r"^ +X\(", text, re.M):
         row = ROW.match(text, start.start())
         where = f"{TABLE}:{common.line_of(text, start.start())}"
         if not row:
-            failures.append(f"{where}: a row starts with X(identifier, number, \"name\",")
+            failures.append(f"{where}: an entry must start with X(identifier, number, \"name\",")
         elif int(row[1]) in names:
             failures.append(f"{where}: {row[2]} has the number {row[1]}, which {names[int(row[1])]} has")
         else:

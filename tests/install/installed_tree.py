@@ -1,5 +1,5 @@
-"""`make install` into an empty prefix, moved afterwards, gives a tree that is complete and works: the README's program compiles
-against it through pkg-config and through find_package, and runs, as the installed command does."""
+"""Checks that the tree of `make install` is complete and works after it was moved. The README's program is compiled against it
+with pkg-config and with find_package, and run; the installed command is run too."""
 
 import os
 import pathlib

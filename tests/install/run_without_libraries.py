@@ -1,5 +1,5 @@
-"""The main job of `make run` on a machine without math libraries: all that the built-in provider can do is done, and what is
-missing is said."""
+"""Checks `make run` on a machine without math libraries: it runs everything that the native provider can, and reports what is
+missing."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ def main():
         failures.append(f"tools/run.sh without libraries: exit status {done.returncode}")
     if failures:
         failures.append(done.stdout + done.stderr)
-    # Any other failure of the command is one of the script.
+    # The script must fail if the command fails in any other way.
     if run(BACKPLANE_NUM_THREADS="1", BACKPLANE_DISPATCH_EXCLUDE="native").returncode == 0:
         failures.append("tools/run.sh succeeds where nothing can multiply")
     common.finish(failures, 5)

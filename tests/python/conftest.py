@@ -1,6 +1,6 @@
-"""The package as it lies in the build folder, in a process without settings of the user's.
+"""Imports the package from the build folder, without the user's settings.
 
-BACKPLANE_BUILD names the build folder (default: build). What tests set for the process is taken away after each.
+BACKPLANE_BUILD is the build folder (default: build). After each test the process layer of settings is restored.
 """
 
 import os
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build")).resolve()
 PACKAGES = BUILD / "python"
 
-# What would change the answers and is not part of a test.
+# Environment variables that would change results and are not part of a test.
 FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "TORCH_", "CUBLAS_", "XDG_CONFIG", "LD_LIBRARY_PATH")
 
 for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
@@ -25,7 +25,7 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):  # shells and nohu
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 scratch = tempfile.TemporaryDirectory()
-os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # whoever starts the tests: its libraries are tested like the system's
+os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # the libraries of .venv are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name
 os.environ["BACKPLANE_CACHE_DIR"] = str(BUILD / "test-cache")
 os.environ["PYTHONPATH"] = str(PACKAGES)
@@ -47,7 +47,7 @@ def process_layer():
 
 @pytest.fixture
 def python():
-    """Runs Python code, or a file, in a fresh process with the package in reach."""
+    """Returns a function that runs Python code or a file in a new process that can import the package."""
 
     def run(*words, **env):
         return subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=300,

@@ -1,5 +1,5 @@
-"""Exporters of DLPack made by hand with ctypes, for what no installed library gives: bfloat16, other devices, missing
-strides, read-only memory, old and new capsules; and a count of how often memory was given back."""
+"""DLPack exporters made with ctypes, for cases that no installed library has: bfloat16, other devices, NULL strides,
+read-only memory, old and new capsules. They count how often memory is released."""
 
 import ctypes
 
@@ -39,12 +39,12 @@ new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class Exporter:
-    """An array with __dlpack__ alone. `given_back` counts the calls of the deleter."""
+    """An array with __dlpack__ only. `releases` counts the calls of the deleter."""
 
     def __init__(self, memory, shape, dtype, strides=None, device=CPU, offset=0, read_only=False, old=False, major=1):
         self.memory = memory
         self.old = old
-        self.given_back = 0
+        self.releases = 0
         self.deleter = Deleter(self._count)
         self.sizes = (ctypes.c_int64 * len(shape))(*shape)
         self.steps = (ctypes.c_int64 * len(shape))(*strides) if strides is not None else None
@@ -55,7 +55,7 @@ class Exporter:
                         else Versioned(major, 0, None, self.deleter, int(read_only), tensor))
 
     def _count(self, managed):
-        self.given_back += 1
+        self.releases += 1
 
     def __dlpack__(self, **names):
         if self.old and names:
@@ -71,7 +71,7 @@ def doubles(values, shape, **more):
 
 
 def bfloats(values, shape, **more):
-    """bfloat16: the upper half of each float, for numbers that it holds exactly."""
+    """Returns bfloat16 values: the upper half of each float, which must be exact."""
     memory = (ctypes.c_uint16 * len(values))()
     for i, value in enumerate(values):
         bits = ctypes.cast(ctypes.pointer(ctypes.c_float(value)), ctypes.POINTER(ctypes.c_uint32)).contents.value

@@ -1,4 +1,4 @@
-"""What the tests of the launcher share: machines made of text, so that no test depends on the machine it runs on."""
+"""Helpers of the launcher's tests: machines described by text, so that no test depends on the machine it runs on."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from backplane.backends.xeon.run_cpu import create_args  # noqa: E402
 NO_LIBRARIES = ("--use-default-allocator", "--disable-iomp")
 UNBOUND = ("--disable-numactl", "--disable-taskset")
 
-# Runs the launcher as on a machine with the eight CPUs that a fake lscpu tells, to which nothing is really bound.
+# Runs the launcher as on a machine with the eight CPUs of a fake lscpu; nothing is really bound.
 ON_EIGHT_CPUS = """
 import os, runpy
 os.sched_getaffinity = lambda pid: set(range(8))
@@ -23,7 +23,7 @@ runpy.run_module("backplane.backends.xeon.run_cpu", run_name="__main__", alter_s
 
 
 def machine(nodes, cores, threads=1, alternating=False):
-    """The text of lscpu for ``cores`` cores per node; ``alternating`` numbers them in turns, as some firmware does."""
+    """Returns the output of lscpu for ``cores`` cores per node; ``alternating`` numbers CPUs alternately by node, as some firmware does."""
     rows = []
     for cpu in range(nodes * cores * threads):
         core = cpu % (nodes * cores)
@@ -55,7 +55,7 @@ def write_program(path, text):
 
 
 def eight_cpus(folder, *words, **changes):
-    """What starts the launcher on two nodes of four cores, for subprocess: command and environment."""
+    """Returns command and environment that start the launcher on two nodes of four cores."""
     write_program(folder / "lscpu", f"#!/bin/sh\ncat <<'END'\n{machine(nodes=2, cores=4)}END\n")
     changes.setdefault("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return {"args": [sys.executable, "-c", ON_EIGHT_CPUS, *NO_LIBRARIES, *words], "env": environment(**changes)}
@@ -66,11 +66,11 @@ def launch_on_eight(folder, *words, **changes):
 
 
 def launch(*words, **changes):
-    """Runs the launcher on this machine as it is."""
+    """Runs the launcher on this machine."""
     command = [sys.executable, "-m", "backplane.backends.xeon.run_cpu", *NO_LIBRARIES, *words]
     return run(args=command, env=environment(**changes))
 
 
 def run(**how):
-    """The time limit is there for the day on which the launcher hangs; nothing here is measured."""
+    """Runs a command. The time limit only detects a launcher that hangs."""
     return subprocess.run(stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, **how)

@@ -1,4 +1,4 @@
-"""Arrays come and go without a copy, by the buffer protocol and DLPack; NumPy is the independent reference."""
+"""Input and result arrays through the buffer protocol and DLPack, without copies; NumPy is the reference."""
 
 import array
 import ctypes
@@ -30,7 +30,7 @@ def test_every_type_and_shape(dtype, shapes):
     result = bp.matmul(a, b)
     expected = np.asarray(np.matmul(a, b))
     assert type(result) is np.ndarray and result.dtype == expected.dtype and result.shape == expected.shape
-    assert np.array_equal(result, expected)  # quarters of small whole numbers: every sum is exact
+    assert np.array_equal(result, expected)  # the values are quarters of small whole numbers, so every sum is exact
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -82,7 +82,7 @@ def test_other_types_are_a_type_error(dtype):
         bp.matmul(a, a)
 
 
-def test_types_that_no_protocol_has():
+def test_unsupported_types_are_refused():
     dates = np.zeros((2, 2), "datetime64[s]")
     with pytest.raises(bp.BadTypeError, match="^b: cannot be read") as caught:
         bp.matmul(np.eye(2), dates)
@@ -107,11 +107,11 @@ def test_masked_arrays_are_refused():
                 assert caught.value.status == "E_DTYPE"
     with pytest.raises(TypeError, match="^c: a masked array"):
         bp.gemm(plain, plain, masked)
-    assert np.array_equal(masked.data, np.eye(2))  # nothing was computed into it
+    assert np.array_equal(masked.data, np.eye(2))  # nothing was written
 
 
 @pytest.mark.parametrize("wrong", [b"12345678", bytearray(8), "text", [[1.0]], 1.0, None, object()])
-def test_what_is_no_array_of_numbers_is_a_type_error(wrong):
+def test_an_object_that_is_no_array_is_a_type_error(wrong):
     with pytest.raises(TypeError):
         bp.matmul(wrong, np.eye(2))
 
@@ -144,18 +144,18 @@ def test_buffers_are_released_after_the_call():
 @pytest.mark.parametrize("old", [False, True])
 def test_capsules_of_both_versions(old):
     a = dlpack.doubles([1, 2, 3, 4, 5, 6], (2, 3), old=old)
-    b = dlpack.doubles([1, 0, 0, 1, 1, 1], (2, 3), strides=(1, 2), old=old)  # of its memory, the first and second column
+    b = dlpack.doubles([1, 0, 0, 1, 1, 1], (2, 3), strides=(1, 2), old=old)  # column-major
     result = bp.matmul(a, dlpack.doubles([1, 0, 0, 1, 1, 1], (3, 2), old=old))
     assert np.array_equal(np.from_dlpack(result), [[4, 5], [10, 11]])
     assert np.array_equal(bp.gemm(b, np.eye(3)), [[1, 0, 1], [0, 1, 1]])
-    assert (a.given_back, b.given_back) == (1, 1)
+    assert (a.releases, b.releases) == (1, 1)
 
 
-def test_memory_is_given_back_when_the_call_fails():
+def test_memory_is_released_when_the_call_fails():
     a, b = dlpack.doubles([1, 2], (1, 2)), dlpack.doubles([1, 2, 3], (3, 1))
     with pytest.raises(ValueError):
         bp.matmul(a, b)
-    assert (a.given_back, b.given_back) == (1, 1)
+    assert (a.releases, b.releases) == (1, 1)
 
 
 def test_byte_offsets_and_missing_strides():
@@ -163,14 +163,14 @@ def test_byte_offsets_and_missing_strides():
     assert np.array_equal(bp.matmul(a, np.eye(2)), [[1, 2], [3, 4]])
 
 
-def test_bfloat16_goes_by_dlpack():
+def test_bfloat16_through_dlpack():
     a = dlpack.bfloats([1, 2, 3, 4], (2, 2))
     result = bp.matmul(a, dlpack.bfloats([2, 0, 0, 2], (2, 2)))
     assert result.dtype == "bf16"
     with pytest.raises(BufferError, match="bf16"):
         memoryview(result)
     again = bp.matmul(result, dlpack.bfloats([1, 0, 0, 1], (2, 2)))
-    assert again.shape == (2, 2) and a.given_back == 1
+    assert again.shape == (2, 2) and a.releases == 1
     with pytest.raises(BufferError):
         memoryview(again)
 
@@ -189,7 +189,7 @@ def test_read_only_and_newer_capsules():
     newer = dlpack.doubles([1], (1, 1), major=2)
     with pytest.raises(bp.BadTypeError, match="^a: gives DLPack version 2"):
         bp.matmul(newer, np.eye(1))
-    assert newer.given_back == 0  # what is not understood is not taken either
+    assert newer.releases == 0  # a refused capsule is not consumed
 
 
 def test_too_many_dimensions():
@@ -198,7 +198,7 @@ def test_too_many_dimensions():
         bp.matmul(dlpack.doubles([1], shape), np.eye(1))
 
 
-def test_an_exporter_that_fails_says_so_itself():
+def test_the_exception_of_an_exporter_is_kept():
     class Broken:
         def __dlpack__(self, **names):
             raise RuntimeError("not today")
@@ -209,7 +209,7 @@ def test_an_exporter_that_fails_says_so_itself():
 
     with pytest.raises(RuntimeError, match="not today"):
         bp.matmul(Broken(), np.eye(2))
-    with pytest.raises(bp.BadTypeError, match="no DLPack capsule"):
+    with pytest.raises(bp.BadTypeError, match="did not return a DLPack capsule"):
         bp.matmul(Odd(), np.eye(2))
 
 
@@ -226,12 +226,12 @@ def test_results_outlive_the_tensor():
     view, other = memoryview(result), np.from_dlpack(result)
     del result
     gc.collect()
-    assert alive() is not None  # the view holds it
+    assert alive() is not None  # the view holds a reference
     view.release()
     del view
     gc.collect()
     assert alive() is None
-    assert np.array_equal(other, np.full((2, 3), 4.0))  # the memory is counted apart
+    assert np.array_equal(other, np.full((2, 3), 4.0))  # the memory has its own reference count
 
 
 def test_dlpack_of_results():
@@ -272,7 +272,7 @@ def test_buffer_of_results(dtype, letters):
     assert np.array_equal(np.asarray(result), a @ a.T)
 
 
-def test_results_are_not_given_column_major():
+def test_a_column_major_buffer_is_refused():
     column_major, view = 0x40 | 0x18, ctypes.create_string_buffer(256)
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
@@ -290,7 +290,7 @@ def test_pairs_of_dlpack_are_tuples(name):
             tensor().__dlpack__(**{name: wrong})
 
 
-def test_tensors_are_not_made_by_calling():
+def test_tensor_cannot_be_called():
     for kind in (bp.Tensor, bp.Setting):
         with pytest.raises(TypeError):
             kind()

@@ -1,4 +1,4 @@
-"""The modules of backends: names, strictness, flags of each module, and what they say without a GPU."""
+"""The modules of backends: names, errors for unknown names, flags of each module, and results without a GPU."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ from backplane.nn.attention import SDPBackend, sdpa_kernel
 
 MODULES = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "mtia", "nnpack", "openmp",
            "opt_einsum", "quantized", "xnnpack", "xpu"]
-# Module, arguments in PyTorch's order.
+# Module, and arguments in the order of PyTorch.
 FLAGS = {
     "cudnn": ["enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision", "depthwise_kernel"],
     "mkldnn": ["enabled", "deterministic", "allow_tf32", "fp32_precision"],
@@ -62,7 +62,7 @@ def test_every_name_has_help(name):
 
 
 @pytest.mark.parametrize("name", ["mps", "mtia", "xpu", "cuda"])
-def test_is_built_and_available_are_facts(name):
+def test_is_built_and_is_available_match_the_status(name):
     status = torch.backend_status(name)
     assert module(name).is_built() is status.built
     if name != "cuda":
@@ -71,7 +71,7 @@ def test_is_built_and_available_are_facts(name):
 
 
 @pytest.mark.parametrize("name", ["cudnn", "mkl", "mkldnn", "openmp", "nnpack", "kleidiai", "cusparselt", "miopen"])
-def test_is_available_is_a_fact(name):
+def test_is_available_matches_the_status(name):
     assert module(name).is_available() is torch.backend_status(name).available
 
 
@@ -91,7 +91,7 @@ def test_statuses():
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_flags_change_only_what_is_named(name):
+def test_flags_change_only_the_given_settings(name):
     place, words = module(name), FLAGS[name]
     need(*(f"{name}.{word}" for word in words))
     assert list(inspect.signature(place.flags).parameters) == words
@@ -111,7 +111,7 @@ def test_flags_change_only_what_is_named(name):
 
 
 def other(row):
-    """A value that the setting accepts and that is not the one in force."""
+    """Returns a valid value of the setting that is not the current one."""
     now = row.get()
     return not now if row.type == "bool" else now + 1 if row.type == "int" else next(
         word for word in row.allowed.split("|")[1:] if word != now)
@@ -123,12 +123,12 @@ def process_layer_now():
 
 @pytest.mark.parametrize("name", FLAGS)
 @pytest.mark.parametrize("stored", [False, True])
-def test_set_flags_leaves_what_is_none_and_returns_the_values_before(name, stored):
+def test_set_flags_ignores_none_and_returns_previous_values(name, stored):
     place, rows = module(name), [torch.setting(f"{name}.{word}") for word in FLAGS[name]]
     for row in rows if stored else []:
         row.set(other(row))
     values, process = tuple(row.get() for row in rows), process_layer_now()
-    assert place.set_flags(*[None] * len(rows)) == values  # as PyTorch: nothing is changed, let alone taken away
+    assert place.set_flags(*[None] * len(rows)) == values  # as in PyTorch: None changes and removes nothing
     assert place.set_flags() == values and process_layer_now() == process
     for row in rows:
         word = f"_{row.name.rpartition('.')[2]}"
@@ -143,7 +143,7 @@ def test_set_flags_leaves_what_is_none_and_returns_the_values_before(name, store
     assert before == values == tuple(row.get() for row in rows)
 
 
-def test_values_before_go_back_as_in_torch():
+def test_previous_values_can_be_set_again():
     need("cudnn.benchmark", "cudnn.deterministic")
     before = torch.backends.cudnn.set_flags(_benchmark=True, _deterministic=True)
     assert isinstance(before, tuple) and before[1] is False and before[3] is False
@@ -153,7 +153,7 @@ def test_values_before_go_back_as_in_torch():
         torch.backends.cudnn.set_flags(None, 1)
 
 
-def test_nodes_that_differ_are_restored_as_they_were():
+def test_precision_settings_that_differ_are_restored():
     need("cudnn.allow_tf32")
     torch.backends.cudnn.conv.fp32_precision = "ieee"
     before = torch.backends.cudnn.set_flags(_allow_tf32=True)
@@ -163,7 +163,7 @@ def test_nodes_that_differ_are_restored_as_they_were():
     assert torch.backends.cudnn.conv.fp32_precision == "ieee"
 
 
-def test_bools_are_strict_and_name_the_right_setting():
+def test_bools_are_strict_and_the_message_has_the_setting():
     need("cudnn.allow_tf32", "cudnn.benchmark", "cuda.flash_sdp")
     for name in ("allow_tf32", "benchmark", "enabled", "deterministic"):
         for wrong in (0, 1, "true", None):
@@ -173,7 +173,7 @@ def test_bools_are_strict_and_name_the_right_setting():
         torch.backends.cuda.enable_flash_sdp(1)
 
 
-def test_functions_may_be_replaced_as_tests_do():
+def test_functions_can_be_replaced():
     with mock.patch("backplane.backends.mps.is_available", return_value=True):
         assert torch.backends.mps.is_available()
     assert torch.backends.mps.is_available() is torch.backend_status("mps").available
@@ -181,7 +181,7 @@ def test_functions_may_be_replaced_as_tests_do():
         torch.backends.mps.is_available = True
 
 
-def test_facts_cannot_be_assigned():
+def test_read_only_attributes_cannot_be_assigned():
     for place, name in ((torch.backends.xnnpack, "enabled"), (torch.backends.quantized, "supported_engines")):
         getattr(place, name)
         with pytest.raises(RuntimeError, match="cannot be assigned"):
@@ -286,7 +286,7 @@ def test_plan_cache_by_device(monkeypatch):
         torch.backends.cuda.cufft_plan_cache[2]
 
 
-def test_can_use_attention_says_why_not():
+def test_can_use_attention_warns_with_the_reason():
     no_device()
     need("cuda.flash_sdp")
     q = np.ones((1, 2, 3, 4), "f4")
@@ -301,7 +301,7 @@ def test_can_use_attention_says_why_not():
     assert params.enable_gqa is False
     with pytest.raises(AttributeError):
         params.query = None
-    with pytest.warns(UserWarning, match="does not take"):
+    with pytest.warns(UserWarning, match="does not accept"):
         assert torch.backends.cudnn.is_acceptable(q) is False
     assert torch.backends.cuda.is_flash_attention_available() is False
 
@@ -331,7 +331,7 @@ def test_attention_switches():
             sdpa_kernel(wrong)
 
 
-def test_names_that_steer_nothing_here():
+def test_names_without_effect():
     from backplane.nn import attention
     assert torch.backends.cudnn.CUDNN_TENSOR_DTYPES == {"f16", "f32", "f64"}
     with mock.patch.object(attention, "WARN_FOR_UNFUSED_KERNELS", True):
@@ -385,7 +385,7 @@ def test_preferred_libraries():
     with pytest.raises(TypeError):
         blas(3)
     assert linalg().name == "Magma"
-    assert blas("native").name == "Cublas" and torch.setting("blas.preferred").get() == "native"  # the CPU's beside CUDA's
+    assert blas("native").name == "Cublas" and torch.setting("blas.preferred").get() == "native"  # the CPU's preference, and CUDA's
     with pytest.raises(RuntimeError, match="matrix products are offered by native.*did you mean 'native'"):
         blas("nativ")
     assert torch.setting("blas.preferred").get() == "native"
@@ -514,7 +514,7 @@ def test_one_verbose_object_is_open_once_at_a_time():
         pass
 
 
-# What the library takes for oneDNN: a switch that is slow, and says what it was told.
+# A fake oneDNN with a slow verbose switch that prints its argument.
 SLOW_SWITCH = """
 #include <stdio.h>
 #include <unistd.h>
@@ -549,7 +549,7 @@ print("went on")
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no compiler")
-def test_others_go_on_while_a_verbose_scope_is_entered_and_left(python, tmp_path):
+def test_other_threads_run_while_a_verbose_scope_is_entered_and_left(python, tmp_path):
     source = tmp_path / "slow.c"
     source.write_text(SLOW_SWITCH)
     subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libdnnl.so.3", "-o", tmp_path / "libdnnl.so.3", source], check=True)

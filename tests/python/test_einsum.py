@@ -1,4 +1,4 @@
-"""einsum: expressions against NumPy's, in every form that NumPy, PyTorch and opt_einsum take them, and what is refused."""
+"""einsum: results against NumPy, all forms of arguments of NumPy, PyTorch and opt_einsum, and errors."""
 
 import array
 import json
@@ -76,7 +76,7 @@ def test_expressions(row, dtype):
     close(got, wanted, TYPES[dtype])
     out = np.full(wanted.shape, 9, dtype)
     assert bp.einsum(expression, arrays, out=out) is out
-    close(out, got, TYPES[dtype])  # which may lie in another order of its dimensions, and then come from another kernel
+    close(out, got, TYPES[dtype])  # the result may have another layout, and then come from another kernel
 
 
 @pytest.mark.parametrize("optimize", [True, False, None, "optimal", "greedy", "dp", "random-greedy-4", "left-to-right", "eager"])
@@ -87,7 +87,7 @@ def test_any_order(optimize):
 
 
 def strided(values, how):
-    """The same numbers in another layout."""
+    """Returns the same values in another layout."""
     if values.ndim == 0:
         return values
     if how == "fortran":
@@ -137,7 +137,7 @@ def networks(draw):
 @settings(max_examples=300, deadline=None)
 @given(networks(), st.sampled_from(sorted(TYPES)), st.sampled_from(["c", "fortran", "negative", "gaps"]))
 def test_random_expressions(network, dtype, how):
-    """Labels in any number and place, diagonals and empty dimensions among them."""
+    """Random labels, including diagonals and empty dimensions."""
     terms, output, shapes = network
     arrays = [each if how == "c" else strided(each, how) for each in operands_of(shapes, dtype)]
     expression = ",".join(terms) + "->" + output
@@ -170,7 +170,7 @@ def test_a_list_of_operands():
     close(bp.einsum("ij->ji", [a]), a.T, 0)
 
 
-def test_paths_of_others():
+def test_paths_of_numpy_and_opt_einsum():
     expression = "ij,jk,kl,lm->im"
     arrays = operands_of([(10, 2), (2, 30), (30, 5), (5, 7)])
     wanted = np.linalg.multi_dot(arrays)
@@ -235,7 +235,7 @@ def test_without_numpy(python):
     assert done.stdout == "14.0 False\n", done.stderr
 
 
-def test_results_are_fresh():
+def test_results_are_new_memory():
     a = random("f8", (3, 3))
     view = bp.einsum("ii->i", a)
     view[:] = 7
@@ -299,10 +299,10 @@ def test_explain_and_last_plan():
         (("ij", np.ones((2, 3))), {"seed": "s"}, TypeError, "int"),
         (("ij", np.ones((2, 3))), {"settings": {"num_thread": 1}}, AttributeError, "num_threads"),
         ((np.ones((2, 3)), [0, -1]), {}, ValueError, "0 or more"),
-        ((np.ones((2, 3)), [0, "a"]), {}, TypeError, "whole numbers"),
+        ((np.ones((2, 3)), [0, "a"]), {}, TypeError, "whole number"),
         ((np.ones((2, 3)), [0, 2**40]), {}, ValueError, "32 bits"),
         ((np.ones((2, 3)), [0, 1, 2]), {}, ValueError, "dimension"),
-        ((np.ones((2, 3)), np.ones((2, 3))), {}, TypeError, "labels"),
+        ((np.ones((2, 3)), np.ones((2, 3))), {}, TypeError, "label"),
         ((np.ones((2, 3)), 5), {}, TypeError, "expression first"),
     ],
 )
@@ -330,7 +330,7 @@ def test_no_library_is_left():
 
 
 def test_names_of_torch():
-    """torch.backends.opt_einsum decides the order here as there."""
+    """torch.backends.opt_einsum determines the order, as in PyTorch."""
     opt = bp.backends.opt_einsum
     arrays = operands_of([(30, 2), (2, 40), (40, 3)])
 
@@ -352,7 +352,7 @@ def test_names_of_torch():
 
 
 def test_threads():
-    """The same plans in several threads at once, each with operands of its own, large enough to overlap."""
+    """Runs the same plans in several threads at once, each with its own operands, large enough to overlap in time."""
     wrong = []
 
     def work(seed):

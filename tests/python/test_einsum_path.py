@@ -1,4 +1,4 @@
-"""einsum_path: paths that NumPy and opt_einsum run, costs counted again, the two forms, and what is refused."""
+"""einsum_path: paths are valid for NumPy and opt_einsum, costs match an independent count, both forms, and errors."""
 
 import array
 import math
@@ -13,7 +13,7 @@ CHAIN = ("ij,jk,kl,lm->im", np.ones((10, 20)), np.ones((20, 30)), np.ones((30, 5
 
 
 def count(inputs, output, sizes, path):
-    """Operations of a path, as opt_einsum counts them, from the definition."""
+    """Counts the operations of a path as opt_einsum does, from the definition."""
     left = [frozenset(each) for each in inputs]
     total = 0
     for step in path:
@@ -40,7 +40,7 @@ def test_path_and_report():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_numpy_runs_the_paths(seed):
-    """Random expressions: NumPy's result along our path is its result without one, and costs are counted again."""
+    """Random expressions: NumPy's result with our path equals its result without one, and the costs match a second count."""
     random = np.random.default_rng(seed)
     letters = "abcdefgh"
     sizes = {letter: int(random.integers(1, 5)) for letter in letters}
@@ -70,7 +70,7 @@ def test_sublists_and_shapes():
     assert len(bp.einsum_path(*many, [0, 200], shapes=True)[0]) == 199
 
 
-def test_own_paths():
+def test_given_paths():
     path, report = bp.einsum_path(*CHAIN, optimize=[(0, 1), (0, 2), (0, 1)])
     assert path == [(0, 1), (0, 2), (0, 1)] and report.strategy == "given"
     assert bp.einsum_path(*CHAIN, optimize=["einsum_path", (0, 1, 2, 3)])[0] == [(0, 1), (0, 2), (0, 1)]
@@ -108,7 +108,7 @@ def test_options():
         (("ij", (2, 3)), {"memory_limit": "max"}, TypeError, "memory_limit"),
         (("ij", (2, 3)), {"dtype": "f33"}, ValueError, "f33"),
         (((2, 3), [0, -1]), {}, ValueError, "0 or more"),
-        (((2, 3), [0, "a"]), {}, TypeError, "whole numbers"),
+        (((2, 3), [0, "a"]), {}, TypeError, "whole number"),
         (((2, 3), [0, 2**40]), {}, ValueError, "32 bits"),
         (((2, 3), [0, 1], [0, 0]), {}, ValueError, "twice"),
         ((), {}, ValueError, "operands"),
@@ -120,7 +120,7 @@ def test_refused(operands, names, kind, words):
         bp.einsum_path(*operands, shapes=True, **names)
 
 
-def test_limit_that_cannot_be_kept():
+def test_memory_limit_that_cannot_be_satisfied():
     with pytest.raises(bp.Error, match="within 80 elements") as caught:
         bp.einsum_path("ab,bc,cd->ad", (9, 9), (9, 9), (9, 9), shapes=True, memory_limit=80)
     assert caught.value.status == "E_CONSTRAINT"
@@ -143,8 +143,8 @@ def test_threads():
     assert not wrong
 
 
-def test_beside_opt_einsum():
-    """No dearer than its best strategies, by its own count, where it is installed."""
+def test_cost_is_at_most_that_of_opt_einsum():
+    """The cost, by opt_einsum's count, is at most that of its best strategies, if it is installed."""
     opt_einsum = pytest.importorskip("opt_einsum")
     random = np.random.default_rng(1)
     for _ in range(10):

@@ -1,5 +1,5 @@
-"""What searches find: memory limits that cost no more than they must, plain greedy beside opt_einsum's, auto-hq beside
-random-greedy, and searches that end by themselves."""
+"""Quality of searches: cost with a memory limit, greedy compared with opt_einsum's, auto-hq compared with random-greedy, and
+limits of work."""
 
 import math
 import sys
@@ -38,21 +38,21 @@ def network():
 
 
 @pytest.mark.parametrize("strategy", ["auto", "greedy", "random-greedy-128", "branch-1", "auto-hq"])
-def test_a_limit_that_the_own_path_keeps_costs_nothing(strategy):
+def test_a_limit_that_the_path_already_satisfies_costs_nothing(strategy):
     work = 0 if strategy != "auto-hq" else 20_000_000
     terms, sizes = network()
     free = search(terms, sizes, optimize=strategy, work=work)
-    # 55296: the largest result of all these but greedy's and branch-1's, which keep it by other orders
+    # 55296 is the largest result of all strategies except greedy and branch-1, which satisfy the limit by other orders
     for limit in {int(free.largest), int(free.largest) + 1, 2 * int(free.largest), 55296}:
         kept = search(terms, sizes, optimize=strategy, work=work, memory_limit=limit)
         assert kept.largest <= limit
         assert kept.flops <= free.flops
-    # Below it the order is brought within the limit: 41472 can be kept, at twice the least cost known.
+    # A smaller limit changes the order: 41472 can be satisfied, at twice the least known cost.
     tight = search(terms, sizes, optimize=strategy, work=work, memory_limit=41472)
     assert tight.largest <= 41472 and tight.flops < 2.5e7
 
 
-def test_what_cannot_be_kept_is_refused_and_not_late():
+def test_an_impossible_limit_is_refused_soon():
     terms, sizes = network()
     began = time.monotonic()
     for strategy in "auto", "random-greedy", "greedy", "branch-1":
@@ -78,6 +78,6 @@ def test_plain_greedy_is_as_good_as_opt_einsums(make, last, theirs):
         assert ours <= cost + 0.01, arguments
 
 
-def test_auto_hq_does_not_lose_to_random_greedy():
+def test_auto_hq_is_at_least_as_good_as_random_greedy():
     for net in regular(100, 0, 6), regular(100, 2, 6), circuit(5, 6, 12, 0):
         assert search(*net, optimize="auto-hq", work=100_000_000).flops <= search(*net, optimize="random-greedy-128").flops

@@ -1,4 +1,4 @@
-"""Each documented example runs as it stands, in a process of its own."""
+"""Each documented example runs unchanged, in its own process."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import pytest
 import backplane
 
 EXAMPLES = sorted((pathlib.Path(__file__).parent / "examples").glob("*.py"))
-# What an example needs of the table, beyond what always is there.
+# Settings that an example needs and that not every build has.
 NEEDS = {
     "deterministic": ["cudnn.deterministic", "cudnn.benchmark", "deterministic_algorithms"],
     "precision": ["float32_matmul_precision"],

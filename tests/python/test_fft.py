@@ -1,4 +1,4 @@
-"""Transforms against numpy.fft, in the arrays that Python has; lengths, norms, results in place, and the plan cache."""
+"""Transforms against numpy.fft with all array types; lengths, norms, transforms in place, and the plan cache."""
 
 import array
 import threading
@@ -50,7 +50,7 @@ def test_one_dimension(name):
 
 
 def hermitian_reference(name):
-    """NumPy has no hfft2 and hfftn: they are irfftn of the conjugate with the norm turned round, and back."""
+    """Reference for hfft2 and hfftn, which NumPy does not have: irfftn of the conjugate with the opposite norm; and the inverses."""
     turned = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
     if name == "hfft":
         return lambda x, s, dim, norm: np.fft.irfftn(x.conj(), s, dim, turned[norm])
@@ -112,19 +112,19 @@ def test_out_is_refused():
         assert isinstance(caught.value, bp.Error)
 
 
-def nobody():
-    """Settings under which no library is left."""
+def no_library():
+    """Returns settings that exclude every library."""
     return {"dispatch.exclude": ",".join(row.library for row in bp.explain(bp.fft.fft, np.ones(4)).candidates)}
 
 
-def test_what_is_refused():
+def test_bad_arguments_are_refused():
     x = random("f8", 4, 6)
     fft = bp.fft
     for call, kind, words in (
         (lambda: fft.fft(x, 0), ValueError, r"invalid number of data points \(0\)"),
         (lambda: fft.fft(x, -1), ValueError, r"invalid number of data points \(-1\)"),
         (lambda: fft.irfft(x[:, :1]), ValueError, r"invalid number of data points \(0\)"),
-        (lambda: fft.fft(x, "8"), TypeError, "n: takes a whole number"),
+        (lambda: fft.fft(x, "8"), TypeError, "n: expects a whole number"),
         (lambda: fft.fft(x, 2**70), ValueError, "64 bits"),
         (lambda: fft.fft(x, dim=2), ValueError, "dimension 2 is outside"),
         (lambda: fft.fft(x, dim=99), ValueError, "99"),
@@ -141,16 +141,16 @@ def test_what_is_refused():
         (lambda: fft.fft(x.astype("f2")), TypeError, "f16"),
         (lambda: fft.fft([1.0, 2.0]), TypeError, "input: a list"),
         (lambda: fft.fft(np.ma.masked_array(x)), TypeError, "input: a masked array"),
-        (lambda: fft.fft(x, settings=nobody()), RuntimeError, "native"),
+        (lambda: fft.fft(x, settings=no_library()), RuntimeError, "native"),
     ):
         with pytest.raises(kind, match=words) as caught:
             call()
         assert isinstance(caught.value, bp.Error)
 
 
-def test_no_library_tells_of_each():
+def test_no_candidate_error_has_the_reason_of_each_library():
     with pytest.raises(bp.Error) as caught:
-        bp.fft.fft(np.ones(4), settings=nobody())
+        bp.fft.fft(np.ones(4), settings=no_library())
     assert ("native", "EXCLUDED") in [reason[:2] for reason in caught.value.reasons]
 
 
@@ -293,7 +293,7 @@ FFTW = {"fftw", "fftwf"} <= {library.id for library in bp.libraries() if library
 
 @pytest.mark.skipif(not FFTW, reason="no FFTW in both precisions here")
 @pytest.mark.parametrize("preferred, dtype, runs", [("fftw", "c8", "fftwf"), ("fftw", "c16", "fftw"), ("fftwf", "c16", "fftw")])
-def test_a_preferred_library_stands_for_its_family_where_it_lacks_the_type(preferred, dtype, runs):
+def test_the_counterpart_of_a_preferred_library_runs_the_other_precision(preferred, dtype, runs):
     x = random(dtype, 24)
     settings = {"fft.preferred": preferred, "dispatch.fallback": "strict"}
     close(bp.fft.fft(x, settings=settings), np.fft.fft(wide(x)), dtype)
@@ -302,8 +302,8 @@ def test_a_preferred_library_stands_for_its_family_where_it_lacks_the_type(prefe
 
 
 @pytest.mark.parametrize("library", [library.id for library in bp.libraries() if "fft" in library.offers and library.state == "ok"] + ["native"])
-def test_dimensions_that_run_both_ways(library):
-    """FFTW's planner calls itself without end for some of them."""
+def test_dimensions_with_mixed_stride_order(library):
+    """FFTW's planner recurses infinitely for some of these sizes."""
     settings = {"fft.preferred": library, "dispatch.fallback": "allow"}
     x = random("c16", 5, 9, 4, 6)[:, ::2, ::-1]
     for dims in [(0, 1, 2), (1, 2, 3), (3, 0, 2)]:

@@ -1,5 +1,4 @@
-"""Arrays whose memory is not what they show, or that the protocols do not hand on: torch's lazy signs and conjugates,
-memory that is not aligned, and bfloat16 of ml_dtypes."""
+"""Arrays that need special treatment: torch's lazy negation and conjugation, unaligned memory, and bfloat16 of ml_dtypes."""
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ import backplane as bp
 
 
 def every_call(a, b):
-    """The result of each family of operations with `a` as an input; b and a are square matrices of one type."""
+    """Returns the result of each family of operations with input `a`; a and b are square matrices of one type."""
     return {
         "matmul": bp.matmul(a, b),
         "matmul, second": bp.matmul(b, a),
@@ -27,7 +26,7 @@ def every_call(a, b):
 
 
 class Lazy:
-    """What a torch tensor is to us: DLPack gives the memory, which has another sign than the numbers that it shows."""
+    """Imitates a lazily conjugated or negated torch tensor: DLPack exports memory with another sign than the values."""
 
     def __init__(self, memory, negative=False, conjugate=False):
         self.memory, self.negative, self.conjugate = memory, negative, conjugate
@@ -76,9 +75,9 @@ def test_results_do_not_go_into_lazy_memory(bit):
     assert not memory.any()
 
 
-def test_what_only_looks_like_a_question():
+def test_attributes_that_are_not_predicates():
     class Odd:
-        is_neg = True  # no method: not torch's
+        is_neg = True  # not a method, so not torch's predicate
 
         def __dlpack__(self, **names):
             return np.eye(2).__dlpack__(**names)
@@ -112,7 +111,7 @@ def test_lazy_bits_of_torch():
 
 
 def odd_bytes(array):
-    """A copy that starts at an odd address."""
+    """Returns a copy that starts at an odd address."""
     memory = np.zeros(array.nbytes + 1, "u1")[1:]
     copy = memory.view(array.dtype).reshape(array.shape)
     copy[...] = array
@@ -121,7 +120,7 @@ def odd_bytes(array):
 
 
 def field(array):
-    """A copy as the field of records, so that strides are no multiples of the element's size."""
+    """Returns a copy in a field of records, so that strides are not multiples of the element size."""
     records = np.zeros(array.shape, [("tag", "u1"), ("value", array.dtype)])
     records["value"] = array
     return records["value"]
@@ -145,7 +144,7 @@ def test_memory_that_is_not_aligned_is_copied(place, dtype):
     assert bp.linalg.inv(a, out=out) is out and np.allclose(out, np.linalg.inv(a))
 
 
-def test_an_unaligned_array_keeps_its_neighbours():
+def test_memory_around_an_unaligned_array_is_not_written():
     records = np.zeros((4, 4), [("before", "u1"), ("value", "f8"), ("after", "u2")])
     records["before"], records["after"] = 17, 4711
     bp.matmul(np.eye(2), np.ones((2, 2)), out=records["value"][::2, ::3])

@@ -1,12 +1,12 @@
-"""Ctrl-C in long calls: a search for a path, an einsum of many parts, large products and batches end soon with
-KeyboardInterrupt, in the main thread alone, and the next call works."""
+"""Ctrl-C in long calls: a path search, an einsum with many steps, large products and batches soon end with KeyboardInterrupt,
+in the main thread only, and the next call works."""
 
 import textwrap
 
 import pytest
 
-# A signal comes while the call runs: a thread sends it once the call has begun. The call would take far longer than the
-# test may; it says how long it took after the signal.
+# A thread sends a signal after the call has begun. Without it the call would take much longer than the test may. The program
+# prints the time between the signal and the end of the call.
 SENDER = """
 import os, signal, threading, time
 import backplane
@@ -47,7 +47,7 @@ def test_a_search_ends(python):
     assert " ".join(words) == "KeyboardInterrupt [(0, 1)] KeyboardInterrupt [(0, 1)]"
 
 
-def test_an_einsum_of_many_parts_ends(python):
+def test_an_einsum_with_many_steps_ends(python):
     words = interrupted(
         python,
         """
@@ -66,7 +66,7 @@ def test_an_einsum_of_many_parts_ends(python):
     assert words == ["KeyboardInterrupt"]
 
 
-# Operands whose batch dimensions are the same memory many times over: the work is large, and the memory is not.
+# The batch dimensions have stride 0, so that the work is large and the memory small.
 OPERATIONS = """
 class Repeated:
     def __init__(self, array, *shape):
@@ -129,7 +129,7 @@ def test_handlers_that_return_do_not_stop_a_call(python):
     assert words == ["E_TIMEOUT", "1", "[(0,", "1)]"]
 
 
-def test_other_threads_go_on(python):
+def test_other_threads_continue(python):
     words = interrupted(
         python,
         """

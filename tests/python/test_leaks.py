@@ -1,4 +1,4 @@
-"""A hundred thousand calls, good and bad, leave no memory and no reference behind."""
+"""A hundred thousand calls, successful and failing, leak no memory and no reference."""
 
 import gc
 import sys
@@ -47,7 +47,7 @@ class Lazy:
         return -A
 
 
-def capsule_nobody_takes():
+def unconsumed_capsule():
     bp.matmul(*PLAIN).__dlpack__(max_version=(1, 0))
 
 
@@ -56,7 +56,7 @@ JOBS = {
     "out": lambda: bp.matmul(A, B, out=OUT, settings=OPTIONS),
     "gemm": lambda: bp.gemm(A, B, OUT, alpha=2.0, settings={"num_threads": 1}),
     "tensor": tensor_to_numpy,
-    "capsule": capsule_nobody_takes,
+    "capsule": unconsumed_capsule,
     "buffer": lambda: memoryview(bp.matmul(*PLAIN)),
     "scope": scopes,
     "write": lambda: setattr(bp.settings, "num_threads", 3),
@@ -109,8 +109,8 @@ def repeat(job, calls):
 
 
 def traced_growth(job, calls):
-    """Bytes of Python's that stay after each of three rounds. What leaks stays in every one; a table of the interpreter's or of
-    another thread's that happens to grow is in one."""
+    """Returns the bytes that Python still has allocated after each of three rounds. A leak shows in every round; growth of a
+    table of the interpreter or of another thread shows in one."""
     for _ in range(3):
         before = tracemalloc.get_traced_memory()[0]
         repeat(job, calls)
@@ -118,7 +118,7 @@ def traced_growth(job, calls):
 
 
 @pytest.mark.parametrize("name", [*JOBS, *SLOW])
-def test_nothing_stays(name):
+def test_calls_leak_nothing(name):
     job, calls = (JOBS[name], CALLS) if name in JOBS else (SLOW[name], CALLS // 100)
     repeat(job, calls // 20)
     tracemalloc.start()
@@ -130,6 +130,6 @@ def test_nothing_stays(name):
     repeat(job, calls)
     after = resident()
     assert grown < 4096
-    # Ten bytes a call would be a megabyte; the allocator's own habits stay below two.
+    # A leak of ten bytes per call would be 1 MB; the allocator itself varies by less than 2 MB.
     assert after - before < 2 << 20
     assert [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)] == references

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import backplane as bp
 
-# Any text is stored as a preferred library, and told of where no library has the name: test_preferences.py is about that.
+# Preferred libraries accept any text, and warn if no library has the name: see test_preferences.py.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\w+\.preferred:backplane.Warning")
 
 VALUES = {
@@ -31,7 +31,7 @@ WRONG = st.sampled_from([(name, value) for name in NAMES for value in VALUES[nam
 
 
 class Worker:
-    """A thread that does what it is told, one thing at a time, and hands back what came of it."""
+    """A thread that runs one function at a time and returns its result."""
     def __init__(self):
         self.tasks, self.answers = queue.Queue(), queue.Queue()
         threading.Thread(target=self._work, daemon=True).start()
@@ -56,7 +56,7 @@ class Rules(RuleBasedStateMachine):
         super().__init__()
         self.workers = [Worker() for _ in range(3)]
         self.process = {}
-        self.scopes = [[] for _ in self.workers]  # of (flags, what they name), oldest first
+        self.scopes = [[] for _ in self.workers]  # pairs (flags, names and values), oldest first
 
     def expected(self, thread, name):
         layers = [named for _, named in reversed(self.scopes[thread])] + [self.process, DEFAULTS]

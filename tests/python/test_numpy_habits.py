@@ -1,4 +1,4 @@
-"""What programs written for NumPy do: its numbers as scalar arguments, its LinAlgError, and no memory for an explanation."""
+"""Programs written for NumPy: NumPy scalars as arguments, its LinAlgError, and explanations without memory for results."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_complex_factors_keep_both_parts():
 
 
 @pytest.mark.parametrize("wrong", [True, np.bool_(True), 1j, np.complex128(1), [1], A])
-def test_what_is_no_order(wrong):
+def test_invalid_orders(wrong):
     with pytest.raises(TypeError, match="order must be a number"):
         bp.linalg.matrix_norm(A, wrong)
 
@@ -64,17 +64,17 @@ def test_linalg_error_is_numpys():
         assert caught.value.status in ("E_SINGULAR", "E_NOT_POSITIVE_DEFINITE", "E_NON_FINITE")
     kinds = set()
     for _ in range(2):
-        with pytest.raises(ValueError) as caught:  # as numpy.linalg's is one
+        with pytest.raises(ValueError) as caught:  # numpy.linalg.LinAlgError is a ValueError
             bp.linalg.inv(np.zeros((2, 2)))
         kinds.add(type(caught.value))
     assert len(kinds) == 1
     with pytest.raises(bp.BadValueError) as caught:
-        bp.linalg.inv(np.zeros((2, 3)))  # a wrong argument, and no matter of the numbers
+        bp.linalg.inv(np.zeros((2, 3)))  # a wrong argument, which is not a LinAlgError
     assert not isinstance(caught.value, np.linalg.LinAlgError)
 
 
 def test_linalg_error_without_numpy(python):
-    """Nothing imports NumPy; a program that does so later gets its exception from then on."""
+    """The package does not import NumPy. After the program imports it, errors are also numpy.linalg.LinAlgError."""
     done = python("-c", """
 import sys, types
 import backplane as bp
@@ -85,7 +85,7 @@ def kind():
     except bp.linalg.LinAlgError as error:
         return type(error)
 assert kind() is bp.linalg.LinAlgError and "numpy" not in sys.modules
-sys.modules["numpy.linalg"] = types.ModuleType("numpy.linalg")  # of somebody else
+sys.modules["numpy.linalg"] = types.ModuleType("numpy.linalg")  # not the real NumPy
 assert kind() is bp.linalg.LinAlgError
 sys.modules["numpy.linalg"].LinAlgError = 5
 assert kind() is bp.linalg.LinAlgError
@@ -97,7 +97,7 @@ assert issubclass(kind(), numpy.linalg.LinAlgError) and issubclass(kind(), bp.li
 
 
 def test_explaining_takes_no_memory_for_results(python):
-    """Inputs are views of one number; results would be many times the memory that the process may have."""
+    """The inputs are views of one number; the results would exceed the memory limit of the process many times."""
     done = python("-c", """
 import resource
 import numpy as np

@@ -1,4 +1,4 @@
-"""What users get: typed names, a page whose session is true, help, the command, and an extension for every CPython from 3.9."""
+"""The package: types, sessions of the documentation, help, the command, and an extension for CPython 3.9 and later."""
 
 import doctest
 import importlib.util
@@ -29,7 +29,7 @@ def test_every_public_name_has_help():
     for name in bp.__all__:
         if name != "__version__":
             value = getattr(bp, name)
-            # A Setting's own __doc__ is its row's, so that the class has none to show.
+            # __doc__ of a Setting describes the setting, so the class has none.
             documented = [value] if name != "Setting" else [vars(value)[method] for method in ("get", "set", "unset", "origin", "stored")]
             assert all((inspect.getdoc(one) or "").strip() for one in documented), name
             pydoc.render_doc(value)
@@ -57,7 +57,7 @@ def test_modules_take_no_new_names(name):
     assert inspect.getdoc(place) and pydoc.render_doc(place) and doctest.DocTestFinder().find(place)
 
 
-def test_names_that_are_there_may_be_replaced():
+def test_existing_names_can_be_replaced():
     with mock.patch("backplane.matmul", return_value=3), mock.patch("backplane.settings", None):
         assert bp.matmul() == 3 and bp.settings is None
     assert bp.settings.num_threads == 0
@@ -78,11 +78,11 @@ def test_annotated_settings_are_in_the_table():
 def test_the_command(python):
     done = python("-m", "backplane", "get", "num_threads", BACKPLANE_NUM_THREADS="3")
     assert (done.stdout, done.returncode) == ("3\n", 0)
-    assert python("-m", "backplane", "no-such-verb").returncode == 2
+    assert python("-m", "backplane", "no-such-command").returncode == 2
 
 
 def test_needs_no_newer_python():
-    """The extension takes from Python only what 3.9 exports: the limited interface, and the few functions that core.h names."""
+    """The extension uses only symbols that CPython 3.9 exports: the limited interface, and the functions that core.h declares."""
     if not shutil.which("nm"):
         pytest.skip("nm is not installed")
     named = subprocess.run(["nm", "-D", "--undefined-only", PACKAGES / "backplane/_core.abi3.so"], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Preferred libraries are looked at when they are assigned, the same for products, linear algebra and transforms."""
+"""Preferred libraries of products, linear algebra and transforms are checked on assignment."""
 
 import warnings
 
@@ -10,8 +10,8 @@ PREFERENCES = {"blas.preferred": "matrix products are", "linalg.preferred": "lin
 
 
 @pytest.mark.parametrize("name", PREFERENCES)
-def test_assigned_preferences_are_looked_at(name):
-    """By a warning, which dispatch.fallback=allow takes away; a call that cannot follow one does what that setting says."""
+def test_assigned_preferences_are_checked(name):
+    """Assignment warns, unless dispatch.fallback is allow; a call that cannot use the library applies that setting."""
     row, family = torch.setting(name), name.partition(".")[0]
     ways = (lambda value: setattr(getattr(torch.settings, family), "preferred", value),
             lambda value: torch.set_flags({name: value}), lambda value: torch.settings.__setitem__(name, value))
@@ -33,8 +33,8 @@ def test_assigned_preferences_are_looked_at(name):
             assert row.get() == "elsewhere"
             with pytest.raises(torch.Warning):
                 write("nativx")
-            assert row.get() == "elsewhere"  # a warning that is made an exception keeps the assignment from happening
-            row.set("nativx"), torch.Options({name: "nativx"})  # text, as files hold it
+            assert row.get() == "elsewhere"  # a warning that became an exception prevents the assignment
+            row.set("nativx"), torch.Options({name: "nativx"})  # stored without a check, as from files
         assert row.get() == "nativx"
         row.unset()
 

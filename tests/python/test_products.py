@@ -1,4 +1,4 @@
-"""Products, why a library is chosen, what is told of failures, and other threads going on meanwhile."""
+"""Products, explanations, exceptions and warnings, and other threads running during a call."""
 
 import json
 import threading
@@ -58,7 +58,7 @@ def test_no_plan_after_a_result_without_elements():
 
 
 def test_gemm_in_place_of_gemv():
-    """A preference may name the algorithm: each one has its own plan, found again under the other's scope."""
+    """A preference may include the algorithm. Each algorithm has its own plan, which is found again in its scope."""
     names = [row.id for row in bp.libraries() if "blas" in row.offers and row.state == "ok"]
     if not names:
         pytest.skip("no library offers the BLAS")
@@ -145,13 +145,13 @@ with warnings.catch_warnings(record=True) as seen:
 
 @pytest.mark.parametrize("mode, expected", [("always", "1 True False\n1\n"), ("error", "0 True True\n0\n")])
 def test_warnings_of_a_call_that_fails_come_with_it(python, tmp_path, mode, expected):
-    no_folder = tmp_path / "file"  # where results of probes cannot be stored, which is a warning of the first call
+    no_folder = tmp_path / "file"  # the probe cache cannot be written, which causes a warning in the first call
     no_folder.write_text("")
     done = python("-c", FAILING.replace("MODE", repr(mode)), BACKPLANE_CACHE_DIR=str(no_folder / "cache"))
     assert done.stdout == expected, done.stdout + done.stderr
 
 
-def test_memory_errors_have_the_librarys_sentence():
+def test_memory_errors_have_the_librarys_message():
     huge = np.broadcast_to(np.ones((1, 1)), (1 << 26, 1 << 10))
     with pytest.raises(MemoryError, match=r"\w"):
         bp.matmul(huge, np.broadcast_to(np.ones((1, 1)), (1 << 10, 1 << 26)))
@@ -159,7 +159,7 @@ def test_memory_errors_have_the_librarys_sentence():
 
 @pytest.mark.parametrize("call", [lambda a, **names: bp.matmul(a, a, **names), lambda a, **names: bp.einsum("ij,jk", a, a, **names)],
                          ids=["matmul", "einsum"])
-def test_another_thread_goes_on_during_a_product(call):
+def test_another_thread_runs_during_a_product(call):
     a = np.ones((700, 700))
     ticks, stop = [], threading.Event()
 
@@ -172,7 +172,7 @@ def test_another_thread_goes_on_during_a_product(call):
     thread.start()
     try:
         begin = time.perf_counter()
-        while time.perf_counter() - begin < 0.2:  # until one call was long enough to see
+        while time.perf_counter() - begin < 0.2:  # until one call takes long enough
             start = time.perf_counter()
             call(a, settings={"blas.preferred": "native", "num_threads": 1})
             end = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The launcher before it starts anything: topology, arithmetic, environment, libraries, and what it refuses."""
+"""The launcher up to the start of instances: topology, shares of cores, environment, libraries, and errors."""
 
 import logging
 import os
@@ -78,7 +78,7 @@ def test_alternating_numbers_are_sorted_by_node():
 
 
 def test_a_core_is_named_by_a_cpu_that_can_be_bound():
-    """Hyper-threads that are neighbours: core 1 has the CPUs 2 and 3, and CPU 1 is on core 0."""
+    """Hyper-threads with adjacent numbers: core 1 has the CPUs 2 and 3, and CPU 1 is on core 0."""
     assert _CPUinfo("0,0,0,0\n1,0,0,0\n2,1,0,0\n3,1,0,0\n").get_all_physical_cores() == [0, 2]
 
 
@@ -100,7 +100,7 @@ def test_text_without_rows_is_refused():
 
 
 def test_only_allowed_cpus_are_used(monkeypatch):
-    """A container with CPUs 1 and 9, which are one core, and 5."""
+    """A container with CPU 5, and CPUs 1 and 9, which are one core."""
     monkeypatch.setattr(topology, "_run_lscpu", lambda: topology.parse_lscpu(TWO_NODES))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 5, 9})
     cpuinfo = _CPUinfo()
@@ -122,7 +122,7 @@ def write_sysfs(root, packages=None):
         (root / f"node/node{node}/cpulist").write_text(cpus + "\n")
 
 
-def test_sysfs_stands_in_for_lscpu(tmp_path, monkeypatch):
+def test_sysfs_replaces_lscpu(tmp_path, monkeypatch):
     write_sysfs(tmp_path, packages=[0, 0, 1, 1])
     cpus = topology.read_sysfs(tmp_path)
     assert [(cpu.number, cpu.node) for cpu in cpus] == [(0, 0), (1, 0), (2, 11), (3, 11)]
@@ -160,7 +160,7 @@ def test_cpu_lists_are_read(text, numbers):
 
 
 @pytest.mark.parametrize("text", ["", "a", "1,,2", "3-1", "-1", "1-2-3"])
-def test_what_is_no_cpu_list_is_refused(text):
+def test_invalid_cpu_lists_are_refused(text):
     with pytest.raises(ValueError):
         topology.parse_cpu_list(text)
 
@@ -224,14 +224,14 @@ def test_nodes_of_different_sizes():
 @pytest.mark.parametrize("words, sentence", [
     (("--ninstances", "9"), "there are 8 cores for 9 instances"),
     (("--ncores-per-instance", "9"), "no instance can have 9 cores"),
-    (("--ninstances", "3", "--ncores-per-instance", "3"), "3 instances of 3 cores do not fit: there is room for 2"),
+    (("--ninstances", "3", "--ncores-per-instance", "3"), "3 instances of 3 cores do not fit: at most 2 fit"),
     (("--ncores-per-instance", "5", "--skip-cross-node-cores"), "there are 4 on the largest NUMA node"),
     (("--skip-cross-node-cores",), "needs --ncores-per-instance or --ninstances"),
-    (("--ninstances", "3", "--ncores-per-instance", "3", "--skip-cross-node-cores"), "there is room for 2"),
+    (("--ninstances", "3", "--ncores-per-instance", "3", "--skip-cross-node-cores"), "at most 2 fit"),
     (("--latency-mode", "--throughput-mode"), "--latency-mode and --throughput-mode cannot be used together"),
     (("--core-list", "0-3"), "--core-list needs --ncores-per-instance"),
     (("--core-list", "0-3", "--ncores-per-instance", "5"), "no instance can have 5 cores: there are 4"),
-    (("--core-list", "0-3", "--ncores-per-instance", "2", "--ninstances", "3"), "there is room for 2"),
+    (("--core-list", "0-3", "--ncores-per-instance", "2", "--ninstances", "3"), "at most 2 fit"),
     (("--core-list", "0,99", "--ncores-per-instance", "1"), "names 99, but this process can use the CPUs 0-15 only"),
     (("--core-list", "0,1,0", "--ncores-per-instance", "1"), "names CPU 0 more than once"),
     (("--core-list", "0,x", "--ncores-per-instance", "1"), '--core-list: "x" is neither'),
@@ -250,7 +250,7 @@ def test_nodes_of_different_sizes():
     (("--grace-period", "nan"), "--grace-period is nan"),
     (("--log-file-prefix", "a/b"), "the folder belongs into --log-path"),
 ])
-def test_what_cannot_be_is_refused(words, sentence):
+def test_impossible_requests_are_refused(words, sentence):
     assert sentence in refusal(TWO_NODES, *words)
 
 
@@ -259,14 +259,14 @@ def test_latency_mode_needs_four_cores():
 
 
 @pytest.mark.parametrize("mode", ["--latency-mode", "--throughput-mode"])
-def test_modes_tell_what_they_ignore(mode, caplog):
+def test_modes_warn_about_ignored_options(mode, caplog):
     shares(TWO_NODES, mode)
     assert not caplog.records
     assert shares(TWO_NODES, mode, "--node-id", "0", "--ninstances", "5") == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert f"{mode} decides about all cores: --ninstances, --node-id has no effect" in caplog.text
 
 
-def test_unused_cores_of_a_list_are_told(caplog):
+def test_unused_cores_of_a_list_are_reported(caplog):
     shares(TWO_NODES, "--core-list", "0-3", "--ncores-per-instance", "2")
     assert not caplog.records
     shares(TWO_NODES, "--core-list", "0-3", "--ncores-per-instance", "3")
@@ -315,7 +315,7 @@ def test_every_option_has_two_spellings():
 
 
 def make_library(folder, name, header=None):
-    """A file that begins as an object of this machine does, which is all that the search looks at."""
+    """Writes a file with the ELF header of this machine, which is all that the search reads."""
     folder.mkdir(parents=True, exist_ok=True)
     if header is None:
         header = pathlib.Path("/proc/self/exe").read_bytes()[:64]
@@ -377,7 +377,7 @@ def test_order_of_allocators(tmp_path, there, words, taken, configured):
     assert made.get("MALLOC_CONF") == (env.JEMALLOC_SETTINGS if configured else None)
 
 
-def test_missing_allocators_are_told(tmp_path, caplog):
+def test_missing_allocators_are_reported(tmp_path, caplog):
     built({}, [tmp_path], "--disable-iomp")
     assert f"neither tcmalloc nor jemalloc was found; the default allocator is used. Folders searched: {tmp_path}" \
         in caplog.text
@@ -386,7 +386,7 @@ def test_missing_allocators_are_told(tmp_path, caplog):
 
 
 def test_debians_tcmalloc_is_found(tmp_path):
-    """Of the package libtcmalloc-minimal4, which brings no link without a number; the whole library is better, wherever it is."""
+    """The package libtcmalloc-minimal4 has no link without a number. The full library is preferred in any folder."""
     near, far = tmp_path / "near", tmp_path / "far"
     minimal = make_library(near, "libtcmalloc_minimal.so.4")
     make_library(near, "libtcmalloc_minimal_debug.so.4")
@@ -427,10 +427,10 @@ def test_the_search_knows_versions_and_order_of_folders(tmp_path):
     assert env.find_library("absent", [near, far]) is None
 
 
-def test_the_search_passes_over_what_cannot_be_loaded(tmp_path):
+def test_the_search_skips_files_that_cannot_be_loaded(tmp_path):
     make_library(tmp_path, "libx.so", b"/* GNU ld script */ INPUT(libx.so.1)")
     other = bytearray(pathlib.Path("/proc/self/exe").read_bytes()[:64])
-    other[4] = 3 - other[4]  # the word size: 1 is 32 bits, 2 is 64
+    other[4] = 3 - other[4]  # the word size: 1 is 32 bits, 2 is 64 bits
     make_library(tmp_path, "libx.so.3", bytes(other))
     right = make_library(tmp_path, "libx.so.1")
     assert env.find_library("x", [tmp_path]) == right

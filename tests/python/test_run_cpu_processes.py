@@ -1,4 +1,4 @@
-"""The launcher with real programs: exit codes, ending, signals, output, logs, binding, and the command line."""
+"""The launcher with real programs: exit codes, termination, signals, output, logs, binding, and the command line."""
 
 import contextlib
 import os
@@ -20,8 +20,8 @@ import os, sys
 print(os.environ["OMP_NUM_THREADS"], sorted(os.sched_getaffinity(0)), *sys.argv[1:])
 """
 
-# The first instance waits until the second is there, then fails. The second says its number and that of a child.
-FAIL_BESIDE_A_SIBLING = """
+# The first instance waits for the second, then fails. The second prints its process number and that of a child.
+FAIL_WITH_A_SECOND_INSTANCE = """
 import os, pathlib, signal, subprocess, sys, time
 folder, ignore = pathlib.Path(sys.argv[1]), sys.argv[2] == "ignore"
 try:
@@ -58,7 +58,7 @@ def write_script(folder, text, name="script.py"):
 
 
 def has_ended(pid):
-    """A zombie has ended, too; where nobody collects orphans, as in some containers, it stays one."""
+    """Returns whether a process has ended. A zombie has: in containers without an init process it is never reaped."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -100,7 +100,7 @@ def test_a_module(tmp_path):
 
 
 @pytest.mark.parametrize("instances", ["1", "2"])
-def test_the_exit_code_of_an_instance_is_ours(tmp_path, instances):
+def test_the_exit_code_of_an_instance_is_returned(tmp_path, instances):
     done = launch_on_eight(tmp_path, "--ninstances", instances, "--no-python", "sh", "-c", "exit 3")
     assert done.returncode == 3
     assert "ended with exit code 3" in done.stderr
@@ -111,8 +111,8 @@ def test_an_instance_that_dies_by_a_signal(tmp_path):
 
 
 @pytest.mark.parametrize("manner, grace", [("obey", "1000"), ("ignore", "0.1")])
-def test_siblings_of_a_failure_are_ended(tmp_path, manner, grace):
-    script = write_script(tmp_path, FAIL_BESIDE_A_SIBLING)
+def test_the_other_instances_of_a_failed_one_are_ended(tmp_path, manner, grace):
+    script = write_script(tmp_path, FAIL_WITH_A_SECOND_INSTANCE)
     done = launch_on_eight(tmp_path, "--ninstances", "2", "--grace-period", grace, script, str(tmp_path), manner)
     assert done.returncode == 3
     assert ("are killed" in done.stderr) == (manner == "ignore")
@@ -120,15 +120,15 @@ def test_siblings_of_a_failure_are_ended(tmp_path, manner, grace):
     assert len(numbers) == 2 and all(has_ended(number) for number in numbers)
 
 
-def test_what_a_failed_instance_left_behind_is_ended(tmp_path):
-    """The child has no output of ours and ignores SIGTERM, so that only its process group leads to it."""
+def test_processes_of_a_failed_instance_are_ended(tmp_path):
+    """The child does not use the instance's output and ignores SIGTERM, so only its process group identifies it."""
     text = 'trap "" TERM; sleep 1000 >/dev/null 2>&1 & echo $! > "$0"; exit 4'
     done = launch("--grace-period", "0.1", "--no-python", "sh", "-c", text, str(tmp_path / "number"))
     assert done.returncode == 4
     assert has_ended((tmp_path / "number").read_text().strip())
 
 
-def test_what_a_successful_instance_left_behind_stays(tmp_path):
+def test_processes_of_a_successful_instance_are_not_ended(tmp_path):
     text = 'sleep 1000 >/dev/null 2>&1 & echo $! > "$0"'
     assert launch("--no-python", "sh", "-c", text, str(tmp_path / "number")).returncode == 0
     number = int((tmp_path / "number").read_text())
@@ -138,7 +138,7 @@ def test_what_a_successful_instance_left_behind_stays(tmp_path):
 
 @contextlib.contextmanager
 def start(how):
-    """A running launcher, which is killed when a test gives up on it."""
+    """Runs a launcher, and kills it if the test fails."""
     running = subprocess.Popen(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                **how)
     try:
@@ -162,7 +162,7 @@ def test_signals_are_passed_on(tmp_path, number):
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path):
-    """As under nohup: the launcher does not pass on what it was told to ignore."""
+    """As under nohup: the launcher does not forward a signal that it ignores."""
     script = write_script(tmp_path, REPORT_SIGNALS.replace("signal.SIGINT, ", ""))
     how = eight_cpus(tmp_path, script)
     how["args"] = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *how["args"]]
@@ -198,7 +198,7 @@ def test_when_one_cannot_start_the_others_are_ended(tmp_path):
 
 
 def test_a_reader_that_leaves_ends_the_instances(tmp_path):
-    """As in a shell: what writes into a closed pipe ends, and the launcher does not wait for it for ever."""
+    """As in a shell: a program that writes to a closed pipe ends, and the launcher ends too."""
     how = eight_cpus(tmp_path, "--ninstances", "2", "--no-python", "yes")
     with start(how) as running:
         running.stdout.readline()
@@ -206,7 +206,7 @@ def test_a_reader_that_leaves_ends_the_instances(tmp_path):
         assert running.wait(timeout=60) == 128 + signal.SIGPIPE
 
 
-def test_only_a_single_instance_reads_our_input(tmp_path):
+def test_only_a_single_instance_reads_the_input(tmp_path):
     for count, expected in (("1", "hello"), ("2", "")):
         how = eight_cpus(tmp_path, "--ninstances", count, "--no-python", "sh", "-c", "cat")
         done = subprocess.run(input="hello", capture_output=True, text=True, timeout=60, check=False, **how)
@@ -267,7 +267,7 @@ def test_nothing_is_bound_when_both_are_disabled(tmp_path):
 
 
 def write_numactl(folder, permitted=True):
-    """Writes down how it is called, and then does what numactl does, or what it does in a container."""
+    """A fake numactl: records its arguments, then runs the command, or fails as in a container."""
     last = 'while [ "${1#-}" != "$1" ]; do shift 2; done; exec "$@"' if permitted else "exit 1"
     write_program(folder / "numactl", f'#!/bin/sh\necho "$*" >> {folder}/calls\n{last}\n')
 
@@ -277,7 +277,7 @@ def write_numactl(folder, permitted=True):
     (("--disable-taskset",), ["-C 0-3 -m 0 true", "-C 4-7 -m 1 true", "-C 0-3 -m 0 echo", "-C 4-7 -m 1 echo"]),
     (("--disable-numactl",), []),
 ])
-def test_what_numactl_is_asked_for(tmp_path, words, calls):
+def test_arguments_of_numactl(tmp_path, words, calls):
     write_numactl(tmp_path)
     (tmp_path / "calls").touch()
     done = launch_on_eight(tmp_path, "--throughput-mode", *words, "--no-python", "echo")
@@ -296,7 +296,7 @@ def test_numactl_that_is_not_permitted(tmp_path):
 
 # Real runtimes in the children
 
-# Says the CPUs of the process, and of each thread of Intel's OpenMP runtime in a parallel region.
+# Prints the CPUs of the process, and of each thread of Intel's OpenMP runtime in a parallel region.
 PRINT_OPENMP = """
 import ctypes, os
 runtime, thread = ctypes.CDLL(os.environ["RUNTIME"]), ctypes.CDLL(None).gettid
@@ -314,7 +314,7 @@ print(before, sorted(cpus.values()))
 
 
 def openmp_of(tmp_path, *words, **changes):
-    """What each instance said, in order."""
+    """Returns the output of each instance, in order."""
     folders = environment_of_launcher.library_folders({**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")})
     path = environment_of_launcher.find_library("iomp5", folders)
     if path is None:
@@ -340,7 +340,7 @@ def test_openmp_threads_are_pinned_to_the_cores_of_their_instance(tmp_path):
 
 
 def test_openmp_threads_of_unbound_instances_are_not_pinned(tmp_path):
-    """They would all be pinned to the first CPUs, whatever their number."""
+    """Otherwise the threads of all instances would be pinned to the first CPUs."""
     everywhere = sorted(os.sched_getaffinity(0))
     said = openmp_of(tmp_path, "--ninstances", "2", "--ncores-per-instance", "1", *UNBOUND)
     assert said == [f"{everywhere} [{everywhere}]"] * 2
@@ -370,7 +370,7 @@ def test_an_installed_tcmalloc_is_in_the_children(tmp_path):
     (("true",), "use --no-python to run a program, or -m"),
     (("--log-path", "/dev/null/logs", "--no-python", "true"), "--log-path: "),
 ])
-def test_wrong_usage_ends_with_2_and_a_sentence(tmp_path, words, sentence):
+def test_wrong_usage_ends_with_2_and_a_message(tmp_path, words, sentence):
     done = launch_on_eight(tmp_path, *words)
     assert done.returncode == 2
     assert sentence in done.stderr.splitlines()[-1]
@@ -383,7 +383,7 @@ def test_help_names_every_option_in_both_spellings():
         assert option in text
 
 
-def test_a_file_that_is_no_program_is_told(tmp_path):
+def test_a_file_that_is_no_program_is_reported(tmp_path):
     done = launch("--no-python", write_program(tmp_path / "empty-header", "\x7fELF"))
     assert (done.returncode, "cannot be started" in done.stderr) == (1, True)
 

@@ -1,4 +1,4 @@
-"""Scopes: one thread's, nested, restored through exceptions, generators and threads."""
+"""Scopes: per thread, nested, and restored after exceptions, in generators and in threads."""
 
 import threading
 
@@ -8,7 +8,7 @@ import pytest
 import backplane as bp
 
 
-def test_only_what_is_named_changes():
+def test_only_the_given_settings_change():
     bp.settings.deterministic = "run"
     with bp.flags(num_threads=3) as scope:
         assert scope is not None and bp.settings.num_threads == 3 and bp.settings.deterministic == "run"
@@ -39,7 +39,7 @@ def test_generators_leave_in_any_order():
 
     first, second = walk(1), walk(2)
     assert next(first) == 1 and next(second) == 2
-    first.close()  # the outer one goes first
+    first.close()  # leaves the outer scope first
     assert bp.settings.num_threads == 2 and next(second) == 2
     second.close()
     assert bp.settings.num_threads == 0
@@ -103,14 +103,14 @@ def test_a_decorated_function_may_call_itself():
     assert count(3) == 2 and bp.settings.num_threads == 0
 
 
-def test_a_scope_that_is_thrown_away_is_left():
+def test_a_dropped_scope_is_left():
     scope = bp.flags(num_threads=2)
     scope.__enter__()
     del scope
     assert bp.settings.num_threads == 0
 
 
-def test_a_scope_that_another_thread_throws_away_is_left_by_its_own():
+def test_a_scope_dropped_in_another_thread_is_left_by_its_own():
     held, dropped, reads = [], threading.Event(), []
 
     def work():

@@ -1,4 +1,4 @@
-"""Every row of the settings table, walked: read, write, wrong type, wrong value, restore, scope, origin, help."""
+"""Every setting of the table: read, write, wrong type, wrong value, restore, scope, origin, help."""
 
 import os
 import pydoc
@@ -7,17 +7,17 @@ import pytest
 
 import backplane as bp
 
-# Any text is stored as a preferred library, and told of where no library has the name: test_preferences.py is about that.
+# Preferred libraries accept any text, and warn if no library has the name: see test_preferences.py.
 pytestmark = pytest.mark.filterwarnings(r"ignore:\w+\.preferred:backplane.Warning")
 
 ROWS = [bp.setting(name) for name in bp.settings]
 WRITABLE = [row for row in ROWS if not row.read_only and not row.startup]
-# Values that what is installed here decides over; their own tests are elsewhere.
+# Settings whose valid values depend on this machine; they have tests of their own.
 MACHINE_DECIDES = {"cpu.capability"}
 
 
 def other_values(row):
-    """Values that the row accepts and that are not the one in force."""
+    """Returns valid values of the setting that are not the current one."""
     now = row.get()
     if row.type == "bool":
         return [not now]
@@ -47,7 +47,7 @@ def wrong_types(row):
 
 
 def attribute(name):
-    """The place of a setting in the tree of attributes: the object and the last name."""
+    """Returns the object that has the setting as an attribute, and the attribute's name."""
     place, rest = bp.settings, name
     while "." in rest:
         head, _, tail = rest.partition(".")
@@ -79,7 +79,7 @@ def test_read(row):
     assert row.stored("default") == row.default
 
 
-def test_help_shows_the_row(row):
+def test_help_describes_the_setting(row):
     assert row.help in row.__doc__ and row.environment in row.__doc__ and (row.allowed in row.__doc__)
     place, last = attribute(row.name)
     if "__" not in last:
@@ -87,7 +87,7 @@ def test_help_shows_the_row(row):
         assert last in page and row.environment in page
 
 
-def test_write_and_take_away(writable):
+def test_write_and_remove(writable):
     place, last = attribute(writable.name)
     before = writable.get()
     for value in other_values(writable):
@@ -140,7 +140,7 @@ def test_environment(writable, python):
 
 
 @pytest.mark.parametrize("fixed", [row for row in ROWS if row.startup or row.read_only], ids=lambda row: row.name)
-def test_what_is_read_once_is_not_set(fixed):
+def test_startup_settings_cannot_be_set(fixed):
     place, last = attribute(fixed.name)
     value = other_values(fixed)[0]
     for write in (lambda: setattr(place, last, value), lambda: bp.set_flags({fixed.name: value}), lambda: bp.flags({fixed.name: value})):
@@ -210,12 +210,12 @@ def test_text_that_is_no_utf8_survives():
             attempt()
 
 
-def test_numbers_that_python_does_not_write_out():
+def test_numbers_too_long_for_text():
     for wrong in (10**5000, -10**5000):
         with pytest.raises(bp.BadValueError, match="^num_threads:"):
             bp.settings.num_threads = wrong
 
 
-def test_a_layer_that_is_none():
+def test_unknown_layers_are_refused():
     with pytest.raises(ValueError, match="nowhere"):
         bp.setting("num_threads").stored("nowhere")

@@ -1,4 +1,4 @@
-"""A hundred thousand calls under valgrind: no block that the extension or the library took is lost.
+"""A hundred thousand calls under valgrind: no block that the extension or the library allocated is lost.
 
 Python frees through its own allocator and keeps things on purpose until the process ends, so that only blocks count whose
 way goes through our files, and that were lost again and again.
@@ -15,8 +15,8 @@ import pytest
 from conftest import PACKAGES, ROOT
 
 CALLS = 100_000
-# A frame of ours, by its name or its file: a name may be lost where a function ends with a call. Python has files of the
-# three names left out.
+# Matches a stack frame of Backplane by function or file; a tail call may hide the function. Excludes three file names that
+# Python has too.
 FILES = "|".join(sorted({path.stem for path in ROOT.glob("python/src/*.c")} - {"errors", "module", "warnings"}))
 OURS = re.compile(rf"\b(core|bp)_\w+ \(|\(({FILES})\.c:")
 RECORD = re.compile(r"([\d,]+) (?:\([^)]*\) )?bytes in ([\d,]+) blocks are definitely lost.*?(?=\n==\d+== *\n)", re.S)
@@ -35,7 +35,7 @@ for job in jobs.values():
 
 
 def lost(tmp_path, mode):
-    """Records of lost blocks that have a frame of ours, of those lost at least a hundred times."""
+    """Returns the records of blocks lost at least a hundred times that have a frame of Backplane."""
     script = tmp_path / "calls.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "PYTHONMALLOC": "malloc", "BACKPLANE_REGISTRY_SYSTEM": "false", "BACKPLANE_NUM_THREADS": "1",
@@ -51,5 +51,5 @@ def lost(tmp_path, mode):
 @pytest.mark.parametrize("mode", ["leak", "keep"])
 def test_blocks_under_valgrind(tmp_path, mode):
     records = lost(tmp_path, mode)
-    # The first run throws references away on purpose: a check that cannot see that would prove nothing.
+    # The first run leaks references on purpose, to verify that the check detects leaks.
     assert bool(records) == (mode == "leak"), records[:1]

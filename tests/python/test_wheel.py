@@ -1,4 +1,4 @@
-"""`pip install .` gives a package that is complete: one extension, the library, its modules, the probe and the command."""
+"""`pip install .` installs a complete package: one extension, the library, its modules, the probe and the command."""
 
 import importlib.util
 import os

@@ -54,7 +54,7 @@ def _divide(pools: List[Pool], count: Optional[int], size: Optional[int]) -> Lis
     if count is None:
         return shares
     if count > len(shares):
-        raise LaunchError(f"{count} instances of {size} cores do not fit: there is room for {len(shares)}; make sure "
+        raise LaunchError(f"{count} instances of {size} cores do not fit: at most {len(shares)} fit; make sure "
                           "that --ninstances times --ncores-per-instance is at most the number of cores")
     return shares[:count]
 
