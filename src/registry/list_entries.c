@@ -320,8 +320,8 @@ bp_status bp__list_entries_finish(bp__library_list *list) {
         }
     }
     fill_native(&list->infos[list->count]);
-    if (!(list->list = bp__list_keep(list->infos, list->count + 1))) {
-        return bp__fail_memory(size * sizeof *list->list, "the library list");
+    if (!(list->kept = bp__list_keep(list->infos, list->count + 1))) {
+        return bp__fail_memory(size * sizeof *list->kept, "the library list");
     }
     return describe_places(&list->search) ? BP_OK : bp__fail_memory(size, "the locations searched");
 }

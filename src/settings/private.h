@@ -15,19 +15,19 @@ enum {
 };
 
 /* ---- The table (table.c) ---- */
-typedef struct bp__setting_row {
+typedef struct bp__setting_entry {
     bp_setting_info info;
-    bp__value fallback;
+    bp__value default_value;
     int64_t least, most;               /* INT */
     const char *words[BP__MOST_WORDS]; /* ENUM */
     int word_count;
     const char
         *alias_words; /* "1:word,0:other": what values of the environment alias mean; NULL: they are used as they are */
-} bp__setting_row;
-const bp__setting_row *bp__row(bp_setting_id id);
+} bp__setting_entry;
+const bp__setting_entry *bp__table_at(bp_setting_id id);
 /* Returns the word that a value of the entry's environment alias means; NULL if it is to be ignored. */
 const char *bp__alias_word(bp_setting_id id, const char *value);
-extern pthread_mutex_t bp__rows_mutex; /* may be taken while bp__settings_mutex is held */
+extern pthread_mutex_t bp__table_mutex; /* may be taken while bp__settings_mutex is held */
 
 /* Finds the setting with a name of `length` bytes. Fails with BP_E_UNKNOWN_NAME and the nearest names. */
 bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id);
