@@ -77,7 +77,7 @@ int64_t bp__probe_memory(void) {
     return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* In the build directory the helper is next to the library; installed, it has its own directory. */
+/* Finds the helper: in the build directory it is next to the library; installed, it has its own directory. */
 const char *bp__probe_helper(char *buffer, size_t size) {
     static const char *const places[] = {"backplane-probe", BP_PROBE_INSTALLED};
     Dl_info own;

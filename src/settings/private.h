@@ -115,7 +115,8 @@ typedef struct bp__layers {
 bp_status bp__layers_read(bp__layers *layers);
 bp_status bp__limits_read(bp__layers *layers); /* limits.c: the variables of BP_LAYER_SHARED_ENVIRONMENT */
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) BP_PRINTF(2, 3);
-/* bp_user_config_path(); *given is the length of the part of the path that must exist. */
+/* Returns the path of the user file, as bp_user_config_path(); *given is the length of the part of the path that must
+ * exist. */
 bp_status bp__user_file(const char **path, size_t *given);
 extern const char *bp__system_file; /* tests set another one */
 enum { BP__LARGEST_FILE = 1 << 20 };

@@ -76,8 +76,8 @@ static void finish_publishing(bool changed) {
     }
 }
 
-/* `set_changes`: the setting starts or stops being set. For some settings that matters even if the value stays the
- * same: num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
+/* Publishes a value. `set_changes`: the setting starts or stops being set, which matters for some settings even if the
+ * value stays the same. Example: num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
 static void publish(bp_setting_id id, bool set_changes) {
     finish_publishing(store_value(id) || set_changes);
 }

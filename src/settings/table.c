@@ -168,7 +168,7 @@ static bool take_number(const char **at, int64_t *number) {
     return *at > start && *number <= INT32_MAX;
 }
 
-/* ":4096:2:16:8" is 4096 KiB twice and 16 KiB eight times. */
+/* Sums the pairs of a text: ":4096:2:16:8" is 4096 KiB twice and 16 KiB eight times. */
 static bool sum_pairs(const char *text, int64_t *sum) {
     int64_t size, count;
     for (*sum = 0; *text == ':';) {

@@ -1,4 +1,4 @@
-/* test_fakes.c - the provider over libraries that the test plays itself: every interface, integer width and naming on
+/* test_fake_libraries.c - the provider over libraries that the test plays itself: every interface, integer width and naming on
  * any machine, arguments that a library would have to reject, symbols that are not there, memory that is not there. */
 #include "blas/support_blas.h"
 

@@ -13,7 +13,8 @@ static void report_width(subject *library, int bits, const char *how) {
     report_how("int_bits", how);
 }
 
-/* The length has 3 in its low half and is negative as a whole: three elements for one width, none for the other. */
+/* Calls isamax with a length that has 3 in its low half and is negative as a whole: three elements for one width, none
+ * for the other. */
 static bool width_by_isamax(subject *library) {
     const int64_t length = (int64_t)UINT64_C(0xffffffff00000003), step = 1;
     const float x[4] = {1, 3, 2, 0};
@@ -36,8 +37,8 @@ static bool width_by_isamax(subject *library) {
     return false;
 }
 
-/* The LAPACK version numbers are small, so the content of the upper halves tells the width. Also reports the version.
- */
+/* Calls ilaver. The LAPACK version numbers are small, so the content of the upper halves tells the width. Also reports
+ * the version. */
 static bool width_by_ilaver(subject *library) {
     const int64_t mark = INT64_C(0x5a5a5a5a5a5a5a5a);
     int64_t version[3] = {mark, mark, mark};
@@ -95,7 +96,7 @@ static void ask_complex_return(const subject *library) {
     report_how("complex_return", "zdotc called both ways");
 }
 
-/* A result in a floating-point register is read both ways; the numbers are exact in both. */
+/* Reads the result in a floating-point register both as float and as double; the numbers are exact in both. */
 static void ask_float_return(const subject *library) {
     const int64_t length = 2, step = 1;
     const float x[2] = {1.5F, 2}, y[2] = {2, 0.25F};
