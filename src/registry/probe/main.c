@@ -167,19 +167,19 @@ static void examine(subject *library) {
     report_output(library->output, "when loaded");
     check_origin(library);
     report("step", "while reading its version");
-    ask_version_and_kernels(library);
+    read_version_and_kernels(library);
     if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         report("done", "1");
         return;
     }
     report("step", "while testing its calling conventions");
-    ask_conventions(library);
+    find_conventions(library);
     check_products(library);
-    ask_forwarding(library);
+    find_forwarding(library);
     report_blas(library);
     report("step", "while testing its thread settings");
-    ask_loaded_runtimes(library);
-    ask_thread_scope(library);
+    find_loaded_runtimes(library);
+    find_thread_scope(library);
     report_output(library->output, "when used");
     report_due(library);
     report("done", "1");
@@ -190,7 +190,7 @@ static void examine(subject *library) {
 static void find_width(subject *library, progress *state) {
     state->int_bits = library->int_bits ? library->int_bits : 64;
     state->known = true;
-    ask_width_of_lapack(library);
+    find_width_of_lapack(library);
     state->int_bits = library->int_bits;
 }
 
