@@ -59,7 +59,8 @@ static void at_thread_exit(void *mine) {
     pthread_mutex_unlock(&bp__error_mutex);
 }
 
-/* Without a key a thread's message would never be freed, so none is kept in that case. */
+/* Registers the function that frees a thread's message when it ends. Returns false if there is no key for it; no
+ * message is kept then. */
 static bool arrange_exit(void) {
     if (!have_exit_key) {
         have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;

@@ -134,8 +134,8 @@ bool bp__read_text(const char *path, char *buffer, size_t size) {
     return got >= 0;
 }
 
-/* The signal goes to the writing thread alone. If it was pending before, it stays pending, because that one belongs to
- * the host program. */
+/* Blocks SIGXFSZ during the write, because the signal goes to the writing thread alone. A signal that was pending
+ * before stays pending, because it belongs to the host program. */
 ssize_t bp__file_write(int file, const void *bytes, size_t size) {
     const struct timespec now = {0};
     sigset_t limit, before, pending;
@@ -180,8 +180,8 @@ static int folder_of(const char *path, char folder[PATH_MAX]) {
     return length;
 }
 
-/* The rename survives a power failure only after the directory is on disk. Some file systems cannot sync a directory;
- * this is not an error. */
+/* Syncs the directory, so that the rename survives a power failure. Some file systems cannot sync a directory; this is
+ * not an error. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     folder_of(path, folder);

@@ -94,7 +94,7 @@ void bp__free(void *block) {
     }
 }
 
-/* The allocator's address is stored directly before the aligned block. */
+/* Stores the allocator's address directly before the aligned block. */
 void *bp__alloc_aligned(size_t size) {
     size_t total;
     if (__builtin_add_overflow(size, ALIGNMENT + sizeof(void *), &total)) {

@@ -97,7 +97,7 @@ static bool lists_cpu(const char *controllers) {
     return false;
 }
 
-/* One line of /proc/self/cgroup, "number:controllers:group"; version 2 names no controllers. */
+/* Returns the quota for one line of /proc/self/cgroup, "number:controllers:group"; version 2 names no controllers. */
 static int64_t quota_of_line(const char *root, char *line) {
     char mount[512];
     char *controllers = strchr(line, ':');

@@ -31,7 +31,7 @@ bool bp__cpu_runs(bp_capability wanted) {
     return includes(bp__cpu_hardware(), wanted);
 }
 
-/* The setting's words are "auto" and then the capabilities in the order of the enum. */
+/* Maps the setting to a capability. Its words are "auto" and then the capabilities in the order of the enum. */
 bp_capability bp__cpu_capability(void) {
     int64_t word = bp__setting_int(BP_SET_cpu_capability);
     bp_capability hardware = bp__cpu_hardware();

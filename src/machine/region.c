@@ -85,7 +85,8 @@ static bool add(question in_parallel, question number, const void *object) {
     return fresh;
 }
 
-/* An object with a new runtime stays loaded for ever, because threads keep its function. */
+/* Adds the runtime of an object, if it has one. The object then stays loaded for ever, because threads keep its
+ * function. */
 static bool add_object(const char *path) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     question in_parallel = handle ? (question)dlsym(handle, "omp_in_parallel") : NULL;
@@ -171,7 +172,7 @@ void bp__region_fork_lock(void) {
     forking = getpid();
 }
 
-/* In the child no runtime of LLVM has started. */
+/* Releases the locks. In the child, no runtime of LLVM has started. */
 void bp__region_fork_unlock(void) {
     if (forking != getpid()) {
         for (int i = 0; i < atomic_load_explicit(&count, memory_order_relaxed); i++) {

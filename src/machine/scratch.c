@@ -189,7 +189,8 @@ void bp__scratch_hold(bp__scratch_held *held) {
     }
 }
 
-/* The operation that last used the current block has finished, or has saved it with bp__scratch_hold(). */
+/* Restores a saved block. The operation that last used the current block has finished, or has saved it with
+ * bp__scratch_hold(). */
 void bp__scratch_return(bp__scratch_held *held) {
     if (!held->block) {
         return;

@@ -25,7 +25,7 @@ typedef struct hwloc_table {
 #undef X
 } hwloc_table;
 
-/* The handle is never closed, because hwloc plugins may have started threads. */
+/* Opens hwloc. The handle is never closed, because hwloc plugins may have started threads. */
 static bool open_hwloc(hwloc_table *table) {
     void *handle = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
     if (!handle) {

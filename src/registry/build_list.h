@@ -21,7 +21,7 @@ typedef struct bp__library_list {
     bp__search search;
     bp__list_entry *entries;
     bp_library_info *infos;       /* as they are now, followed by that of the native provider */
-    const bp_library_info **list; /* the kept entries for `infos` */
+    const bp_library_info **kept; /* the kept entries for `infos` */
     int count;
 } bp__library_list;
 

@@ -26,7 +26,7 @@
 
 enum {
     MOST_AT_ONCE = 32,
-    REPORT_ROOM = 32768, /* bytes */
+    REPORT_BYTES = 32768, /* bytes */
     REPORT_FILE = 3,
     FIRST_FREE_FILE = 10,
     OVERTIME = 2000,    /* milliseconds beyond its limit that a helper may take to end */
@@ -47,7 +47,7 @@ typedef struct child {
     int64_t started;
     int64_t deadline;
     size_t length;
-    char *report; /* REPORT_ROOM bytes */
+    char *report; /* REPORT_BYTES bytes */
 } child;
 
 /* Sanitizers do not work with RTLD_DEEPBIND, and map far more memory than the machine has. */
@@ -77,7 +77,7 @@ int64_t bp__probe_memory(void) {
     return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
-/* In the build directory the helper is next to the library; installed, it has its own directory. */
+/* Finds the helper: in the build directory it is next to the library; installed, it has its own directory. */
 const char *bp__probe_helper(char *buffer, size_t size) {
     static const char *const places[] = {"backplane-probe", BP_PROBE_INSTALLED};
     Dl_info own;
@@ -196,7 +196,7 @@ static bool start(child *slot, bp__file *file, const char *helper) {
     if (!make_sockets(ends)) {
         return fail_start(file, "no socket could be made");
     }
-    slot->report = bp__alloc(REPORT_ROOM);
+    slot->report = bp__alloc(REPORT_BYTES);
     int error = slot->report ? spawn(helper, &file->facts, file->path, ends[1], &slot->process) : 0;
     close(ends[1]);
     if (!slot->report || error != 0) {
@@ -269,9 +269,9 @@ static bool finish(child *slot, bool stuck) {
 /* Reads the available bytes. Returns true when the child has closed its end. */
 static bool drain(child *slot) {
     char spare[512];
-    size_t room = REPORT_ROOM - 1 - slot->length;
-    ssize_t got = read(slot->socket, room ? slot->report + slot->length : spare, room ? room : sizeof spare);
-    if (got > 0 && room) {
+    size_t space = REPORT_BYTES - 1 - slot->length;
+    ssize_t got = read(slot->socket, space ? slot->report + slot->length : spare, space ? space : sizeof spare);
+    if (got > 0 && space) {
         slot->length += (size_t)got;
     }
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
@@ -332,5 +332,5 @@ bp_status bp__probe(bp__file *const *files, int count) {
             enough_memory = attend(slots, width) && enough_memory;
         }
     }
-    return enough_memory ? BP_OK : bp__fail_memory(REPORT_ROOM, "a probe's report");
+    return enough_memory ? BP_OK : bp__fail_memory(REPORT_BYTES, "a probe's report");
 }

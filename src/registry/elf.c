@@ -33,18 +33,18 @@ static unsigned word(const bp__elf *elf) {
     return elf->wide ? 8 : 4;
 }
 
-/* Returns the file offset of what is loaded at `address`; `room` is the rest of that segment. 0 means an invalid
+/* Returns the file offset of what is loaded at `address`; `left` is the rest of that segment. 0 means an invalid
  * address. */
-static uint64_t offset_of(const bp__elf *elf, uint64_t address, uint64_t *room) {
+static uint64_t offset_of(const bp__elf *elf, uint64_t address, uint64_t *left) {
     for (int i = 0; i < elf->load_count; i++) {
         const bp__elf_segment *segment = &elf->load[i];
         if (address >= segment->address && address - segment->address < segment->size) {
             uint64_t skip = address - segment->address;
-            *room = segment->size - skip;
+            *left = segment->size - skip;
             return segment->offset + skip;
         }
     }
-    *room = 0;
+    *left = 0;
     return 0;
 }
 
@@ -175,16 +175,16 @@ static void count_symbols(bp__elf *elf) {
     if (elf->symbol_count == 0 && elf->gnu_hash) {
         elf->symbol_count = count_gnu_symbols(elf);
     }
-    uint64_t room = elf->symbols && elf->symbols < elf->size ? (elf->size - elf->symbols) / size : 0;
-    if (elf->symbol_count > room) {
-        elf->symbol_count = room;
+    uint64_t left = elf->symbols && elf->symbols < elf->size ? (elf->size - elf->symbols) / size : 0;
+    if (elf->symbol_count > left) {
+        elf->symbol_count = left;
     }
 }
 
 static bool read_dynamic(bp__elf *elf, uint64_t at, uint64_t size, const char **why) {
     uint64_t needed[BP__ELF_MAX_NEEDED];
     uint64_t strings = 0, strings_size = 0, symbols = 0, gnu = 0, sysv = 0;
-    uint64_t soname = UINT64_MAX, rpath = UINT64_MAX, runpath = UINT64_MAX, room;
+    uint64_t soname = UINT64_MAX, rpath = UINT64_MAX, runpath = UINT64_MAX, left;
     int needed_count = 0;
     for (uint64_t i = 0; i + 2 * word(elf) <= size; i += 2 * word(elf)) {
         uint64_t tag = number_at(elf, at + i, word(elf));
@@ -226,15 +226,15 @@ static bool read_dynamic(bp__elf *elf, uint64_t at, uint64_t size, const char **
             break;
         }
     }
-    elf->strings = offset_of(elf, strings, &room);
-    elf->strings_size = strings_size < room ? strings_size : room;
+    elf->strings = offset_of(elf, strings, &left);
+    elf->strings_size = strings_size < left ? strings_size : left;
     if (elf->strings == 0 || elf->strings_size == 0) {
         *why = "no dynamic string table";
         return false;
     }
-    elf->symbols = offset_of(elf, symbols, &room);
-    elf->gnu_hash = gnu ? offset_of(elf, gnu, &room) : 0;
-    elf->sysv_hash = sysv ? offset_of(elf, sysv, &room) : 0;
+    elf->symbols = offset_of(elf, symbols, &left);
+    elf->gnu_hash = gnu ? offset_of(elf, gnu, &left) : 0;
+    elf->sysv_hash = sysv ? offset_of(elf, sysv, &left) : 0;
     count_symbols(elf);
     const char *text = string_at(elf, soname);
     elf->soname = text ? text : "";
@@ -390,14 +390,14 @@ uint64_t bp__elf_symbols_hash(const bp__elf *elf) {
 
 bool bp__elf_text_at(const bp__elf *elf, const char *name, char *buffer, size_t size) {
     symbol found;
-    uint64_t room = 0;
+    uint64_t left = 0;
     if (!find_definition(elf, name, &found)) {
         return false;
     }
-    uint64_t at = offset_of(elf, found.value, &room);
-    room = room < found.size ? room : found.size;
+    uint64_t at = offset_of(elf, found.value, &left);
+    left = left < found.size ? left : found.size;
     size_t length = 0;
-    while (at && length < room && length + 1 < size && elf->bytes[at + length] >= ' ' &&
+    while (at && length < left && length + 1 < size && elf->bytes[at + length] >= ' ' &&
            elf->bytes[at + length] <= '~') {
         buffer[length] = (char)elf->bytes[at + length];
         length++;

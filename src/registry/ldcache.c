@@ -33,9 +33,9 @@ static const char *string_at(const unsigned char *bytes, size_t size, uint64_t o
 }
 
 static size_t entries_that_fit(const layout *format, const unsigned char *bytes, size_t size) {
-    size_t room = (size - format->header_size) / format->entry_size;
+    size_t space = (size - format->header_size) / format->entry_size;
     size_t count = number_at(bytes, format->count_at);
-    return count < room ? count : room;
+    return count < space ? count : space;
 }
 
 static void visit_entries(const layout *format, const unsigned char *bytes, size_t size,

@@ -25,7 +25,7 @@ static bp_status make(bool probe_all) {
     bp__library_list *made;
     BP__TRY(bp__library_list_new(&made, probe_all));
     if (newest) {
-        if (newest->list != made->list) {
+        if (newest->kept != made->kept) {
             atomic_fetch_add_explicit(&lists, 1, memory_order_release);
         }
         bp__library_list_free(newest);
@@ -44,7 +44,7 @@ bp_status bp__libraries(const bp_library_info ***entries, int *count) {
     bp__library_list *now;
     bp__registry_lock();
     bp_status status = bp__library_list_current(&now);
-    *entries = status == BP_OK ? now->list : NULL;
+    *entries = status == BP_OK ? now->kept : NULL;
     *count = status == BP_OK ? now->count + 1 : 0; /* the native provider's entry is the last */
     bp__registry_unlock();
     return status;
@@ -56,7 +56,7 @@ const bp_library_info *bp__library_lookup(const char *name) {
     bp__registry_lock();
     if (bp__library_list_current(&now) == BP_OK) {
         int position = bp__list_entry_named(now, name);
-        found = position >= 0 ? now->list[position] : NULL;
+        found = position >= 0 ? now->kept[position] : NULL;
     }
     bp__registry_unlock();
     return found;

@@ -19,7 +19,7 @@ static bool set_state(bp__list_entry *entry, bp_library_state state, const char 
     return bp__facts_set(&entry->reason, reason);
 }
 
-/* Some libraries forward their calls to a library that is not listed. */
+/* Returns whether the library forwards its calls. Some forward them to a library that is not listed. */
 static bool is_facade(const bp__list_entry *entry) {
     return entry->target || *entry->file->facts.forwards || (entry->file->facts.flags & BP__FAMILY_FORWARDS);
 }
@@ -224,7 +224,7 @@ static void copy_from_target(bp_library_info *facade, const bp__facts *target) {
     facade->complex_return = *target->complex_return ? target->complex_return : "unknown";
 }
 
-/* A LAPACK without BLAS uses the threads and kernels of its BLAS. */
+/* Copies threads and kernels from the BLAS of a LAPACK, because the LAPACK uses those. */
 static bool show_blas(bp__library_list *list, bp_library_info *info) {
     const bp__file *file = *info->blas ? bp__file_at(&list->search, info->blas) : NULL;
     for (int i = 0; i < list->count && file; i++) {
@@ -320,8 +320,8 @@ bp_status bp__list_entries_finish(bp__library_list *list) {
         }
     }
     fill_native(&list->infos[list->count]);
-    if (!(list->list = bp__list_keep(list->infos, list->count + 1))) {
-        return bp__fail_memory(size * sizeof *list->list, "the library list");
+    if (!(list->kept = bp__list_keep(list->infos, list->count + 1))) {
+        return bp__fail_memory(size * sizeof *list->kept, "the library list");
     }
     return describe_places(&list->search) ? BP_OK : bp__fail_memory(size, "the locations searched");
 }

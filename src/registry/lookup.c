@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Several files may have the same SONAME. The one that the loader's cache lists has priority. */
+/* Returns the entry with a SONAME. If several files have it, the one that the loader's cache lists has priority. */
 static int entry_with_soname(const bp__library_list *list, const char *name) {
     int first = -1;
     for (int i = 0; i < list->count; i++) {

@@ -144,7 +144,7 @@ static bp_status check_provider(const bp_provider *provider) {
     return BP_OK;
 }
 
-/* The texts of an entry live as long as interned ones: until bp_reset(). */
+/* Fills the texts of an entry. They live as long as interned ones: until bp_reset(). */
 static bp_status describe(bp__module *entry, const char *path, const char *stem, const char *reason) {
     const bp_provider *provider = entry->provider;
     entry->info.struct_size = sizeof entry->info;

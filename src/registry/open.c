@@ -75,7 +75,8 @@ static bool visit_loaded(void *user, const char *path, uintptr_t base) {
     return true;
 }
 
-/* MKL supports every runtime, and uses the one that its caller selects before the first call. */
+/* Warns if the library would load a second OpenMP runtime. MKL is exempt: it supports every runtime, and uses the one
+ * that its caller selects before the first call. */
 static void warn_of_conflict(const bp_library_info *library) {
     const char *wanted = runtime_of(library->threading);
     if (!wanted || strcmp(library->family, "mkl") == 0) {

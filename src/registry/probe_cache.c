@@ -88,15 +88,15 @@ bp_status bp__probe_cache_parse(bp__probe_cache *cache, char *text) {
     if (strncmp(text, first_line, head) != 0) {
         return bp__fail(BP_E_FORMAT, "the probe cache does not begin with '%.*s'", (int)head - 1, first_line);
     }
-    int room = count_entries(text + head - 1);
-    if (room == 0) {
+    int capacity = count_entries(text + head - 1);
+    if (capacity == 0) {
         return BP_OK;
     }
-    cache->entries = bp__alloc_zero((size_t)room, sizeof *cache->entries);
+    cache->entries = bp__alloc_zero((size_t)capacity, sizeof *cache->entries);
     if (!cache->entries) {
-        return bp__fail_memory((size_t)room * sizeof *cache->entries, "the probe cache");
+        return bp__fail_memory((size_t)capacity * sizeof *cache->entries, "the probe cache");
     }
-    for (char *line = text + head; *line && cache->count < room;) {
+    for (char *line = text + head; *line && cache->count < capacity;) {
         char *end = line + strcspn(line, "\n");
         char *next = skip_facts(*end ? end + 1 : end);
         struct bp__probe_cache_entry *entry = &cache->entries[cache->count];

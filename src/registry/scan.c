@@ -32,26 +32,26 @@ static bool is_shared_object(const char *name) {
 }
 
 /* Grows an array for one more item. Returns false if out of memory, and records it in the search. */
-static bool grow(bp__search *search, void *items, int count, int *room, size_t size) {
+static bool grow(bp__search *search, void *items, int count, int *capacity, size_t size) {
     void *old;
     memcpy(&old, items, sizeof old);
-    if (count < *room) {
+    if (count < *capacity) {
         return true;
     }
-    int more = *room ? *room * 2 : 16;
+    int more = *capacity ? *capacity * 2 : 16;
     void *block = bp__realloc(old, (size_t)more * size);
     if (!block) {
         search->no_memory = true;
         return false;
     }
     memcpy(items, &block, sizeof block);
-    *room = more;
+    *capacity = more;
     return true;
 }
 
 void bp__place_begin(bp__search *search, const char *name) {
     const char *kept = bp__intern(name);
-    if (!kept || !grow(search, &search->places, search->place_count, &search->place_room, sizeof *search->places)) {
+    if (!kept || !grow(search, &search->places, search->place_count, &search->place_capacity, sizeof *search->places)) {
         search->no_memory = true;
         return;
     }
@@ -75,7 +75,7 @@ static void note_in_place(bp__search *search, int file) {
             return;
         }
     }
-    if (grow(search, &place->files, place->file_count, &place->file_room, sizeof *place->files)) {
+    if (grow(search, &place->files, place->file_count, &place->file_capacity, sizeof *place->files)) {
         place->files[place->file_count++] = file;
     }
 }
@@ -116,7 +116,7 @@ static int add_file(bp__search *search, const char *path, const bp__file_key *ke
         return -1;
     }
     const char *kept = bp__intern(real);
-    if (!kept || !grow(search, &search->files, search->file_count, &search->file_room, sizeof *search->files)) {
+    if (!kept || !grow(search, &search->files, search->file_count, &search->file_capacity, sizeof *search->files)) {
         search->no_memory = true;
         return -1;
     }
@@ -164,7 +164,7 @@ static bool is_new_folder(bp__search *search, const char *path) {
             return false;
         }
     }
-    if (grow(search, &search->folders, search->folder_count, &search->folder_room, sizeof *search->folders)) {
+    if (grow(search, &search->folders, search->folder_count, &search->folder_capacity, sizeof *search->folders)) {
         search->folders[search->folder_count][0] = facts.st_dev;
         search->folders[search->folder_count++][1] = facts.st_ino;
     }
@@ -179,14 +179,14 @@ static int by_name(const void *a, const void *b) {
  * directories end with '/'. */
 static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool flavours, int *count) {
     char **names = NULL;
-    int room = 0;
+    int capacity = 0;
     *count = 0;
     for (struct dirent *entry; (entry = readdir(folder));) {
         const char *name = entry->d_name;
         bool object = is_shared_object(name) && (asked_for || bp__name_tells(name));
         bool flavour = !object && flavours && name[0] != '.' && bp__name_tells(name) &&
                        (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
-        if ((!object && !flavour) || !grow(search, &names, *count, &room, sizeof *names)) {
+        if ((!object && !flavour) || !grow(search, &names, *count, &capacity, sizeof *names)) {
             continue;
         }
         bp__text text = {0};

@@ -25,19 +25,19 @@ typedef struct bp__place {
     const char *problem; /* "no such directory"; "" if it was read */
     int *files;          /* positions in bp__search.files */
     int file_count;
-    int file_room;
+    int file_capacity;
 } bp__place;
 
 typedef struct bp__search {
     bp__file *files;
     int file_count;
-    int file_room;
+    int file_capacity;
     bp__place *places;
     int place_count;
-    int place_room;
+    int place_capacity;
     uint64_t (*folders)[2]; /* device and inode of the directories read so far */
     int folder_count;
-    int folder_room;
+    int folder_capacity;
     bool no_memory;
 } bp__search;
 

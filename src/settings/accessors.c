@@ -16,12 +16,12 @@
  * never gets NULL. */
 static const char *word_of(bp_setting_id id, bp__value value) {
     const char *word = bp__value_text(id, value);
-    return word ? word : bp__row(id)->info.default_text;
+    return word ? word : bp__table_at(id)->info.default_text;
 }
 
 static bp_status write_text(bp_setting_id id, const char *value) {
     if (!value) {
-        return bp__fail(BP_E_ARGUMENT, "value: NULL given for %s; it takes text", bp__row(id)->info.name);
+        return bp__fail(BP_E_ARGUMENT, "value: NULL given for %s; it takes text", bp__table_at(id)->info.name);
     }
     return bp__process_write(id, value);
 }

@@ -63,12 +63,12 @@ static const alias *alias_of(bp_setting_id id) {
 
 /* Returns the value of a word of this table. The words are correct, because a test writes each of them. */
 static bp__value value_of(bp_setting_id id, const char *word) {
-    const bp__setting_row *row = bp__row(id);
+    const bp__setting_entry *setting = bp__table_at(id);
     bp__value value = 0;
-    if (row->info.type == BP_SETTING_BOOL) {
+    if (setting->info.type == BP_SETTING_BOOL) {
         return is(word, "true");
     }
-    while ((int)value < row->word_count - 1 && !is(row->words[value], word)) {
+    while ((int)value < setting->word_count - 1 && !is(setting->words[value], word)) {
         value++;
     }
     return value;

@@ -38,12 +38,12 @@ static inline bp__value bp__setting(bp_setting_id id) {
     return bp__setting_slow(id);
 }
 
-/* Also for BOOL, and for ENUM (the index of the word). */
+/* Returns a setting of type INT, BOOL, or ENUM (the index of the word). */
 static inline int64_t bp__setting_int(bp_setting_id id) {
     return (int64_t)bp__setting(id);
 }
 
-/* TEXT only, never NULL. */
+/* Returns a setting of type TEXT; never NULL. */
 static inline const char *bp__setting_text(bp_setting_id id) {
     return (const char *)(uintptr_t)bp__setting(id);
 }
@@ -92,7 +92,8 @@ void bp__setting_set_check(bp_setting_id id, bp__setting_check check);
  * allowed values. */
 bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value);
 
-/* Number of options, and of other threads' scopes, that are still held; they point to texts that a reset would free. */
+/* Returns the number of options, and of other threads' scopes, that are still held; they point to texts that a reset
+ * would free. */
 int64_t bp__settings_held(void);
 
 /* Resets everything, including the calling thread's scopes; the layers are read again on next use. For bp_reset(). */

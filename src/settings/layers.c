@@ -31,7 +31,7 @@ bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
 static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const char *text, size_t length,
                      const char *where) {
     bp__value value;
-    const bp_setting_info *info = &bp__row(id)->info;
+    const bp_setting_info *info = &bp__table_at(id)->info;
     if (info->flags & BP_SETTING_READ_ONLY) {
         return bp__layers_problem(layers, "%s: %s is read-only and cannot be set", where, info->name);
     }
@@ -49,7 +49,7 @@ static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const
         bp__stored *stored = &layers->values[layer][writes[i].id];
         if (stored->set) {
             BP__TRY(bp__layers_problem(layers, "%s: %s is given twice; this line overrides %s", where,
-                                       bp__row(writes[i].id)->info.name, stored->where));
+                                       bp__table_at(writes[i].id)->info.name, stored->where));
         }
         *stored = (bp__stored){true, writes[i].value, kept};
     }
@@ -93,7 +93,7 @@ static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) 
 }
 
 static bp_status put_variable(bp__layers *layers, bp_setting_id id) {
-    const bp_setting_info *info = &bp__row(id)->info;
+    const bp_setting_info *info = &bp__table_at(id)->info;
     const char *name = info->environment;
     const char *value = bp__env(name);
     if (!value && *info->alias) {
@@ -151,7 +151,7 @@ bp_status bp__layers_read(bp__layers *layers) {
     }
     for (int aliases = 1; aliases >= 0; aliases--) { /* a setting's own variable overrides that of an alias for it */
         for (int i = 0; i < BP_SETTING_COUNT; i++) {
-            bool is_alias = (bp__row((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
+            bool is_alias = (bp__table_at((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
             BP__TRY(is_alias == (aliases == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);
         }
     }

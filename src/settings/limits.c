@@ -33,7 +33,7 @@ static int64_t first_number(const char *value, int64_t most) {
 
 bp_status bp__limits_read(bp__layers *layers) {
     bp__stored *stored = &layers->values[BP_LAYER_SHARED_ENVIRONMENT][BP_SET_num_threads];
-    int64_t most = bp__row(BP_SET_num_threads)->most;
+    int64_t most = bp__table_at(BP_SET_num_threads)->most;
     for (int i = 0; i < BP__COUNT(variables); i++) {
         const char *value = bp__env(variables[i]);
         int64_t number = value ? first_number(value, most) : 0;

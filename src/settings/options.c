@@ -20,7 +20,7 @@ static bp_status add(bp_options *options, listed *before, bp_setting_id id, bp__
     bp__write writes[BP__MOST_WRITES];
     int count = bp__writes_of(id, value, writes);
     if (is_named(before, id)) {
-        return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__row(id)->info.name);
+        return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice", bp__table_at(id)->info.name);
     }
     before->named[id / 64] |= (uint64_t)1 << (id % 64);
     for (int i = 0; i < count; i++) {
@@ -30,8 +30,9 @@ static bp_status add(bp_options *options, listed *before, bp_setting_id id, bp__
             continue;
         }
         if (by_alias && bp__options_set(options, target)) {
-            return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice, as %s and as %s", bp__row(target)->info.name,
-                            bp__row(before->writer[target])->info.name, bp__row(id)->info.name);
+            return bp__fail(BP_E_BAD_VALUE, "options: %s is given twice, as %s and as %s",
+                            bp__table_at(target)->info.name, bp__table_at(before->writer[target])->info.name,
+                            bp__table_at(id)->info.name);
         }
         before->writer[target] = id;
         options->values[target] = writes[i].value;

@@ -33,10 +33,10 @@ bp_setting_id bp__parent(bp_setting_id id) {
 /* Returns the same word in another setting's list, or none if that list lacks it, because its backend does not support
  * it. */
 static bp__value translate(bp_setting_id from, bp__value value, bp_setting_id to) {
-    const char *word = bp__row(from)->words[value];
-    const bp__setting_row *row = bp__row(to);
-    for (int i = 0; i < row->word_count; i++) {
-        if (bp__text_equal(row->words[i], word)) {
+    const char *word = bp__table_at(from)->words[value];
+    const bp__setting_entry *setting = bp__table_at(to);
+    for (int i = 0; i < setting->word_count; i++) {
+        if (bp__text_equal(setting->words[i], word)) {
             return (bp__value)i;
         }
     }

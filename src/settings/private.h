@@ -15,19 +15,19 @@ enum {
 };
 
 /* ---- The table (table.c) ---- */
-typedef struct bp__setting_row {
+typedef struct bp__setting_entry {
     bp_setting_info info;
-    bp__value fallback;
+    bp__value default_value;
     int64_t least, most;               /* INT */
     const char *words[BP__MOST_WORDS]; /* ENUM */
     int word_count;
     const char
         *alias_words; /* "1:word,0:other": what values of the environment alias mean; NULL: they are used as they are */
-} bp__setting_row;
-const bp__setting_row *bp__row(bp_setting_id id);
+} bp__setting_entry;
+const bp__setting_entry *bp__table_at(bp_setting_id id);
 /* Returns the word that a value of the entry's environment alias means; NULL if it is to be ignored. */
 const char *bp__alias_word(bp_setting_id id, const char *value);
-extern pthread_mutex_t bp__rows_mutex; /* may be taken while bp__settings_mutex is held */
+extern pthread_mutex_t bp__table_mutex; /* may be taken while bp__settings_mutex is held */
 
 /* Finds the setting with a name of `length` bytes. Fails with BP_E_UNKNOWN_NAME and the nearest names. */
 bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id);
@@ -115,7 +115,8 @@ typedef struct bp__layers {
 bp_status bp__layers_read(bp__layers *layers);
 bp_status bp__limits_read(bp__layers *layers); /* limits.c: the variables of BP_LAYER_SHARED_ENVIRONMENT */
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) BP_PRINTF(2, 3);
-/* bp_user_config_path(); *given is the length of the part of the path that must exist. */
+/* Returns the path of the user file, as bp_user_config_path(); *given is the length of the part of the path that must
+ * exist. */
 bp_status bp__user_file(const char **path, size_t *given);
 extern const char *bp__system_file; /* tests set another one */
 enum { BP__LARGEST_FILE = 1 << 20 };

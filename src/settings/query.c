@@ -50,7 +50,7 @@ bp_status bp_get_deciding_setting(const char *name, const char **node) {
     BP__TRY(find(name, &id));
     BP__TRY(bp__settings_ready());
     bp__in_force(id, &layer, &decides);
-    *node = bp__row(decides)->info.name;
+    *node = bp__table_at(decides)->info.name;
     return BP_OK;
 }
 

@@ -105,7 +105,7 @@ bp_status bp_save_setting(const char *name, const char *value) {
     if (id < 0) {
         return bp_last_status();
     }
-    const bp_setting_info *info = &bp__row((bp_setting_id)id)->info;
+    const bp_setting_info *info = &bp__table_at((bp_setting_id)id)->info;
     if (info->flags & BP_SETTING_READ_ONLY) {
         return bp__fail(BP_E_READ_ONLY, "%s: is read-only and cannot be set", name);
     }

@@ -33,7 +33,8 @@ uint32_t bp__fresh_state(void) {
     return state;
 }
 
-/* A list of one scope has the number of its options, so that the same options give the same epoch each time. */
+/* Returns the state of a list. A list of one scope has the number of its options, so that the same options give the
+ * same epoch each time. */
 static uint32_t state_of(const bp__scope_node *node) {
     return node->below ? bp__fresh_state() : node->options->state;
 }
@@ -156,8 +157,8 @@ bp_status bp_scope_enter_options(bp_scope **scope, const bp_options *options) {
     return enter(scope, options, options->text, options->state);
 }
 
-/* The address is only compared, not dereferenced, unless it is in the list. A scope of another thread, or one that a
- * reset has freed, is therefore an error and not a crash. */
+/* Compares the address, and dereferences it only if it is in the list. A scope of another thread, or one that a reset
+ * has freed, is therefore an error and not a crash. */
 bp_status bp_scope_leave(bp_scope **scope) {
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope: NULL given; it takes the address of the pointer that was entered");

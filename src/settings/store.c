@@ -43,7 +43,8 @@ static bp_layer highest(bp_setting_id id) {
 /* Returns the value in force without scopes. */
 static bp__stored of_process(bp_setting_id id, bp_layer *layer) {
     *layer = highest(id);
-    return *layer == BP_LAYER_DEFAULT ? (bp__stored){true, bp__row(id)->fallback, ""} : known.values[*layer][id];
+    return *layer == BP_LAYER_DEFAULT ? (bp__stored){true, bp__table_at(id)->default_value, ""}
+                                      : known.values[*layer][id];
 }
 
 static bool store_value(bp_setting_id id) {
@@ -62,7 +63,7 @@ static void finish_publishing(bool changed) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         bp_setting_id id = (bp_setting_id)i, node;
         bp_layer layer;
-        unsigned flags = bp__row(id)->info.flags;
+        unsigned flags = bp__table_at(id)->info.flags;
         if (flags & (BP_SETTING_ALIAS | BP_SETTING_INHERITS)) {
             bp__stored outcome = flags & BP_SETTING_ALIAS ? bp__alias_in_force(id, of_process, &layer, &node)
                                                           : bp__resolve(id, of_process, &layer, &node);
@@ -75,8 +76,8 @@ static void finish_publishing(bool changed) {
     }
 }
 
-/* `set_changes`: the setting starts or stops being set. For some settings that matters even if the value stays the
- * same: num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
+/* Publishes a value. `set_changes`: the setting starts or stops being set, which matters for some settings even if the
+ * value stays the same. Example: num_threads=0 means all cores, also if an unset num_threads would mean fewer. */
 static void publish(bp_setting_id id, bool set_changes) {
     finish_publishing(store_value(id) || set_changes);
 }
@@ -126,14 +127,14 @@ bp__value bp__setting_slow(bp_setting_id id) {
     bp__settings_ready();
     bp__error_return(&held);
     value = atomic_load_explicit(&bp__setting_values[id], memory_order_acquire);
-    return value != BP__UNREAD ? value : bp__row(id)->fallback;
+    return value != BP__UNREAD ? value : bp__table_at(id)->default_value;
 }
 
 bp__stored bp__in_layer(bp_setting_id id, bp_layer layer) {
     if (layer == BP_LAYER_DEFAULT) {
-        return (bp__stored){true, bp__row(id)->fallback, ""};
+        return (bp__stored){true, bp__table_at(id)->default_value, ""};
     }
-    if (bp__row(id)->info.flags & BP_SETTING_ALIAS) {
+    if (bp__table_at(id)->info.flags & BP_SETTING_ALIAS) {
         return bp__alias_in_layer(id, layer);
     }
     if (layer > BP_LAYER_PROCESS) {
@@ -160,7 +161,7 @@ bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer) {
 }
 
 bp__stored bp__in_force(bp_setting_id id, bp_layer *layer, bp_setting_id *node) {
-    unsigned flags = bp__row(id)->info.flags;
+    unsigned flags = bp__table_at(id)->info.flags;
     *node = id;
     return flags & BP_SETTING_ALIAS      ? bp__alias_in_force(id, bp__in_force_itself, layer, node)
            : flags & BP_SETTING_INHERITS ? bp__resolve(id, bp__in_force_itself, layer, node)
@@ -180,7 +181,7 @@ void bp__setting_origin(bp_setting_id id, bp_layer *layer, const char **where, b
 }
 
 bool bp__may_write(bp_setting_id id, bp_status *status) {
-    const bp_setting_info *info = &bp__row(id)->info;
+    const bp_setting_info *info = &bp__table_at(id)->info;
     *status = BP_OK;
     if (info->flags & BP_SETTING_READ_ONLY) {
         *status = bp__fail(BP_E_READ_ONLY, "%s: is read-only and cannot be set", info->name);
@@ -220,7 +221,7 @@ bp_status bp__process_clear(bp_setting_id id) {
     }
     BP__TRY(bp__settings_ready());
     bp__write writes[BP__MOST_WRITES];
-    int count = bp__writes_of(id, bp__row(id)->fallback, writes); /* only the setting ids are used */
+    int count = bp__writes_of(id, bp__table_at(id)->default_value, writes); /* only the setting ids are used */
     pthread_mutex_lock(&bp__settings_mutex);
     for (int i = 0; i < count; i++) {
         bp__stored *stored = &known.values[BP_LAYER_PROCESS][writes[i].id];
@@ -289,11 +290,11 @@ void bp__settings_reset(void) {
 
 void bp__settings_fork_lock(void) {
     pthread_mutex_lock(&bp__settings_mutex);
-    pthread_mutex_lock(&bp__rows_mutex);
+    pthread_mutex_lock(&bp__table_mutex);
 }
 
 void bp__settings_fork_unlock(void) {
-    pthread_mutex_unlock(&bp__rows_mutex);
+    pthread_mutex_unlock(&bp__table_mutex);
     pthread_mutex_unlock(&bp__settings_mutex);
 }
 

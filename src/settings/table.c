@@ -53,16 +53,16 @@ static char *const variables[] = {
 #undef X
 };
 
-static bp__setting_row rows[] = {
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
-    [BP_SET_##id] = {.info = {name, BP_SETTING_##type, default_text, allowed, variable_##id, alias_##id, flags,        \
-                              affects, help, number}},
+static bp__setting_entry settings[] = {
+#define X(id, number, name, type, fallback, allowed, alias, flags, affects, help)                                      \
+    [BP_SET_##id] = {.info = {name, BP_SETTING_##type, fallback, allowed, variable_##id, alias_##id, flags, affects,   \
+                              help, number}},
     BP_SETTINGS_MAP(X)
 #undef X
 };
 
 static atomic_bool filled;
-pthread_mutex_t bp__rows_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t bp__table_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void name_variable(char *variable) {
     for (; *variable; variable++) {
@@ -74,80 +74,80 @@ static void name_variable(char *variable) {
     }
 }
 
-static void read_alias(bp__setting_row *row, char *alias) {
+static void read_alias(bp__setting_entry *setting, char *alias) {
     char *equals = strchr(alias, '=');
     if (equals) {
         *equals = '\0';
-        row->alias_words = equals + 1;
+        setting->alias_words = equals + 1;
     }
 }
 
-static void read_range(bp__setting_row *row, char *allowed) {
+static void read_range(bp__setting_entry *setting, char *allowed) {
     char *dots = strstr(allowed, "..");
-    row->least = INT64_MIN + 2; /* not BP__UNREAD */
-    row->most = INT64_MAX;
+    setting->least = INT64_MIN + 2; /* not BP__UNREAD */
+    setting->most = INT64_MAX;
     if (dots) {
         *dots = '\0';
-        bp__parse_int(allowed, &row->least);
-        bp__parse_int(dots + 2, &row->most);
+        bp__parse_int(allowed, &setting->least);
+        bp__parse_int(dots + 2, &setting->most);
     }
 }
 
-static void read_words(bp__setting_row *row, char *allowed) {
+static void read_words(bp__setting_entry *setting, char *allowed) {
     char *rest = allowed, *word;
-    while (row->word_count < BP__MOST_WORDS && (word = strsep(&rest, "|")) != NULL) {
-        row->words[row->word_count++] = word;
+    while (setting->word_count < BP__MOST_WORDS && (word = strsep(&rest, "|")) != NULL) {
+        setting->words[setting->word_count++] = word;
     }
 }
 
-static bp__value fallback_value(const bp__setting_row *row) {
+static bp__value parse_default(const bp__setting_entry *setting) {
     int64_t number = 0;
-    switch (row->info.type) {
+    switch (setting->info.type) {
     case BP_SETTING_BOOL:
-        return bp__text_equal(row->info.default_text, "true");
+        return bp__text_equal(setting->info.default_text, "true");
     case BP_SETTING_INT:
-        bp__parse_int(row->info.default_text, &number);
+        bp__parse_int(setting->info.default_text, &number);
         return (bp__value)number;
     case BP_SETTING_ENUM:
-        while (number < row->word_count && !bp__text_equal(row->words[number], row->info.default_text)) {
+        while (number < setting->word_count && !bp__text_equal(setting->words[number], setting->info.default_text)) {
             number++;
         }
         return (bp__value)number;
     case BP_SETTING_TEXT:
         break;
     }
-    return (bp__value)(uintptr_t)row->info.default_text;
+    return (bp__value)(uintptr_t)setting->info.default_text;
 }
 
 static void fill(void) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         name_variable(variables[i]);
-        read_alias(&rows[i], aliases[i]);
-        if (rows[i].info.type == BP_SETTING_INT) {
-            read_range(&rows[i], allowed_pieces[i]);
-        } else if (rows[i].info.type == BP_SETTING_ENUM) {
-            read_words(&rows[i], allowed_pieces[i]);
+        read_alias(&settings[i], aliases[i]);
+        if (settings[i].info.type == BP_SETTING_INT) {
+            read_range(&settings[i], allowed_pieces[i]);
+        } else if (settings[i].info.type == BP_SETTING_ENUM) {
+            read_words(&settings[i], allowed_pieces[i]);
         }
-        rows[i].fallback = fallback_value(&rows[i]);
+        settings[i].default_value = parse_default(&settings[i]);
     }
 }
 
-const bp__setting_row *bp__row(bp_setting_id id) {
+const bp__setting_entry *bp__table_at(bp_setting_id id) {
     if (BP__UNLIKELY(!atomic_load_explicit(&filled, memory_order_acquire))) {
-        pthread_mutex_lock(&bp__rows_mutex);
+        pthread_mutex_lock(&bp__table_mutex);
         if (!atomic_load_explicit(&filled, memory_order_relaxed)) {
             fill();
             atomic_store_explicit(&filled, true, memory_order_release);
         }
-        pthread_mutex_unlock(&bp__rows_mutex);
+        pthread_mutex_unlock(&bp__table_mutex);
     }
-    return &rows[id];
+    return &settings[id];
 }
 
 const char *bp__show(bp__shown *shown, const char *bytes, size_t length) {
-    const size_t room = sizeof shown->text - sizeof "\\x00...";
+    const size_t space = sizeof shown->text - sizeof "\\x00...";
     size_t used = 0, i = 0;
-    for (; i < length && used < room; i++) {
+    for (; i < length && used < space; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c < 0x20 || c >= 0x7F) {
             used += (size_t)snprintf(shown->text + used, sizeof "\\x00", "\\x%02x", c);
@@ -168,7 +168,7 @@ static bool take_number(const char **at, int64_t *number) {
     return *at > start && *number <= INT32_MAX;
 }
 
-/* ":4096:2:16:8" is 4096 KiB twice and 16 KiB eight times. */
+/* Sums the pairs of a text: ":4096:2:16:8" is 4096 KiB twice and 16 KiB eight times. */
 static bool sum_pairs(const char *text, int64_t *sum) {
     int64_t size, count;
     for (*sum = 0; *text == ':';) {
@@ -199,38 +199,38 @@ static const char *bytes_of(const char *value, bool pairs) {
 }
 
 const char *bp__alias_word(bp_setting_id id, const char *value) {
-    const bp__setting_row *row = bp__row(id);
+    const bp__setting_entry *setting = bp__table_at(id);
     size_t length = strlen(value);
-    bool pairs = row->alias_words && bp__text_equal(row->alias_words, "pairs");
-    if (pairs || (row->alias_words && bp__text_equal(row->alias_words, "KiB"))) {
+    bool pairs = setting->alias_words && bp__text_equal(setting->alias_words, "pairs");
+    if (pairs || (setting->alias_words && bp__text_equal(setting->alias_words, "KiB"))) {
         return bytes_of(value, pairs);
     }
-    for (const char *at = row->alias_words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = setting->alias_words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         const char *word = at + length + 1;
         if (strncmp(at, value, length) != 0 || at[length] != ':') {
             continue;
         }
         static const char *const truths[] = {"false", "true"};
-        bool truth = row->info.type == BP_SETTING_BOOL;
-        const char *const *words = truth ? truths : row->words;
-        for (int i = 0; i < (truth ? 2 : row->word_count); i++) {
+        bool truth = setting->info.type == BP_SETTING_BOOL;
+        const char *const *words = truth ? truths : setting->words;
+        for (int i = 0; i < (truth ? 2 : setting->word_count); i++) {
             size_t size = strlen(words[i]);
             if (strncmp(word, words[i], size) == 0 && (word[size] == ',' || word[size] == '\0')) {
                 return words[i];
             }
         }
     }
-    return row->alias_words ? NULL : value;
+    return setting->alias_words ? NULL : value;
 }
 
 static const char *name_at(void *user, int index) {
     (void)user;
-    return index < BP_SETTING_COUNT ? rows[index].info.name : NULL;
+    return index < BP_SETTING_COUNT ? settings[index].info.name : NULL;
 }
 
 bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        if (strlen(rows[i].info.name) == length && memcmp(rows[i].info.name, name, length) == 0) {
+        if (strlen(settings[i].info.name) == length && memcmp(settings[i].info.name, name, length) == 0) {
             *id = (bp_setting_id)i;
             return BP_OK;
         }
@@ -244,11 +244,11 @@ bp_status bp__find_setting(const char *name, size_t length, bp_setting_id *id) {
 }
 
 const bp_setting_info *bp_setting_at(int number) {
-    return number >= 0 && number < BP_SETTING_COUNT ? &bp__row((bp_setting_id)number)->info : NULL;
+    return number >= 0 && number < BP_SETTING_COUNT ? &bp__table_at((bp_setting_id)number)->info : NULL;
 }
 
 const bp_setting_info *bp_setting_listed_at(int index) {
-    return index >= 0 && index < BP_SETTING_COUNT ? &bp__row(listed[index])->info : NULL;
+    return index >= 0 && index < BP_SETTING_COUNT ? &bp__table_at(listed[index])->info : NULL;
 }
 
 int bp_setting_find(const char *name) {

@@ -20,9 +20,9 @@ static bool parse_bool(const char *text, bp__value *value) {
     return false;
 }
 
-static bool parse_int(const bp__setting_row *row, const char *text, bp__value *value) {
+static bool parse_int(const bp__setting_entry *setting, const char *text, bp__value *value) {
     int64_t number;
-    if (!bp__parse_int(text, &number) || number < row->least || number > row->most) {
+    if (!bp__parse_int(text, &number) || number < setting->least || number > setting->most) {
         return false;
     }
     *value = (bp__value)number;
@@ -35,14 +35,14 @@ static size_t before_number(const char *word) {
     return length > 2 && strcmp(word + length - 2, "-N") == 0 ? length - 1 : 0;
 }
 
-static bool parse_word(const bp__setting_row *row, const char *text, bp__value *value) {
-    for (int i = 0; i < row->word_count; i++) {
-        size_t prefix = before_number(row->words[i]);
+static bool parse_word(const bp__setting_entry *setting, const char *text, bp__value *value) {
+    for (int i = 0; i < setting->word_count; i++) {
+        size_t prefix = before_number(setting->words[i]);
         int64_t number = 0;
-        bool fits = prefix == 0
-                        ? strcasecmp(text, row->words[i]) == 0
-                        : strncasecmp(text, row->words[i], prefix) == 0 && text[prefix] >= '0' && text[prefix] <= '9' &&
-                              bp__parse_int(text + prefix, &number) && number > 0 && number <= BP__MOST_NUMBER;
+        bool fits = prefix == 0 ? strcasecmp(text, setting->words[i]) == 0
+                                : strncasecmp(text, setting->words[i], prefix) == 0 && text[prefix] >= '0' &&
+                                      text[prefix] <= '9' && bp__parse_int(text + prefix, &number) && number > 0 &&
+                                      number <= BP__MOST_NUMBER;
         if (fits) {
             *value = (bp__value)i + (bp__value)number * BP__WORD_NUMBER;
             return true;
@@ -51,8 +51,8 @@ static bool parse_word(const bp__setting_row *row, const char *text, bp__value *
     return false;
 }
 
-static const char *word_text(const bp__setting_row *row, bp__value value) {
-    const char *word = row->words[value % BP__WORD_NUMBER];
+static const char *word_text(const bp__setting_entry *setting, bp__value value) {
+    const char *word = setting->words[value % BP__WORD_NUMBER];
     char text[64];
     if (value < BP__WORD_NUMBER) {
         return word;
@@ -62,29 +62,29 @@ static const char *word_text(const bp__setting_row *row, bp__value value) {
 }
 
 static const char *word_at(void *user, int index) {
-    const bp__setting_row *row = user;
-    return index < row->word_count ? row->words[index] : NULL;
+    const bp__setting_entry *setting = user;
+    return index < setting->word_count ? setting->words[index] : NULL;
 }
 
-static bp_status refuse(const bp__setting_row *row, const char *text, size_t length) {
+static bp_status refuse(const bp__setting_entry *setting, const char *text, size_t length) {
     bp__shown shown;
     char question[192] = "";
-    const char *name = row->info.name;
+    const char *name = setting->info.name;
     bp__show(&shown, text, length);
-    switch (row->info.type) {
+    switch (setting->info.type) {
     case BP_SETTING_BOOL:
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes true or false", name, shown.text);
     case BP_SETTING_INT:
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes a whole number from %lld to %lld", name,
-                        shown.text, (long long)row->least, (long long)row->most);
+                        shown.text, (long long)setting->least, (long long)setting->most);
     case BP_SETTING_ENUM:
-        bp__suggest(shown.text, word_at, (void *)(uintptr_t)row, question, sizeof question);
+        bp__suggest(shown.text, word_at, (void *)(uintptr_t)setting, question, sizeof question);
         return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes %s%s%s%s", name, shown.text,
-                        row->info.allowed, *question ? " (" : "", question, *question ? ")" : "");
+                        setting->info.allowed, *question ? " (" : "", question, *question ? ")" : "");
     case BP_SETTING_TEXT:
-        if (*row->info.allowed) {
+        if (*setting->info.allowed) {
             return bp__fail(BP_E_BAD_VALUE, "%s: '%s' is not accepted; it takes a list of these, each once: %s", name,
-                            shown.text, row->info.allowed);
+                            shown.text, setting->info.allowed);
         }
         break;
     }
@@ -144,45 +144,46 @@ bp_status bp__value_check(bp_setting_id id, bp__value value, const char *text) {
 }
 
 bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value) {
-    const bp__setting_row *row = bp__row(id);
+    const bp__setting_entry *setting = bp__table_at(id);
     char copy[BP__LONGEST_VALUE + 1];
-    if (row->info.type != BP_SETTING_TEXT) {
+    if (setting->info.type != BP_SETTING_TEXT) {
         trim(&text, &length);
     }
     if (length > BP__LONGEST_VALUE || has_control(text, length)) {
-        return refuse(row, text, length);
+        return refuse(setting, text, length);
     }
     memcpy(copy, text, length);
     copy[length] = '\0';
     bp__value parsed = 0;
-    bool fits = row->info.type == BP_SETTING_BOOL   ? parse_bool(copy, &parsed)
-                : row->info.type == BP_SETTING_INT  ? parse_int(row, copy, &parsed)
-                : row->info.type == BP_SETTING_ENUM ? parse_word(row, copy, &parsed)
-                                                    : !*row->info.allowed || is_list(row->info.allowed, copy);
+    bool fits = setting->info.type == BP_SETTING_BOOL  ? parse_bool(copy, &parsed)
+                : setting->info.type == BP_SETTING_INT ? parse_int(setting, copy, &parsed)
+                : setting->info.type == BP_SETTING_ENUM
+                    ? parse_word(setting, copy, &parsed)
+                    : !*setting->info.allowed || is_list(setting->info.allowed, copy);
     if (!fits) {
-        return refuse(row, copy, length);
+        return refuse(setting, copy, length);
     }
-    if (row->info.type == BP_SETTING_TEXT) {
+    if (setting->info.type == BP_SETTING_TEXT) {
         const char *kept = bp__intern(copy);
         if (!kept) {
-            return bp__fail_memory(length + 1, row->info.name);
+            return bp__fail_memory(length + 1, setting->info.name);
         }
         parsed = (bp__value)(uintptr_t)kept;
     }
-    bool spelled_freely = row->info.type == BP_SETTING_ENUM || row->info.type == BP_SETTING_BOOL;
+    bool spelled_freely = setting->info.type == BP_SETTING_ENUM || setting->info.type == BP_SETTING_BOOL;
     BP__TRY(bp__value_check(id, parsed, spelled_freely ? bp__value_text(id, parsed) : copy));
     *value = parsed;
     return BP_OK;
 }
 
 const char *bp__value_text(bp_setting_id id, bp__value value) {
-    const bp__setting_row *row = bp__row(id);
+    const bp__setting_entry *setting = bp__table_at(id);
     char number[32];
-    switch (row->info.type) {
+    switch (setting->info.type) {
     case BP_SETTING_BOOL:
         return value ? "true" : "false";
     case BP_SETTING_ENUM:
-        return word_text(row, value);
+        return word_text(setting, value);
     case BP_SETTING_TEXT:
         return (const char *)(uintptr_t)value;
     case BP_SETTING_INT:

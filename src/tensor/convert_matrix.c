@@ -59,7 +59,7 @@ bool bp__converts(bp_dtype dst_type, bp_dtype src_type) {
     return to->read && from->read && (to->is_complex || !from->is_complex);
 }
 
-/* A complex row is two real rows of twice the stride. */
+/* Converts a row. A complex row is two real rows of twice the stride. */
 static void convert_row(const struct conversion *to, const struct conversion *from, int64_t count, char *dst,
                         int64_t dst_stride, const char *src, int64_t src_stride) {
     static const double zeros[CHUNK];

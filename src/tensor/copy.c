@@ -22,7 +22,8 @@ typedef struct copy_loop {
     dimension dims[BP_MAX_NDIM]; /* the dimension with the smallest stride in dst comes last */
 } copy_loop;
 
-/* A stable insertion sort, because ranks are small and most tensors are sorted already. */
+/* Inserts a dimension in the order of its stride. The insertion sort is stable and short, because ranks are small and
+ * most tensors are sorted already. */
 static void insert_by_stride(copy_loop *loop, dimension dim) {
     int at = loop->count++;
     while (at > 0 && loop->dims[at - 1].dst < dim.dst) {

@@ -59,7 +59,7 @@ bool bp__tensor_self_overlaps(const DLTensor *tensor);
  * overlap. */
 bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b);
 
-/* "f32 3x4 strides 4,1" for messages. */
+/* Describes a tensor for messages: "f32 3x4 strides 4,1". */
 const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);
 
 /* Copies src[i*src_row + j*src_column] to dst[i*dst_row + j*dst_column], conjugated on request; blocked, for packing.

@@ -22,7 +22,7 @@ static void start_over(void) {
 
 static char *variables[BP_SETTING_COUNT];
 
-/* putenv, because setenv would keep every value in memory. */
+/* Uses putenv, because setenv would keep every value in memory. */
 static void set_all(const char *value) {
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         const bp_setting_info *row = bp_setting_at(i);

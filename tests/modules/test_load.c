@@ -152,7 +152,7 @@ static bp_status some_plan(void *instance, const bp_problem *problem, const bp_v
     return BP_OK;
 }
 
-/* The same rules for future releases. */
+/* Checks the rules against future releases. */
 static void test_interface_rules(void **state) {
     (void)state;
     const bp_provider good = {.abi = 3u << 16 | 4u,

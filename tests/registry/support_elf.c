@@ -48,7 +48,7 @@ static void put_header(const writer *to) {
     put(to, recipe->wide ? 32 : 28, word(to), recipe->wide ? 64 : 52);
     put(to, recipe->wide ? 54 : 42, 2, recipe->wide ? 56 : 32);
     put(to, recipe->wide ? 56 : 44, 2, 3);
-    put_segment(to, 0, PT_LOAD, 0, ELF_ROOM);
+    put_segment(to, 0, PT_LOAD, 0, ELF_BYTES);
     put_segment(to, 1, PT_DYNAMIC, DYNAMIC, 512);
     put_segment(to, 2, PT_NOTE, NOTE, 512);
     put(to, NOTE, 4, 4);
@@ -98,10 +98,10 @@ static void add_dynamic(const writer *to, int *entry, uint64_t tag, uint64_t val
     put(to, at + word(to), word(to), value);
 }
 
-void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]) {
+void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_BYTES]) {
     writer to = {.recipe = recipe, .bytes = bytes, .strings = 1};
     int entry = 0, imports = 0;
-    memset(bytes, 0, ELF_ROOM);
+    memset(bytes, 0, ELF_BYTES);
     put_header(&to);
     memcpy(bytes + TEXT, recipe->text, strlen(recipe->text) + 1);
     for (; imports < 4 && recipe->imported[imports]; imports++) {
@@ -118,8 +118,8 @@ void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]) {
     add_dynamic(&to, &entry, DT_RUNPATH, add_string(&to, recipe->runpath));
     if (recipe->unterminated) {
         soname = to.strings;
-        memset(bytes + STRINGS + soname, 'A', ELF_ROOM - STRINGS - soname);
-        to.strings = ELF_ROOM - STRINGS;
+        memset(bytes + STRINGS + soname, 'A', ELF_BYTES - STRINGS - soname);
+        to.strings = ELF_BYTES - STRINGS;
     }
     add_dynamic(&to, &entry, DT_SONAME, soname);
     add_dynamic(&to, &entry, DT_STRTAB, BASE + STRINGS);

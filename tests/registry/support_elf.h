@@ -19,9 +19,9 @@ typedef struct elf_recipe {
     bool unterminated;      /* the string table ends within the SONAME, at the end of the file */
 } elf_recipe;
 
-enum { ELF_ROOM = 4096 };
+enum { ELF_BYTES = 4096 };
 
-/* Fills `bytes` (ELF_ROOM of them); all of them are the file. */
-void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_ROOM]);
+/* Fills `bytes` (ELF_BYTES of them); all of them are the file. */
+void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_BYTES]);
 
 #endif

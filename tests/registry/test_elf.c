@@ -30,7 +30,7 @@ static void test_facts_in_each_class_and_order(void **state) {
     (void)state;
     for (int form = 0; form < 8; form++) {
         elf_recipe recipe = sample;
-        unsigned char bytes[ELF_ROOM];
+        unsigned char bytes[ELF_BYTES];
         char text[64];
         bp__elf elf;
         const char *why = "";
@@ -88,7 +88,7 @@ static void test_damaged_files(void **state) {
     for (int f = 0; f < BP__COUNT(forms); f++) {
         int form = forms[f];
         elf_recipe recipe = sample;
-        unsigned char bytes[ELF_ROOM];
+        unsigned char bytes[ELF_BYTES];
         recipe.wide = form & 1;
         recipe.big = form & 2;
         recipe.gnu_hash = form & 4;
@@ -117,24 +117,24 @@ static void test_strings_and_notes_without_end(void **state) {
     const char *why;
     elf_recipe recipe = sample;
     unsigned char *bytes =
-        malloc(ELF_ROOM); /* the block ends with the file, so that a sanitizer detects reads past it */
+        malloc(ELF_BYTES); /* the block ends with the file, so that a sanitizer detects reads past it */
     recipe.unterminated = true;
     make_elf(&recipe, bytes);
-    assert_true(bp__elf_read(&elf, bytes, ELF_ROOM, &why));
+    assert_true(bp__elf_read(&elf, bytes, ELF_BYTES, &why));
     assert_string_equal(elf.soname, "");
     assert_true(bp__elf_defines(&elf, "dgemm_"));
     static const unsigned sizes[] = {64, 65, 400, 4000, 0xfffffff8};
     for (int i = 0; i < BP__COUNT(sizes); i++) {
         recipe.build_id_size = sizes[i];
         make_elf(&recipe, bytes);
-        assert_true(bp__elf_read(&elf, bytes, ELF_ROOM, &why));
+        assert_true(bp__elf_read(&elf, bytes, ELF_BYTES, &why));
         assert_int_equal(strlen(elf.build_id), i == 0 ? 128 : 0);
     }
     free(bytes);
 }
 
 static const bp__facts *identify(const elf_recipe *recipe, bp__facts *facts) {
-    unsigned char bytes[ELF_ROOM];
+    unsigned char bytes[ELF_BYTES];
     bp__elf elf;
     const char *why;
     make_elf(recipe, bytes);

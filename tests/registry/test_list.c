@@ -331,7 +331,7 @@ static void test_refreshes_use_no_memory(void **state) {
     assert_ptr_equal(before, after);
 }
 
-/* Nor does a library that comes and goes, once it is known. */
+/* A library that comes and goes uses no memory either, once it is known. */
 static void test_libraries_that_come_and_go(void **state) {
     (void)state;
     int64_t blocks = 0;

@@ -99,7 +99,7 @@ int problem_count(void) {
 }
 
 /* Words: the first and the last that are not the default; if there is only one other, the default is the second. */
-static void sample_words(const bp__setting_row *row, sample *out) {
+static void sample_words(const bp__setting_entry *row, sample *out) {
     for (int i = 0; i < row->word_count; i++) {
         if (strcmp(row->words[i], row->info.default_text) != 0) {
             strcpy(*out->one ? out->two : out->one, row->words[i]);
@@ -111,7 +111,7 @@ static void sample_words(const bp__setting_row *row, sample *out) {
 }
 
 sample sample_of(const bp_setting_info *info) {
-    const bp__setting_row *row = bp__row((bp_setting_id)bp_setting_find(info->name));
+    const bp__setting_entry *row = bp__table_at((bp_setting_id)bp_setting_find(info->name));
     sample out = {"", "", "no such value"};
     switch (info->type) {
     case BP_SETTING_BOOL:

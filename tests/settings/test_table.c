@@ -20,7 +20,7 @@ static void entries_are_consistent(void **state) {
     (void)state;
     int count = 0;
     for (EACH_ENTRY(row)) {
-        const bp__setting_row *full = bp__row((bp_setting_id)count);
+        const bp__setting_entry *full = bp__table_at((bp_setting_id)count);
         bp__value value;
         assert_int_equal(row->number, count);
         assert_int_equal(bp_setting_find(row->name), count++);
@@ -32,8 +32,8 @@ static void entries_are_consistent(void **state) {
         assert_int_equal(
             bp__value_parse((bp_setting_id)(count - 1), row->default_text, strlen(row->default_text), &value), BP_OK);
         assert_string_equal(bp__value_text((bp_setting_id)(count - 1), value), row->default_text);
-        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), full->fallback), row->default_text);
-        assert_true(full->fallback != BP__UNREAD);
+        assert_string_equal(bp__value_text((bp_setting_id)(count - 1), full->default_value), row->default_text);
+        assert_true(full->default_value != BP__UNREAD);
         assert_true(row->type != BP_SETTING_INT || (full->least < full->most && full->least > INT64_MIN + 1));
         assert_true(row->type != BP_SETTING_ENUM || (full->word_count > 1 && full->word_count < BP__MOST_WORDS));
         assert_true((row->type == BP_SETTING_ENUM) == (strchr(row->allowed, '|') != NULL));
@@ -133,7 +133,7 @@ static void programs_set_and_unset(void **state) {
 
 /* Some environment aliases have their own words for a value: "1:cublaslt,0:cublas". The value may have none. */
 static void set_alias(const bp_setting_info *row, char *value) {
-    const char *words = bp__row((bp_setting_id)bp_setting_find(row->name))->alias_words;
+    const char *words = bp__table_at((bp_setting_id)bp_setting_find(row->name))->alias_words;
     char pair[80], variable[2] = "";
     if (words && !strchr(words, ':')) {
         bool pairs = strcmp(words, "pairs") == 0;

@@ -187,13 +187,13 @@ static void a_thread_that_ends_leaves_its_scopes(void **state) {
 static void fork_waits_for_each_mutex(void **state) {
     (void)state;
     bp__settings_fork_lock();
-    int settings = pthread_mutex_trylock(&bp__settings_mutex), rows = pthread_mutex_trylock(&bp__rows_mutex);
+    int settings = pthread_mutex_trylock(&bp__settings_mutex), rows = pthread_mutex_trylock(&bp__table_mutex);
     bp__settings_fork_unlock();
     assert_int_equal(settings, EBUSY);
     assert_int_equal(rows, EBUSY);
     assert_int_equal(pthread_mutex_trylock(&bp__settings_mutex), 0);
-    assert_int_equal(pthread_mutex_trylock(&bp__rows_mutex), 0);
-    pthread_mutex_unlock(&bp__rows_mutex);
+    assert_int_equal(pthread_mutex_trylock(&bp__table_mutex), 0);
+    pthread_mutex_unlock(&bp__table_mutex);
     pthread_mutex_unlock(&bp__settings_mutex);
 }
 

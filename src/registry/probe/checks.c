@@ -101,7 +101,8 @@ static void run_check(const subject *library, progress *state, int check, int ty
 
 /* ---- All of them ---- */
 
-/* A check that takes too long ends the process by SIGALRM, whose handling the library may have changed. */
+/* Sets the time limit of a check. SIGALRM ends the process if it is exceeded; the library may have changed the handling
+ * of that signal. */
 static void set_limit(int milliseconds) {
     const struct itimerval limit = {.it_value = {milliseconds / 1000, milliseconds % 1000 * 1000}};
     sigset_t alarm;
@@ -128,7 +129,7 @@ void run_checks(const subject *library, progress *state) {
     set_limit(0);
 }
 
-/* The types that passed before the check ended the child have been reported. */
+/* Reports the rest of the current check. The types that passed before the child ended have been reported. */
 void report_unfinished(const subject *library, const progress *state, const char *how) {
     uint64_t due = checks_due(library);
     for (int type = state->type; type < TYPES; type++) {

@@ -13,7 +13,8 @@ static void report_width(subject *library, int bits, const char *how) {
     report_how("int_bits", how);
 }
 
-/* The length has 3 in its low half and is negative as a whole: three elements for one width, none for the other. */
+/* Calls isamax with a length that has 3 in its low half and is negative as a whole: three elements for one width, none
+ * for the other. */
 static bool width_by_isamax(subject *library) {
     const int64_t length = (int64_t)UINT64_C(0xffffffff00000003), step = 1;
     const float x[4] = {1, 3, 2, 0};
@@ -36,8 +37,8 @@ static bool width_by_isamax(subject *library) {
     return false;
 }
 
-/* The LAPACK version numbers are small, so the content of the upper halves tells the width. Also reports the version.
- */
+/* Calls ilaver. The LAPACK version numbers are small, so the content of the upper halves tells the width. Also reports
+ * the version. */
 static bool width_by_ilaver(subject *library) {
     const int64_t mark = INT64_C(0x5a5a5a5a5a5a5a5a);
     int64_t version[3] = {mark, mark, mark};
@@ -55,7 +56,7 @@ static bool width_by_ilaver(subject *library) {
     return true;
 }
 
-void ask_width_of_lapack(subject *library) {
+void find_width_of_lapack(subject *library) {
     const int64_t order = (int64_t)UINT64_C(0xffffffff00000001), leading = 1;
     int64_t info = 0;
     double a[1] = {4};
@@ -74,7 +75,7 @@ void ask_width_of_lapack(subject *library) {
 
 /* Calls with a hidden first argument for the result. A routine that returns in a register takes our zeroed result for
  * the length, and leaves it unchanged. */
-static void ask_complex_return(const subject *library) {
+static void find_complex_return(const subject *library) {
     const int64_t length = 2, step = 1;
     const double complex x[2] = {1 + 2 * I, 3 - 1 * I}, y[2] = {2 - 1 * I, 1 + 1 * I};
     const double complex expected = conj(x[0]) * y[0] + conj(x[1]) * y[1];
@@ -95,8 +96,8 @@ static void ask_complex_return(const subject *library) {
     report_how("complex_return", "zdotc called both ways");
 }
 
-/* A result in a floating-point register is read both ways; the numbers are exact in both. */
-static void ask_float_return(const subject *library) {
+/* Reads the result in a floating-point register both as float and as double; the numbers are exact in both. */
+static void find_float_return(const subject *library) {
     const int64_t length = 2, step = 1;
     const float x[2] = {1.5F, 2}, y[2] = {2, 0.25F};
     void *address = fortran_routine(library, "sdot");
@@ -119,13 +120,13 @@ static void ask_float_return(const subject *library) {
     report_how("f2c", "sdot");
 }
 
-void ask_conventions(subject *library) {
+void find_conventions(subject *library) {
     bool lapack_alone = library->kinds & BP_LIB_LAPACK && !(library->kinds & BP_LIB_BLAS);
     if (!width_by_isamax(library) || lapack_alone) {
         width_by_ilaver(library);
     }
     if (library->kinds & BP_LIB_BLAS) {
-        ask_complex_return(library);
-        ask_float_return(library);
+        find_complex_return(library);
+        find_float_return(library);
     }
 }

@@ -196,8 +196,8 @@ typedef struct triangle {
     char side, uplo, trans, diag;
 } triangle;
 
-/* The diagonal is increased so that X grows little. A unit diagonal is not read; in that case the other elements are
- * made small. */
+/* Makes a triangular matrix. Its diagonal is increased so that X grows little. If the diagonal is not read (unit), the
+ * other elements are made small instead. */
 static void make_triangle(const trial *t, const triangle *how, number *factor) {
     bool unit = how->diag == 'U';
     memcpy(factor, t->general, sizeof t->general);

@@ -117,7 +117,7 @@ static bool suspect(void *user, const char *path, uintptr_t base) {
     return false;
 }
 
-void ask_forwarding(const subject *library) {
+void find_forwarding(const subject *library) {
     Dl_info own;
     void *routine = library->kinds & BP_LIB_BLAS    ? fortran_routine(library, "sgemm")
                     : library->kinds & BP_LIB_CBLAS ? c_routine(library, "cblas_sgemm")

@@ -71,8 +71,8 @@ void *own_symbol(const subject *library, const char *name) {
     return NULL;
 }
 
-/* The supervising process must not hold the host program's files either: a reader that waits for the end of a pipe of
- * the host program would wait for the end of the probe. */
+/* Closes the host program's files. Otherwise a reader that waits for the end of a pipe of the host program would wait
+ * for the end of the probe. */
 static void close_files_of_host(void) {
     long most = sysconf(_SC_OPEN_MAX);
     for (int file = REPORT_FILE + 1; file < (most > 0 && most < 4096 ? most : 4096); file++) {
@@ -114,7 +114,7 @@ static void report_output(int output, const char *when) {
     }
 }
 
-/* The symbol may be defined in another file that was loaded with the library; then that file does the work. */
+/* Reports the file that defines dgemm if it is another one than the library; that file does the work. */
 static void check_origin(const subject *library) {
     Dl_info where;
     struct stat asked, found;
@@ -167,29 +167,30 @@ static void examine(subject *library) {
     report_output(library->output, "when loaded");
     check_origin(library);
     report("step", "while reading its version");
-    ask_version_and_kernels(library);
+    read_version_and_kernels(library);
     if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         report("done", "1");
         return;
     }
     report("step", "while testing its calling conventions");
-    ask_conventions(library);
+    find_conventions(library);
     check_products(library);
-    ask_forwarding(library);
+    find_forwarding(library);
     report_blas(library);
     report("step", "while testing its thread settings");
-    ask_loaded_runtimes(library);
-    ask_thread_scope(library);
+    find_loaded_runtimes(library);
+    find_thread_scope(library);
     report_output(library->output, "when used");
     report_due(library);
     report("done", "1");
 }
 
-/* A LAPACK may end the process on a bad argument. Its integers then have the width that is recorded before the call. */
+/* Finds the integer width of a LAPACK. If the LAPACK ends the process on the bad argument, its integers have the width
+ * that is recorded before the call. */
 static void find_width(subject *library, progress *state) {
     state->int_bits = library->int_bits ? library->int_bits : 64;
     state->known = true;
-    ask_width_of_lapack(library);
+    find_width_of_lapack(library);
     state->int_bits = library->int_bits;
 }
 

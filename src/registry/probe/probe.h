@@ -66,10 +66,10 @@ void *c_routine(const subject *library, const char *stem);
  */
 void *own_symbol(const subject *library, const char *name);
 
-void ask_version_and_kernels(const subject *library);
-void ask_thread_scope(const subject *library);
-void ask_conventions(subject *library);
-void ask_loaded_runtimes(const subject *library);
+void read_version_and_kernels(const subject *library);
+void find_thread_scope(const subject *library);
+void find_conventions(subject *library);
+void find_loaded_runtimes(const subject *library);
 
 /* Sets one thread, also in a library below this one. The problems are small, so that several threads would only wait
  * for each other. */
@@ -77,7 +77,7 @@ void stay_on_one_thread(const subject *library);
 
 /* Finds the integer width with dpotrf. Called last, because the reference library ends the process on a bad argument.
  */
-void ask_width_of_lapack(subject *library);
+void find_width_of_lapack(subject *library);
 
 /* Multiplies small matrices in each data type that the library has, and reports wrong results. */
 void check_products(const subject *library);
@@ -87,7 +87,7 @@ void try_product(const subject *library);
 
 /* Tests whether the library forwards its products to another one that it has opened, and reports that file. note_loaded
  * records what was loaded before the library. */
-void ask_forwarding(const subject *library);
+void find_forwarding(const subject *library);
 void note_loaded(void);
 
 /* ---- Checks of a working library (checks.c) ---- */

@@ -39,7 +39,7 @@ double grade_of(const trial *t, int64_t i) {
     return t->kind == GRADED ? grade(t, i) * grade(t, i) : 1;
 }
 
-/* G Gᴴ / n + 1, which is positive definite and well conditioned. */
+/* Computes G Gᴴ / n + 1, which is positive definite and well conditioned. */
 static void make_positive(trial *t) {
     multiply('N', 'C', ORDER, ORDER, ORDER, t->general, ORDER, t->general, ORDER, t->positive);
     for (int64_t i = 0; i < ELEMENTS; i++) {
@@ -47,7 +47,7 @@ static void make_positive(trial *t) {
     }
 }
 
-/* H D H with a reflector H; D has three groups of equal or nearly equal eigenvalues. */
+/* Computes H D H with a reflector H; D has three groups of equal or nearly equal eigenvalues. */
 static void make_clustered(trial *t) {
     double d[ORDER], sum = 0, close = t->type->is_double ? 0x1p-48 : 0x1p-20;
     number v[ORDER];

@@ -80,7 +80,7 @@ const char *check_eigh(trial *t) {
 
 /* ---- General matrices ---- */
 
-/* For a real matrix, two columns of V represent a conjugate pair. */
+/* Reads the complex eigenvectors of a real matrix: two columns of V represent a conjugate pair. */
 static void read_pairs(const trial *t, const array *real, const array *imaginary, const array *columns, number *w,
                        number *v) {
     double re[ORDER], im[ORDER], parts[ELEMENTS];
@@ -117,7 +117,8 @@ static int64_t call_geev(trial *t, const char *vectors, number *w, number *v) {
     return info;
 }
 
-/* Single eigenvalues may be ill-conditioned; their sum and the sum of their squares are not. */
+/* Checks the sum of the eigenvalues and the sum of their squares, which are well conditioned even if single eigenvalues
+ * are not. */
 static const char *check_sums(const trial *t, const number *w) {
     number trace = 0, squares = 0, sum = 0, sum_of_squares = 0;
     double size = norm_of(t->general, ELEMENTS);

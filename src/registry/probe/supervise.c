@@ -47,8 +47,8 @@ bool may_report(void) {
 
 /* ---- In the child; its own children inherit these settings ---- */
 
-/* RLIMIT_DATA counts private writable memory. RLIMIT_AS would also count reserved addresses, of which some libraries
- * take far more than they use. If memory runs out nevertheless, the kernel ends this process first. */
+/* Sets RLIMIT_DATA, which counts private writable memory. RLIMIT_AS would also count reserved addresses, of which some
+ * libraries take far more than they use. If memory runs out nevertheless, the kernel ends this process first. */
 static void limit_memory(int64_t mebibytes) {
     static const char first_to_go[] = "1000";
     const rlim_t bytes = (rlim_t)mebibytes << 20;
@@ -85,7 +85,7 @@ static void on_signal(int number) {
     (void)number;
 }
 
-/* After this, SIGCHLD interrupts only ppoll(). */
+/* Makes SIGCHLD interrupt ppoll() and nothing else. */
 static void watch_children(sigset_t *before) {
     const struct sigaction action = {.sa_handler = on_signal};
     sigset_t child_ends;

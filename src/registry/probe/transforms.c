@@ -21,7 +21,7 @@ typedef struct transform {
     number in[MOST], expected[MOST]; /* for a half spectrum, the full one */
 } transform;
 
-/* Number of elements on each side. */
+/* Return the number of elements on each side. */
 static int count_in(const transform *x) {
     return x->kind == COMPLEX_TO_REAL ? x->n / 2 + 1 : x->n;
 }

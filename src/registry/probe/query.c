@@ -1,4 +1,4 @@
-/* ask.c - queries a library's version, kernel set, thread settings, and the runtimes that were loaded with it. */
+/* query.c - queries a library's version, kernel set, thread settings, and the runtimes that were loaded with it. */
 #include "registry/probe/probe.h"
 
 #include <link.h>
@@ -36,7 +36,7 @@ static void report_text_version(const char *symbol, const char *text, bool secon
     report_how("version", symbol);
 }
 
-static void ask_version(const subject *library) {
+static void read_version(const subject *library) {
     const bp__family *family = library->family;
     void *address = family->version_symbol ? own_symbol(library, family->version_symbol) : NULL;
     int numbers[64] = {0}; /* large enough for MKL's struct */
@@ -84,7 +84,7 @@ static void ask_version(const subject *library) {
     report_three(family->version_symbol, numbers);
 }
 
-static void ask_kernels(const subject *library) {
+static void read_kernels(const subject *library) {
     static const char *const branches[] = {"",     "",           "",       "compatible", "sse2",
                                            "sse3", "ssse3",      "sse4.1", "sse4.2",     "avx",
                                            "avx2", "avx512-mic", "avx512", "avx512-mic", "avx512"};
@@ -114,10 +114,10 @@ static void ask_kernels(const subject *library) {
     }
 }
 
-void ask_version_and_kernels(const subject *library) {
+void read_version_and_kernels(const subject *library) {
     static const char *const models[] = {"serial", "pthread"};
-    ask_version(library);
-    ask_kernels(library);
+    read_version(library);
+    read_kernels(library);
     const char *symbol = library->family->parallel_symbol;
     void *address = symbol ? own_symbol(library, symbol) : NULL;
     int model = address ? ((number_function *)address)() : 2;
@@ -129,22 +129,22 @@ void ask_version_and_kernels(const subject *library) {
 
 /* A second thread sets another count than the first. The value that the first thread then reads tells which threads a
  * setter affects. */
-typedef struct thread_question {
+typedef struct thread_test {
     void (*set)(int64_t);
     int (*get)(void);
     int seen;
-} thread_question;
+} thread_test;
 
 static void *set_two(void *user) {
-    thread_question *question = user;
+    thread_test *question = user;
     question->set(2);
     question->seen = question->get();
     return NULL;
 }
 
-void ask_thread_scope(const subject *library) {
+void find_thread_scope(const subject *library) {
     const bp__family *family = library->family;
-    thread_question question = {NULL, NULL, 0};
+    thread_test question = {NULL, NULL, 0};
     pthread_t thread;
     if (!family->thread_setter) {
         return;
@@ -201,7 +201,7 @@ static int visit_object(struct dl_phdr_info *object, size_t size, void *user) {
     return 0;
 }
 
-void ask_loaded_runtimes(const subject *library) {
+void find_loaded_runtimes(const subject *library) {
     char found[5][16] = {{0}};
     dl_iterate_phdr(visit_object, found);
     report("runtimes", "%s%s%s%s%s%s%s", found[0], *found[0] && *found[1] ? " " : "", found[1],
