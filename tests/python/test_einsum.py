@@ -274,7 +274,7 @@ def test_explain_and_last_plan():
         (("ij",), {}, ValueError, "operand"),
         ((), {}, ValueError, "operand"),
         (("ij\0", np.ones((2, 3))), {}, ValueError, "NUL"),
-        (("ij\ud800", np.ones((2, 3))), {}, ValueError, "surrogate|no label"),
+        (("ij\ud800", np.ones((2, 3))), {}, ValueError, "surrogate|not a label"),
         (("ij->ijk", np.ones((2, 3))), {}, ValueError, "label k"),
         (("ij,jk", np.ones((2, 3)), np.ones((3, 4), "f4")), {}, TypeError, "same type"),
         (("ij", np.ones((2, 3), "i8")), {}, TypeError, "i64"),
