@@ -292,7 +292,7 @@ def test_explain_and_last_plan():
         (("ij", np.ones((2, 3))), {"optimize": [(0, 1), 2]}, TypeError, "path"),
         (("ij", np.ones((2, 3))), {"optimize": [("a",)]}, TypeError, "int"),
         (("ij", np.ones((2, 3))), {"optimize": [(7,)]}, ValueError, "position 7"),
-        (("ij", np.ones((2, 3))), {"minimize": "time"}, ValueError, "no objective"),
+        (("ij", np.ones((2, 3))), {"minimize": "time"}, ValueError, "objective .* is unknown"),
         (("ij", np.ones((2, 3))), {"memory_limit": 0}, ValueError, "memory_limit"),
         (("ij", np.ones((2, 3))), {"trials": "many"}, TypeError, "int"),
         (("ij", np.ones((2, 3))), {"seconds": "few"}, TypeError, "real number"),
