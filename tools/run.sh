@@ -1,13 +1,13 @@
 #!/bin/sh
-# The main job of `make run`: lists the libraries of this machine, then multiplies the matrices of examples/data on each of
-# them that can, and shows which one would be chosen and why. Then a factorization and a transform, each with all candidates.
-# A machine without a LAPACK library does all but the factorization. An argument names another build folder than build/.
+# The demonstration of `make run`: lists the libraries of this machine, then multiplies the matrices of examples/data on every
+# candidate, and shows which one is chosen and why. Then a factorization and a transform, each with all candidates. Without a
+# LAPACK library the factorization is left out. An argument names another build folder than build/.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
 backplane=$build/backplane
 data=examples/data
-nothing_offers_it=4 # an exit code of the command: `backplane help` lists them
+no_library=4 # an exit code of the command: `backplane help` lists them
 
 "$backplane" list
 for product in "digits_t digits" "digits digits_t" "digits_f64 axes_f64"; do
@@ -20,8 +20,8 @@ echo
 echo "singular values of digits_f64, and the spectra of its rows"
 status=0
 "$backplane" eval svdvals "$data/digits_f64.npy" -o "$build/singular_values.npy" --explain || status=$?
-if [ "$status" -eq "$nothing_offers_it" ]; then
-    echo "This needs a LAPACK library, and none was found that can be used. Debian has one in libopenblas0 and in liblapack3."
+if [ "$status" -eq "$no_library" ]; then
+    echo "This needs a LAPACK library, and no usable one was found. Debian has one in libopenblas0 and in liblapack3."
 elif [ "$status" -ne 0 ]; then
     exit "$status"
 fi

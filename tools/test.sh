@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every test of a build folder (default build): ctest, then pytest over the command and over the Python package. All
-# always run; fails when one did. The last lines are the counts, kept in FOLDER/test-counts.
-# Usage: tools/test.sh [FOLDER [ctest]], where ctest leaves pytest out.
+# Runs every test of a build folder (default build): ctest, then pytest for the command and the Python package. Runs all of
+# them even if one fails, and fails then. The last lines are the counts, which FOLDER/test-counts keeps.
+# Usage: tools/test.sh [FOLDER [ctest]]; ctest: without pytest.
 set -u
 cd "$(dirname "$0")/.."
 folder=${1:-build}
@@ -9,12 +9,12 @@ only=${2:-}
 failed=0
 counts=$folder/test-counts
 : >"$counts"
-# Limits of num_threads would change what the tests find.
+# These variables limit num_threads, which would change the results.
 unset OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS GOTO_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS
 
 count() { echo "$folder: $1: $2" >>"$counts"; }
 
-# Runs a command, shows what it says, and counts by the last line of it that matches. Usage: run NAME PATTERN COMMAND...
+# Runs a command, shows its output, and counts by its last line that matches. Usage: run NAME PATTERN COMMAND...
 run() {
     name=$1 pattern=$2
     shift 2
@@ -32,14 +32,14 @@ elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export BACKPLANE_BUILD="$PWD/$folder"
     run command ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/cli
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
-        count Python "SKIPPED, because its extension was not built into $folder (cmake says why)"
+        count Python "SKIPPED: its extension is not in $folder; the output of cmake has the reason"
     elif ! .venv/bin/python -c 'import hypothesis' 2>/dev/null; then
-        count Python "SKIPPED, because .venv has no hypothesis (make bootstrap says why)"
+        count Python "SKIPPED: .venv has no hypothesis; the output of make bootstrap has the reason"
     else
         run Python ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/python
     fi
 else
-    count command "SKIPPED, because .venv has no NumPy and pytest (make bootstrap says why)"
+    count command "SKIPPED: .venv has no NumPy and pytest; the output of make bootstrap has the reason"
 fi
 echo
 cat "$counts"
