@@ -1,7 +1,7 @@
 # Completion of the command `backplane` for bash. A test compares its commands and options with `backplane help --json`.
 
 _backplane_settings() {
-    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
+    COLUMNS= backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
 # Options that are not for all operations.

@@ -1,11 +1,11 @@
 # Completion of the command `backplane` for fish. A test compares its commands and options with `backplane help --json`.
 
 function __backplane_settings
-    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
+    env COLUMNS= backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 end
 
 function __backplane_assignments
-    backplane settings 2>/dev/null | awk 'NR > 1 { print $1 "=" }'
+    env COLUMNS= backplane settings 2>/dev/null | awk 'NR > 1 { print $1 "=" }'
 end
 
 function __backplane_command
@@ -16,24 +16,24 @@ set -l using __fish_seen_subcommand_from
 
 complete -c backplane -f
 complete -c backplane -n __backplane_command -a list -d 'Show the math libraries of this machine'
-complete -c backplane -n __backplane_command -a doctor -d 'Look for conflicts, slow kernels and missing pieces'
+complete -c backplane -n __backplane_command -a doctor -d 'Report conflicts, slow kernels and missing parts'
 complete -c backplane -n __backplane_command -a settings -d 'Show every setting'
 complete -c backplane -n __backplane_command -a get -d 'Show one setting'
 complete -c backplane -n __backplane_command -a set -d 'Store a setting'
 complete -c backplane -n __backplane_command -a explain -d 'Show which library would run an operation, and why'
 complete -c backplane -n __backplane_command -a eval -d 'Run an operation on arrays in .npy files'
-complete -c backplane -n __backplane_command -a compare -d 'Run one product on every library'
+complete -c backplane -n __backplane_command -a compare -d 'Run one product on every candidate'
 complete -c backplane -n __backplane_command -a einsum-path -d 'Show the best order of contractions'
 complete -c backplane -n __backplane_command -a version -d 'Show the version'
 complete -c backplane -n __backplane_command -a help -d 'Show help'
 complete -c backplane -s h -l help -d 'Show help'
 
 complete -c backplane -n "$using list doctor settings get explain compare einsum-path version help" -l json -d 'Write JSON'
-complete -c backplane -n "$using list" -s a -l all -d 'Show every file and fact'
+complete -c backplane -n "$using list" -s a -l all -d 'Show every file and property'
 complete -c backplane -n "$using list" -s b -l backends -d 'Show the backends of torch.backends'
 complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
-complete -c backplane -n "$using settings" -l changed -d 'Show only what differs from its default'
-complete -c backplane -n "$using set" -s u -l unset -d 'Take the setting out again'
+complete -c backplane -n "$using settings" -l changed -d 'Show changed settings'
+complete -c backplane -n "$using set" -s u -l unset -d 'Remove the setting'
 complete -c backplane -n "$using get set" -a '(__backplane_settings)'
 complete -c backplane -n "$using explain eval compare" -s s -l set -x -a '(__backplane_assignments)' -d 'Use this setting'
 complete -c backplane -n "$using explain eval" -a 'matmul gemm einsum'
@@ -64,20 +64,20 @@ complete -c backplane -n "$using explain eval" -l driver -x -a 'gelsy gels gelsd
 complete -c backplane -n "$using explain eval" -l rcond -x -d 'Smallest singular value'
 complete -c backplane -n "$using explain eval" -l rtol -x -d 'Relative tolerance'
 complete -c backplane -n "$using explain eval" -l atol -x -d 'Absolute tolerance'
-complete -c backplane -n "$using explain eval" -l ord -x -a 'fro nuc 1 -1 2 -2 inf -inf' -d 'Which norm'
+complete -c backplane -n "$using explain eval" -l ord -x -a 'fro nuc 1 -1 2 -2 inf -inf' -d 'Norm'
 complete -c backplane -n "$using eval" -s o -l output -r -F -d 'File to write'
 complete -c backplane -n "$using eval" -s e -l explain -d 'Show every candidate'
 complete -c backplane -n "$using eval compare" -l bf16 -d 'Read V2 as bfloat16'
 complete -c backplane -n "$using eval compare" -F
-complete -c backplane -n "$using compare" -s n -l repeat -x -d 'Samples per library'
+complete -c backplane -n "$using compare" -s n -l repeat -x -d 'Samples per candidate'
 complete -c backplane -n "$using einsum-path" -l sizes -x -d 'Sizes of labels'
 complete -c backplane -n "$using einsum-path" -l shapes -x -d 'Shapes of operands'
-complete -c backplane -n "$using einsum-path explain eval" -l strategy -x -a 'auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy left-to-right' -d 'How to search'
+complete -c backplane -n "$using einsum-path explain eval" -l strategy -x -a 'auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy left-to-right' -d 'Search strategy'
 complete -c backplane -n "$using einsum-path explain eval" -l minimize -x -a 'flops size write combo limit' -d 'What to minimize'
-complete -c backplane -n "$using einsum-path explain eval" -l memory-limit -x -d 'Most elements of a result'
-complete -c backplane -n "$using einsum-path explain eval" -l trials -x -d 'How often to try'
+complete -c backplane -n "$using einsum-path explain eval" -l memory-limit -x -d 'Largest intermediate result'
+complete -c backplane -n "$using einsum-path explain eval" -l trials -x -d 'Number of trials'
 complete -c backplane -n "$using einsum-path explain eval" -l seconds -x -d 'Time limit'
-complete -c backplane -n "$using einsum-path explain eval" -l work -x -d 'Most units of work'
-complete -c backplane -n "$using einsum-path explain eval" -l seed -x -d 'Of random trials'
-complete -c backplane -n "$using einsum-path explain eval" -l contraction-path -x -d 'Order of steps'
+complete -c backplane -n "$using einsum-path explain eval" -l work -x -d 'Work limit'
+complete -c backplane -n "$using einsum-path explain eval" -l seed -x -d 'Seed of random trials'
+complete -c backplane -n "$using einsum-path explain eval" -l contraction-path -x -d 'The path itself'
 complete -c backplane -n "$using einsum-path" -l dtype -x -a 'f16 bf16 f32 f64 c64 c128' -d 'Element type'

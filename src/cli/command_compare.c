@@ -1,5 +1,4 @@
-/* command_compare.c - `backplane compare`: one product on every library that can run it: time, error, and which is
- * chosen. */
+/* command_compare.c - `backplane compare`: runs one product on every candidate and shows time, error and the choice. */
 #include "compare_run.h"
 #include "operands.h"
 
@@ -7,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_table(const contest *c) {
+static void print_table(const comparison *c) {
     char time[32];
     cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
     for (int i = 0; i < c->count; i++) {
-        const contender *one = &c->contenders[i];
+        const candidate *one = &c->candidates[i];
         bool ran = one->samples > 0;
         cli_cell(table, CLI_STRONG, "%s", one->library);
         cli_cell(table, CLI_PLAIN, "%s", one->provider);
@@ -27,19 +26,19 @@ static void print_table(const contest *c) {
     cli_table_end(table);
 }
 
-static void print_notes(const contest *c) {
+static void print_notes(const comparison *c) {
     char text[768];
     snprintf(text, sizeof text,
              "%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. ERROR: largest "
              "|C - reference| / (|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice "
-             "float64's precision. A correct sum stays below %.1e here.",
+             "float64's precision. A correct sum stays below %.1e.",
              bp_explanation_problem(c->explanation), c->repeat, (long long)c->reference.count,
              (long long)c->reference.total, c->bound);
     putchar('\n');
     cli_paragraph(0, text);
 }
 
-static void print_json(const contest *c) {
+static void print_json(const comparison *c) {
     json_open(NULL, '{');
     json_text("problem", bp_explanation_problem(c->explanation));
     json_text("decision", bp_explanation_decision(c->explanation));
@@ -49,7 +48,7 @@ static void print_json(const contest *c) {
     json_number("error_bound", c->bound);
     json_open("libraries", '[');
     for (int i = 0; i < c->count; i++) {
-        const contender *one = &c->contenders[i];
+        const candidate *one = &c->candidates[i];
         bool ran = one->samples > 0;
         json_open(NULL, '{');
         json_text("library", one->library);
@@ -72,25 +71,24 @@ static void print_json(const contest *c) {
     json_close();
 }
 
-static int judge(const contest *c) {
+static int check_results(const comparison *c) {
     int code = CLI_LIBRARY;
     for (int i = 0; i < c->count; i++) {
-        const contender *one = &c->contenders[i];
+        const candidate *one = &c->candidates[i];
         if (one->wrong) {
             return cli_fail(CLI_FINDING,
-                            "%s (provider %s) gave a wrong result: its error is %.1e, and %.1e is the most that "
-                            "rounding explains.",
+                            "%s (provider %s) gave a wrong result: its error is %.1e; rounding explains at most %.1e",
                             one->library, one->provider, one->error, c->bound);
         }
         code = one->samples > 0 ? CLI_OK : code;
     }
-    return code == CLI_OK ? CLI_OK : cli_fail(CLI_LIBRARY, "no library could run this product.");
+    return code == CLI_OK ? CLI_OK : cli_fail(CLI_LIBRARY, "no library can run this product");
 }
 
-static int run(const cli_args *args, contest *c) {
+static int run(const cli_args *args, comparison *c) {
     int64_t repeat;
     int code = cli_number(args, "repeat", 1, 10000, 11, &repeat);
-    code = code == CLI_OK ? contest_run(c, args, (int)repeat) : code;
+    code = code == CLI_OK ? comparison_run(c, args, (int)repeat) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -100,7 +98,7 @@ static int run(const cli_args *args, contest *c) {
         print_table(c);
         print_notes(c);
     }
-    return judge(c);
+    return check_results(c);
 }
 
 /* The operations that are compared. */
@@ -119,25 +117,25 @@ static int compare(const cli_args *args) {
                         args->count == 2 ? "" : "s");
     }
     unsigned flags = cli_has(args, "bf16") ? NPY_BF16 : 0;
-    contest c = {.count = 0};
+    comparison c = {.count = 0};
     int code = operand_read(args->operands[1], flags, &c.array_a, &c.a);
     code = code == CLI_OK ? operand_read(args->operands[2], flags, &c.array_b, &c.b) : code;
     code = code == CLI_OK ? run(args, &c) : code;
-    contest_free(&c);
+    comparison_free(&c);
     return code;
 }
 
 static const cli_option options[] = {
-    {"repeat", 'n', "N", "Samples per library, 11 unless given; slow products get fewer."},
+    {"repeat", 'n', "N", "Samples per candidate, default 11; slow products get fewer."},
     CLI_OPTION_SET,
-    {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
+    {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_compare = {
     .name = "compare",
-    .summary = "Run one product on every library that can: time, error, and which is chosen and why.",
+    .summary = "Run one product on every candidate: time, error, which one is chosen and why.",
     .operands = "matmul A.npy B.npy",
     .details = "\nmatmul is the one operation that is compared. Exit code 1: a library gave a wrong result.",
     .least = 1,

@@ -1,5 +1,4 @@
-/* command_doctor.c - `backplane doctor`: what is wrong with the math libraries of this machine, and what to do about
- * it.
+/* command_doctor.c - `backplane doctor`: reports problems of the math libraries of this machine, each with advice.
  */
 #include "doctor.h"
 
@@ -8,16 +7,16 @@
 #include <string.h>
 
 static const doctor_check checks[] = {
-    {"configuration", "every line of the configuration is understood", doctor_configuration},
+    {"configuration", "every line of the configuration is valid", doctor_configuration},
     {"missing", "nothing is missing", doctor_missing},
     {"broken", "every library that was found works", doctor_broken},
-    {"providers", "every provider module was taken", doctor_providers},
-    {"shadowed", "no library hides another of the same name", doctor_shadowed},
-    {"alternatives", "the system's alternatives agree", doctor_alternatives},
-    {"kernels", "every library runs kernels for this processor", doctor_kernels},
-    {"kernel variables", "no variable slows a library down", doctor_kernel_variables},
-    {"openmp", "no OpenMP runtimes clash", doctor_openmp},
-    {"pools", "no call runs two thread pools", doctor_pools},
+    {"providers", "every provider module is loaded", doctor_providers},
+    {"shadowed", "no library shadows another of the same name", doctor_shadowed},
+    {"alternatives", "the system's alternatives name one implementation", doctor_alternatives},
+    {"kernels", "every library uses kernels for this processor", doctor_kernels},
+    {"kernel variables", "no variable makes a library slow", doctor_kernel_variables},
+    {"openmp", "no OpenMP runtimes conflict", doctor_openmp},
+    {"pools", "no program runs two thread pools", doctor_pools},
     {"thread limits", "nothing limits the number of threads", doctor_thread_limits},
 };
 
@@ -177,11 +176,10 @@ static const cli_option options[] = {CLI_OPTION_JSON, {NULL, 0, NULL, NULL}};
 
 const cli_command command_doctor = {
     .name = "doctor",
-    .summary = "Look for conflicts, slow kernels and missing pieces, each with advice.",
+    .summary = "Report conflicts, slow kernels and missing parts, each with advice.",
     .operands = "",
-    .details =
-        "\nA note needs no action; a warning costs speed or may fail; an error does fail. Ends with 0 when there is "
-        "nothing above a note, with 1 otherwise.",
+    .details = "\nA note needs no action. A warning costs speed or may fail. An error does fail. Exit code 0: nothing "
+               "above a note; 1: a warning or an error.",
     .quiet = true,
     .options = options,
     .run = run,

@@ -1,5 +1,5 @@
-/* command_einsum_path.c - `backplane einsum-path`: the order in which a product in Einstein's notation is best
- * computed, and what it costs. */
+/* command_einsum_path.c - `backplane einsum-path`: shows the best order of contractions for an einsum expression, and
+ * its cost. */
 #include "operands.h"
 #include "search.h"
 
@@ -26,7 +26,7 @@ static int read_sizes(const char *text, int64_t *size) {
         bool letter = (at[0] >= 'A' && at[0] <= 'Z') || (at[0] >= 'a' && at[0] <= 'z');
         long long value = letter && at[1] == '=' && at[2] >= '0' && at[2] <= '9' ? strtoll(at + 2, &end, 10) : -1;
         if (value < 0 || errno || (*end && *end != ',')) {
-            return cli_fail(CLI_USAGE, "--sizes is '%s'; it must be such as i=10,j=20.", text);
+            return cli_fail(CLI_USAGE, "--sizes is '%s'; it must be such as i=10,j=20", text);
         }
         size[(int)at[0]] = value;
         at = *end ? end + 1 : end;
@@ -34,7 +34,7 @@ static int read_sizes(const char *text, int64_t *size) {
     return CLI_OK;
 }
 
-/* What the expression's labels mean as shapes. Whatever is no label is left for the library to point at. */
+/* Makes shapes from the labels of the expression. Other characters are left for the library to report. */
 static int shapes_from_sizes(question *q, const char *text) {
     int64_t size[LETTERS];
     memset(size, 0xff, sizeof size);
@@ -44,11 +44,11 @@ static int shapes_from_sizes(question *q, const char *text) {
         bp_einsum_operand *o = &q->operands[operand];
         bool letter = (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z');
         if (strncmp(at, "...", 3) == 0) {
-            code = cli_fail(CLI_USAGE, "--sizes says nothing of an ellipsis; give --shapes.");
+            code = cli_fail(CLI_USAGE, "--sizes gives no sizes for an ellipsis; use --shapes");
         } else if (letter && size[(int)*at] < 0) {
-            code = cli_fail(CLI_USAGE, "--sizes has no size for label %c.", *at);
+            code = cli_fail(CLI_USAGE, "--sizes has no size for label %c", *at);
         } else if (letter && o->ndim == BP_MAX_NDIM) {
-            code = cli_fail(CLI_USAGE, "operand %d has more than %d labels.", operand, BP_MAX_NDIM);
+            code = cli_fail(CLI_USAGE, "operand %d has more than %d labels", operand, BP_MAX_NDIM);
         } else if (letter) {
             q->shapes[operand][o->ndim++] = size[(int)*at];
         }
@@ -57,7 +57,7 @@ static int shapes_from_sizes(question *q, const char *text) {
     return code;
 }
 
-/* ---- Shapes of operands: 10x20,20x30; nothing between two commas is a scalar ---- */
+/* ---- Shapes of operands: 10x20,20x30; an empty one is a scalar ---- */
 
 static int shapes_from_list(question *q, const char *text) {
     int given = 0, code = CLI_OK;
@@ -74,7 +74,7 @@ static int shapes_from_list(question *q, const char *text) {
         at += length + 1;
     }
     if (code == CLI_OK && given + 1 != q->count) {
-        return cli_fail(CLI_USAGE, "--shapes has %d shape%s, but the expression has %d operand%s.", given + 1,
+        return cli_fail(CLI_USAGE, "--shapes has %d shape%s, but the expression has %d operand%s", given + 1,
                         given ? "s" : "", q->count, q->count == 1 ? "" : "s");
     }
     return code;
@@ -83,7 +83,7 @@ static int shapes_from_list(question *q, const char *text) {
 static int read_operands(question *q, const cli_args *args) {
     const char *sizes = cli_value(args, "sizes"), *shapes = cli_value(args, "shapes");
     if (!sizes == !shapes) {
-        return cli_fail(CLI_USAGE, "give either --sizes or --shapes.");
+        return cli_fail(CLI_USAGE, "exactly one of --sizes and --shapes must be given");
     }
     q->count = 1;
     for (const char *at = q->expression; *at && *at != '-'; at++) {
@@ -102,9 +102,8 @@ static int read_operands(question *q, const cli_args *args) {
 static int read_dtype(question *q, const cli_args *args) {
     const char *dtype = cli_value(args, "dtype");
     q->search.fields.dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
-    return !dtype || q->search.fields.dtype != BP_DTYPE_NONE
-               ? CLI_OK
-               : cli_fail(CLI_USAGE, "no such element type: '%s'.", dtype);
+    return !dtype || q->search.fields.dtype != BP_DTYPE_NONE ? CLI_OK
+                                                             : cli_fail(CLI_USAGE, "no such element type: '%s'", dtype);
 }
 
 static int answer(const question *q, const cli_args *args) {
@@ -138,7 +137,7 @@ static const cli_option options[] = {
     {"sizes", 0, "LIST", "Sizes of labels: i=10,j=20."},
     {"shapes", 0, "LIST", "Shapes of operands: 10x20,20x30; an empty one is a scalar."},
     OPTIONS_SEARCH,
-    {"dtype", 0, "DTYPE", "Element type, for bytes; f64 unless given."},
+    {"dtype", 0, "DTYPE", "Element type for the sizes in bytes; default f64."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
 };
@@ -148,7 +147,7 @@ const cli_command command_path = {
     .summary = "Show the best order of contractions for an einsum expression, and its cost.",
     .operands = "EXPRESSION",
     .details = "\nExample: backplane einsum-path 'ij,jk,kl->il' --sizes i=10,j=20,k=30,l=40\n"
-               "Without --strategy, the settings opt_einsum.enabled and opt_einsum.strategy decide.",
+               "Without --strategy, the settings opt_einsum.enabled and opt_einsum.strategy apply.",
     .least = 1,
     .most = 1,
     .options = options,

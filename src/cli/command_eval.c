@@ -1,15 +1,15 @@
-/* command_eval.c - `backplane eval`: an operation on arrays in .npy files. Which operations there are: operations.c. */
+/* command_eval.c - `backplane eval`: runs an operation on arrays in .npy files. operations.c lists the operations. */
 #include "operations.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* The files that results go to, in order: one for each -o, or several in one, separated by commas. */
+/* Output files of the results, in order: one for each -o, or several in one -o, separated by commas. */
 typedef struct targets {
     const char *path[JOB_RESULTS];
     int count;
-    char *texts; /* of all paths, each ended by a zero */
+    char *texts; /* all paths, each NUL-terminated */
 } targets;
 
 static bool is_pipe(const char *path) {
@@ -21,11 +21,11 @@ static int check_pipe(const cli_job *job) {
     for (int i = 0; i < job->input_count; i++) {
         from_pipe += is_pipe(job->args->operands[job->first + i]);
     }
-    return from_pipe > 1 ? cli_fail(CLI_USAGE, "standard input can give one array only.") : CLI_OK;
+    return from_pipe > 1 ? cli_fail(CLI_USAGE, "two arrays are '-'; standard input gives one array only") : CLI_OK;
 }
 
-/* All paths behind each other, each ended by a zero; returns what is behind the last one. A comma ends a path only
- * where the operation has several results, so that a single one may go to a file with a comma in its name. */
+/* Copies all paths into one block, each NUL-terminated. Returns the end of the last one. A comma separates paths only
+ * if the operation has several results, so that a single result may have a comma in its file name. */
 static char *join_paths(const cli_job *job, targets *to) {
     const char *path;
     size_t size = 1;
@@ -43,7 +43,7 @@ static char *join_paths(const cli_job *job, targets *to) {
     return end;
 }
 
-/* A second result would be written over the first. */
+/* Returns whether an earlier target has the same path, so that a result would overwrite another. */
 static bool is_named_before(const targets *to, int index) {
     for (int i = 0; i < index; i++) {
         if (strcmp(to->path[i], to->path[index]) == 0) {
@@ -57,14 +57,14 @@ static int check_targets(const targets *to) {
     for (int i = 0; i < to->count; i++) {
         npy_error error;
         if (is_pipe(to->path[i]) && to->count > 1) {
-            return cli_fail(CLI_USAGE, "standard output can take one array only.");
+            return cli_fail(CLI_USAGE, "-o - is given with other files; standard output takes one array only");
         }
         if (is_named_before(to, i)) {
-            return cli_fail(CLI_USAGE, "-o %s is given twice; each result needs a file of its own.", to->path[i]);
+            return cli_fail(CLI_USAGE, "-o %s is given twice; each result needs its own file", to->path[i]);
         }
         bp_status status = npy_check_target(to->path[i], &error);
         if (status != BP_OK) {
-            return cli_fail(cli_exit_of(status), "%s.", error.text);
+            return cli_fail(cli_exit_of(status), "%s", error.text);
         }
     }
     return CLI_OK;
@@ -74,12 +74,13 @@ static int read_targets(const cli_job *job, targets *to) {
     const char *last = join_paths(job, to);
     for (const char *path = to->texts; path < last; path += strlen(path) + 1, to->count++) {
         if (to->count == job->operation->results) {
-            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many.", job->operation->name, to->count,
+            return cli_fail(CLI_USAGE, "%s has %d result%s; -o %s is one too many", job->operation->name, to->count,
                             to->count == 1 ? "" : "s", path);
         }
         to->path[to->count] = path;
     }
-    return to->count == 0 ? cli_fail(CLI_USAGE, "-o FILE is missing: where does the result go?") : check_targets(to);
+    return to->count == 0 ? cli_fail(CLI_USAGE, "-o is missing; it must name the output file, such as -o out.npy")
+                          : check_targets(to);
 }
 
 static int read_inputs(cli_job *job) {
@@ -91,15 +92,15 @@ static int read_inputs(cli_job *job) {
     return code;
 }
 
-/* An option may decide that there are fewer results than files for them. */
+/* Checks the number of files again, because options such as --mode change the number of results. */
 static int check_results(const cli_job *job, const targets *to) {
     return to->count <= job->result_count
                ? CLI_OK
-               : cli_fail(CLI_USAGE, "this %s has %d result%s; -o %s is one too many.", job->operation->name,
+               : cli_fail(CLI_USAGE, "this %s has %d result%s; -o %s is one too many", job->operation->name,
                           job->result_count, job->result_count == 1 ? "" : "s", to->path[job->result_count]);
 }
 
-/* To standard output, unless that takes the result. */
+/* Prints to standard error if standard output takes the result. */
 static int print_explanation(const cli_job *job, const targets *to) {
     bp_explanation *explanation = NULL;
     bp_status status = job->operation->explain(job, &explanation);
@@ -167,7 +168,7 @@ static int compute(cli_job *job, const targets *to) {
         npy_error error;
         status = npy_write(to->path[i], &job->result_arrays[i], &error);
         if (status != BP_OK) {
-            return cli_fail(cli_exit_of(status), "%s.", error.text);
+            return cli_fail(cli_exit_of(status), "%s", error.text);
         }
     }
     report(job, to, elapsed);
@@ -194,10 +195,10 @@ static int eval(const cli_args *args) {
 
 static const cli_option options[] = {
     {"output", 'o', "FILE",
-     "The .npy file to write; - is standard output. Once for each result that is wanted, or several behind commas."},
+     "Output file (.npy); - is standard output. Give one for each result, or several separated by commas."},
     CLI_OPTION_SET,
-    {"explain", 'e', NULL, "Also show every candidate and the reason for the choice."},
-    {"bf16", 0, NULL, "Read '<V2' arrays, as ml_dtypes writes them, as bfloat16."},
+    {"explain", 'e', NULL, "Also show every candidate and the reason of the choice."},
+    {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
     OPTIONS_PRODUCTS,
     OPTIONS_SEARCH,
     OPTIONS_FFT,
@@ -209,9 +210,10 @@ const cli_command command_eval = {
     .name = "eval",
     .summary = "Run an operation on arrays in .npy files and write the result.",
     .operands = "OPERATION [EXPRESSION] A.npy [B.npy ...] -o OUT.npy",
-    .details = "\nmatmul follows numpy.matmul; gemm is alpha * op(A) @ op(B) + beta * C; einsum takes an expression "
-               "first: eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. Results appear whole or not at all, and "
-               "may replace an input. - reads from standard input.",
+    .details =
+        "\nmatmul follows numpy.matmul. gemm is alpha * op(A) @ op(B) + beta * C. einsum takes its expression first: "
+        "eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. A result is written completely or not at all, and may replace "
+        "an input. - reads from standard input. `backplane eval OPERATION --help` shows the options of one operation.",
     .least = 1,
     .most = JOB_MANY,
     .options = options,

@@ -1,5 +1,5 @@
-/* command_explain.c - `backplane explain`: which library would run an operation on such arrays, and why, without any
- * data.
+/* command_explain.c - `backplane explain`: shows which library would run an operation on arrays of given shapes, and
+ * why.
  */
 #include "operations.h"
 
@@ -17,7 +17,7 @@ static bool is_shape(const char *word) {
     return !*word || (*word >= '0' && *word <= '9');
 }
 
-/* The word before the shapes, which may be left out: none of them begins as an element type does. */
+/* Reads the element type before the shapes, if there is one. Shapes begin with a digit, element types do not. */
 static int read_dtype(cli_job *job, bp_dtype *dtype) {
     const char *word = job->first < job->args->count ? job->args->operands[job->first] : "";
     *dtype = BP_F64;
@@ -31,7 +31,8 @@ static int read_dtype(cli_job *job, bp_dtype *dtype) {
                : cli_fail(CLI_USAGE, "no such element type: '%s'%s", word, cli_suggest(word, "", dtype_at, NULL));
 }
 
-/* Shapes are those of the operation's arrays; --trans tells of their layout where it is no part of the operation. */
+/* Makes views of the given shapes. --trans-a and --trans-b give their layout, unless they are options of the operation.
+ */
 static int read_views(cli_job *job, bp_dtype dtype) {
     static const char *const layouts[] = {"trans-a", "trans-b"};
     const cli_args *args = job->args;
@@ -46,7 +47,7 @@ static int read_views(cli_job *job, bp_dtype dtype) {
     return code;
 }
 
-/* Whether a library would take it: each part of einsum, which runs several plans one after the other. */
+/* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
 static bool is_decided(const bp_explanation *explanation) {
     const bp_explanation *part = bp_explanation_part(explanation, 0);
     bool chosen = part != NULL;
@@ -99,10 +100,10 @@ const cli_command command_explain = {
     .name = "explain",
     .summary = "Show which library would run an operation on arrays of these shapes, and why.",
     .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
-    .details =
-        "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
-        "Operations are those of eval, einsum's expression before DTYPE (f64 unless given); shapes are 512, 512x64, "
-        "8x64x32, and '' for a scalar. Ends with 4 when no library takes it.",
+    .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
+               "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; the expression of "
+               "einsum is before it. `backplane explain OPERATION --help` shows the options of one operation. Exit "
+               "code 4: no library can run it.",
     .least = 1,
     .most = JOB_MANY,
     .options = options,

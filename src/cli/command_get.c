@@ -1,4 +1,4 @@
-/* command_get.c - `backplane get NAME`: one setting's value, alone on a line. */
+/* command_get.c - `backplane get NAME`: prints the value of one setting. */
 #include "settings_table.h"
 
 static int get(const cli_args *args) {

@@ -1,4 +1,4 @@
-/* command_help.c - `backplane help`, and the --help of every command, made from the command table. */
+/* command_help.c - `backplane help` and --help, from the command table. */
 #include "operations.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ void cli_command_help(const cli_command *command) {
 
 static void print_all(void) {
     const cli_command *command;
-    cli_paragraph(0, "Every math library of this machine behind one interface: find, choose, run, explain.");
+    cli_paragraph(0, "Finds the math libraries of this machine, and runs each operation on one of them.");
     cli_say(CLI_STRONG, "\nUsage\n");
     printf("  backplane COMMAND [options] ...   backplane COMMAND --help\n");
     cli_say(CLI_STRONG, "\nCommands\n");

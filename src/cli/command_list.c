@@ -1,4 +1,4 @@
-/* command_list.c - `backplane list`: every library found, what it is, and what it really runs on this processor. */
+/* command_list.c - `backplane list`: shows the libraries found, the providers and the backends. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static char *remark_of(const bp_library_info *row) {
 
 static void add_row(cli_table *table, const bp_library_info *row) {
     char *offers = kinds_text(row->kinds);
-    /* That OpenMP runtimes have no one to ask is not news. */
+    /* No OpenMP runtime is probed, so the reason is left out. */
     bool tell = row->reason[0] && !(row->state == BP_LIBRARY_UNPROBED && (row->kinds & BP_LIB_OPENMP));
     cli_cell(table, CLI_STRONG, "%s", row->id);
     cli_cell(table, CLI_PLAIN, "%s", known(row->version));
@@ -68,7 +68,7 @@ static void add_row(cli_table *table, const bp_library_info *row) {
     free(remark);
 }
 
-/* One fact below its row, with --all. */
+/* Prints a property of a library; for --all. */
 static void detail(const char *name, const char *text) {
     if (text[0]) {
         printf("    %-15s ", name);
@@ -92,7 +92,7 @@ static void print_details(const bp_library_info *row) {
     detail("thread setter", row->thread_scope);
     detail("products by", row->blas);
     detail("not offered", row->faults);
-    detail("fact_sources", row->fact_sources);
+    detail("fact sources", row->fact_sources);
 }
 
 static void library_json(const bp_library_info *row) {
@@ -294,20 +294,20 @@ static int list(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"all", 'a', NULL, "Show every file and fact, how each was learned, and the places searched."},
-    {"backends", 'b', NULL, "Show the backends of torch.backends instead: what each is here, and why not more."},
-    {"probe", 'p', NULL, "Probe every library again, whatever is stored from before."},
+    {"all", 'a', NULL, "Show every file and property, the source of each, and the search locations."},
+    {"backends", 'b', NULL, "Show the backends of torch.backends instead, and why each one is unavailable."},
+    {"probe", 'p', NULL, "Probe every library again and replace the results in the probe cache."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_list = {
     .name = "list",
-    .summary = "Show the math libraries of this machine and the providers that drive them.",
+    .summary = "Show the math libraries of this machine and the providers that call them.",
     .operands = "",
-    .details =
-        "\nKERNEL SET is what the library chose for this processor when it was probed, which is not always what the "
-        "processor could run: see `backplane doctor`.",
+    .details = "\nINTERFACES: the groups of routines that a library exports. KERNEL SET: the kernels that it selected "
+               "for this processor in the probe; `backplane doctor` reports slower ones than the processor can run. A "
+               "facade is a library that forwards calls to another one.",
     .options = options,
     .run = list,
 };

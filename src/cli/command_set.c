@@ -4,31 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A higher layer hides what was stored: without a word about it the user would wonder. */
+/* Warns if a higher layer overrides the stored value. */
 static void tell_hidden(const setting_row *before) {
     if (before->layer > BP_LAYER_USER_FILE) {
-        char *text = cli_format("the %s (%s) still sets %s to '%s', which counts more", bp_layer_name(before->layer),
+        char *text = cli_format("the %s (%s) sets %s to '%s', which overrides it", bp_layer_name(before->layer),
                                 before->where, before->info->name, before->value);
         cli_warn(NULL, text);
         free(text);
     }
 }
 
-/* It is stored all the same: another machine may have what this one lacks. */
+/* Warns if nothing on this machine uses the setting. The value is stored, because another machine may use it. */
 static void tell_unanswered(const setting_row *row) {
     const char *why;
     if (!bp_setting_has_effect(row->info->name, &why)) {
-        char *text = cli_format("nothing on this machine answers to %s: %s", row->info->name, why);
+        char *text = cli_format("nothing on this machine uses %s: %s", row->info->name, why);
         cli_warn(NULL, text);
         free(text);
     }
 }
 
-/* The same for a library that is not here, or that does not offer what it would be preferred for. */
+/* Warns if the preferred library is absent, or does not offer the operations that it is preferred for. */
 static void tell_unusable(const char *name, const char *value) {
     const char *dot = strrchr(name, '.');
     if (dot && strcmp(dot, ".preferred") == 0 && bp_preferred_check(name, value) != BP_OK) {
-        char *text = cli_format("stored all the same, for machines that have it: %s", bp_last_error());
+        char *text = cli_format("stored for machines that have it: %s", bp_last_error());
         cli_warn(NULL, text);
         free(text);
     }
@@ -37,7 +37,8 @@ static void tell_unusable(const char *name, const char *value) {
 static int set(const cli_args *args) {
     bool unset = cli_has(args, "unset");
     if (args->count != (unset ? 1 : 2)) {
-        return cli_fail(CLI_USAGE, "usage: backplane set NAME VALUE, or backplane set --unset NAME.");
+        return cli_fail(CLI_USAGE,
+                        "wrong number of arguments; usage: backplane set NAME VALUE, or backplane set --unset NAME");
     }
     setting_row row;
     int code = setting_row_read(args->operands[0], &row);
@@ -50,7 +51,7 @@ static int set(const cli_args *args) {
         status = bp_user_config_path(&path);
     }
     if (status != BP_OK) {
-        /* What is not found or not trusted here is a folder of the file's path, not a library. */
+        /* Here BP_E_NOT_FOUND and BP_E_UNTRUSTED are about a folder of the file's path, not a library. */
         return cli_exit_of(status) == CLI_LIBRARY ? cli_fail(CLI_IO, "%s", bp_last_error()) : cli_fail_status(status);
     }
     if (unset) {
@@ -67,7 +68,7 @@ static int set(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"unset", 'u', NULL, "Take the setting out of the file again."},
+    {"unset", 'u', NULL, "Remove the setting from the file."},
     {NULL, 0, NULL, NULL},
 };
 
@@ -75,9 +76,8 @@ const cli_command command_set = {
     .name = "set",
     .summary = "Store a setting in the user's configuration file.",
     .operands = "NAME [VALUE]",
-    .details =
-        "\nThe value is checked first; comments and other lines of the file are kept. A value that begins with a dash "
-        "comes after --.",
+    .details = "\nThe value is checked before it is stored. Comments and other lines of the file stay. Write -- before "
+               "a value that begins with a dash.",
     .least = 1,
     .most = 2,
     .options = options,

@@ -1,4 +1,4 @@
-/* command_settings.c - `backplane settings`: every setting, its value, and the layer that set it. */
+/* command_settings.c - `backplane settings`: shows every setting, its value, and the layer that set it. */
 #include "settings_table.h"
 
 static void add_row(cli_table *table, const setting_row *row) {
@@ -38,7 +38,7 @@ static int settings(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"changed", 0, NULL, "Show only what differs from its default."},
+    {"changed", 0, NULL, "Show only settings that differ from their defaults."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* command_version.c - `backplane version`: what is running here, for bug reports. */
+/* command_version.c - `backplane version`: shows version, build and processor, for bug reports. */
 #include "cli.h"
 
 #if defined(__clang__)
@@ -46,7 +46,7 @@ static int version(const cli_args *args) {
     printf("backplane %s\n", bp_version());
     printf("provider ABI    %u.%u\n", BP_PROVIDER_ABI_MAJOR, BP_PROVIDER_ABI_MINOR);
     printf("compiler        %s\n", COMPILER);
-    printf("processor       %s (%s), %d of %d logical CPUs usable\n", machine.cpu_model, machine.architecture,
+    printf("processor       %s (%s), %d of %d logical CPUs available\n", machine.cpu_model, machine.architecture,
            machine.usable_cpus, machine.logical_cpus);
     printf("CPU capability  %s (hardware: %s)\n", bp_cpu_capability(), bp_cpu_hardware_capability());
     printf("topology from   %s\n", machine.topology_source);

@@ -1,4 +1,4 @@
-/* commands.c - the one list of commands, in the order in which help shows them. */
+/* commands.c - lists the commands in the order of the help. */
 #include "cli.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* compare_run.c - one product on every library that can run it, by each provider and each algorithm, timed in turn and
- * checked. For the command compare. */
+/* compare_run.c - times and verifies one product on every candidate, in interleaved rounds. For the command compare. */
 #include "compare_run.h"
 
 #include "operands.h"
@@ -9,11 +8,11 @@
 #include <time.h>
 
 #define SAMPLE_NS 2e5  /* a sample lasts at least this long */
-#define LIBRARY_NS 2e9 /* after this much time a library gets no more samples than it needs for a median */
+#define LIBRARY_NS 2e9 /* after this time a candidate gets LEAST_SAMPLES samples at most */
 #define LEAST_SAMPLES 3
-#define TURNS 2 /* of each library, so that a disturbance of the machine does not hit all samples of one */
+#define TURNS 2 /* of each candidate, so that a disturbance of the machine does not affect all its samples */
 
-/* Threads of other libraries keep a core busy after their last call, waiting for the next: libiomp5's for 200 ms. */
+/* Idle threads of other libraries spin after their last call: those of libiomp5 for 200 ms. */
 #define PAUSE_NS 210000000L
 
 static double now_ns(void) {
@@ -22,19 +21,19 @@ static double now_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static void set_why(contender *one, char *why) {
+static void set_why(candidate *one, char *why) {
     free(one->why);
     one->why = why;
 }
 
-static int enter_settings(contest *c, const cli_args *args) {
+static int enter_settings(comparison *c, const cli_args *args) {
     char *text = cli_options_text(args, NULL);
     bp_status status = bp_scope_enter(&c->scope, text);
     free(text);
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static int prepare(contest *c) {
+static int prepare(comparison *c) {
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     bp_status status = bp_matmul_shape(&c->a.tensor, &c->b.tensor, &ndim, shape);
@@ -55,11 +54,11 @@ static char *copy(const char *text) {
     return cli_format("%s", text ? text : "");
 }
 
-static int add_contender(contest *c, const bp_candidate_info *info) {
-    c->contenders = cli_grow(c->contenders, (size_t)(c->count + 1) * sizeof *c->contenders);
-    contender *one = &c->contenders[c->count++];
+static int add_candidate(comparison *c, const bp_candidate_info *info) {
+    c->candidates = cli_grow(c->candidates, (size_t)(c->count + 1) * sizeof *c->candidates);
+    candidate *one = &c->candidates[c->count++];
     *one =
-        (contender){.library = copy(info->library), .provider = copy(info->provider), .version = copy(info->version)};
+        (candidate){.library = copy(info->library), .provider = copy(info->provider), .version = copy(info->version)};
     one->algorithm = copy(info->accepted ? info->algorithm : "");
     one->accepted = info->accepted;
     one->chosen = info->chosen;
@@ -81,7 +80,7 @@ static int add_contender(contest *c, const bp_candidate_info *info) {
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static bp_status call(contest *c, const contender *one, int times, double *elapsed) {
+static bp_status call(comparison *c, const candidate *one, int times, double *elapsed) {
     bp_status status = BP_OK;
     double start = now_ns();
     for (int i = 0; i < times && status == BP_OK; i++) {
@@ -91,15 +90,15 @@ static bp_status call(contest *c, const contender *one, int times, double *elaps
     return status;
 }
 
-static void drop_out(contender *one, bp_status status) {
+static void drop_out(candidate *one, bp_status status) {
     one->accepted = false;
     one->samples = 0;
     set_why(one, cli_format("failed: %s", bp_last_status() == status ? bp_last_error() : bp_status_text(status)));
 }
 
-/* The first call loads the library and starts its threads; its result is what is checked. Memory that no result can
- * leave as it is, all bits set, shows elements that were not written. */
-static int warm_up(contest *c, contender *one) {
+/* Makes the first call, which loads the library and starts its threads, and checks its result. The output is filled
+ * with NaN before, so that an unwritten element is an error. */
+static int warm_up(comparison *c, candidate *one) {
     double elapsed;
     memset(c->array_out.data, 0xff, c->array_out.header.size);
     bp_status status = call(c, one, 1, &elapsed);
@@ -123,7 +122,7 @@ static int warm_up(contest *c, contender *one) {
     return CLI_OK;
 }
 
-static void take_sample(contest *c, contender *one) {
+static void take_sample(comparison *c, candidate *one) {
     double elapsed;
     if (one->spent > LIBRARY_NS && one->samples >= LEAST_SAMPLES) {
         return;
@@ -137,8 +136,9 @@ static void take_sample(contest *c, contender *one) {
     one->times[one->samples++] = elapsed / one->calls;
 }
 
-/* A library's turn: quiet first, its own threads awake again, then its share of the samples. */
-static void take_turn(contest *c, contender *one, int until) {
+/* Takes samples of one candidate until it has `until`. Waits for idle threads to sleep first, then wakes its own with
+ * one call. */
+static void take_turn(comparison *c, candidate *one, int until) {
     double elapsed;
     if (c->threaded) {
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
@@ -157,7 +157,7 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static void summarise(contender *one) {
+static void summarise(candidate *one) {
     int n = one->samples;
     if (n == 0) {
         return;
@@ -168,33 +168,34 @@ static void summarise(contender *one) {
     one->spread = (one->times[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1] - one->times[n / 4]) / one->median;
 }
 
-int contest_run(contest *c, const cli_args *args, int repeat) {
+int comparison_run(comparison *c, const cli_args *args, int repeat) {
     c->repeat = repeat;
     int code = enter_settings(c, args);
     code = code == CLI_OK ? prepare(c) : code;
     bp_candidate_info info = {.struct_size = sizeof info};
     for (int i = 0; code == CLI_OK && bp_explanation_at(c->explanation, i, &info); i++) {
-        code = info.reason == BP_REASON_OP ? CLI_OK : add_contender(c, &info); /* transforms and the like say nothing */
+        code = info.reason == BP_REASON_OP ? CLI_OK
+                                           : add_candidate(c, &info); /* the provider does not offer this operation */
     }
     for (int i = 0; code == CLI_OK && i < c->count; i++) {
-        code = c->contenders[i].accepted ? warm_up(c, &c->contenders[i]) : CLI_OK;
+        code = c->candidates[i].accepted ? warm_up(c, &c->candidates[i]) : CLI_OK;
     }
     for (int turn = 1; code == CLI_OK && turn <= TURNS; turn++) {
         for (int i = 0; i < c->count; i++) {
-            if (c->contenders[i].accepted) {
-                take_turn(c, &c->contenders[i], (repeat * turn + TURNS - 1) / TURNS);
+            if (c->candidates[i].accepted) {
+                take_turn(c, &c->candidates[i], (repeat * turn + TURNS - 1) / TURNS);
             }
         }
     }
     for (int i = 0; code == CLI_OK && i < c->count; i++) {
-        summarise(&c->contenders[i]);
+        summarise(&c->candidates[i]);
     }
     return code;
 }
 
-void contest_free(contest *c) {
+void comparison_free(comparison *c) {
     for (int i = 0; i < c->count; i++) {
-        contender *one = &c->contenders[i];
+        candidate *one = &c->candidates[i];
         free(one->library);
         free(one->provider);
         free(one->version);
@@ -203,7 +204,7 @@ void contest_free(contest *c) {
         free(one->times);
         bp_options_release(one->options);
     }
-    free(c->contenders);
+    free(c->candidates);
     reference_free(&c->reference);
     bp_explanation_release(c->explanation);
     if (c->scope) {

@@ -1,4 +1,4 @@
-/* doctor.h - what the checks of `backplane doctor` share: the facts they look at, and the findings they leave. */
+/* doctor.h - the checks of `backplane doctor`: their input, and the findings that they report. */
 #ifndef BP_CLI_DOCTOR_H
 #define BP_CLI_DOCTOR_H
 
@@ -10,7 +10,7 @@ typedef struct finding {
     const char *check;
     severity severity;
     char *text;
-    char *advice; /* what to do; "" when nothing was found */
+    char *advice; /* what to do; "" if nothing was found */
 } finding;
 
 typedef struct doctor {
@@ -26,43 +26,44 @@ typedef struct doctor {
 
 typedef struct doctor_check {
     const char *name;
-    const char *fine; /* what is said when it finds nothing */
+    const char *fine; /* finding if there is no problem */
     void (*run)(doctor *d);
 } doctor_check;
 
-/* Takes ownership of `advice`, a text from cli_format; every finding above SEVERITY_OK has one. */
+/* Adds a finding. Takes ownership of `advice`, a text of cli_format(). Every finding above SEVERITY_OK has one. */
 void doctor_find(doctor *d, severity level, char *advice, const char *format, ...) BP_PRINTF(4, 5);
 
-/* True when the row offers what all kinds in `kinds` say, and can be used. */
+/* Returns whether the library is usable and has all of `kinds`. */
 bool doctor_usable(const bp_library_info *row, unsigned kinds);
-/* The row whose real file or alias is `path`, or NULL. */
+/* Returns the library whose real file or alias is `path`, or NULL. */
 const bp_library_info *doctor_row_of(const doctor *d, const char *path);
-/* "a, b and c" step by step: appends `item` to a list in text. */
+/* Appends `item` to the text "a, b". Frees `list`, which may be NULL. */
 char *doctor_enumerate(char *list, const char *item);
-/* The value of a variable, NULL when unset or empty. */
+/* Returns the value of a variable; NULL if it is unset or empty. */
 const char *doctor_variable(const char *name);
 
-/* doctor_loader.c: the real file that the dynamic loader would take for a SONAME, and why ("LD_LIBRARY_PATH", ...). */
+/* doctor_loader.c: finds the real file that the dynamic loader would load for a SONAME, and by what ("LD_LIBRARY_PATH",
+ * ...). */
 bool doctor_loader_takes(const char *soname, char *path, size_t size, const char **why);
 
-/* doctor_install.c: how this system gets an optimised BLAS, without a full stop. */
+/* doctor_install.c: returns how to install an optimised BLAS on this system, without a full stop. */
 const char *doctor_install_command(void);
 
-/* doctor_kernels.c: the instruction set that a kernel's name stands for; -1 when it is not known. */
+/* doctor_kernels.c: returns the instruction set of a kernel set by name; -1 if it is unknown. */
 int doctor_kernel_rank(const char *name);
 
-/* doctor_kernels.c: the variables that are set and choose kernels or parts for libraries of a family, as "NAME, ..." or
- * "NAME=value, ..."; NULL when there are none. */
-char *doctor_steering(const char *family, bool with_values);
+/* doctor_kernels.c: returns the variables that are set and select kernels or layers of a family's libraries, as "NAME,
+ * ..." or "NAME=value, ..."; NULL if there are none. */
+char *doctor_variables_of(const char *family, bool with_values);
 
-/* doctor_debian.c: the name under which the system chooses the file behind a link such as "libblas.so.3", for
- * update-alternatives; NULL when no alternative leads to the real file `path`. */
+/* doctor_debian.c: returns the name of the alternative (for update-alternatives) behind a link such as "libblas.so.3";
+ * NULL if no alternative leads to the real file `path`. */
 char *doctor_alternative_of(const char *link, const char *path);
 
-/* doctor_debian.c: compares the links of Debian's alternatives in `folder`. */
+/* doctor_debian.c: checks the links of Debian's alternatives in `folder`. */
 void doctor_alternatives_in(doctor *d, const char *folder);
 
-/* The checks, by file. */
+/* Checks. Each adds its findings. */
 void doctor_configuration(doctor *d);
 void doctor_missing(doctor *d);
 void doctor_broken(doctor *d);

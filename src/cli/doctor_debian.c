@@ -1,5 +1,5 @@
-/* doctor_debian.c - Debian's alternatives: the links that choose one BLAS and one LAPACK for all programs, where they
- * disagree, lead nowhere, or lead to the slow one. */
+/* doctor_debian.c - checks Debian's alternatives, the links that select one BLAS and one LAPACK for all programs:
+ * whether they name one implementation, exist, and are fast. */
 #include "doctor.h"
 
 #include <dirent.h>
@@ -21,7 +21,8 @@ static bool starts(const char *text, const char *head) {
     return text && strncmp(text, head, strlen(head)) == 0;
 }
 
-/* Entries carry the architecture behind the link's name: "libblas.so.3-x86_64-linux-gnu". NULL for another entry. */
+/* Returns the architecture in an entry's name, such as "libblas.so.3-x86_64-linux-gnu"; NULL if the entry is not for
+ * `link`. */
 static const char *architecture_of(const char *entry, const char *link) {
     const char *rest = starts(entry, link) ? entry + strlen(link) : NULL;
     return rest && (*rest == 0 || *rest == '-') ? rest : NULL;
@@ -43,7 +44,8 @@ char *doctor_alternative_of(const char *link, const char *path) {
     return name;
 }
 
-/* The flavour is the folder: ".../openblas-pthread/libblas.so.3". Netlib's two folders are one flavour. */
+/* Returns the flavour, which is the folder's name: ".../openblas-pthread/libblas.so.3". Netlib's folders are one
+ * flavour. */
 static char *flavour_of(const char *target) {
     const char *end = strrchr(target, '/');
     const char *start = end;
@@ -62,12 +64,12 @@ static char *flavour_of(const char *target) {
 }
 
 static char *advise_both(const char *first, const char *second, const char *architecture) {
-    return cli_format("`update-alternatives --config %s%s` and `update-alternatives --config %s%s`, so that both name "
-                      "one flavour.",
-                      first, architecture, second, architecture);
+    return cli_format(
+        "select one flavour for both: `update-alternatives --config %s%s` and `update-alternatives --config %s%s`.",
+        first, architecture, second, architecture);
 }
 
-/* Whether another implementation under the same SONAME is installed, so that the link need only be turned. */
+/* Returns whether another implementation of the SONAME is installed, so that only the link must change. */
 static bool has_choice(const doctor *d, const char *soname) {
     for (int i = 0; i < d->row_count; i++) {
         const bp_library_info *row = &d->rows[i];
@@ -79,34 +81,34 @@ static bool has_choice(const doctor *d, const char *soname) {
     return false;
 }
 
-static void judge_links(doctor *d, const char *const names[LINK_COUNT], char *const flavours[LINK_COUNT],
+static void check_links(doctor *d, const char *const names[LINK_COUNT], char *const flavours[LINK_COUNT],
                         const char *architecture) {
     const char *blas = flavours[LINK_BLAS], *lapack = flavours[LINK_LAPACK], *openblas = flavours[LINK_OPENBLAS];
     if (blas && lapack && strcmp(blas, lapack) != 0) {
         bool meant = starts(blas, "blis") && strcmp(lapack, "netlib") == 0;
         doctor_find(d, meant ? SEVERITY_NOTE : SEVERITY_WARNING,
-                    meant ? cli_format("nothing: BLIS has no LAPACK, so that netlib's goes with it.")
+                    meant ? cli_format("no action: BLIS has no LAPACK, so netlib's is used with it.")
                           : advise_both(names[LINK_BLAS], names[LINK_LAPACK], architecture),
                     "%s is %s but %s is %s", names[LINK_BLAS], blas, names[LINK_LAPACK], lapack);
     }
     if (blas && openblas && starts(blas, "openblas") && strcmp(blas, openblas) != 0) {
         doctor_find(d, SEVERITY_WARNING, advise_both(names[LINK_BLAS], names[LINK_OPENBLAS], architecture),
-                    "%s is %s but %s is %s: one program may get both, with two thread pools", names[LINK_BLAS], blas,
+                    "%s is %s but %s is %s: a program may load both, with two thread pools", names[LINK_BLAS], blas,
                     names[LINK_OPENBLAS], openblas);
     }
     if (blas && strcmp(blas, "netlib") == 0) {
-        doctor_find(
-            d, SEVERITY_WARNING,
-            has_choice(d, names[LINK_BLAS])
-                ? cli_format("`update-alternatives --config %s%s`, and choose a faster one.", names[LINK_BLAS],
-                             architecture)
-                : cli_format("%s.", doctor_install_command()),
-            "%s is netlib's reference code: programs that are linked with it are many times slower than need be",
-            names[LINK_BLAS]);
+        doctor_find(d, SEVERITY_WARNING,
+                    has_choice(d, names[LINK_BLAS])
+                        ? cli_format("select a faster one: `update-alternatives --config %s%s`.", names[LINK_BLAS],
+                                     architecture)
+                        : cli_format("%s.", doctor_install_command()),
+                    "%s is netlib's reference code: programs that are linked with it are many times slower than with "
+                    "an optimised BLAS",
+                    names[LINK_BLAS]);
     }
 }
 
-/* The flavour that an entry leads to; NULL when there is none, or when it leads nowhere. */
+/* Returns the flavour of an entry's target; NULL if there is no entry or no target. */
 static char *read_flavour(const char *folder, const char *name, const char *architecture) {
     char target[PATH_MAX], *path = cli_format("%s/%s%s", folder, name, architecture);
     ssize_t length = access(path, F_OK) == 0 ? readlink(path, target, sizeof target - 1) : -1;
@@ -124,7 +126,7 @@ static void compare_links(doctor *d, const char *folder, const char *const names
     for (int i = 0; i < LINK_COUNT; i++) {
         flavours[i] = read_flavour(folder, names[i], architecture);
     }
-    judge_links(d, names, flavours, architecture);
+    check_links(d, names, flavours, architecture);
     for (int i = 0; i < LINK_COUNT; i++) {
         free(flavours[i]);
     }

@@ -1,5 +1,5 @@
-/* doctor_install.c - what is installed: mistakes in the configuration, missing pieces, broken libraries, modules that
- * were turned away, files that hide others. */
+/* doctor_install.c - checks the installation: configuration errors, missing parts, broken libraries, rejected modules,
+ * shadowed files. */
 #include "doctor.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A folder or file that the search passes over in silence, since it may come and go. */
+/* Checks a folder or file of the search path. The search ignores a missing one, because it may exist at other times. */
 static void check_search_entry(doctor *d, const char *entry, const char *where) {
     if (entry[0] != '/') {
         doctor_find(d, SEVERITY_WARNING, cli_format("write the absolute path of the folder or file."),
-                    "%s names '%s', a relative path: it means another place in every folder that a program starts in",
+                    "%s contains '%s', a relative path: its meaning depends on the working folder of each program",
                     where, entry);
     } else if (access(entry, F_OK) != 0) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("correct the path, or take it out of %s.", where),
-                    "%s names %s, which cannot be searched: %s", where, entry, strerror(errno));
+        doctor_find(d, SEVERITY_WARNING, cli_format("correct the path, or remove it from %s.", where),
+                    "%s contains %s, which cannot be searched: %s", where, entry, strerror(errno));
     }
 }
 
@@ -42,34 +42,34 @@ static void check_search_path(doctor *d) {
 void doctor_configuration(doctor *d) {
     const char *problem;
     for (int i = 0; (problem = bp_config_error_at(i)); i++) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("correct or remove it: it has no effect as it is."), "%s", problem);
+        doctor_find(d, SEVERITY_WARNING, cli_format("correct or remove it; it has no effect."), "%s", problem);
     }
     check_search_path(d);
 }
 
 /* ---- Broken libraries and modules ---- */
 
-/* The probe runs under the variables of the user's programs, so what breaks it may be one of them. */
+/* Reports a broken library. The probe inherits the user's environment, so a variable may be the cause. */
 static void report_broken(doctor *d, const bp_library_info *row) {
-    char *names = doctor_steering(row->family, false), *values = doctor_steering(row->family, true);
-    char *advice = names ? cli_format("unset %s, then run `backplane doctor` again; reinstall the library only if it "
-                                      "stays broken.",
-                                      names)
-                         : cli_format("reinstall or remove it; after a repair run `backplane list --probe`.");
+    char *names = doctor_variables_of(row->family, false), *values = doctor_variables_of(row->family, true);
+    char *advice =
+        names ? cli_format(
+                    "unset %s, then run `backplane doctor` again. Reinstall the library only if it is still broken.",
+                    names)
+              : cli_format("reinstall or remove it, then run `backplane list --probe`.");
     doctor_find(d, SEVERITY_WARNING, advice, "%s (%s): %s%s%s", row->id, row->path, row->reason,
                 values ? ", with " : "", values ? values : "");
     free(names);
     free(values);
 }
 
-/* Other libraries do what this one is not offered for, so that nothing is lost but its speed. */
+/* Reports the operations in which a library is wrong. Backplane runs them on other libraries. */
 static void report_faults(doctor *d, const bp_library_info *row) {
     char *lines = cli_join_lines(row->faults, "\n", "; ");
-    doctor_find(
-        d, SEVERITY_WARNING,
-        cli_format("install another version of it if programs call it directly; Backplane takes other libraries "
-                   "for these."),
-        "%s (%s) is not used for: %s", row->id, row->path, lines);
+    doctor_find(d, SEVERITY_WARNING,
+                cli_format("install another version if programs call it directly. Backplane uses other libraries for "
+                           "these operations."),
+                "%s (%s) is not used for: %s", row->id, row->path, lines);
     free(lines);
 }
 
@@ -82,7 +82,7 @@ void doctor_broken(doctor *d) {
             report_broken(d, row);
         } else if (row->state == BP_LIBRARY_UNTRUSTED) {
             doctor_find(d, SEVERITY_WARNING,
-                        cli_format("let only root and yourself write to it and to the folders above it."),
+                        cli_format("allow only root and your user to write to it and to the folders above it."),
                         "%s was not opened: %s", row->path, row->reason);
         }
     }
@@ -91,15 +91,15 @@ void doctor_broken(doctor *d) {
 static char *module_advice(const bp_provider_info *info) {
     switch (info->status) {
     case BP_E_UNTRUSTED:
-        return info->path[0] == '/' ? cli_format("let only root and yourself own it and write to it and to the folders "
+        return info->path[0] == '/' ? cli_format("allow only root and your user to own and write to it and the folders "
                                                  "above it: `chown root`, `chmod go-w`.")
                                     : cli_format("write an absolute path in registry.provider_path.");
     case BP_E_NOT_FOUND:
-        return cli_format("correct the folder, or take it out of registry.provider_path.");
+        return cli_format("correct the folder, or remove it from registry.provider_path.");
     case BP_E_LOAD:
-        return cli_format("install what it needs, or take it out of its folder.");
+        return cli_format("install the libraries that it needs, or remove it from its folder.");
     default:
-        return cli_format("build it for this version, or take it out of its folder.");
+        return cli_format("build it for this version, or remove it from its folder.");
     }
 }
 
@@ -107,13 +107,13 @@ void doctor_providers(doctor *d) {
     bp_provider_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_provider_at(i, &info); i++) {
         if (info.status != BP_OK) {
-            doctor_find(d, SEVERITY_WARNING, module_advice(&info), "%s was turned away: %s",
+            doctor_find(d, SEVERITY_WARNING, module_advice(&info), "%s was rejected: %s",
                         info.path[0] ? info.path : info.name, info.reason);
         }
     }
 }
 
-/* ---- Missing pieces ---- */
+/* ---- Missing parts ---- */
 
 const char *doctor_install_command(void) {
     if (access("/etc/debian_version", F_OK) == 0) {
@@ -133,7 +133,7 @@ static void check_fast_blas(doctor *d) {
         }
     }
     doctor_find(d, SEVERITY_WARNING, cli_format("%s.", doctor_install_command()),
-                "no optimised BLAS was found; products run on our own kernels");
+                "no optimised BLAS was found; products run on the built-in kernels");
 }
 
 static void check_unprobed(doctor *d) {
@@ -147,7 +147,7 @@ static void check_unprobed(doctor *d) {
         }
     }
     if (count > 0) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("see that backplane-probe is installed and may be run."),
+        doctor_find(d, SEVERITY_WARNING, cli_format("install backplane-probe, and make it executable."),
                     "%d librar%s could not be probed, so nothing runs on %s: %s", count, count == 1 ? "y" : "ies",
                     count == 1 ? "it" : "them", reason[0] ? reason : "the probe helper is missing");
     }
@@ -155,8 +155,8 @@ static void check_unprobed(doctor *d) {
 
 static void check_cache(doctor *d) {
     if (strcmp(bp_get_registry_cache(), "read-write") != 0) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("set registry.cache to read-write, unless this is on purpose."),
-                    "registry.cache = %s: what probes find out is not kept", bp_get_registry_cache());
+        doctor_find(d, SEVERITY_NOTE, cli_format("set registry.cache to read-write, unless this is intended."),
+                    "registry.cache = %s: probe results are not stored", bp_get_registry_cache());
         return;
     }
     const char *home = doctor_variable("HOME"), *cache = doctor_variable("XDG_CACHE_HOME");
@@ -177,7 +177,7 @@ void doctor_missing(doctor *d) {
     check_cache(d);
     if (strncmp(d->machine.topology_source, "hwloc", 5) != 0) {
         doctor_find(d, SEVERITY_NOTE, cli_format("install hwloc (Debian: libhwloc15)."),
-                    "hwloc is missing; cores and caches are read from %s", d->machine.topology_source);
+                    "hwloc is missing; topology and caches are read from %s", d->machine.topology_source);
     }
 }
 
@@ -204,15 +204,15 @@ static void report_shadowed(doctor *d, const char *soname, int count) {
     }
     if (taken) {
         doctor_find(d, forced ? SEVERITY_WARNING : SEVERITY_NOTE,
-                    forced ? cli_format("take its folder out of LD_LIBRARY_PATH, unless this is meant.")
-                           : cli_format("nothing, unless another is meant: then name its folder in LD_LIBRARY_PATH, or "
-                                        "choose it with update-alternatives where the system has them."),
-                    "programs that are linked with %s get %s (by %s), which hides %s", soname, real, why, hidden);
+                    forced ? cli_format("remove its folder from LD_LIBRARY_PATH, unless this is intended.")
+                           : cli_format("no action if this file is intended. Otherwise add the folder of another one "
+                                        "to LD_LIBRARY_PATH, or use update-alternatives on Debian."),
+                    "programs that are linked with %s load %s (by %s), which shadows %s", soname, real, why, hidden);
     } else {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("nothing for Backplane, which opens files by path; other programs need its folder in "
+                    cli_format("no action for Backplane, which opens files by path. Other programs need its folder in "
                                "LD_LIBRARY_PATH."),
-                    "%s exists %d times, and by its name the loader would find none: %s", soname, count, hidden);
+                    "%s exists %d times, and the loader finds none of them by name: %s", soname, count, hidden);
     }
     free(hidden);
 }

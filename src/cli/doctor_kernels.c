@@ -1,12 +1,13 @@
-/* doctor_kernels.c - libraries that run slower kernels than this processor could, and the variables that make them. */
+/* doctor_kernels.c - reports libraries that use slower kernels than the processor can run, and the variables that cause
+ * it. */
 #include "doctor.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of kernel sets, in small letters, by the instruction set that they need: as OpenBLAS, BLIS, MKL and our own
- * capability say them. Below AVX2 there is no difference that matters here. */
+/* Names of kernel sets in lower case, by the instruction set that they need: those of OpenBLAS, BLIS, MKL and the
+ * native provider. Sets below AVX2 are not distinguished. */
 static const struct {
     bp_capability rank;
     const char *names;
@@ -19,7 +20,7 @@ static const struct {
     {BP_CAPABILITY_AVX512, " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids "},
 };
 
-/* Whether a list of small words with spaces around them has this one, in whatever case. */
+/* Returns whether a list of lower-case names, each between spaces, contains `name` in any case. */
 static bool has_word(const char *list, const char *name) {
     char *word = cli_format(" %s ", name);
     for (char *at = word; *at; at++) {
@@ -40,7 +41,7 @@ int doctor_kernel_rank(const char *name) {
     return rank;
 }
 
-/* The numbers that BLIS takes in place of names. */
+/* Ranks a value of BLIS_ARCH_TYPE, which may be a number. */
 static int blis_rank(const char *value) {
     static const char *const numbered[] = {"skx",  "knl", NULL,        "haswell",     "sandybridge", "penryn",   "zen3",
                                            "zen2", "zen", "excavator", "steamroller", "piledriver",  "bulldozer"};
@@ -61,11 +62,11 @@ static bool x86(const doctor *d) {
     return strcmp(d->machine.architecture, "x86_64") == 0;
 }
 
-static char *kernel_advice(const doctor *d, const bp_library_info *row, const char *steering) {
+static char *kernel_advice(const doctor *d, const bp_library_info *row, const char *variables_set) {
     bool wide = d->hardware == BP_CAPABILITY_AVX512, blis = strcmp(row->family, "blis") == 0;
-    if (steering) {
-        return blis ? cli_format("unset %s, or set it to %s.", steering, wide ? "0 (skx)" : "3 (haswell)")
-                    : cli_format("unset %s.", steering);
+    if (variables_set) {
+        return blis ? cli_format("unset %s, or set it to %s.", variables_set, wide ? "0 (skx)" : "3 (haswell)")
+                    : cli_format("unset %s.", variables_set);
     }
     if (blis) {
         return cli_format("set BLIS_ARCH_TYPE=%s.", wide ? "0 (skx)" : "3 (haswell)");
@@ -73,7 +74,7 @@ static char *kernel_advice(const doctor *d, const bp_library_info *row, const ch
     if (strcmp(row->family, "openblas") == 0) {
         return cli_format("install a newer OpenBLAS, or set OPENBLAS_CORETYPE=%s.", wide ? "SkylakeX" : "Haswell");
     }
-    return cli_format("install a newer version, or prefer another library with `backplane set blas.preferred`.");
+    return cli_format("install a newer version, or select another library with `backplane set blas.preferred`.");
 }
 
 void doctor_kernels(doctor *d) {
@@ -81,15 +82,15 @@ void doctor_kernels(doctor *d) {
         const bp_library_info *row = &d->rows[i];
         int rank = doctor_kernel_rank(row->kernels);
         bool ours = (row->kinds & BP_LIB_BUILTIN) != 0;
-        bool reference = strcmp(row->family, "netlib") == 0; /* has no kernels for any processor */
+        bool reference = strcmp(row->family, "netlib") == 0; /* has no optimised kernels */
         if (!x86(d) || ours || reference || !doctor_usable(row, BP_LIB_BLAS) || rank < 0 || rank >= (int)d->hardware) {
             continue;
         }
-        char *names = doctor_steering(row->family, false), *values = doctor_steering(row->family, true);
+        char *names = doctor_variables_of(row->family, false), *values = doctor_variables_of(row->family, true);
         doctor_find(d, SEVERITY_WARNING, kernel_advice(d, row, names),
-                    "%s runs %s kernels (%s) on a processor with %s: %s%s", row->id, row->kernels,
+                    "%s uses %s kernels (%s) on a processor with %s: %s%s", row->id, row->kernels,
                     capability_word(rank), capability_word((int)d->hardware),
-                    values ? "that is what it gets with " : "it does not know the processor", values ? values : "");
+                    values ? "selected by " : "it does not recognise the processor", values ? values : "");
         free(names);
         free(values);
     }
@@ -97,7 +98,7 @@ void doctor_kernels(doctor *d) {
 
 /* ---- Variables ---- */
 
-/* Values that OpenBLAS, BLIS and MKL take, in small letters; others are passed over or end the program. */
+/* Valid values of OpenBLAS, BLIS and MKL, in lower case. The libraries ignore other values or end the program. */
 #define OPENBLAS_CORES                                                                                                 \
     " katmai coppermine northwood prescott banias atom core2 penryn dunnington nehalem athlon opteron opteron_sse3 "   \
     "barcelona nano sandybridge bobcat bulldozer piledriver haswell steamroller excavator zen skylakex cooperlake "    \
@@ -111,36 +112,37 @@ void doctor_kernels(doctor *d) {
 #define MKL_INSTRUCTIONS                                                                                               \
     " avx512 avx512_e1 avx512_e2 avx512_e3 avx512_e4 avx512_mic avx512_mic_e1 avx2 avx2_e1 avx sse4_2 "
 
-enum { MOST_BLIS_ARCHITECTURES = 64 }; /* numbers above are none in any release */
+enum { MOST_BLIS_ARCHITECTURES = 64 }; /* larger numbers are invalid in every release */
 
-/* Variables that choose a library's kernels or parts: what a probe ran under, and what may have broken it. */
+/* Variables that select kernels or layers of a library. They also affect its probe. */
 static const struct variable {
     const char *name;
-    const char *family;             /* whose libraries it steers, "" for ours */
-    int (*rank)(const char *value); /* of the kernels that a value stands for */
-    const char *values;             /* all that are known, NULL where any may be right */
+    const char *family;             /* libraries that it affects; "" for the native provider */
+    int (*rank)(const char *value); /* rank of the kernels that a value selects */
+    const char *values;             /* valid values; NULL if they are not known */
     const char *effect;
-    bool costs; /* whatever the value: worth a warning */
+    bool costs; /* a warning for any value */
 } variables[] = {
-    {"OPENBLAS_CORETYPE", "openblas", doctor_kernel_rank, OPENBLAS_CORES, "chooses OpenBLAS's kernels", false},
-    {"OPENBLAS_L2_SIZE", "openblas", NULL, NULL, "overrides the cache size that OpenBLAS blocks for, often to its harm",
-     true},
-    {"BLIS_ARCH_TYPE", "blis", blis_rank, BLIS_ARCHITECTURES, "chooses BLIS's kernels", false},
+    {"OPENBLAS_CORETYPE", "openblas", doctor_kernel_rank, OPENBLAS_CORES, "selects OpenBLAS's kernels", false},
+    {"OPENBLAS_L2_SIZE", "openblas", NULL, NULL,
+     "overrides the cache size for OpenBLAS's blocking, which is often slower", true},
+    {"BLIS_ARCH_TYPE", "blis", blis_rank, BLIS_ARCHITECTURES, "selects BLIS's kernels", false},
     {"MKL_ENABLE_INSTRUCTIONS", "mkl", doctor_kernel_rank, MKL_INSTRUCTIONS, "limits MKL's kernels", false},
     {"MKL_DEBUG_CPU_TYPE", "mkl", NULL, NULL, "has no effect in MKL since 2020.1", true},
-    {"MKL_CBWR", "mkl", NULL, NULL, "fixes MKL's code branch for reproducible results, which costs speed", true},
-    {"MKL_THREADING_LAYER", "mkl", NULL, " intel sequential tbb pgi gnu ", "chooses MKL's threads", false},
-    {"MKL_INTERFACE_LAYER", "mkl", NULL, " lp64 ilp64 gnu gnu,lp64 gnu,ilp64 ", "chooses MKL's integer width", false},
-    {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "chooses the kernels of Arm's libraries", false},
+    {"MKL_CBWR", "mkl", NULL, NULL, "fixes MKL's code branch for reproducible results, which is slower", true},
+    {"MKL_THREADING_LAYER", "mkl", NULL, " intel sequential tbb pgi gnu ", "selects MKL's threading layer", false},
+    {"MKL_INTERFACE_LAYER", "mkl", NULL, " lp64 ilp64 gnu gnu,lp64 gnu,ilp64 ", "selects MKL's integer width", false},
+    {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "selects the kernels of Arm Performance Libraries", false},
     {"ONEDNN_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
     {"DNNL_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
-    {"FLEXIBLAS", "flexiblas", NULL, NULL, "chooses the library behind FlexiBLAS", false},
-    {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits our own kernels and PyTorch's", false},
+    {"FLEXIBLAS", "flexiblas", NULL, NULL, "selects the library behind FlexiBLAS", false},
+    {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits the kernels of the native provider and of PyTorch",
+     false},
 };
 
 #define VARIABLE_COUNT (sizeof variables / sizeof variables[0])
 
-char *doctor_steering(const char *family, bool with_values) {
+char *doctor_variables_of(const char *family, bool with_values) {
     char *list = NULL;
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {
         const char *value = doctor_variable(variables[i].name);
@@ -160,7 +162,7 @@ static bool is_known(const struct variable *v, const char *value) {
     return !v->values || has_word(v->values, value) || (numbered && number >= 0 && number < MOST_BLIS_ARCHITECTURES);
 }
 
-/* Ids of the broken libraries that a variable steers, NULL when there are none. */
+/* Returns the ids of the broken libraries that a variable affects; NULL if there are none. */
 static char *broken_by(const doctor *d, const struct variable *v) {
     char *list = NULL;
     for (int i = 0; i < d->row_count; i++) {
@@ -178,20 +180,20 @@ static void check_variable(doctor *d, const struct variable *v, const char *valu
     char *broken = broken_by(d, v);
     if (broken) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, then run `backplane doctor` again.", v->name),
-                    "%s=%s %s%s, and under it a library is broken: %s", v->name, value, v->effect, unknown, broken);
+                    "%s=%s %s%s, and with it a library is broken: %s", v->name, value, v->effect, unknown, broken);
     } else if (*unknown) {
         doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, or correct it.", v->name), "%s=%s %s%s", v->name, value,
                     v->effect, unknown);
     } else if (strcmp(v->name, "MKL_THREADING_LAYER") == 0 && has_word(" sequential ", value)) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s where MKL should use several processors.", v->name),
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s if MKL should use several processors.", v->name),
                     "%s=%s makes MKL single-threaded", v->name, value);
     } else if (slow || v->costs) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, unless it is there on purpose.", v->name),
-                    "%s=%s %s%s%s", v->name, value, v->effect, slow ? ", and this processor has more: " : "",
+        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, unless it is intended.", v->name), "%s=%s %s%s%s",
+                    v->name, value, v->effect, slow ? ", but this processor has " : "",
                     slow ? capability_word((int)d->hardware) : "");
     } else {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is there on purpose.", v->name), "%s=%s %s",
-                    v->name, value, v->effect);
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is intended.", v->name), "%s=%s %s", v->name,
+                    value, v->effect);
     }
     free(broken);
 }
@@ -208,7 +210,7 @@ void doctor_kernel_variables(doctor *d) {
     if (bp_get("cpu.capability", &value, &layer, NULL) == BP_OK && layer != BP_LAYER_DEFAULT &&
         strcmp(bp_cpu_capability(), bp_cpu_hardware_capability()) != 0) {
         doctor_find(d, SEVERITY_WARNING, cli_format("`backplane settings --changed` shows where it is set."),
-                    "cpu.capability = %s keeps our own kernels at %s; this processor has %s", value,
+                    "cpu.capability = %s limits the native kernels to %s; this processor has %s", value,
                     bp_cpu_capability(), bp_cpu_hardware_capability());
     }
 }

@@ -1,7 +1,7 @@
-/* doctor_loader.c - which file the dynamic loader would take for a SONAME: LD_LIBRARY_PATH, its cache, the standard
+/* doctor_loader.c - finds the file that the dynamic loader would load for a SONAME: LD_LIBRARY_PATH, cache, standard
  * folders.
  *
- * Nothing is loaded. The cache file is parsed with every offset checked; one that is not understood counts as empty.
+ * Nothing is loaded. Every offset of the cache file is checked; an unknown format counts as empty.
  */
 #include "doctor.h"
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Class, byte order and machine of an ELF file: what must equal ours. */
+/* Reads class, byte order and machine of an ELF file, which must equal those of this program. */
 static bool elf_kind(const char *path, unsigned char kind[4]) {
     unsigned char head[20];
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -90,7 +90,7 @@ static bool in_cache(const char *soname, char *real, size_t size) {
         size_t length = (size_t)facts.st_size;
         unsigned char *bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, file, 0);
         if (bytes != MAP_FAILED) {
-            /* Systems that keep an older format for older programs have the new one behind it. */
+            /* Some systems have the older format for older programs first, and the new one behind it. */
             const unsigned char *start = memmem(bytes, length, MAGIC, sizeof MAGIC - 1);
             found = start && search_cache(start, length - (size_t)(start - bytes), soname, real, size);
             munmap(bytes, length);

@@ -1,4 +1,4 @@
-/* doctor_threads.c - OpenMP runtimes that clash, two thread pools under one call, variables that limit threads. */
+/* doctor_threads.c - reports conflicting OpenMP runtimes, two thread pools in one program, and limits of threads. */
 #include "doctor.h"
 
 #include <errno.h>
@@ -18,18 +18,18 @@ static int runtime_of(const char *name) {
     return -1;
 }
 
-/* libomp and libiomp5 are the same code and abort when they meet; libgomp beside either keeps threads of its own. */
-static void judge_runtimes(doctor *d, char *const users[RUNTIME_COUNT], bool loaded) {
-    const char *when = loaded ? "this process has loaded" : "a process that uses them all would load";
+/* Reports runtimes that conflict. libomp and libiomp5 are builds of one runtime, and abort if both are loaded. libgomp
+ * has threads of its own next to either. */
+static void check_runtimes(doctor *d, char *const users[RUNTIME_COUNT], bool loaded) {
+    const char *when = loaded ? "this process has loaded" : "a process that uses all of them loads";
     int count = 0;
     for (int i = 0; i < RUNTIME_COUNT; i++) {
         count += users[i] != NULL;
     }
     if (users[LIBOMP] && users[LIBIOMP5]) {
         doctor_find(d, SEVERITY_WARNING,
-                    cli_format("keep to libraries of one runtime: `backplane set dispatch.exclude ...`."),
-                    "%s two builds of LLVM's OpenMP runtime, which end the program when they meet: libomp (%s) and "
-                    "libiomp5 (%s)",
+                    cli_format("use libraries of one runtime: `backplane set dispatch.exclude ...`."),
+                    "%s two builds of LLVM's OpenMP runtime, which abort the program: libomp (%s) and libiomp5 (%s)",
                     when, users[LIBOMP], users[LIBIOMP5]);
     }
     if (count > 1 && users[LIBGOMP]) {
@@ -37,7 +37,7 @@ static void judge_runtimes(doctor *d, char *const users[RUNTIME_COUNT], bool loa
         doctor_find(
             d, loaded ? SEVERITY_WARNING : SEVERITY_NOTE,
             cli_format(
-                "prefer libraries of one runtime where calls alternate quickly; each runtime keeps its own threads."),
+                "use libraries of one runtime if calls alternate quickly, because each runtime has its own threads."),
             "%s two OpenMP runtimes: libgomp (%s) and %s (%s)", when, users[LIBGOMP], runtimes[other], users[other]);
     }
 }
@@ -57,33 +57,34 @@ void doctor_openmp(doctor *d) {
             by_process[runtime] = doctor_enumerate(by_process[runtime], object.path);
         }
     }
-    judge_runtimes(d, by_process, true);
-    judge_runtimes(d, by_rows, false);
+    check_runtimes(d, by_process, true);
+    check_runtimes(d, by_rows, false);
     for (int i = 0; i < RUNTIME_COUNT; i++) {
         free(by_rows[i]);
         free(by_process[i]);
     }
     const char *forced = doctor_variable("KMP_DUPLICATE_LIB_OK");
     if (forced) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset it, and keep to libraries of one OpenMP runtime."),
-                    "KMP_DUPLICATE_LIB_OK=%s hides two OpenMP runtimes in one process instead of avoiding them",
-                    forced);
+        doctor_find(
+            d, SEVERITY_WARNING, cli_format("unset it, and use libraries of one OpenMP runtime."),
+            "KMP_DUPLICATE_LIB_OK=%s allows two OpenMP runtimes in one process, which may crash or give wrong results",
+            forced);
     }
 }
 
-/* A folder such as .../openblas-openmp/ promises a flavour; what lies there may still end in another. */
+/* Reports a library in a folder such as .../openblas-openmp/ that has the threads of another flavour. */
 static void check_flavour(doctor *d, const bp_library_info *row) {
     bool says_openmp = strstr(row->path, "openmp/") != NULL, says_pthread = strstr(row->path, "pthread/") != NULL;
     bool is_openmp = runtime_of(row->threading) >= 0, is_pthread = strcmp(row->threading, "pthread") == 0;
     if ((says_openmp && is_pthread) || (says_pthread && is_openmp)) {
         doctor_find(d, SEVERITY_WARNING,
-                    cli_format("let the alternatives of libopenblas.so.0 and libblas.so.3 point to one flavour."),
-                    "%s is named for %s threads, but its work is done with %s", row->path,
-                    says_openmp ? "OpenMP" : "pthread", row->threading);
+                    cli_format("select one flavour in the alternatives of libopenblas.so.0 and libblas.so.3."),
+                    "the name of %s says %s threads, but it uses %s", row->path, says_openmp ? "OpenMP" : "pthread",
+                    row->threading);
     }
 }
 
-/* How many threads a library's own pool has under these variables; 0 for as many as there are processors. */
+/* Returns the number of threads of a library's own pool; 0 for the number of processors. */
 static long pool_threads(const char *family) {
     static const char *const openblas[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", NULL};
     static const char *const blis[] = {"BLIS_NUM_THREADS", "OMP_NUM_THREADS", NULL};
@@ -96,14 +97,14 @@ static long pool_threads(const char *family) {
             return count;
         }
     }
-    return is_blis ? 1 : 0; /* BLIS starts none unless it is told to */
+    return is_blis ? 1 : 0; /* BLIS has one thread unless a variable is set */
 }
 
 static bool is_openmp_blas(const bp_library_info *row) {
     return runtime_of(row->threading) >= 0 && doctor_usable(row, BP_LIB_BLAS);
 }
 
-/* What to do about a library with threads of its own: its OpenMP flavour is chosen where it is installed. */
+/* Returns the advice about a library with its own threads: its OpenMP flavour, if that is installed. */
 static char *pool_advice(const doctor *d, const bp_library_info *row, const char *path) {
     const char *variable = strcmp(row->family, "openblas") == 0 ? "OPENBLAS_NUM_THREADS"
                            : strcmp(row->family, "blis") == 0   ? "BLIS_NUM_THREADS"
@@ -116,7 +117,7 @@ static char *pool_advice(const doctor *d, const bp_library_info *row, const char
     }
     char *name = doctor_alternative_of("libblas.so.3", path), *advice;
     if (flavour && name) {
-        advice = cli_format("for OpenMP programs choose the OpenMP flavour (%s is installed) with `update-alternatives "
+        advice = cli_format("for OpenMP programs select the OpenMP flavour (%s is installed) with `update-alternatives "
                             "--config %s`, or set %s=1.",
                             flavour, name, variable);
     } else if (flavour) {
@@ -134,7 +135,7 @@ static void check_pool(doctor *d) {
     const char *why, *own = doctor_variable("OMP_NUM_THREADS");
     const bp_library_info *row =
         doctor_loader_takes("libblas.so.3", path, sizeof path, &why) ? doctor_row_of(d, path) : NULL;
-    bool single = own && strtol(own, NULL, 10) == 1; /* then OpenMP programs have one thread, too */
+    bool single = own && strtol(own, NULL, 10) == 1; /* then OpenMP programs have one thread too */
     if (!row || strcmp(row->threading, "pthread") != 0 || pool_threads(row->family) == 1 || single) {
         return;
     }
@@ -144,8 +145,8 @@ static void check_pool(doctor *d) {
         openmp |= strcmp(object.kind, "openmp") == 0;
     }
     doctor_find(d, openmp ? SEVERITY_WARNING : SEVERITY_NOTE, pool_advice(d, row, path),
-                "programs that are linked with libblas.so.3 get %s (%s), which has a thread pool of its own: called "
-                "from an OpenMP program, two pools fight for the cores",
+                "programs that are linked with libblas.so.3 load %s (%s), which has its own thread pool: in an OpenMP "
+                "program, two pools compete for the cores",
                 row->family, path);
 }
 
@@ -160,7 +161,7 @@ void doctor_pools(doctor *d) {
 
 /* ---- Limits ---- */
 
-/* Variables that say how many threads a library may start, and whether num_threads follows them. */
+/* Variables that limit a library's threads, and whether the default of num_threads follows them. */
 typedef struct thread_variable {
     const char *name;
     bool followed;
@@ -171,17 +172,17 @@ static const thread_variable counts[] = {
     {"VECLIB_MAXIMUM_THREADS", false},
 };
 
-/* What a limit means for Backplane's own calls: they keep to it, unless num_threads is set. */
+/* Returns the effect of a limit on Backplane's calls. They follow it unless num_threads is set. */
 static char *own_calls(const thread_variable *variable) {
     const char *value, *where;
     bp_layer layer;
     if (!variable->followed) {
-        return cli_format("for Backplane's calls num_threads decides");
+        return cli_format("num_threads applies to Backplane's calls");
     }
     if (bp_get("num_threads", &value, &layer, &where) != BP_OK || layer <= BP_LAYER_SHARED_ENVIRONMENT) {
-        return cli_format("Backplane's calls keep to it");
+        return cli_format("Backplane's calls follow it");
     }
-    return cli_format("for Backplane's calls num_threads = %s counts instead (%s%s%s)", value, bp_layer_name(layer),
+    return cli_format("num_threads = %s applies to Backplane's calls (%s%s%s)", value, bp_layer_name(layer),
                       *where ? ", " : "", where);
 }
 
@@ -191,19 +192,19 @@ static void check_count(doctor *d, const thread_variable *variable, const char *
     errno = 0;
     long count = strtol(value, &end, 10);
     if (errno || end == value || (*end && *end != ',') || count < 0) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is there on purpose.", name),
-                    variable->followed ? "%s=%s is no number of threads, and limits nothing"
-                                       : "%s=%s says how many threads libraries start; for Backplane's calls "
-                                         "num_threads decides",
+        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is intended.", name),
+                    variable->followed
+                        ? "%s=%s is not a number of threads and has no effect"
+                        : "%s=%s sets the threads of libraries; num_threads applies to Backplane's calls",
                     name, value);
     } else if (count > d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset %s or lower it to %d.", name, d->machine.usable_cpus),
-                    "%s=%s asks for more threads than the %d processors that this process may use", name, value,
+                    "%s=%s is more than the %d processors available to this process", name, value,
                     d->machine.usable_cpus);
     } else if (count > 0 && count < d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("unset %s where all %d processors should work; for Backplane's calls set num_threads.",
-                               name, d->machine.usable_cpus),
+                    cli_format("unset %s to use all %d processors; set num_threads for Backplane's calls.", name,
+                               d->machine.usable_cpus),
                     "%s=%s limits libraries to %ld thread%s; %s", name, value, count, count == 1 ? "" : "s", own);
     }
     free(own);
@@ -215,20 +216,20 @@ static void check_own_count(doctor *d) {
     int64_t count = bp_get_num_threads();
     int cpus = d->machine.usable_cpus;
     if (bp_get("num_threads", &value, &layer, NULL) == BP_OK && layer == BP_LAYER_SHARED_ENVIRONMENT) {
-        return; /* the variable that limits it is reported by check_count or check_withheld_threads */
+        return; /* check_count() or check_withheld_threads() reports the variable */
     }
     if (count > cpus) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset num_threads or lower it to %d.", cpus),
-                    "num_threads = %lld asks for more threads than the %d processors that this process may use",
-                    (long long)count, cpus);
+                    "num_threads = %lld is more than the %d processors available to this process", (long long)count,
+                    cpus);
     } else if (count > 0 && count < cpus) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("set num_threads to 0 where all %d processors should work.", cpus),
+        doctor_find(d, SEVERITY_NOTE, cli_format("set num_threads to 0 to use all %d processors.", cpus),
                     "num_threads = %lld limits Backplane's calls to %lld thread%s", (long long)count, (long long)count,
                     count == 1 ? "" : "s");
     }
 }
 
-/* MKL asks its runtime how many threads it got; the others count on having got all. */
+/* Returns the libraries that expect all the threads they request. MKL asks its runtime for the actual number. */
 static char *trusting_libraries(const doctor *d) {
     char *list = NULL;
     for (int i = 0; i < d->row_count; i++) {
@@ -244,7 +245,7 @@ static bool is_true(const char *value) {
            strcmp(value, "1") == 0;
 }
 
-/* The most threads that a call here would ask an OpenMP runtime for. */
+/* Returns the largest number of threads that a call may request from an OpenMP runtime. */
 static long threads_asked(const doctor *d) {
     const char *value = doctor_variable("OMP_NUM_THREADS");
     long program = value ? strtol(value, NULL, 10) : 0, own = (long)bp_get_num_threads();
@@ -253,7 +254,7 @@ static long threads_asked(const doctor *d) {
     return program > own ? program : own;
 }
 
-/* A runtime that gives fewer threads than were asked for: OpenBLAS waits for those that never come. */
+/* Reports limits with which a runtime starts fewer threads than requested. OpenBLAS then waits forever. */
 static void check_withheld_threads(doctor *d) {
     const char *limit = doctor_variable("OMP_THREAD_LIMIT"), *dynamic = doctor_variable("OMP_DYNAMIC");
     char *libraries = trusting_libraries(d);
@@ -262,18 +263,18 @@ static void check_withheld_threads(doctor *d) {
         doctor_find(
             d, SEVERITY_WARNING,
             cli_format("unset OMP_THREAD_LIMIT, or keep OMP_NUM_THREADS and num_threads at %ld or below.", most),
-            "OMP_THREAD_LIMIT=%s is below the %ld threads that a call may ask for: an OpenMP build of OpenBLAS "
-            "may then hang in a call, and BLIS may end the program (%s)",
+            "OMP_THREAD_LIMIT=%s is below the %ld threads that a call may request: an OpenMP build of OpenBLAS may "
+            "hang, and BLIS may end the program (%s)",
             limit, asked, libraries);
     } else if (most > 0 && most < d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("unset OMP_THREAD_LIMIT where all %d processors should work.", d->machine.usable_cpus),
+                    cli_format("unset OMP_THREAD_LIMIT to use all %d processors.", d->machine.usable_cpus),
                     "OMP_THREAD_LIMIT=%s limits OpenMP programs to %ld thread%s", limit, most, most == 1 ? "" : "s");
     }
     if (libraries && dynamic && is_true(dynamic)) {
         doctor_find(d, SEVERITY_WARNING, cli_format("unset OMP_DYNAMIC, or set it to false."),
-                    "OMP_DYNAMIC=%s lets the OpenMP runtime start fewer threads than a call asks for: an OpenMP build "
-                    "of OpenBLAS may then hang in a call, and BLIS may end the program (%s)",
+                    "OMP_DYNAMIC=%s allows the OpenMP runtime to start fewer threads than a call requests: an OpenMP "
+                    "build of OpenBLAS may hang, and BLIS may end the program (%s)",
                     dynamic, libraries);
     }
     free(libraries);
@@ -291,7 +292,7 @@ void doctor_thread_limits(doctor *d) {
     if (d->machine.usable_cpus < d->machine.logical_cpus) {
         doctor_find(
             d, SEVERITY_NOTE,
-            cli_format("widen the mask (taskset) or the quota where all %d should work.", d->machine.logical_cpus),
+            cli_format("widen the affinity mask (taskset) or the quota to use all %d.", d->machine.logical_cpus),
             "this process may use %d of %d processors (affinity mask or cgroup quota)", d->machine.usable_cpus,
             d->machine.logical_cpus);
     }

@@ -1,4 +1,4 @@
-/* eval_einsum.c - einsum, for eval and explain: an expression and as many arrays as it has operands. */
+/* eval_einsum.c - einsum for eval and explain: an expression, and one array for each of its operands. */
 #include "operations.h"
 
 static int prepare(cli_job *job) {

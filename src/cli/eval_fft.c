@@ -1,18 +1,18 @@
-/* eval_fft.c - the Fourier transforms, and shifts of the zero frequency, for eval and explain. */
+/* eval_fft.c - Fourier transforms and shifts of the zero frequency, for eval and explain. */
 #include "operations.h"
 
 #include <string.h>
 
-/* A row's number: the transform, and how many dimensions it has unless told otherwise. */
+/* The number of an entry: the transform, and its default number of dimensions. */
 enum { ONE, TWO, ALL, FORMS };
 enum { SHIFT, UNSHIFT };
 
 static int read_norm(const cli_args *args, bp_fft_norm *norm) {
     bp_status status = bp_fft_norm_from_name(cli_value(args, "norm"), norm);
-    return status == BP_OK ? CLI_OK : cli_fail(CLI_USAGE, "--norm: %s.", bp_last_error());
+    return status == BP_OK ? CLI_OK : cli_fail(CLI_USAGE, "--norm: %s", bp_last_error());
 }
 
-/* Puts the dimensions and sizes that were given into the call. */
+/* Copies the given dimensions and sizes into the call. */
 static int read_dims(cli_job *job, int ndim) {
     fft_words *words = &job->words.fft;
     int64_t dims[BP_MAX_NDIM];
@@ -23,15 +23,15 @@ static int read_dims(cli_job *job, int ndim) {
         return code;
     }
     if (ndim == 1 && (dim_count > 1 || size_count > 1)) {
-        return cli_fail(CLI_USAGE, "%s transforms one dimension; see %sn for more.", job->operation->name,
+        return cli_fail(CLI_USAGE, "%s transforms one dimension; use %sn for several", job->operation->name,
                         job->operation->name);
     }
     if (dim_count > 0 && size_count > 0 && dim_count != size_count) {
-        return cli_fail(CLI_USAGE, "--dim has %d dimensions, but --s has %d sizes.", dim_count, size_count);
+        return cli_fail(CLI_USAGE, "--dim has %d dimensions, but --s has %d sizes", dim_count, size_count);
     }
     for (int i = 0; i < dim_count; i++) {
         if (dims[i] < -BP_MAX_NDIM || dims[i] >= BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--dim names dimension %lld; arrays have at most %d.", (long long)dims[i],
+            return cli_fail(CLI_USAGE, "--dim is %lld; arrays have at most %d dimensions", (long long)dims[i],
                             BP_MAX_NDIM);
         }
         words->dims[i] = (int)dims[i];

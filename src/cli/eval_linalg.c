@@ -1,12 +1,12 @@
-/* eval_linalg.c - linear algebra by torch.linalg's names, for eval and explain. Shapes, types and most checks are the
- * library's: a row here only says which options there are and which outputs are results. */
+/* eval_linalg.c - linear algebra by torch.linalg's names, for eval and explain. The library computes shapes and types
+ * and checks the arguments. An entry here has the options and the results. */
 #include "operations.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations that share a bp_op with another one: its values alone, no vectors. */
+/* Added to the bp_op of operations that return values without vectors. */
 #define VALUES_ONLY 100
 
 static bp_op op_of(const cli_job *job) {
@@ -58,7 +58,7 @@ static int read_word(cli_job *job, const char *option, const word *words) {
     for (const word *w = words; w->name; w++) {
         known = cli_join(known, known ? ", " : "", w->name);
     }
-    int code = cli_fail(CLI_USAGE, "--%s is '%s'; it may be %s.", option, text, known);
+    int code = cli_fail(CLI_USAGE, "--%s is '%s'; it must be one of %s", option, text, known);
     free(known);
     return code;
 }
@@ -68,7 +68,7 @@ static int read_tolerance(cli_job *job, const char *option, double *value, const
     bool given;
     int code = operand_scalar(job->args, option, &number, &given);
     if (code == CLI_OK && given) {
-        *value = number.im == 0 ? number.re : (double)NAN; /* which the library refuses */
+        *value = number.im == 0 ? number.re : (double)NAN; /* the library reports it */
         *slot = value;
     }
     return code;
@@ -94,7 +94,7 @@ static int read_options(cli_job *job) {
 
 /* ---- Results ---- */
 
-/* Results that are only computed when a file takes them. */
+/* Returns whether a result is computed only if it has an output file. */
 static bool is_extra(bp_op op, int index, int inputs, int outputs) {
     bool info = strstr(bp_op_outputs(op), "info") && index == inputs + outputs - 1;
     return info || (op == BP_OP_LSTSQ && index > inputs);
@@ -104,7 +104,7 @@ static bool is_vectors(const cli_job *job, int index) {
     return job->operation->number > VALUES_ONLY && index != (op_of(job) == BP_OP_SVD ? 2 : 1);
 }
 
-/* Makes a result where the call has it; *made tells. Which outputs there are depends on mode and driver. */
+/* Makes a result if the call has it; *made tells whether. The outputs depend on mode and driver. */
 static int make_result(cli_job *job, int index, int slot, bool wanted, bool *made) {
     bp_linalg_call *call = &job->words.linalg.call;
     bp_dtype dtype;
@@ -134,7 +134,7 @@ static int make_results(cli_job *job) {
     return code;
 }
 
-/* Any failure of the arguments shows at an output that every call of the operation has. */
+/* Checks the arguments through an output that every call of the operation has. */
 static int check_call(const cli_job *job) {
     bp_dtype dtype;
     int ndim;
@@ -147,7 +147,7 @@ static int check_call(const cli_job *job) {
 
 static int prepare(cli_job *job) {
     int code = read_options(job);
-    if (code == CLI_OK && job->dry && op_of(job) == BP_OP_LU_SOLVE) { /* pivots are integers, whatever DTYPE says */
+    if (code == CLI_OK && job->dry && op_of(job) == BP_OP_LU_SOLVE) { /* pivots are always integers */
         const bp_view pivots = job->inputs[1];
         code = operand_view(&job->inputs[1], BP_I32, pivots.tensor.ndim, pivots.shape, false);
     }
@@ -166,7 +166,7 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
     return bp_linalg_explain(explanation, job->options, &job->words.linalg.call);
 }
 
-/* ---- The rows ---- */
+/* ---- Entries ---- */
 
 static const char *const takes_upper[] = {"upper", NULL};
 static const char *const takes_right[] = {"right", NULL};

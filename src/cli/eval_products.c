@@ -14,7 +14,7 @@ static int read_words(cli_job *job) {
     int code = operand_scalar(job->args, "alpha", &words->alpha, &alpha);
     code = code == CLI_OK ? operand_scalar(job->args, "beta", &words->beta, &beta) : code;
     if (code == CLI_OK && beta && !words->old_c && !job->dry && (words->beta.re != 0 || words->beta.im != 0)) {
-        return cli_fail(CLI_USAGE, "--beta needs a third file: the C that it is the factor of.");
+        return cli_fail(CLI_USAGE, "--beta needs a third array, C");
     }
     if (job->operation->number == GEMM) {
         words->transform_a = operand_transform(job->args, "trans-a", "conj-a");
@@ -23,7 +23,7 @@ static int read_words(cli_job *job) {
     return code;
 }
 
-/* The old C is where the result goes, in the layout that it has. */
+/* Uses the old C as the output, in its layout. */
 static int take_old_c(cli_job *job) {
     if (job->dry) {
         const bp_view *c = &job->inputs[2];

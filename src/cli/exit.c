@@ -1,4 +1,4 @@
-/* exit.c - which exit code a failure of the library ends in: one table of status families. */
+/* exit.c - maps the library's statuses to exit codes, by family. */
 #include "cli.h"
 
 static const struct {

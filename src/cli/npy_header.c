@@ -1,7 +1,7 @@
-/* npy_header.c - the description at the head of a .npy file, parsed strictly.
+/* npy_header.c - parses the description in a .npy file's header.
  *
- * It is a Python dictionary literal with exactly three keys. Only the little of Python that NumPy writes is understood,
- * nothing is evaluated, and every number is checked before it is used: the text may come from anywhere.
+ * It is a Python dictionary literal with exactly three keys. The parser accepts only the syntax that NumPy writes,
+ * evaluates nothing, and checks every number before use, because the text is untrusted.
  */
 #include "npy.h"
 
@@ -40,7 +40,7 @@ bp_status npy_parse_prefix(const unsigned char *bytes, size_t size, size_t *star
         *start = NPY_PREFIX_MAX;
     }
     if (*length > NPY_HEADER_LIMIT) {
-        return npy_fail(error, BP_E_FORMAT, "the header claims %zu bytes; %d are the most that is accepted", *length,
+        return npy_fail(error, BP_E_FORMAT, "the header has %zu bytes; at most %d are accepted", *length,
                         NPY_HEADER_LIMIT);
     }
     return BP_OK;
@@ -58,7 +58,7 @@ static void skip_space(cursor *text) {
     }
 }
 
-/* Takes one character, if it comes next. */
+/* Skips one character if it is next. Returns whether it was. */
 static bool take(cursor *text, char wanted) {
     skip_space(text);
     if (text->at < text->end && *text->at == wanted) {
@@ -78,7 +78,7 @@ static bool take_word(cursor *text, const char *word) {
     return true;
 }
 
-/* A quoted text without escapes into `buffer`, which is long enough for every one that is valid here. */
+/* Reads a quoted text without escapes into `buffer`, which is long enough for every valid one. */
 static bool take_string(cursor *text, char *buffer, size_t size) {
     skip_space(text);
     if (text->at >= text->end || (*text->at != '\'' && *text->at != '"')) {
@@ -115,7 +115,7 @@ static bp_status take_size(cursor *text, int64_t *value) {
     if (text->at == first || (*first == '0' && text->at - first > 1)) {
         return npy_fail(text->error, BP_E_FORMAT, "'shape' must be a tuple of whole numbers");
     }
-    /* Python 2 wrote long integers with a letter behind. */
+    /* Python 2 wrote long integers with the suffix L. */
     if (text->at < text->end && *text->at == 'L') {
         text->at++;
     }
@@ -149,7 +149,7 @@ static bp_status take_shape(cursor *text, npy_header *header) {
     return BP_OK;
 }
 
-/* NumPy's type letters and sizes, and what they are here. */
+/* Maps NumPy's type codes to element types. */
 static const struct {
     char kind;
     char size;
@@ -175,18 +175,18 @@ static bp_dtype type_of(const char *code, unsigned flags) {
     return BP_DTYPE_NONE;
 }
 
-/* Why a type is refused, in words that help. */
+/* Reports a type that is not supported. */
 static bp_status refuse_type(const char *descr, const char *code, npy_error *error) {
     if (code[0] == 'O') {
-        return npy_fail(error, BP_E_DTYPE,
-                        "element type '%s': Python objects are stored as pickles, which are never opened here", descr);
+        return npy_fail(
+            error, BP_E_DTYPE,
+            "element type '%s': Python objects are stored as pickles, which are not read because they run code", descr);
     }
     if (strcmp(code, "V2") == 0) {
         return npy_fail(error, BP_E_DTYPE,
-                        "element type '%s' is two bytes without a meaning; if it was bfloat16 (ml_dtypes), say --bf16",
-                        descr);
+                        "element type '%s' is two raw bytes; use --bf16 if it is bfloat16 (ml_dtypes)", descr);
     }
-    return npy_fail(error, BP_E_DTYPE, "element type '%s' is not one of f2 f4 f8 c8 c16 i1-i8 u1-u8 b1", descr);
+    return npy_fail(error, BP_E_DTYPE, "element type '%s'; it must be f2, f4, f8, c8, c16, i1-i8, u1-u8 or b1", descr);
 }
 
 static bp_status take_type(cursor *text, unsigned flags, npy_header *header) {
@@ -206,8 +206,8 @@ static bp_status take_type(cursor *text, unsigned flags, npy_header *header) {
     }
     size_t size = bp_dtype_size(header->dtype);
     if (order == '|' && size > 1 && code[0] != 'V') {
-        return npy_fail(text->error, BP_E_DTYPE,
-                        "element type '%s' leaves the byte order open; '<' or '>' must stand first", descr);
+        return npy_fail(text->error, BP_E_DTYPE, "element type '%s' has no byte order; it must begin with '<' or '>'",
+                        descr);
     }
     const uint16_t probe = 1;
     bool little = *(const unsigned char *)&probe == 1;
@@ -223,7 +223,8 @@ static bp_status take_order(cursor *text, npy_header *header) {
     return BP_OK;
 }
 
-/* Elements and bytes, so that both fit where they must. A zero size makes the array empty whatever the others are. */
+/* Computes the number of elements and bytes with overflow checks. A size of zero makes the array empty, whatever the
+ * others are. */
 static bp_status measure(npy_header *header, npy_error *error) {
     int64_t count = 1, size;
     bool empty = false;
@@ -282,7 +283,7 @@ static bp_status take_entry(cursor *text, unsigned flags, bool seen[KEY_COUNT], 
     }
     seen[key] = true;
     if (!take(text, ':')) {
-        return npy_fail(text->error, BP_E_FORMAT, "the header lacks a colon after '%s'", name);
+        return npy_fail(text->error, BP_E_FORMAT, "the header has no colon after '%s'", name);
     }
     return take_value(text, key, flags, header);
 }
@@ -297,9 +298,9 @@ bp_status npy_parse_header(const char *bytes, size_t length, unsigned flags, npy
     }
     bool comma = true;
     while (!take(&text, '}')) {
-        bp_status status =
-            comma ? take_entry(&text, flags, seen, header)
-                  : npy_fail(error, BP_E_FORMAT, "the header lacks a comma between its entries, or its end");
+        bp_status status = comma
+                               ? take_entry(&text, flags, seen, header)
+                               : npy_fail(error, BP_E_FORMAT, "the header has no comma between its entries, or no end");
         if (status != BP_OK) {
             return status;
         }
@@ -307,11 +308,11 @@ bp_status npy_parse_header(const char *bytes, size_t length, unsigned flags, npy
     }
     skip_space(&text);
     if (text.at != text.end) {
-        return npy_fail(error, BP_E_FORMAT, "something stands behind the header's dictionary");
+        return npy_fail(error, BP_E_FORMAT, "text follows the header's dictionary");
     }
     for (int i = 0; i < KEY_COUNT; i++) {
         if (!seen[i]) {
-            return npy_fail(error, BP_E_FORMAT, "the header lacks the key '%s'", key_names[i]);
+            return npy_fail(error, BP_E_FORMAT, "the header has no key '%s'", key_names[i]);
         }
     }
     return measure(header, error);

@@ -1,4 +1,4 @@
-/* npy_read.c - the elements of a .npy file, in memory that is asked for only when the file can fill it. */
+/* npy_read.c - reads the elements of a .npy file. Memory is allocated only for bytes that the file has. */
 #include "npy.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads until `size` bytes are there or the file ends; *got tells how many. */
+/* Reads `size` bytes, or up to the end of the file. *got is the number of bytes read. */
 static bp_status read_all(int file, void *buffer, size_t size, size_t *got, npy_error *error) {
     *got = 0;
     while (*got < size) {
@@ -71,7 +71,7 @@ static bp_status no_memory(const npy_header *header, npy_error *error) {
     return npy_fail(error, BP_E_NO_MEMORY, "no memory for its %zu bytes of elements", header->size);
 }
 
-/* A regular file tells its size, so a lie in the header is found before any memory is asked for. */
+/* Reads from a regular file. Its size is compared with the header before memory is allocated. */
 static bp_status read_regular(int file, size_t consumed, npy_array *array, npy_error *error) {
     array->data = allocate(array->header.size);
     if (!array->data) {
@@ -85,7 +85,7 @@ static bp_status read_regular(int file, size_t consumed, npy_array *array, npy_e
     return status;
 }
 
-/* A pipe does not tell, so memory grows with what has really arrived. */
+/* Reads from a pipe, whose size is unknown. Memory grows with the bytes that have arrived. */
 static bp_status read_stream(int file, size_t consumed, npy_array *array, npy_error *error) {
     size_t have = 0, capacity = 0, wanted = array->header.size;
     do {
@@ -138,7 +138,7 @@ static bp_status nothing_follows(int file, npy_error *error) {
     size_t got;
     bp_status status = read_all(file, &byte, 1, &got, error);
     if (status == BP_OK && got > 0) {
-        return npy_fail(error, BP_E_FORMAT, "something follows the elements that the header declares");
+        return npy_fail(error, BP_E_FORMAT, "bytes follow the elements that the header declares");
     }
     return status;
 }

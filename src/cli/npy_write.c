@@ -1,4 +1,4 @@
-/* npy_write.c - a result on disk: whole or not at all, also when the program is interrupted. */
+/* npy_write.c - writes a .npy file completely or not at all, even if the program is interrupted. */
 #include "npy.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary file that exists now, for the handler of signals that end the program. */
+/* Path of the current temporary file, for the handler of terminating signals. */
 static char temporary[PATH_MAX];
 static volatile sig_atomic_t temporary_exists;
 
@@ -46,7 +46,7 @@ static void guard_end(const struct sigaction old[ENDING_COUNT]) {
     }
 }
 
-/* NumPy's letter and size of a type; bf16 is written as ml_dtypes does. */
+/* Returns NumPy's type code; bf16 as ml_dtypes writes it. */
 static const char *type_code(bp_dtype dtype) {
     static const char *const codes[] = {
         [BP_F16] = "f2",   [BP_BF16] = "V2", [BP_F32] = "f4", [BP_F64] = "f8", [BP_C64] = "c8",
@@ -56,7 +56,7 @@ static const char *type_code(bp_dtype dtype) {
     return codes[dtype];
 }
 
-/* The header of version 1, padded with spaces so that the elements start at a multiple of 64 bytes. */
+/* Writes a version 1 header, padded with spaces so that the elements start at a multiple of 64 bytes. */
 static size_t format_header(const npy_header *header, char *buffer, size_t size) {
     static const unsigned char magic[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}; /* and the version, 1.0 */
     const uint16_t probe = 1;
@@ -98,7 +98,7 @@ static bool write_all(int file, const void *bytes, size_t size) {
 }
 
 bool npy_write_file(int file, const npy_array *array) {
-    char header[BP_MAX_NDIM * 24 + 256]; /* 64 sizes of at most 19 digits, and the words around them */
+    char header[BP_MAX_NDIM * 24 + 256]; /* 64 sizes of at most 19 digits, and the keys */
     size_t length = format_header(&array->header, header, sizeof header);
     return write_all(file, header, length) && write_all(file, array->data, array->header.size);
 }
@@ -107,7 +107,7 @@ static bp_status cannot_write(const char *path, npy_error *error) {
     return npy_fail(error, BP_E_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-/* Where a target really is: through symbolic links when it exists. */
+/* Resolves the symbolic links of a target that exists. */
 typedef struct target {
     char path[PATH_MAX];
     char folder[PATH_MAX];
@@ -143,7 +143,7 @@ static bp_status find_target(const char *path, target *found, npy_error *error) 
 bp_status npy_check_target(const char *path, npy_error *error) {
     if (strcmp(path, "-") == 0) {
         return isatty(STDOUT_FILENO)
-                   ? npy_fail(error, BP_E_IO, "standard output is a terminal; send it to a file or a pipe")
+                   ? npy_fail(error, BP_E_IO, "standard output is a terminal; redirect it to a file or a pipe")
                    : BP_OK;
     }
     target found;
@@ -163,7 +163,7 @@ static void sync_folder(const char *folder) {
     }
 }
 
-/* The permissions that the file had, or what a new file gets. */
+/* Returns the permissions of the old file, or those of a new file. */
 static mode_t wanted_mode(const target *found) {
     if (found->exists) {
         return found->mode & 0777;
@@ -173,7 +173,7 @@ static mode_t wanted_mode(const target *found) {
     return 0666 & ~mask;
 }
 
-/* Fills and syncs the open temporary file; closes it in any case. */
+/* Writes and syncs the temporary file. Closes it in any case. */
 static bool fill(int file, const target *found, const npy_array *array) {
     bool good = npy_write_file(file, array) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
     int reason = errno;
@@ -224,7 +224,7 @@ bp_status npy_write(const char *path, const npy_array *array, npy_error *error) 
     if (status != BP_OK) {
         return status;
     }
-    /* A rename would put a file in the place of a device or a pipe. */
+    /* A rename would replace a device or a pipe by a file. */
     if (found.exists && !S_ISREG(found.mode)) {
         return write_directly(open(found.path, O_WRONLY | O_CLOEXEC), path, array, error);
     }

@@ -1,4 +1,4 @@
-/* operands.c - what explain, eval and compare share: shapes from words, arrays from files, options for the call. */
+/* operands.c - reads shapes, arrays and options for explain, eval and compare. */
 #include "operands.h"
 
 #include <errno.h>
@@ -13,13 +13,14 @@ int operand_shape(const char *text, int *ndim, int64_t *shape) {
         errno = 0;
         long long size = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
         if (size < 0 || errno || (*end && *end != 'x') || *ndim == BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "'%s' is not a shape; write sizes with x between them: 512, 512x64, 8x512x64.",
-                            text);
+            return cli_fail(
+                CLI_USAGE, "'%s' is not a shape; it must be sizes with x between them, such as 512, 512x64 or 8x512x64",
+                text);
         }
         shape[(*ndim)++] = size;
         at = *end ? end + 1 : end;
         if (*end && !*at) {
-            return cli_fail(CLI_USAGE, "'%s' is not a shape: a size is missing at its end.", text);
+            return cli_fail(CLI_USAGE, "'%s' is not a shape; the size behind the last x is missing", text);
         }
     }
     return CLI_OK;
@@ -56,7 +57,7 @@ int operand_read(const char *path, unsigned flags, npy_array *array, bp_view *vi
     npy_error error;
     bp_status status = npy_read(path, flags, array, &error);
     if (status != BP_OK) {
-        return cli_fail(cli_exit_of(status), "%s.", error.text);
+        return cli_fail(cli_exit_of(status), "%s", error.text);
     }
     status = npy_view(array, view);
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
@@ -74,11 +75,11 @@ int operand_result(npy_array *array, bp_view *view, bp_dtype dtype, int ndim, co
     header->count = 1;
     for (int i = 0; i < ndim; i++) {
         header->shape[i] = shape[i];
-        header->count *= shape[i]; /* bp_view_init has seen that this fits */
+        header->count *= shape[i]; /* bp_view_init() has checked for overflow */
     }
     status = npy_allocate(array);
     if (status != BP_OK) {
-        return cli_fail(CLI_MEMORY, "no memory for the result.");
+        return cli_fail(CLI_MEMORY, "no memory for the result");
     }
     status = npy_view(array, view);
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
@@ -95,7 +96,7 @@ static bool transposes(bp_transform transform) {
     return transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE;
 }
 
-/* The batch rules are those of bp_matmul, so its shape function answers for transposed views of both. */
+/* Batches follow the rules of bp_matmul. Its shape function is therefore called for transposed views of both. */
 int operand_gemm_shape(const bp_view *a, bp_transform transform_a, const bp_view *b, bp_transform transform_b,
                        int *ndim, int64_t *shape) {
     bp_view views[2];
@@ -105,7 +106,8 @@ int operand_gemm_shape(const bp_view *a, bp_transform transform_a, const bp_view
         int rank = given[i]->tensor.ndim;
         int64_t sizes[BP_MAX_NDIM];
         if (rank < 2) {
-            return cli_fail(CLI_INPUT, "gemm takes matrices; %s has rank %d.", i ? "b" : "a", rank);
+            return cli_fail(CLI_INPUT, "gemm: %s has rank %d; it must be a matrix or a batch of matrices",
+                            i ? "b" : "a", rank);
         }
         memcpy(sizes, given[i]->shape, sizeof sizes);
         if (swap[i]) {
@@ -137,8 +139,7 @@ int operand_scalar(const cli_args *args, const char *option, bp_scalar *scalar, 
         end = last == end + 1 ? (char *)text : last;
     }
     if (end == text || *last) {
-        return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a number, or two with a comma: real,imaginary.", option,
-                        text);
+        return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a number, or real,imaginary", option, text);
     }
     return CLI_OK;
 }
@@ -151,8 +152,7 @@ int operand_numbers(const cli_args *args, const char *option, int64_t *values, i
         errno = 0;
         values[*count] = strtoll(at, &end, 10);
         if (errno || end == at || (*end && *end != ',') || ++*count == BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--%s is '%s'; it must be a whole number, or several with commas between them.",
-                            option, text);
+            return cli_fail(CLI_USAGE, "--%s is '%s'; it must be whole numbers separated by commas", option, text);
         }
         at = *end ? end + 1 : NULL;
     }

@@ -1,4 +1,4 @@
-/* operations.c - the list of operations, and what is the same for all of them. */
+/* operations.c - lists the operations, and checks their arguments. */
 #include "operations.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char *operation_name_at(void *unused, int index) {
     return row ? row->name : NULL;
 }
 
-/* The expression is a word of its own, between the operation and what is said of the arrays. */
+/* Takes the expression, which is the argument behind the operation. */
 static int read_expression(cli_job *job) {
     job->first = job->operation->expression ? 2 : 1;
     if (job->args->count < job->first) {
@@ -65,7 +65,7 @@ static bool takes(const cli_operation *operation, const char *option) {
     return false;
 }
 
-/* The names of the operations that take an option; NULL when it is for all. */
+/* Returns the names of the operations that take an option; NULL if it is for all. */
 static char *takers(const char *option) {
     char *names = NULL;
     const cli_operation *row;
@@ -77,7 +77,7 @@ static char *takers(const char *option) {
     return names;
 }
 
-/* Without data an operand may be said to lie transposed, where that is no part of the operation itself. */
+/* Returns whether `explain` takes the option as the layout of an operand: a transposed view. */
 static bool is_layout(const cli_job *job, const char *option) {
     return job->dry && (strcmp(option, "trans-a") == 0 || (strcmp(option, "trans-b") == 0 && job->operation->most > 1));
 }

@@ -1,4 +1,4 @@
-/* out.c - what the command writes: colours only where a person reads, errors in one form, harmless bytes only. */
+/* out.c - writes text and messages: colours on terminals only, one form of messages, no control characters. */
 #include "cli.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ int cli_out_end(void) {
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return CLI_OK;
     }
-    return cli_fail(CLI_IO, "standard output could not take everything: %s.", strerror(errno));
+    return cli_fail(CLI_IO, "standard output cannot be written: %s", strerror(errno));
 }
 
 bool cli_out_terminal(void) {
@@ -58,7 +58,7 @@ int cli_out_width(void) {
     return state.width;
 }
 
-/* Paths and version texts may hold anything, also what would steer a terminal. */
+/* Paths and version texts may contain any byte, including control sequences of terminals. */
 static bool harmful(unsigned char byte) {
     return byte < 0x20 ? byte != '\n' && byte != '\t' : byte == 0x7f;
 }
@@ -92,7 +92,7 @@ void cli_say(cli_style style, const char *format, ...) {
     free(text);
 }
 
-/* Columns that a text takes: code points, which is right for what occurs here. */
+/* Returns the width of a text in columns. Counts code points, because wide characters do not occur here. */
 int cli_text_width(const char *text) {
     int width = 0;
     for (; *text; text++) {

@@ -1,8 +1,8 @@
-/* reference.c - what a product should have been: sums of exact float64 products in twice float64's precision.
+/* reference.c - computes reference values of a product in twice float64's precision.
  *
- * Inputs are widened without loss, each product is split into its rounded value and its exact rest, and the rests of
- * all additions are summed beside the sum (Ogita, Rump and Oishi's Dot2). So the error is below that of any float64
- * library.
+ * Inputs are converted to float64 without loss. Each product is split into its rounded value and its exact error, and
+ * the errors of products and additions are summed separately (Dot2 of Ogita, Rump and Oishi). The error is therefore
+ * below that of any float64 library.
  */
 #include "reference.h"
 
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TERMS ((int64_t)1 << 25) /* multiplications spent on a reference: well under a second */
-#define LEAST_ELEMENTS ((int64_t)256) /* checked however long the sums are */
+#define MOST_TERMS ((int64_t)1 << 25) /* multiplications of one reference: well under a second */
+#define LEAST_ELEMENTS ((int64_t)256) /* checked at least, even if the sums are long */
 
-/* A tensor as compact float64 pairs or singles. */
+/* A tensor converted to compact float64 or complex float64. */
 typedef struct wide {
     npy_array array;
     bp_view view;
-    int parts; /* doubles per element */
+    int parts; /* float64 values per element */
 } wide;
 
 static bool is_complex(const DLTensor *tensor) {
@@ -53,12 +53,12 @@ static void add_product(sum *s, double x, double y) {
     s->scale += fabs(product);
 }
 
-/* Where infinities take part, the rests are not numbers, but the plain sum is what IEEE arithmetic gives. */
+/* With infinities the errors are NaN, and the plain sum is the IEEE result. */
 static double value_of(const sum *s) {
     return isfinite(s->high) ? s->high + s->low : s->high;
 }
 
-/* The operands of one element of the result: first term and step, in elements. */
+/* Operands of one result element: offset of the first term and stride, in elements. */
 typedef struct dot {
     int64_t a, a_step, b, b_step;
 } dot;
@@ -78,7 +78,7 @@ static reference_value run_dot(const wide *a, const wide *b, dot at, int64_t ter
     return (reference_value){.re = value_of(&re), .im = value_of(&im), .scale = re.scale + im.scale};
 }
 
-/* Sizes and steps by NumPy's rules for one element of the result. */
+/* Locates the operands of one result element by NumPy's broadcasting rules. */
 static dot locate(const DLTensor *a, const DLTensor *b, const DLTensor *out, int64_t index) {
     bool rows = a->ndim >= 2, columns = b->ndim >= 2;
     int64_t terms = a->shape[a->ndim - 1], n = columns ? b->shape[b->ndim - 1] : 1;
@@ -111,7 +111,8 @@ static dot locate(const DLTensor *a, const DLTensor *b, const DLTensor *out, int
     return at;
 }
 
-/* The element that is checked at position `i`: each one, or an even spread without a pattern that sizes could share. */
+/* Returns the index of the `i`-th checked element: every element, or a golden-ratio sequence, which covers a large
+ * result evenly and has no period that its sizes could share. */
 static int64_t pick(const reference *made, int64_t i) {
     if (made->count == made->total) {
         return i;
@@ -157,7 +158,7 @@ void reference_free(reference *made) {
     memset(made, 0, sizeof *made);
 }
 
-/* What each type can hold and resolve. */
+/* Range and precision of each type. */
 typedef struct format {
     double largest, smallest, unit, sum_unit;
 } format;
@@ -177,7 +178,7 @@ static format format_of(bp_dtype dtype) {
     }
 }
 
-/* The error of one part; 0 where both are beyond what the type holds. */
+/* Returns the error of one component; 0 if both values are beyond the range of the type. */
 static double difference(double got, double wanted, double largest) {
     bool got_out = !isfinite(got), wanted_out = !isfinite(wanted) || fabs(wanted) > largest;
     if (got_out || wanted_out) {
@@ -199,7 +200,7 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
         if (got.parts == 2) {
             apart = hypot(apart, difference(element[1], value->im, limits.largest));
         }
-        /* Results below the normal range may lose what the type cannot hold there. */
+        /* Allows the absolute error of subnormal results. */
         if (apart > (double)(made->terms + 1) * limits.smallest) {
             double relative = value->scale > 0 && isfinite(value->scale) ? apart / value->scale : HUGE_VAL;
             *error = relative > *error ? relative : *error;

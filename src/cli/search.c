@@ -1,4 +1,4 @@
-/* search.c - the options about the order of einsum's contractions, read into the library's form. */
+/* search.c - reads the options for the search of einsum's contraction path. */
 #include "search.h"
 
 #include <errno.h>
@@ -20,12 +20,12 @@ static int read_seconds(const cli_args *args, double *seconds) {
     char *end = NULL;
     *seconds = text ? strtod(text, &end) : 0;
     if (text && (end == text || *end || !isfinite(*seconds) || *seconds <= 0)) {
-        return cli_fail(CLI_USAGE, "--seconds is '%s'; it must be a number above 0.", text);
+        return cli_fail(CLI_USAGE, "--seconds is '%s'; it must be a number above 0", text);
     }
     return CLI_OK;
 }
 
-/* One number of a path, and whether what follows it is right. */
+/* Reads one number of a path. Returns whether it is valid and followed by a separator or the end. */
 static bool read_position(const char *text, char **end, int32_t *position) {
     errno = 0;
     long value = *text >= '0' && *text <= '9' ? strtol(text, end, 10) : -1;
@@ -33,7 +33,7 @@ static bool read_position(const char *text, char **end, int32_t *position) {
     return value >= 0 && !errno && value <= INT32_MAX && (!**end || **end == '-' || **end == ',');
 }
 
-/* Steps with commas between them, of positions with dashes between them. */
+/* Reads steps separated by commas; a step is positions separated by dashes. */
 static int read_path(const char *text, cli_search *search) {
     size_t most = strlen(text) / 2 + 1;
     int at = 0, steps = 0, count = 0;
@@ -42,7 +42,7 @@ static int read_path(const char *text, cli_search *search) {
     search->counts = cli_allocate(most * sizeof *search->counts);
     for (const char *next = text; next; next = *end ? end + 1 : NULL) {
         if (!read_position(next, &end, &search->positions[at++])) {
-            return cli_fail(CLI_USAGE, "--contraction-path is '%s'; it must be such as 1-2,0-1.", text);
+            return cli_fail(CLI_USAGE, "--contraction-path is '%s'; it must be such as 1-2,0-1", text);
         }
         count++;
         if (*end != '-') {
@@ -61,14 +61,14 @@ static int read_strategy(const cli_args *args, cli_search *search) {
     bp_einsum_search *fields = &search->fields;
     const char *strategy = cli_value(args, "strategy"), *path = cli_value(args, "contraction-path");
     if (strategy && path) {
-        return cli_fail(CLI_USAGE, "give either --strategy or --contraction-path.");
+        return cli_fail(CLI_USAGE, "--strategy and --contraction-path are given; they exclude each other");
     }
     bp_status status = strategy ? bp_path_strategy_from_name(strategy, &fields->strategy, &fields->trials) : BP_OK;
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
     if (fields->strategy == BP_PATH_GIVEN) {
-        return cli_fail(CLI_USAGE, "--strategy given needs a path; --contraction-path 1-2,0-1 alone is enough.");
+        return cli_fail(CLI_USAGE, "--strategy is given; use --contraction-path 1-2,0-1 alone");
     }
     return path ? read_path(path, search) : CLI_OK;
 }

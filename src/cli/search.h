@@ -1,4 +1,4 @@
-/* search.h - how the order of einsum's contractions is searched for: the options that path, eval and explain share. */
+/* search.h - options for the search of einsum's contraction path, shared by einsum-path, eval and explain. */
 #ifndef BP_CLI_SEARCH_H
 #define BP_CLI_SEARCH_H
 
@@ -6,25 +6,27 @@
 
 typedef struct cli_search {
     bp_einsum_search fields;
-    int32_t *positions, *counts; /* what the fields of a given path point at */
+    int32_t *positions, *counts; /* memory that `fields` points to, for a given path */
 } cli_search;
 
 #define OPTIONS_SEARCH                                                                                                 \
     {"strategy", 0, "NAME",                                                                                            \
-     "How einsum's order is found: auto, auto-hq, optimal, dp, branch-all, branch-2, branch-1, greedy, "               \
+     "einsum: search strategy: auto, auto-hq, optimal, dp, branch-all, branch-2, branch-1, greedy, "                   \
      "random-greedy-N, left-to-right."},                                                                               \
         {"minimize", 0, "NAME",                                                                                        \
-         "What is least in that order: flops, size, write, combo or limit; combo-N and limit-N weigh elements by N."}, \
-        {"memory-limit", 0, "N", "Most elements of an intermediate result; max_input is the largest operand."},        \
-        {"trials", 0, "N", "How often random-greedy and the automatic strategies try."},                               \
-        {"seconds", 0, "X", "Begin no trial after so long; exact strategies give up."},                                \
-        {"work", 0, "N",                                                                                               \
-         "Most units of counted work of auto-hq, optimal, dp and branch-*; 500 million unless given."},                \
-        {"seed", 0, "N", "Of random trials; 0 unless given."}, {                                                       \
-        "contraction-path", 0, "LIST", "An order of one's own: 1-2,0-1 are positions in the list of what is left."     \
+         "einsum: what the path minimizes: flops, size, write, combo or limit; combo-N and limit-N weigh elements by " \
+         "N."},                                                                                                        \
+        {"memory-limit", 0, "N",                                                                                       \
+         "einsum: largest intermediate result in elements; max_input is the largest operand."},                        \
+        {"trials", 0, "N", "einsum: trials of random-greedy and of the automatic strategies."},                        \
+        {"seconds", 0, "X", "einsum: time limit. No trial begins after it; exact strategies stop."},                   \
+        {"work", 0, "N", "einsum: work limit of auto-hq, optimal, dp and branch-*; default 500 million units."},       \
+        {"seed", 0, "N", "einsum: seed of random trials; default 0."}, {                                               \
+        "contraction-path", 0, "LIST",                                                                                 \
+            "einsum: the path itself: 1-2,0-1 are positions in the list of remaining operands."                        \
     }
 
-/* CLI_OK, or CLI_USAGE after a message. What was read is to be freed in either case. */
+/* Returns CLI_OK, or CLI_USAGE after a message. Call search_free() in both cases. */
 int search_read(const cli_args *args, cli_search *search);
 void search_free(cli_search *search);
 

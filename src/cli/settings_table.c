@@ -1,4 +1,4 @@
-/* settings_table.c - one setting as the commands settings, get and set show it. */
+/* settings_table.c - reads a setting and writes it as JSON, for the commands settings, get and set. */
 #include "settings_table.h"
 
 int setting_row_read(const char *name, setting_row *row) {

@@ -1,4 +1,4 @@
-/* settings_table.h - one setting as the commands settings, get and set show it. */
+/* settings_table.h - reads a setting and writes it as JSON, for the commands settings, get and set. */
 #ifndef BP_CLI_SETTINGS_ROWS_H
 #define BP_CLI_SETTINGS_ROWS_H
 
@@ -11,7 +11,7 @@ typedef struct setting_row {
     const char *where;
 } setting_row;
 
-/* CLI_OK, or the code of a failure that has been reported: an unknown name gets suggestions. */
+/* Returns CLI_OK, or an exit code after a message. The message for an unknown name has suggestions. */
 int setting_row_read(const char *name, setting_row *row);
 void setting_row_json(const setting_row *row);
 

@@ -22,7 +22,7 @@ typedef struct cell {
     cli_style style;
 } cell;
 
-/* Where the columns are: their widths, and which of them are below the row. */
+/* A layout: the widths of the columns, and which of them are below the row. */
 typedef struct layout {
     int width[MOST_COLUMNS];
     bool below[MOST_COLUMNS];

@@ -1,5 +1,4 @@
-/* text.c - small texts of the command itself. Where even these find no memory, the program ends with the code for
- * that. */
+/* text.c - formats short texts. If memory runs out, the program exits with CLI_MEMORY. */
 #include "cli.h"
 
 #include <stdarg.h>

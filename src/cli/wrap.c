@@ -17,7 +17,7 @@ static bool is_one_of(char byte, const char *set) {
     return byte && strchr(set, byte);
 }
 
-/* Where a line may end, in bytes from its start; 0 for nowhere. */
+/* Possible ends of a line, in bytes from its start; 0 for none. */
 typedef struct ends {
     size_t space; /* before the last space that fits */
     size_t mark;  /* behind the last '/' or ',' */
@@ -25,7 +25,7 @@ typedef struct ends {
     size_t full;  /* behind the last character */
 } ends;
 
-/* Returns the ends within `width` columns; *fits tells that the whole text does. */
+/* Returns the ends within `width` columns; *fits: the whole text fits. */
 static ends find_ends(const char *text, int width, bool *fits) {
     ends found = {0, 0, 0, 0};
     int column = 0;
@@ -98,7 +98,7 @@ static void print_piece(cli_style style, const char *text, size_t length) {
     cli_say(style, "%.*s", (int)length, text);
 }
 
-/* Columns that are left beside an indentation; INT_MAX without a width, and on terminals too narrow to break lines. */
+/* Returns the columns behind an indentation; INT_MAX without a width, and on terminals too narrow to break lines. */
 static int columns_beside(int indent) {
     const int least = 24;
     return cli_out_width() >= indent + least ? cli_out_width() - indent : INT_MAX;

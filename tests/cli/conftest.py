@@ -1,7 +1,6 @@
-"""Drives the command as a user does. NumPy is the independent reference.
+"""Runs the command as a user does. NumPy is the independent reference.
 
-BACKPLANE_BUILD names the build folder (default: build). Every test has its own configuration folder; probe results of
-libraries are kept for the session, so that only the first use of the library list pays for probing.
+BACKPLANE_BUILD names the build folder (default: build). Every test has its own configuration folder. The tests of a session share a probe cache, so that libraries are probed once.
 """
 
 import json
@@ -15,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build"))
 COMMAND = BUILD / "backplane"
 
-# What would change the answers and is not part of a test.
+# Variables that would change the results.
 FOREIGN = (
     "BACKPLANE_",
     "OPENBLAS_",
@@ -31,12 +30,12 @@ FOREIGN = (
     "LD_LIBRARY_PATH",
 )
 
-# The leak checker of gcc 12 crashes over the threads that BLIS's OpenMP build leaves (not over ours): for vendors' threads.
+# The leak checker of gcc 12 crashes on the threads of BLIS's OpenMP build.
 NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 class Done:
-    """What a run of the command left behind."""
+    """Exit code and output of a run of the command."""
 
     def __init__(self, process):
         self.code = process.returncode
@@ -61,7 +60,7 @@ def probe_cache(tmp_path_factory):
 def environment(tmp_path, probe_cache):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache))
-    kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # whoever starts the tests: its libraries are tested like the system's
+    kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # its libraries are tested like the system's
     return kept
 
 

@@ -1,4 +1,4 @@
-"""compare: every library on one product."""
+"""compare: one product on every candidate."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from conftest import BUILD, NO_LEAK_CHECK
 @pytest.fixture
 def compared(backplane, tmp_path):
     def run(a, b, *words, threads=1, env=None):
-        """On one thread there is no pause between libraries."""
+        """On one thread there is no pause between candidates."""
         np.save(tmp_path / "a.npy", a)
         np.save(tmp_path / "b.npy", b)
         few = ["--repeat", "3", "--set", f"num_threads={threads}"]
@@ -68,7 +68,7 @@ def test_table_and_json(compared, dtype):
 
 
 def test_error_is_what_numpy_would_say(compared):
-    """The error column against an independent computation, in exact integers scaled to f4."""
+    """The error of a product of random matrices is within the rounding errors of f4."""
     a, b = random("f4", 16, 64), random("f4", 64, 16)
     facts = compared(a, b, "--set", "dispatch.exclude=", "--json").json
     native = next(row for row in facts["libraries"] if row["library"] == "native")
@@ -118,7 +118,7 @@ def test_inputs_that_do_not_fit(compared):
 
 
 def test_two_providers_on_one_library(compared):
-    """Each of them is run, and the one that is wrong is named. The wrong one's estimate is the lowest."""
+    """Both providers run, and the message names the wrong one, which has the lowest estimate."""
     if not (BUILD / "tests" / "dispatch-second" / "second.so").exists():
         pytest.skip("the C tests and what they need are not built")
     places = {
@@ -138,4 +138,4 @@ def test_two_providers_on_one_library(compared):
     listed = [[row["library"], row["provider"]] for row in done.json["libraries"]]
     assert [line.split()[:2] for line in table[1 : 1 + len(listed)]] == listed
     algorithms = [row["algorithm"] for row in done.json["libraries"] if row["library"] == "native"]
-    assert len(set(algorithms)) == len(algorithms) == 2  # each algorithm is timed by itself
+    assert len(set(algorithms)) == len(algorithms) == 2  # each algorithm is a candidate

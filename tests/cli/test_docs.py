@@ -1,4 +1,4 @@
-"""The man page, docs/reference/cli.md and the completions against what the command says of itself."""
+"""The man page, docs/reference/cli.md and the completions match `backplane help --json`."""
 
 import re
 import shutil
@@ -30,7 +30,9 @@ def test_man_page_has_every_command_and_option(facts):
         text = sections[command["name"]]
         assert f"backplane {command['name']}" in text and command["operands"] in text
         assert command["summary"] in re.sub(r"\s+", " ", text)
-        shown = set(re.findall(r"^\.B[R]? .*?--([a-z0-9-]+)", text, re.M)) - {"help"}  # of every command
+        for option in command["options"]:
+            assert option["help"] in text, option
+        shown = set(re.findall(r"^\.B[R]? .*?--([a-z0-9-]+)", text, re.M)) - {"help"}  # an option of every command
         assert shown == {option["name"] for option in command["options"]}, command["name"]
 
 
@@ -59,7 +61,7 @@ def test_man_page_is_clean_roff():
     assert done.stderr == b""
 
 
-def test_guide_shows_every_verb(facts):
+def test_guide_shows_every_command(facts):
     text = GUIDE.read_text()
     for command in facts["commands"]:
         assert f"backplane {command['name']}" in text
@@ -92,7 +94,7 @@ def test_completions_are_valid(shell, file):
 
 
 def complete(backplane_folder, words):
-    """What bash would offer for the last word."""
+    """Returns bash's completions of the last word."""
     script = f"""PATH={backplane_folder}:$PATH
         source {ROOT}/completions/backplane.bash
         COMP_WORDS=({' '.join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}

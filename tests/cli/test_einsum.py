@@ -1,4 +1,4 @@
-"""eval and explain of einsum, against NumPy: any number of arrays, the order of contractions, and what is refused."""
+"""eval and explain of einsum: results equal NumPy's, contraction paths, errors."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def random(dtype, shape, seed):
 
 @pytest.fixture
 def contract(backplane, tmp_path):
-    """Runs an expression on arrays; gives what the command printed and the result, None where it failed."""
+    """Runs an expression on arrays. Returns the finished command and the result, None if it failed."""
 
     def run(expression, arrays, *words):
         files = []

@@ -1,4 +1,4 @@
-"""path: the best order of contractions, in text and as JSON, and what is wrong with an expression."""
+"""einsum-path: text, JSON, and errors in expressions."""
 
 import pytest
 

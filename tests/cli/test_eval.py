@@ -1,4 +1,4 @@
-"""eval: results against NumPy, on every library of this machine, and what it says about them."""
+"""eval: results equal NumPy's on every library of this machine, and the report is right."""
 
 import resource
 import subprocess
@@ -11,7 +11,7 @@ from conftest import BUILD, COMMAND, NO_LEAK_CHECK
 
 @pytest.fixture
 def arrays(tmp_path):
-    """Saves arrays as a.npy, b.npy, c.npy and gives them back."""
+    """Saves arrays as a.npy, b.npy, c.npy and returns them."""
 
     def save(*values):
         for name, value in zip("abc", values):
@@ -22,7 +22,7 @@ def arrays(tmp_path):
 
 
 def usable(backplane):
-    """The libraries that may multiply, ours among them."""
+    """The libraries that can multiply, and native."""
     rows = backplane("list", "--json").json["libraries"]
     return [row["id"] for row in rows if row["state"] == "ok" and "blas" in row["kinds"] and "gpu" not in row["kinds"]]
 

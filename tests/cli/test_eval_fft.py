@@ -1,4 +1,4 @@
-"""eval and explain of Fourier transforms and shifts, against NumPy."""
+"""eval and explain of Fourier transforms and shifts: results equal NumPy's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""explain: the choice without data, and the same as a call makes."""
+"""explain: the choice from shapes alone equals the choice of a call."""
 
 import os
 
@@ -50,7 +50,7 @@ def test_thread_limits_of_other_software(backplane, variable):
 
 def test_affinity_limits_threads(backplane):
     cpu = str(min(os.sched_getaffinity(0)))
-    for limit in ({}, {"OMP_NUM_THREADS": "64"}):  # which lowers the count, and never raises it
+    for limit in ({}, {"OMP_NUM_THREADS": "64"}):  # the variable can lower the count only
         facts = backplane("-c", cpu, COMMAND, *LARGE, "--json", env=limit, command="taskset").json
         assert set(threads_of(facts)) == {1}
 
@@ -67,7 +67,7 @@ def test_exclusion_is_shown(backplane):
 
 
 def test_nothing_left(backplane):
-    """Every candidate refuses: the page says so, and the exit code too."""
+    """If every candidate refuses, the text and the exit code tell it."""
     ids = {c["library"] for c in backplane("explain", "matmul", "f32", "8x8", "8x8", "--json").json["candidates"]}
     done = backplane("explain", "matmul", "f32", "8x8", "8x8", "--set", "dispatch.exclude=" + ",".join(ids))
     assert done.code == 4 and "none" in done.out

@@ -1,4 +1,4 @@
-"""eval and explain of linear algebra: results against NumPy, files for each result, options, refusals."""
+"""eval and explain of linear algebra: results equal NumPy's, files for each result, options, errors."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def definite(n, dtype="f8"):
 
 @pytest.fixture
 def evaluate(backplane, tmp_path):
-    """Runs an operation and gives back its results, as many as there are names."""
+    """Runs an operation and returns its results, one for each name."""
 
     def run(*words, out):
         targets = [word for name in out for word in ("-o", f"{name}.npy")]
@@ -41,7 +41,7 @@ def evaluate(backplane, tmp_path):
 
 @pytest.fixture
 def lapack(backplane):
-    """For operations that the built-in provider leaves to libraries."""
+    """For operations that need a LAPACK library."""
     if backplane("explain", "qr", "f64", "6x4").code == 4:
         pytest.skip("no library offers LAPACK")
 
@@ -57,7 +57,7 @@ def test_files_behind_commas(save, backplane, evaluate, tmp_path, lapack):
             (tmp_path / f"{name}.npy").unlink()
     refused = backplane("eval", "svd", "a.npy", "-o", "u.npy,s.npy,v.npy,w.npy")
     assert refused.code == 2 and "-o w.npy is one too many" in refused.err and not (tmp_path / "u.npy").exists()
-    (x,) = evaluate("svdvals", "a.npy", out=["one,name"])  # an operation of one result takes the name whole
+    (x,) = evaluate("svdvals", "a.npy", out=["one,name"])  # a comma in the file name of a single result
     assert np.allclose(x, np.linalg.svd(a, compute_uv=False))
 
 
@@ -176,8 +176,8 @@ def test_refusals(save, backplane):
         (("inv", "b.npy", "-o", "x.npy"), 3, "at least 2 dimensions"),
         (("inv", "a.npy", "b.npy", "-o", "x.npy"), 2, "inv: 2 arrays given; it takes A"),
         (("svd", "a.npy", "--upper", "-o", "x.npy"), 2, "svd takes no option --upper; it is for"),
-        (("qr", "a.npy", "--mode", "full", "-o", "x.npy"), 2, "it may be reduced, complete, r"),
-        (("matrix_norm", "a.npy", "--ord", "3", "-o", "x.npy"), 2, "it may be fro, nuc, 1"),
+        (("qr", "a.npy", "--mode", "full", "-o", "x.npy"), 2, "it must be one of reduced, complete, r"),
+        (("matrix_norm", "a.npy", "--ord", "3", "-o", "x.npy"), 2, "it must be one of fro, nuc, 1"),
         (("pinv", "a.npy", "--rtol", "-1", "-o", "x.npy"), 3, "rtol is -1"),
         (("det", "a.npy", "-o", "x.npy", "-o", "y.npy"), 2, "one too many"),
         (("qr", "a.npy", "--mode", "r", "-o", "x.npy", "-o", "y.npy"), 2, "one too many"),

@@ -1,4 +1,4 @@
-"""list and doctor: the table, the JSON beside it, and the findings that a test can provoke."""
+"""list and doctor: table and JSON agree, and doctor finds the problems that a test makes."""
 
 import shutil
 
@@ -42,14 +42,14 @@ def test_list_all_shows_everything(backplane):
 
 
 def test_list_sees_the_virtual_environment(backplane):
-    """The tests run on the libraries of .venv, whoever starts them."""
+    """The tests use the libraries of .venv in every environment."""
     wheels = {str(p.resolve()) for p in (ROOT / ".venv").glob("lib/python3*/site-packages/*.libs/*openblas*.so*")}
     assert wheels, ".venv has no NumPy with a BLAS of its own"
     assert wheels <= {row["path"] for row in backplane("list", "--json").json["libraries"]}
 
 
 def test_list_sees_the_same_without_the_variable(backplane):
-    """What is built finds .venv by a file beside it, as in `build/backplane list` after `make run`."""
+    """The built command finds .venv through the file backplane-environment, so that `build/backplane list` shows the libraries of `make run`."""
     paths = [{row["path"] for row in backplane("list", "--json", env=env).json["libraries"]} for env in ({}, {"VIRTUAL_ENV": ""})]
     assert paths[0] == paths[1]
 
@@ -142,7 +142,7 @@ def of(found, check):
     return [f for f in found if f["check"] == check and f["severity"] != "ok"]
 
 
-def test_every_check_speaks(backplane):
+def test_every_check_reports(backplane):
     names = {f["check"] for f in findings(backplane)}
     assert names == {
         "configuration",
@@ -196,7 +196,7 @@ def test_variables_that_slow_kernels(backplane, name, value, severity):
 
 
 def test_stale_coretype_shows_in_the_kernels_too(backplane, tmp_path):
-    """The probe of a library runs under the same variables as the user's program."""
+    """The probe of a library has the environment of the user's program."""
     facts = backplane("version", "--json").json
     rows = backplane("list", "--json").json["libraries"]
     if facts["cpu_hardware_capability"] == "DEFAULT" or not any(
@@ -239,7 +239,7 @@ def test_cache_that_cannot_be_kept(backplane, tmp_path):
 
 
 def test_a_folder_that_shadows(backplane, tmp_path):
-    """A copy in front of the system's library, by LD_LIBRARY_PATH."""
+    """A copy shadows the system's library through LD_LIBRARY_PATH."""
     rows = backplane("list", "--json").json["libraries"]
     row = next(
         (r for r in rows if r["soname"] and r["state"] == "ok" and r["family"] in ("openblas", "blis", "netlib")), None

@@ -1,4 +1,4 @@
-"""The .npy files that eval reads and writes, with NumPy on the other side."""
+"""The .npy files that eval reads and writes, made and read by NumPy."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ def header(text, version=1, length=None):
 
 
 def numbers(dtype, *shape):
-    """Small whole numbers: their products are exact in every type."""
+    """Small integers, so that products are exact in every type."""
     rng = np.random.default_rng(len(shape) + sum(shape))
     values = rng.integers(-4, 5, shape).astype(dtype)
     return (values + 1j * rng.integers(-4, 5, shape)).astype(dtype) if np.dtype(dtype).kind == "c" else values
@@ -35,7 +35,7 @@ def numbers(dtype, *shape):
 
 @pytest.fixture
 def evaluate(backplane, tmp_path):
-    """Runs eval on what is in a.npy and b.npy and reads the result."""
+    """Runs eval on a.npy and b.npy and reads the result."""
 
     def run(*words, operation="matmul", a="a.npy", b="b.npy"):
         done = backplane("eval", operation, a, b, "-o", "out.npy", *NATIVE, *words)
@@ -47,7 +47,7 @@ def evaluate(backplane, tmp_path):
 
 @pytest.fixture
 def refused(backplane, tmp_path):
-    """Runs eval on bad bytes: the right code, one sentence, nothing written, nothing left."""
+    """Runs eval on invalid bytes. Checks the exit code, the one message, and that no file is written or left."""
 
     def run(data, code=3, *words):
         (tmp_path / "a.npy").write_bytes(data)
@@ -62,7 +62,7 @@ def refused(backplane, tmp_path):
     return run
 
 
-# ---- What is read ----
+# ---- Reading ----
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -124,7 +124,7 @@ def test_special_values_survive(evaluate, tmp_path, special):
 
 @pytest.mark.parametrize("dtype", ["i1", "<i2", ">i4", "<i8", "u1", ">u2", "<u4", "u8", "?"])
 def test_integers_are_read_as_they_are(backplane, tmp_path, dtype):
-    """They arrive as integers; that no product of them is offered is the library's answer, not the file's."""
+    """Integers are read as integers. The error that no library multiplies them comes from the library, not from the reader."""
     save(tmp_path / "a.npy", np.ones((2, 2), dtype))
     done = backplane("eval", "matmul", "a.npy", "a.npy", "-o", "out.npy")
     name = {"b": "bool"}.get(np.dtype(dtype).kind, np.dtype(dtype).kind + str(8 * np.dtype(dtype).itemsize))
@@ -168,7 +168,7 @@ def test_bf16_as_ml_dtypes_writes_it(backplane, tmp_path):
     np.testing.assert_array_equal(out.astype("f4"), (a.astype("f4") @ a.astype("f4").T))
 
 
-# ---- What is refused ----
+# ---- Errors ----
 
 
 def test_objects_and_records(refused):
@@ -253,7 +253,7 @@ def test_trailing_bytes(refused, tmp_path):
 
 
 def test_mutated_headers_never_crash(backplane, tmp_path):
-    """One byte changed at each place: taken as NumPy takes it, or refused with a sentence."""
+    """With any one byte changed, a file is read as NumPy reads it, or is an error with a message."""
     save(tmp_path / "b.npy", np.ones((2, 2)))
     whole = (tmp_path / "b.npy").read_bytes()
     for place in range(80):
@@ -276,7 +276,7 @@ def test_missing_and_folder_inputs(refused, backplane, tmp_path):
         assert done.code == 6 and name in done.err and not (tmp_path / "out.npy").exists()
 
 
-# ---- What is written ----
+# ---- Writing ----
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def test_outputs_that_cannot_be(backplane, tmp_path, pair, target):
 
 
 def test_full_disk_leaves_nothing(environment, tmp_path):
-    """A limit on file size stands for the full disk: the old file stays, the temporary one goes."""
+    """If the disk is full (here: a limit of the file size), the old file stays and the temporary file is removed."""
     save(tmp_path / "a.npy", np.ones((200, 200)))
     save(tmp_path / "out.npy", np.zeros(1))
     script = f"trap '' XFSZ; ulimit -f 8; exec {COMMAND} eval matmul a.npy a.npy -o out.npy --set blas.preferred=native"
@@ -364,7 +364,7 @@ def test_big_pipe(backplane, tmp_path):
 
 
 def test_headers_are_numpys_own(evaluate, tmp_path, pair):
-    """Byte for byte what numpy.save writes, so also with its alignment."""
+    """The file equals that of numpy.save byte for byte, including the alignment."""
     evaluate()
     save(tmp_path / "numpy.npy", pair[0] @ pair[1])
     assert (tmp_path / "out.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()

@@ -58,7 +58,7 @@ def test_a_bad_thread_limit_is_reported(backplane):
 
 def test_changed_leaves_defaults_out(backplane):
     names = [r["name"] for r in backplane("settings", "--changed", "--json").json]
-    assert names == ["registry.cache_dir"]  # the tests' own
+    assert names == ["registry.cache_dir"]  # set by the tests
     assert backplane("settings", "--changed").out.count("\n") == 2
 
 
@@ -121,10 +121,10 @@ def test_no_home(backplane):
 @pytest.mark.parametrize("name, what", [("blas.preferred", "matrix products are"), ("linalg.preferred", "linear algebra is"),
                                         ("fft.preferred", "Fourier transforms are")])
 def test_preferences_are_looked_at(backplane, name, what):
-    """A file may be shared by machines, so an absent library is stored, but not in silence."""
+    """An absent library is stored with a warning, because machines may share a file."""
     for value in ("nativx", "/no/such/library.so"):
         done = backplane("set", name, value)
-        assert done.code == 0 and f"warning: stored all the same, for machines that have it: {name}: no library '{value}'" in done.err
+        assert done.code == 0 and f"warning: stored for machines that have it: {name}: no library '{value}'" in done.err
         assert f"{what} offered by native" in done.err and backplane("get", name).out == f"{value}\n"
     assert "did you mean 'native'?" in backplane("set", name, "nativx").err
     for value in ("native", "default", ""):
@@ -133,11 +133,11 @@ def test_preferences_are_looked_at(backplane, name, what):
     assert backplane("set", "--unset", name).err == ""
 
 
-def test_einsum_answers_to_its_settings(backplane):
+def test_einsum_uses_its_settings(backplane):
     for value in ("auto-hq", "random-greedy-128", "dynamic-programming"):
         done = backplane("set", "opt_einsum.strategy", value)
         assert done.code == 0 and done.err == ""
         assert backplane("get", "opt_einsum.strategy").out == f"{value}\n"
     backend = next(one for one in backplane("list", "--backends", "--json").json["backends"] if one["name"] == "opt_einsum")
     assert backend["available"] and backend["enabled"] and backend["reason"] == ""
-    assert "nothing on this machine answers" in backplane("set", "mha.fastpath", "false").err
+    assert "nothing on this machine uses" in backplane("set", "mha.fastpath", "false").err

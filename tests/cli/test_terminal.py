@@ -1,4 +1,4 @@
-"""Colours, lines and widths on a terminal, and only there."""
+"""Colours, rules and wrapped lines appear on terminals only."""
 
 import os
 import pty
@@ -11,7 +11,7 @@ from conftest import COMMAND
 
 
 def on_terminal(environment, *words, columns=80, **changed):
-    """Runs the command on a pseudo-terminal and gives what it showed."""
+    """Runs the command on a pseudo-terminal and returns its output."""
     main, side = pty.openpty()
     import fcntl
     import struct
@@ -30,7 +30,7 @@ def on_terminal(environment, *words, columns=80, **changed):
     while True:
         try:
             piece = os.read(main, 65536)
-        except OSError:  # how Linux says that the other side is closed
+        except OSError:  # Linux: the other side is closed
             break
         if not piece:
             break
@@ -41,7 +41,7 @@ def on_terminal(environment, *words, columns=80, **changed):
 
 
 @pytest.mark.parametrize("words", [["list"], ["settings"], ["doctor"], ["help"], ["version"]])
-def test_plain_where_no_terminal_is(backplane, words):
+def test_plain_without_a_terminal(backplane, words):
     done = backplane(*words, env={"TERM": "xterm", "CLICOLOR_FORCE": "1"})
     assert "\033" not in done.out and "\u2500" not in done.out
     assert not any(line.endswith(" ") for line in done.out.splitlines())
@@ -74,12 +74,12 @@ def test_pages_fit(environment, backplane, words, columns):
     shown = on_terminal(environment, *words, columns=columns, NO_COLOR="1")
     assert max(len(line) for line in shown.splitlines()) <= columns
     assert not any(line.endswith(" ") for line in shown.splitlines())
-    if words in (EINSUM, PAGES[-1], ["doctor"]):  # what has no tables keeps its order
+    if words in (EINSUM, PAGES[-1], ["doctor"]):  # pages without tables
         assert "".join(shown.split()) == "".join(backplane(*words).out.split())
 
 
 def fields(header):
-    """The names of a line of headers, and the columns at which they begin."""
+    """Returns the names in a line of headers, and the columns at which they begin."""
     return [(match.group(), match.start()) for match in re.finditer(r"\S+(?: \S+)*", header)]
 
 
@@ -88,21 +88,21 @@ def cut(line, starts):
 
 
 def wide_rows(table):
-    """The rows of a table whose cells are whole, each by the names of its columns."""
+    """Returns the entries of a table without wrapped cells, as dictionaries by column name."""
     header, *lines = table.splitlines()
     names, starts = zip(*fields(header))
     return [dict(zip(names, cut(line, starts))) for line in lines]
 
 
 def narrow_rows(table):
-    """The rows of a table whose cells go on below themselves, or are on lines below the row; the pieces of a cell are joined."""
+    """Returns the entries of a table with wrapped cells and cells below their row. The pieces of a cell are joined."""
     lines = table.splitlines()
     rule = next(i for i, line in enumerate(lines) if line.startswith("\u2500"))
     parts = [fields(lines[0])]
     for line in lines[1:rule]:
         if line[:5].strip() and not line[:4].strip():
             parts.append(fields(line))
-        else:  # the rest of a name that was wrapped
+        else:  # the rest of a wrapped name
             for rest, start in fields(line):
                 parts[0] = [(f"{name} {rest}" if at == start else name, at) for name, at in parts[0]]
     rows = []
@@ -113,7 +113,7 @@ def narrow_rows(table):
         below |= len(parts) > 1 and line[0] == " " and line[4] != " "
         names, starts = zip(*parts[below])
         if line[0] != " " and len(line) >= starts[1] and line[starts[1] - 1] != " ":
-            rows[-1][names[0]] = line  # a long name, with the rest of its row below
+            rows[-1][names[0]] = line  # a long name; the rest of its row follows
             continue
         for name, piece in zip(names, cut(line, starts)):
             rows[-1][name] += piece
@@ -155,7 +155,7 @@ def backplane_headers(environment, words):
 
 
 def test_width_of_a_pipe(backplane):
-    """Files and pipes get whole lines, unless COLUMNS says that they are shown on a terminal."""
+    """Files and pipes get whole lines, unless COLUMNS is set."""
     wide = backplane("settings").out
     narrow = backplane("settings", env={"COLUMNS": "80"}).out
     assert max(map(len, wide.splitlines())) > 80 >= max(map(len, narrow.splitlines()))

@@ -1,4 +1,4 @@
-"""Commands, options, help, exit codes and how errors look."""
+"""Commands, options, help, exit codes and messages."""
 
 import os
 import re
@@ -9,22 +9,22 @@ import pytest
 from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
-VERBS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "einsum-path", "version", "help"]
+COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "einsum-path", "version", "help"]
 
 
 def test_no_words_show_help(backplane):
     done = backplane()
     assert done.code == 0 and done.err == ""
-    for command in VERBS:
+    for command in COMMANDS:
         assert f"\n  {command} " in done.out
 
 
-def test_verbs_are_these(backplane):
-    assert [command["name"] for command in backplane("help", "--json").json["commands"]] == VERBS
+def test_list_of_commands(backplane):
+    assert [command["name"] for command in backplane("help", "--json").json["commands"]] == COMMANDS
 
 
-@pytest.mark.parametrize("command", VERBS)
-def test_help_of_each_verb(backplane, command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command(backplane, command):
     done = backplane(command, "--help")
     assert done.code == 0 and done.err == ""
     assert f"backplane {command} " in done.out
@@ -43,14 +43,14 @@ def test_help_of_each_operation(backplane, command):
         assert done.code == 0 and done.err == "" and f"backplane {command} {operation['name']} " in done.out
         shown = set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", done.out, re.M)) - {"help"}
         if command == "explain":
-            shown -= {"trans-a", "trans-b"}  # of all operations: how an operand is stored
+            shown -= {"trans-a", "trans-b"}  # for most operations: the layout of an operand
             assert everywhere | set(operation["options"]) - {"trans-a", "trans-b"} == shown
         else:
             assert everywhere | set(operation["options"]) == shown
         assert operation["name"] in backplane(command, "--help").out
 
 
-def test_reading_verbs_take_json(backplane):
+def test_reading_commands_take_json(backplane):
     reading = {"list", "doctor", "settings", "get", "explain", "compare", "einsum-path", "version", "help"}
     commands = backplane("help", "--json").json["commands"]
     assert {v["name"] for v in commands if any(o["name"] == "json" for o in v["options"])} == reading
@@ -175,7 +175,7 @@ def test_hostile_words_do_not_steer_the_terminal(backplane):
 
 
 def test_json_escapes(backplane):
-    """What a variable may hold comes out as the same text; bytes that are no UTF-8 are replaced."""
+    """Text of a variable is unchanged in JSON; bytes that are not UTF-8 are replaced."""
     text = 'a"b\\c/\u00e9\u20ac\U0001f600'
     assert backplane("get", "blas.preferred", "--json", env={"BACKPLANE_BLAS_PREFERRED": text}).json["value"] == text
     broken = b"x\xffy\xc0\x80z\xed\xa0\x80"
@@ -183,7 +183,7 @@ def test_json_escapes(backplane):
     assert done.json["value"] == "x\ufffdy\ufffd\ufffdz\ufffd\ufffd\ufffd"
 
 
-def test_problem_lines_are_reported_once(backplane, tmp_path):
+def test_configuration_errors_are_reported_once(backplane, tmp_path):
     folder = tmp_path / "config" / "backplane"
     folder.mkdir(parents=True)
     (folder / "backplane.conf").write_text("num_threads = many\nnonsense\nverbose = 0\n")

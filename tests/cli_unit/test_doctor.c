@@ -1,5 +1,5 @@
-/* test_doctor.c - the checks of doctor on machines that are made up: Debian's alternatives rebuilt in a folder, and
- * libraries that are only rows. */
+/* test_doctor.c - tests the checks of doctor on simulated machines: links of Debian's alternatives in a folder, and
+ * library entries without files. */
 #include "doctor.h"
 
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static void link_to(const char *name, const char *target) {
     free(path);
 }
 
-/* Targets are empty files in the test's own folder, so that the machine's libraries make no difference. */
+/* Targets are empty files in the test's folder, so that the machine's libraries have no effect. */
 #define LIB "lib/"
 #define ARCH "-x86_64-linux-gnu"
 
@@ -51,7 +51,7 @@ static void arrange(const char *blas, const char *lapack, const char *openblas) 
     link_to("libopenblas.so.0" ARCH, openblas);
 }
 
-/* The findings in the order found, as "severity text" lines, with `advised` also " -> advice". */
+/* Returns the findings as lines "severity text", with `advised` also " -> advice". */
 static char *take_findings(doctor *d, bool advised) {
     char *all = cli_format("%s", "");
     for (int i = 0; i < d->count; i++) {
@@ -82,7 +82,7 @@ static void expect(const char *wanted) {
     free(all);
 }
 
-static void agree(void **state) {
+static void equal_alternatives_are_fine(void **state) {
     (void)state;
     arrange(LIB "openblas-pthread/libblas.so.3", LIB "openblas-pthread/liblapack.so.3",
             LIB "openblas-pthread/libopenblas.so.0");
@@ -93,27 +93,26 @@ static void agree(void **state) {
     expect("");
 }
 
-static void disagree(void **state) {
+static void different_alternatives_are_reported(void **state) {
     (void)state;
     arrange(LIB "openblas-openmp/libblas.so.3", LIB "lapack/liblapack.so.3", LIB "openblas-openmp/libopenblas.so.0");
     expect("2 libblas.so.3 is openblas-openmp but liblapack.so.3 is netlib");
     arrange(LIB "openblas-openmp/libblas.so.3", LIB "openblas-openmp/liblapack.so.3",
             LIB "openblas-pthread/libopenblas.so.0");
-    expect("2 libblas.so.3 is openblas-openmp but libopenblas.so.0 is openblas-pthread: one program may get both, with "
-           "two "
-           "thread pools");
+    expect("2 libblas.so.3 is openblas-openmp but libopenblas.so.0 is openblas-pthread: a program may load both, with "
+           "two thread pools");
     arrange(LIB "blis-openmp/libblas.so.3", LIB "lapack/liblapack.so.3", NULL);
     expect("1 libblas.so.3 is blis-openmp but liblapack.so.3 is netlib");
 }
 
-static void slow(void **state) {
+static void reference_blas_is_reported(void **state) {
     (void)state;
     arrange(LIB "blas/libblas.so.3", LIB "lapack/liblapack.so.3", LIB "openblas-pthread/libopenblas.so.0");
     expect("2 libblas.so.3 is netlib's reference code: programs that are linked with it are many times slower than "
-           "need be");
+           "with an optimised BLAS");
 }
 
-static void strange(void **state) {
+static void unusual_alternatives_are_tolerated(void **state) {
     (void)state;
     arrange(NULL, "lib/x/liblapack.so.3", NULL);
     make_file("libblas.so.3" ARCH);
@@ -131,7 +130,7 @@ static void strange(void **state) {
     link_to("libblas.so.3.1" ARCH, NULL);
 }
 
-static void dangling(void **state) {
+static void dangling_links_are_reported(void **state) {
     (void)state;
     arrange(LIB "openblas-pthread/libblas.so.3", "/proc/none/openblas-openmp/liblapack.so.3", NULL);
     expect("2 liblapack.so.3" ARCH " leads to /proc/none/openblas-openmp/liblapack.so.3, which does not exist: "
@@ -142,7 +141,7 @@ static void dangling(void **state) {
     arrange(NULL, NULL, NULL);
 }
 
-/* ---- Advice that fits what is installed and set ---- */
+/* ---- Advice that depends on libraries and variables ---- */
 
 static bp_library_info row_of(const char *id, const char *family, const char *threading, bp_library_state state) {
     return (bp_library_info){.struct_size = sizeof(bp_library_info),
@@ -162,7 +161,7 @@ static bp_library_info row_of(const char *id, const char *family, const char *th
                              .threading = threading};
 }
 
-/* Runs one check with variables set ("NAME=value", "" for none), and looks for words in its findings. */
+/* Runs one check with a variable set ("NAME=value", "" for none), and searches its findings for texts. */
 static void expect_words(void (*check)(doctor *), const bp_library_info *rows, int count, const char *setting,
                          const char *wanted, const char *unwanted) {
     doctor d = {.check = "check", .rows = rows, .row_count = count};
@@ -186,7 +185,7 @@ static void expect_words(void (*check)(doctor *), const bp_library_info *rows, i
     free(all);
 }
 
-static void broken_by_a_variable(void **state) {
+static void variable_of_a_broken_library_is_named(void **state) {
     (void)state;
     const bp_library_info rows[] = {row_of("openblas", "openblas", "pthread", BP_LIBRARY_BROKEN),
                                     row_of("mkl", "mkl", "libiomp5", BP_LIBRARY_BROKEN)};
@@ -201,7 +200,7 @@ static void broken_by_a_variable(void **state) {
     expect_words(doctor_kernel_variables, rows, 2, "MKL_THREADING_LAYER=TBB", "broken: mkl -> unset", "openblas");
 }
 
-static void values_of_variables(void **state) {
+static void unknown_values_are_reported(void **state) {
     (void)state;
     expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=bogus", "unknown -> unset", NULL);
     expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=Haswell", "1 OPENBLAS_CORETYPE", "unknown");
@@ -212,21 +211,21 @@ static void values_of_variables(void **state) {
     expect_words(doctor_kernel_variables, NULL, 0, "BLIS_ARCH_TYPE=25", "1 BLIS_ARCH_TYPE=25", "unknown");
 }
 
-static void kernels_by_a_variable(void **state) {
+static void variable_of_slow_kernels_is_named(void **state) {
     (void)state;
     bp_library_info row = row_of("blis", "blis", "libgomp", BP_LIBRARY_OK);
     row.kernels = "generic";
-    expect_words(doctor_kernels, &row, 1, "", "it does not know the processor -> set BLIS_ARCH_TYPE=3", NULL);
-    expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25", "it gets with BLIS_ARCH_TYPE=25 -> unset BLIS_ARCH_TYPE",
-                 "does not know");
+    expect_words(doctor_kernels, &row, 1, "", "it does not recognise the processor -> set BLIS_ARCH_TYPE=3", NULL);
+    expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25", "selected by BLIS_ARCH_TYPE=25 -> unset BLIS_ARCH_TYPE",
+                 "does not recognise");
 }
 
-static void withheld_threads(void **state) {
+static void limits_below_the_request_are_reported(void **state) {
     (void)state;
     const bp_library_info rows[] = {row_of("openblas", "openblas", "pthread", BP_LIBRARY_OK),
                                     row_of("openblas-openmp", "openblas", "libgomp", BP_LIBRARY_OK)};
     expect_words(doctor_thread_limits, rows, 2, "OMP_THREAD_LIMIT=2",
-                 "2 OMP_THREAD_LIMIT=2 is below the 4 threads that a call may ask for", NULL);
+                 "2 OMP_THREAD_LIMIT=2 is below the 4 threads that a call may request", NULL);
     expect_words(doctor_thread_limits, rows, 2, "OMP_THREAD_LIMIT=4", "", NULL);
     expect_words(doctor_thread_limits, rows, 1, "OMP_THREAD_LIMIT=2", "1 OMP_THREAD_LIMIT=2 limits", "hang");
     expect_words(doctor_thread_limits, rows, 2, "OMP_DYNAMIC=TRUE", "2 OMP_DYNAMIC=TRUE", NULL);
@@ -234,21 +233,21 @@ static void withheld_threads(void **state) {
     expect_words(doctor_thread_limits, rows, 1, "OMP_DYNAMIC=true", "", NULL);
 }
 
-static void counts_name_our_own_setting(void **state) {
+static void num_threads_is_named(void **state) {
     (void)state;
-    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1", "1 thread; Backplane's calls keep to it", NULL);
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1", "1 thread; Backplane's calls follow it", NULL);
     expect_words(doctor_thread_limits, NULL, 0, "VECLIB_MAXIMUM_THREADS=1",
-                 "1 thread; for Backplane's calls num_threads decides", "keep to it");
-    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=two", "two is no number of threads", NULL);
+                 "1 thread; num_threads applies to Backplane's calls", "follow it");
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=two", "two is not a number of threads", NULL);
     assert_int_equal(bp_set_num_threads(3), BP_OK);
     expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=1",
-                 "1 thread; for Backplane's calls num_threads = 3 counts instead (process)", "keep to it");
+                 "1 thread; num_threads = 3 applies to Backplane's calls (process)", "follow it");
     assert_int_equal(bp_unset("num_threads"), BP_OK);
-    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=9", "2 OMP_NUM_THREADS=9 asks for more", NULL);
+    expect_words(doctor_thread_limits, NULL, 0, "OMP_NUM_THREADS=9", "2 OMP_NUM_THREADS=9 is more", NULL);
 }
 
-/* What is installed need not be installed again. */
-static void choice_of_alternatives(void **state) {
+/* The advice names an installed alternative instead of a package. */
+static void installed_alternative_is_advised(void **state) {
     (void)state;
     bp_library_info row = row_of("openblas-libblas", "openblas", "pthread", BP_LIBRARY_FACADE);
     doctor d = {.check = "alternatives"};
@@ -267,7 +266,7 @@ static void choice_of_alternatives(void **state) {
     arrange(NULL, NULL, NULL);
 }
 
-static void loader(void **state) {
+static void loader_finds_files(void **state) {
     (void)state;
     char path[4096];
     const char *why = "";
@@ -287,20 +286,20 @@ static int forget(const char *path, const struct stat *facts, int kind, struct F
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree),
-        cmocka_unit_test(disagree),
-        cmocka_unit_test(slow),
-        cmocka_unit_test(strange),
-        cmocka_unit_test(loader),
-        cmocka_unit_test(dangling),
-        cmocka_unit_test(broken_by_a_variable),
-        cmocka_unit_test(values_of_variables),
-        cmocka_unit_test(kernels_by_a_variable),
-        cmocka_unit_test(withheld_threads),
-        cmocka_unit_test(counts_name_our_own_setting),
-        cmocka_unit_test(choice_of_alternatives),
+        cmocka_unit_test(equal_alternatives_are_fine),
+        cmocka_unit_test(different_alternatives_are_reported),
+        cmocka_unit_test(reference_blas_is_reported),
+        cmocka_unit_test(unusual_alternatives_are_tolerated),
+        cmocka_unit_test(loader_finds_files),
+        cmocka_unit_test(dangling_links_are_reported),
+        cmocka_unit_test(variable_of_a_broken_library_is_named),
+        cmocka_unit_test(unknown_values_are_reported),
+        cmocka_unit_test(variable_of_slow_kernels_is_named),
+        cmocka_unit_test(limits_below_the_request_are_reported),
+        cmocka_unit_test(num_threads_is_named),
+        cmocka_unit_test(installed_alternative_is_advised),
     };
-    /* What the machine's own variables say is not part of a test. */
+    /* The machine's own variables must not affect the tests. */
     static const char *const variables[] = {
         "OPENBLAS_CORETYPE",   "OPENBLAS_L2_SIZE",      "BLIS_ARCH_TYPE",          "MKL_CBWR",
         "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER",   "OMP_NUM_THREADS",         "OMP_THREAD_LIMIT",

@@ -1,4 +1,4 @@
-/* test_messages.c - the small parts of the command: suggestions, exit codes, shapes, durations, quoting, arguments. */
+/* test_messages.c - tests suggestions, exit codes, shapes, quoting, line breaks and arguments of the command. */
 #include "cli.h"
 #include "doctor.h"
 
@@ -15,7 +15,7 @@ static const char *name_at(void *list, int index) {
     return ((const char *const *)list)[index];
 }
 
-static void suggests(void **state) {
+static void near_names_are_suggested(void **state) {
     (void)state;
     static const char *names[] = {"list", "settings", "get", "set", "explain", NULL};
     assert_string_equal(cli_suggest("lsit", "", name_at, names), "; did you mean 'list'?");
@@ -29,7 +29,7 @@ static void suggests(void **state) {
     assert_string_equal(cli_suggest(lengthy, "", name_at, names), "");
 }
 
-/* Each status of the library ends in a code that is documented, and families stay together. */
+/* Each status of the library has a documented exit code. */
 static void every_status_has_an_exit_code(void **state) {
     (void)state;
     bp_status status;
@@ -50,7 +50,7 @@ static void every_status_has_an_exit_code(void **state) {
     assert_int_equal(cli_exit_of((bp_status)12345), CLI_INTERNAL);
 }
 
-static void formats(void **state) {
+static void shapes_and_quotes_are_formatted(void **state) {
     (void)state;
     char buffer[64];
     const int64_t shape[] = {3, 0, INT64_MAX};
@@ -79,7 +79,8 @@ static void lines_break_at_sensible_points(void **state) {
     breaks("one two ", 7, "one two", "");
     breaks("/usr/lib/libblas.so.3", 12, "/usr/lib/", "libblas.so.3");
     breaks("blas,cblas,lapack", 11, "blas,cblas,", "lapack");
-    breaks("see /usr/lib/x/libblas.so.3", 20, "see", "/usr/lib/x/libblas.so.3"); /* little would be gained */
+    breaks("see /usr/lib/x/libblas.so.3", 20, "see",
+           "/usr/lib/x/libblas.so.3"); /* the piece on the first line would be too short */
     breaks("see /usr/lib/x86_64/libblas.so.3", 24, "see /usr/lib/x86_64/", "libblas.so.3");
     breaks("see a/b", 6, "see", "a/b"); /* a word that fits is not broken */
     breaks("allow_tf32", 8, "allow_", "tf32");
@@ -107,7 +108,7 @@ static const cli_command command = {.name = "command",
                                     .options = options,
                                     .run = unused_run};
 
-static void parses(void **state) {
+static void arguments_are_parsed(void **state) {
     (void)state;
     char *words[] = {"one", "-ao", "file", "--set", "a=1", "--set=b=2,3", "-", "--", "--all"};
     cli_args args;
@@ -129,7 +130,7 @@ static void parses(void **state) {
     cli_args_free(&args);
 }
 
-static void ranks_kernels(void **state) {
+static void kernel_sets_have_a_rank(void **state) {
     (void)state;
     assert_int_equal(doctor_kernel_rank("Haswell"), BP_CAPABILITY_AVX2);
     assert_int_equal(doctor_kernel_rank("SkylakeX"), BP_CAPABILITY_AVX512);
@@ -142,9 +143,9 @@ static void ranks_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(suggests),      cmocka_unit_test(every_status_has_an_exit_code),
-        cmocka_unit_test(formats),       cmocka_unit_test(parses),
-        cmocka_unit_test(ranks_kernels), cmocka_unit_test(lines_break_at_sensible_points),
+        cmocka_unit_test(near_names_are_suggested),        cmocka_unit_test(every_status_has_an_exit_code),
+        cmocka_unit_test(shapes_and_quotes_are_formatted), cmocka_unit_test(arguments_are_parsed),
+        cmocka_unit_test(kernel_sets_have_a_rank),         cmocka_unit_test(lines_break_at_sensible_points),
     };
     cli_out_begin("test");
     return cmocka_run_group_tests(tests, NULL, NULL);

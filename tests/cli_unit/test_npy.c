@@ -1,4 +1,4 @@
-/* test_npy.c - the description in a .npy header, character by character, without the files around it. */
+/* test_npy.c - tests the parser of .npy headers. */
 #include "npy.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 static npy_header header;
 static npy_error error;
 
-/* From memory of exactly that length, so that a sanitizer sees a read past the end. */
+/* Parses from memory of exactly that length, so that a sanitizer finds a read past the end. */
 static bp_status parse_n(const char *text, size_t length, unsigned flags) {
     char *copy = malloc(length ? length : 1);
     assert_non_null(copy);
@@ -29,7 +29,7 @@ static bp_status parse(const char *text) {
     return parse_n(text, strlen(text), 0);
 }
 
-static void takes_what_numpy_writes(void **state) {
+static void headers_of_numpy_are_read(void **state) {
     (void)state;
     assert_int_equal(parse("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }     \n"), BP_OK);
     assert_true(header.dtype == BP_F32 && header.fortran && !header.swapped && header.ndim == 2);
@@ -44,8 +44,8 @@ static void takes_what_numpy_writes(void **state) {
     assert_int_equal(header.dtype, BP_BF16);
 }
 
-/* Cut anywhere, a description is refused and nothing past its end is read. */
-static void refuses_every_prefix(void **state) {
+/* A truncated description is an error, and nothing past its end is read. */
+static void truncated_headers_are_errors(void **state) {
     (void)state;
     const char *whole = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }";
     for (size_t length = 0; length < strlen(whole); length++) {
@@ -54,7 +54,7 @@ static void refuses_every_prefix(void **state) {
     assert_int_equal(parse(whole), BP_OK);
 }
 
-static void measures_without_overflow(void **state) {
+static void sizes_are_checked_for_overflow(void **state) {
     (void)state;
     assert_int_equal(parse("{'descr':'<f8','fortran_order':False,'shape':(9223372036854775808,)}"), BP_E_OVERFLOW);
     assert_int_equal(parse("{'descr':'<f8','fortran_order':False,'shape':(9223372036854775807,)}"), BP_E_OVERFLOW);
@@ -64,7 +64,7 @@ static void measures_without_overflow(void **state) {
     assert_true(header.count == 0 && header.size == 0);
 }
 
-static void counts_dimensions(void **state) {
+static void too_many_dimensions_are_an_error(void **state) {
     (void)state;
     char text[1024] = "{'descr':'<f8','fortran_order':False,'shape':(";
     for (int i = 0; i < BP_MAX_NDIM; i++) {
@@ -79,7 +79,7 @@ static void counts_dimensions(void **state) {
     assert_int_equal(parse(more), BP_E_FORMAT);
 }
 
-static void reads_the_prefix(void **state) {
+static void prefix_is_read(void **state) {
     (void)state;
     size_t start, length;
     const unsigned char one[] = "\x93NUMPY\x01\x00\x76\x00", three[] = "\x93NUMPY\x03\x00\x00\x01\x00\x00";
@@ -96,9 +96,11 @@ static void reads_the_prefix(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_numpy_writes),   cmocka_unit_test(refuses_every_prefix),
-        cmocka_unit_test(measures_without_overflow), cmocka_unit_test(counts_dimensions),
-        cmocka_unit_test(reads_the_prefix),
+        cmocka_unit_test(headers_of_numpy_are_read),
+        cmocka_unit_test(truncated_headers_are_errors),
+        cmocka_unit_test(sizes_are_checked_for_overflow),
+        cmocka_unit_test(too_many_dimensions_are_an_error),
+        cmocka_unit_test(prefix_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_reference.c - the reference that compare judges by must itself be beyond float64, and must see what is wrong. */
+/* test_reference.c - tests the reference values of compare: more precise than float64, and every wrong element is
+ * found. */
 #include "reference.h"
 
 #include <setjmp.h>
@@ -20,7 +21,7 @@ static void make(bp_dtype dtype, void *a, void *b, void *out, int64_t m, int64_t
 }
 
 /* A sum that float64 gets wrong in every order: 1e16 + 1 - 1e16, and products whose rounding errors matter. */
-static void cancels(void **state) {
+static void cancellation_is_exact(void **state) {
     (void)state;
     double a[] = {1e16, 1, -1e16, 1 + 0x1p-30}, b[] = {1, 1, 1, 1 - 0x1p-30}, out[1] = {0};
     bp_view views[3];
@@ -29,7 +30,7 @@ static void cancels(void **state) {
     reference_free(&made);
 }
 
-static void multiplies_complex(void **state) {
+static void complex_products_are_exact(void **state) {
     (void)state;
     double a[] = {1, 2, 3, -1}, b[] = {5, -1, 2, 4}, out[2]; /* (1+2i)(5-i) + (3-i)(2+4i) */
     bp_view views[3];
@@ -56,7 +57,7 @@ static double error_of(float value) {
     return error;
 }
 
-static void judges(void **state) {
+static void wrong_elements_have_an_error(void **state) {
     (void)state;
     assert_true(error_of(11) == 0);
     assert_true(error_of(11.0F + 0x1p-20F) > 0 && error_of(11.0F + 0x1p-20F) < 1e-6);
@@ -64,8 +65,8 @@ static void judges(void **state) {
     assert_true(isinf(error_of(NAN)) && isinf(error_of(INFINITY)));
 }
 
-/* Infinities and what a type cannot hold are right where the reference has them too. */
-static void takes_what_cannot_be_held(void **state) {
+/* Infinities and values beyond the range of the type are right if the reference has them too. */
+static void overflow_to_infinity_is_right(void **state) {
     (void)state;
     float a[] = {3e38F, 3e38F}, b[] = {1, 1}, out[1] = {INFINITY};
     bp_view views[3];
@@ -79,8 +80,8 @@ static void takes_what_cannot_be_held(void **state) {
     reference_free(&made);
 }
 
-/* Elements that are checked are spread over the whole result, each at its right place. */
-static void samples(void **state) {
+/* The checked elements of a large result are distributed over all of it, and have the right indices. */
+static void large_results_are_sampled(void **state) {
     (void)state;
     enum { SIZE = 300 };
     static float a[SIZE * SIZE], b[SIZE * SIZE], out[SIZE * SIZE];
@@ -103,7 +104,7 @@ static void samples(void **state) {
 }
 
 /* Broadcast batches: (2,1,2,2) @ (3,2,2). */
-static void follows_batches(void **state) {
+static void batches_are_broadcast(void **state) {
     (void)state;
     double a[8], b[12], out[24];
     for (int i = 0; i < 12; i++) {
@@ -130,9 +131,9 @@ static void follows_batches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancels), cmocka_unit_test(multiplies_complex),
-        cmocka_unit_test(judges),  cmocka_unit_test(takes_what_cannot_be_held),
-        cmocka_unit_test(samples), cmocka_unit_test(follows_batches),
+        cmocka_unit_test(cancellation_is_exact),        cmocka_unit_test(complex_products_are_exact),
+        cmocka_unit_test(wrong_elements_have_an_error), cmocka_unit_test(overflow_to_infinity_is_right),
+        cmocka_unit_test(large_results_are_sampled),    cmocka_unit_test(batches_are_broadcast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
