@@ -1,7 +1,7 @@
 """Types of the extension module, for type checkers."""
 
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union, final
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union, final
 
 _Value = Union[bool, int, str]
 
@@ -87,9 +87,9 @@ class Tensor:
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
 
-_Settings = Union[None, Options, Dict[str, _Value]]
+_Settings = Union[None, Options, Mapping[str, _Value]]
 
-def matmul(a: Any, b: Any, /, out: Any = None, settings: _Settings = None) -> Optional[Tensor]: ...
+def matmul(a: Any, b: Any, /, *, out: Any = None, settings: _Settings = None) -> Any: ...
 def gemm(
     a: Any,
     b: Any,
@@ -101,7 +101,8 @@ def gemm(
     transform_a: str = "as_is",
     transform_b: str = "as_is",
     settings: _Settings = None,
-) -> Optional[Tensor]: ...
+) -> Any: ...
+def set_convert(function: Callable[..., Any], /) -> None: ...
 def explain_matmul(*arguments: Any, **names: Any) -> Dict[str, Any]: ...
 def explain_gemm(*arguments: Any, **names: Any) -> Dict[str, Any]: ...
 def fft(

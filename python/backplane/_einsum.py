@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from . import _core
 from ._errors import bad_type, bad_value, whole
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like, _own, _refuse_masks, _view
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
 
 Path = List[Tuple[int, ...]]
 Labels = Tuple[int, ...]
@@ -190,13 +190,8 @@ def _words(labels: Any, output: Any, search: Search) -> Tuple[Any, ...]:
 def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: SettingsArgument, explains: bool) -> Any:
     """Returns the extension's result, and the operands."""
     expression, operands, labels, output = _unpack(given)
-    for array in operands:
-        if type(array) is not _plain:
-            _refuse_masks(**{f"operand {i}": each for i, each in enumerate(operands)})
-            break
-    _refuse_masks(out=out)
     words = _words(labels, output, search)
-    return _core.einsum(expression, operands, out, _own(settings), words, explains), operands
+    return _core.einsum(expression, operands, out, settings, words, explains), operands
 
 
 # numpy.ndarray, after the first call with one. Small calls with such arrays only use the fast path.
@@ -237,7 +232,7 @@ def einsum(
     ):
         plain = _core.einsum_plain(operands, _plain)
         if plain is not None:
-            return _view(plain, operands[1].dtype)
+            return _like(plain, operands[1])
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     result, arrays = _contract(operands, out, search, settings, False)
     _note_numpy(arrays)

@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
 
 from . import _core, _plan_cache
 from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _as_numpy, _is_numpy, _like, _own, _refuse_masks
+from ._products import _EXPLAINERS, SettingsArgument, _as_numpy, _is_numpy, _like
 from .backends._module import close
 
 Numbers = Union[None, int, Tuple[int, ...]]
@@ -58,8 +58,7 @@ def _run(
     out: Any,
     settings: SettingsArgument,
 ) -> Any:
-    _refuse_masks(input=input, out=out)
-    result = _core.fft(name, _floating(input), s, dim, norm, out, _own(settings))
+    result = _core.fft(name, _floating(input), s, dim, norm, out, settings)
     return out if result is None else _like(result, input, input)
 
 
@@ -301,11 +300,10 @@ def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> 
     given = inspect.signature(function).bind(*arguments, **names)
     given.apply_defaults()
     of = given.arguments
-    _refuse_masks(input=of["input"], out=of["out"])
     s = _length(of["n"]) if "n" in of else _tuple(of["s"])
     name = function.__name__.rstrip("2n")
     page: Dict[str, Any] = _core.fft(
-        name, _floating(of["input"]), s, _tuple(of["dim"]), of["norm"], of["out"], _own(of["settings"]), explains=True
+        name, _floating(of["input"]), s, _tuple(of["dim"]), of["norm"], of["out"], of["settings"], explains=True
     )
     return page
 
@@ -318,7 +316,6 @@ _EXPLAINERS.update({function: functools.partial(_explain, function) for function
 
 
 def _shift(input: Any, dim: Numbers, back: bool) -> Any:
-    _refuse_masks(input=input)
     return _like(_core.fftshift(input, _tuple(dim), back), input, input)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, TypeVar, Un
 from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure, whole
-from ._products import _EXPLAINERS, SettingsArgument, _like, _may_be_masked, _own, _refuse_masks
+from ._products import _EXPLAINERS, SettingsArgument, _like
 from .backends._module import close
 
 __all__ = [
@@ -119,10 +119,6 @@ class SignedLogarithm(NamedTuple):
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Names of the inputs, if they are not A and B.
-_INPUTS = {"lu_solve": ("LU", "pivots", "B"), "cholesky_solve": ("B", "L"), "cholesky_inverse": ("L",)}
-
-
 # One call: operation, inputs, requested outputs, type for several results, the caller's `out`, keywords for the extension. A
 # plain tuple, because for small matrices most of the time is spent here.
 Request = Tuple[str, Tuple[Any, ...], Tuple[Any, ...], Optional[Callable[..., Any]], Any, Dict[str, Any]]
@@ -134,7 +130,6 @@ def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[
     arrays = tuple(out) if several else (out,)
     if len(arrays) != count:
         raise bad_value(f"linalg.{op}: out has {len(arrays)} arrays; there are {count} results", "E_ARGUMENT")
-    _refuse_masks(**{f"out{i}": array for i, array in enumerate(arrays)})
     taken = iter(arrays)
     return tuple(None if wanted is None else next(taken) for wanted in outputs)
 
@@ -142,11 +137,9 @@ def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[
 def _call(request: Request, settings: SettingsArgument, explain: bool) -> Tuple[Any, Tuple[Any, ...]]:
     """Returns the extension's result, and the outputs that it was given."""
     op, inputs, outputs, kind, out, words = request
-    if _may_be_masked(inputs):
-        _refuse_masks(**dict(zip(_INPUTS.get(op, ("A", "B")), inputs)))
     if out is not None:
         outputs = _place(op, outputs, kind is not None, out)
-    return _core.linalg(op, inputs, outputs, _own(settings), explain, **words), outputs
+    return _core.linalg(op, inputs, outputs, settings, explain, **words), outputs
 
 
 def _run(request: Request, settings: SettingsArgument) -> Any:

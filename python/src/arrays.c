@@ -111,27 +111,30 @@ static bool from_buffer(core_state *state, operand *to, const char *name, unsign
     return core_is_aligned(to) || core_align(state, to, access);
 }
 
-static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, const char *name, unsigned access) {
-    if (!has_valid_rank(state, given->ndim, name)) {
-        return false;
-    }
+void core_operand_describe(operand *to, const DLTensor *given) {
     to->tensor = *given;
     if (given->ndim > 0) {
         memcpy(to->shape, given->shape, (size_t)given->ndim * sizeof *to->shape);
     }
-    core_compact_strides(to);
     if (given->ndim > 0 && given->strides) {
         memcpy(to->strides, given->strides, (size_t)given->ndim * sizeof *to->strides);
-    }
-    if (given->device.device_type != kDLCPU) {
-        return true; /* the library says which devices it takes */
+    } else {
+        core_compact_strides(to);
     }
     size_t size = given->dtype.bits / 8;
     for (int i = 0; i < given->ndim; i++) {
         to->steps[i] = (int64_t)((uint64_t)to->strides[i] * size); /* the library checks for overflow later */
     }
     to->unaligned = (char *)((uintptr_t)given->data + (uintptr_t)given->byte_offset);
-    return core_is_aligned(to) || core_align(state, to, access);
+}
+
+static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, const char *name, unsigned access) {
+    if (!has_valid_rank(state, given->ndim, name)) {
+        return false;
+    }
+    core_operand_describe(to, given);
+    bool is_host = given->device.device_type == kDLCPU; /* the library says which devices it takes */
+    return !is_host || core_is_aligned(to) || core_align(state, to, access);
 }
 
 /* ---- DLPack capsules ---- */
@@ -384,12 +387,45 @@ void core_operand_clear(operand *held) {
     memset(&held->buffer, 0, sizeof held->buffer);
     held->managed = NULL;
     held->versioned = NULL;
+    held->owner = NULL;
+    held->exchange = NULL;
+    held->is_numpy = false;
     held->aligned = NULL;
+}
+
+/* Reads an array without a call of Python, if its type is NumPy's or has DLPack's exchange interface. */
+static bool bring_directly(core_state *state, operand *to, PyObject *array, unsigned access) {
+    if (core_numpy_find(&state->numpy) && Py_TYPE(array) == state->numpy.type) {
+        to->is_numpy = true;
+        return core_numpy_read(to, array, access);
+    }
+    if ((PyObject *)Py_TYPE(array) == state->tensor_type) {
+        return false;
+    }
+    to->exchange = core_exchange_find(&state->exchanges, Py_TYPE(array));
+    return to->exchange && core_exchange_read(to->exchange, to, array);
+}
+
+/* A masked array looks like a plain one to the buffer protocol, so it is refused before anything is read or written. */
+static bool is_masked(core_state *state, operand *to, PyObject *array, const char *name) {
+    if (!state->numpy.type || to->is_numpy || !PyType_IsSubtype(Py_TYPE(array), state->numpy.type)) {
+        return false;
+    }
+    to->is_numpy = true;
+    PyObject *mask = PyObject_GetAttrString(array, "mask");
+    PyErr_Clear();
+    if (mask) {
+        core_refuse(state, state->bad_type, BP_E_DTYPE,
+                    "%s: a masked array's mask would be lost; its filled() has none", name);
+    }
+    Py_XDECREF(mask);
+    return mask != NULL;
 }
 
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     core_operand_clear(to);
-    if (!bring(state, to, array, name, access)) {
+    if (!bring_directly(state, to, array, access) &&
+        (is_masked(state, to, array, name) || !bring(state, to, array, name, access))) {
         core_operand_release(to);
         return false;
     }
@@ -403,6 +439,7 @@ bool core_operand(core_state *state, operand *to, PyObject *array, const char *n
 void core_operand_release(operand *held) {
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
+    Py_CLEAR(held->owner);
     core_unalign(held);
     if (held->buffer.obj) {
         PyBuffer_Release(&held->buffer);

@@ -129,30 +129,31 @@ static void release(contraction *of) {
     core_asking_free(&of->asking);
 }
 
+/* The first operand that decides a type of array is looked for one by one: there may be any number of operands. */
+static bool new_result(contraction *of, core_result *fresh) {
+    const operand *like = of->operands;
+    for (Py_ssize_t i = 0; i < of->held && !like->is_numpy && !like->exchange; i++) {
+        like = &of->operands[i];
+    }
+    return core_result_new(of->state, fresh, &of->result, &like, 1);
+}
+
 static PyObject *contract(contraction *of) {
-    bp_status status = BP_OK;
-    DLManagedTensorVersioned *memory = NULL;
-    if (!of->given_out) {
-        status =
-            bp_tensor_empty(&memory, bp_dtype_from_dlpack(of->result.dtype), of->result.ndim, of->shape, of->strides);
-        if (status != BP_OK) {
-            return core_fail(of->state, status, NULL);
-        }
-        of->result = memory->dl_tensor;
+    core_result fresh = {NULL};
+    if (!of->given_out && !new_result(of, &fresh)) {
+        return NULL;
     }
     core_unlocked unlocked;
     core_unlock(&unlocked);
-    status = bp_einsum_run(of->options, &of->call, &of->result);
+    bp_status status = bp_einsum_run(of->options, &of->call, &of->result);
     core_lock(&unlocked);
     if (status != BP_OK) {
         core_fail_explained(of->state, status, explain, of);
-        if (memory) {
-            memory->deleter(memory);
-        }
+        core_result_drop(&fresh);
         return NULL;
     }
-    if (memory) {
-        return core_tensor(of->state, memory);
+    if (!of->given_out) {
+        return core_result_take(of->state, &fresh);
     }
     Py_RETURN_NONE;
 }

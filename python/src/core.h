@@ -50,6 +50,39 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 #define Py_bf_releasebuffer 2
 #endif
 
+#if Py_LIMITED_API + 0 < 0x030a0000
+/* In the limited interface from 3.10 on; CPython 3.9 knows the flag with this number. */
+#define METH_FASTCALL 0x0080
+#endif
+
+/* ---- numpy.c ---- */
+
+/* NumPy's C interface, once the program has imported NumPy. */
+typedef struct core_numpy {
+    PyTypeObject *type; /* numpy.ndarray; NULL: not yet imported, or not usable */
+    void **api;
+    bool is_unusable; /* its layout differs from the one declared in numpy.c */
+} core_numpy;
+
+/* ---- exchange.c ---- */
+
+typedef struct core_exchange_api core_exchange_api;
+
+/* A type whose instances DLPack's C exchange interface reads and makes. */
+typedef struct core_exchange {
+    PyTypeObject *type;
+    const core_exchange_api *api; /* NULL: the type has none */
+    PyObject *is_negative;        /* its method is_neg, or NULL */
+} core_exchange;
+
+enum { CORE_EXCHANGES = 8 };
+
+/* Types of operands so far, with the interface or without it. If all entries have it, further types use __dlpack__(). */
+typedef struct core_exchanges {
+    int count;
+    core_exchange of[CORE_EXCHANGES];
+} core_exchanges;
+
 /* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
@@ -63,6 +96,10 @@ typedef struct core_state {
     PyObject *options_type;
     PyObject *scope_type;
     PyObject *tensor_type;
+    PyObject *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
+    PyObject *word_out, *word_settings; /* names of arguments, interned */
+    core_numpy numpy;
+    core_exchanges exchanges;
     bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
@@ -135,6 +172,9 @@ typedef struct operand {
     Py_buffer buffer; /* held while buffer.obj is not NULL */
     DLManagedTensor *managed;
     DLManagedTensorVersioned *versioned;
+    PyObject *owner;                   /* an array that is read without a buffer or a capsule; a reference, or NULL */
+    const core_exchange *exchange;     /* of the array's type, or NULL */
+    bool is_numpy;                     /* the array is a numpy.ndarray or of a subclass */
     DLManagedTensorVersioned *aligned; /* an aligned copy of unaligned memory, or NULL */
     char *unaligned;                   /* first element of the original memory */
     int64_t steps[BP_MAX_NDIM];        /* its strides in bytes */
@@ -150,9 +190,52 @@ typedef enum core_access {
 
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access);
-void core_compact_strides(operand *to);   /* of row-major memory without gaps */
-void core_operand_clear(operand *held);   /* makes one that holds nothing */
-void core_operand_release(operand *held); /* fine for one that holds nothing */
+void core_operand_describe(operand *to, const DLTensor *given); /* copies shape and strides of host memory */
+void core_compact_strides(operand *to);                         /* of row-major memory without gaps */
+void core_operand_clear(operand *held);                         /* makes one that holds nothing */
+void core_operand_release(operand *held);                       /* fine for one that holds nothing */
+
+/* ---- numpy.c ---- */
+
+/* Looks for NumPy among the imported modules; returns whether numpy->type is set. */
+bool core_numpy_find(core_numpy *numpy);
+
+/* Reads an array of exactly numpy->type. Returns false, without an exception, for arrays that core_operand() must look
+ * at: unaligned, read-only, of the other byte order, of types that are not in NumPy itself. */
+bool core_numpy_read(operand *to, PyObject *array, unsigned access);
+
+/* Makes an array with the tensor's type, shape and strides (compact; NULL: row-major) and sets the tensor's address. */
+PyObject *core_numpy_new(const core_numpy *numpy, DLTensor *tensor);
+bool core_numpy_has(DLDataType type); /* whether NumPy has the element type */
+
+/* ---- exchange.c ---- */
+
+/* The entry of a type that has the interface, or NULL. The entry stays valid as long as the module. */
+const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type);
+
+/* Reads a tensor. Returns false, without an exception, for what core_operand() must look at: memory of a device,
+ * tensors that need gradients, that are conjugated or negated, or unaligned. */
+bool core_exchange_read(const core_exchange *of, operand *to, PyObject *tensor);
+
+/* A new tensor of the library that has the interface, around memory that becomes its own, also when this fails. */
+PyObject *core_exchange_wrap(const core_exchange *of, DLManagedTensorVersioned *memory);
+
+/* ---- results.c ---- */
+
+/* Memory of a result until the call has succeeded. */
+typedef struct core_result {
+    PyObject *array;                  /* of NumPy, or NULL */
+    DLManagedTensorVersioned *memory; /* of the library, or NULL */
+    const core_exchange *exchange;    /* hands that memory to the caller's library; NULL: to a Tensor */
+} core_result;
+
+/* Takes memory for a tensor of that type and shape, with its strides (compact; NULL: row-major), in an array of the
+ * type that the first of the operands has which is NumPy's or of an exchange interface. Sets the tensor's address and
+ * strides. Returns false with an exception set. */
+bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
+                     int count);
+PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
+void core_result_drop(core_result *result);                         /* fine for one that holds nothing */
 
 /* ---- unaligned.c ---- */
 
@@ -188,12 +271,22 @@ typedef struct product {
     PyObject *options_owner;
 } product;
 
-/* Reads the arguments; on failure the exception is set and nothing is held. The result's tensor has no memory yet
+/* The arguments of a product as they were given; borrowed. What is left out of `alpha` and `beta` is NULL. */
+typedef struct product_arguments {
+    PyObject *a, *b, *c, *alpha, *beta, *settings;
+    const char *transform_a, *transform_b;
+} product_arguments;
+
+/* Reads a tuple and a dict (or NULL). False with an exception set. */
+bool core_product_parse(product_arguments *given, bool gemm, PyObject *arguments, PyObject *names);
+
+/* Reads the operands; on failure the exception is set and nothing is held. The result's tensor has no memory yet
  * unless the caller has given some. */
-bool core_product(product *of, core_state *state, bool gemm, bool explains, PyObject *arguments, PyObject *names);
+bool core_product(product *of, core_state *state, bool gemm, bool explains, const product_arguments *given);
 void core_product_release(product *of);
 
-PyObject *core_matmul(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
+PyObject *core_set_convert(PyObject *module, PyObject *function);
 PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- fft.c ---- */

@@ -111,7 +111,9 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
 
 static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
     product of;
-    if (!core_product(&of, core_state_of(module), gemm, true, values, names)) {
+    product_arguments given;
+    if (!core_product_parse(&given, gemm, values, names) ||
+        !core_product(&of, core_state_of(module), gemm, true, &given)) {
         return NULL;
     }
     PyObject *made = core_explanation(of.state, core_product_explain, &of);

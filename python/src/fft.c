@@ -14,7 +14,7 @@ typedef struct transformation {
     int64_t s[BP_MAX_NDIM];
     operand input, output;
     DLManagedTensorVersioned *complex; /* real input converted to complex, if the transform needs that */
-    DLManagedTensorVersioned *fresh;   /* memory of the result, until a Tensor owns it */
+    core_result fresh;                 /* memory of the result */
     DLTensor in, out;
     int64_t shape[BP_MAX_NDIM];
     const bp_options *options;
@@ -149,17 +149,13 @@ static bool place_result(transformation *of, PyObject *out, bool runs) {
         return good;
     }
     bp_status status = bp_fft_shape(&of->call, &of->in, &dtype, &ndim, of->shape);
-    if (status == BP_OK && runs) {
-        status = bp_tensor_empty(&of->fresh, dtype, ndim, of->shape, NULL);
-    }
     if (status != BP_OK) {
         core_fail(of->state, status, NULL);
         return false;
     }
-    of->out =
-        runs ? of->fresh->dl_tensor
-             : (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
-    return true;
+    const operand *input = &of->input;
+    of->out = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    return !runs || core_result_new(of->state, &of->fresh, &of->out, &input, 1);
 }
 
 static void release(transformation *of) {
@@ -168,9 +164,7 @@ static void release(transformation *of) {
     if (of->complex) {
         of->complex->deleter(of->complex);
     }
-    if (of->fresh) {
-        of->fresh->deleter(of->fresh);
-    }
+    core_result_drop(&of->fresh);
     Py_CLEAR(of->options_owner);
 }
 
@@ -181,12 +175,10 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
     return bp_fft_explain(explanation, of->options, &of->call, &of->in, &of->out);
 }
 
-/* Returns a Tensor that owns the result, or None if the caller gave an array. */
-static PyObject *hand_over(core_state *state, DLManagedTensorVersioned **fresh) {
-    DLManagedTensorVersioned *memory = *fresh;
-    *fresh = NULL;
-    if (memory) {
-        return core_tensor(state, memory);
+/* Returns the array of the result, or None if the caller gave an array. */
+static PyObject *hand_over(core_state *state, core_result *fresh) {
+    if (fresh->array || fresh->memory) {
+        return core_result_take(state, fresh);
     }
     Py_RETURN_NONE;
 }
@@ -231,28 +223,23 @@ PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names) {
 PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     core_state *state = core_state_of(module);
     PyObject *input, *dim, *result = NULL;
-    DLManagedTensorVersioned *fresh = NULL;
     operand in;
+    const operand *given = &in;
+    core_result fresh = {NULL};
     int dims[BP_MAX_NDIM], count, back;
     if (!PyArg_ParseTuple(arguments, "OOp:fftshift", &input, &dim, &back) || !read_dims(state, dim, dims, &count) ||
         !core_operand(state, &in, input, "input", CORE_READS)) {
         return NULL;
     }
-    core_unlocked unlocked;
-    core_unlock(&unlocked);
-    bp_status status = bp_tensor_empty(&fresh, bp_dtype_from_dlpack(in.tensor.dtype), in.tensor.ndim, in.shape, NULL);
-    if (status == BP_OK) {
-        status = (back ? bp_ifftshift : bp_fftshift)(&in.tensor, count, dims, &fresh->dl_tensor);
+    DLTensor out = {.device = {kDLCPU, 0}, .ndim = in.tensor.ndim, .dtype = in.tensor.dtype, .shape = in.shape};
+    if (core_result_new(state, &fresh, &out, &given, 1)) {
+        core_unlocked unlocked;
+        core_unlock(&unlocked);
+        bp_status status = (back ? bp_ifftshift : bp_fftshift)(&in.tensor, count, dims, &out);
+        core_lock(&unlocked);
+        result = status == BP_OK ? hand_over(state, &fresh) : core_fail(state, status, NULL);
     }
-    core_lock(&unlocked);
-    if (status == BP_OK) {
-        result = hand_over(state, &fresh);
-    } else {
-        core_fail(state, status, NULL);
-    }
-    if (fresh) {
-        fresh->deleter(fresh);
-    }
+    core_result_drop(&fresh);
     core_operand_release(&in);
     return result;
 }
@@ -283,7 +270,9 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments) {
         status = half ? bp_rfftfreq(n, d, to) : bp_fftfreq(d, to);
     }
     if (status == BP_OK) {
-        result = hand_over(state, &fresh);
+        core_result filled = {.memory = fresh};
+        fresh = NULL;
+        result = hand_over(state, &filled);
     } else {
         core_fail(state, status, NULL);
     }

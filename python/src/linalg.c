@@ -23,7 +23,7 @@ typedef struct calculation {
     bp_linalg_call call;
     const char *name; /* of the operation */
     int inputs, outputs;
-    DLManagedTensorVersioned *fresh[BP_LINALG_OPERANDS]; /* memory of results, until a Tensor owns it */
+    core_result fresh[BP_LINALG_OPERANDS]; /* memory of results */
     bool keepdim;
     bool explains;
     double rtol, atol;
@@ -203,6 +203,18 @@ static bool library_failed(const calculation *of, bp_status status) {
     return status != BP_OK;
 }
 
+/* The array's type is that of the first input which decides one. The tensor keeps a copy of the shape. */
+static bool make_array(calculation *of, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
+    const operand *inputs[BP_LINALG_OPERANDS];
+    for (int i = 0; i < of->inputs; i++) {
+        inputs[i] = &of->arrays[i];
+    }
+    memcpy(of->shapes[index], shape, (size_t)ndim * sizeof *shape);
+    of->results[index] =
+        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
+    return core_result_new(of->state, &of->fresh[index], &of->results[index], inputs, of->inputs);
+}
+
 static bool make_output(calculation *of, int index) {
     bp_dtype dtype;
     int ndim;
@@ -219,11 +231,7 @@ static bool make_output(calculation *of, int index) {
             .device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
         return true;
     }
-    if (library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, ndim, shape, NULL))) {
-        return false;
-    }
-    of->results[index] = of->fresh[index]->dl_tensor;
-    return true;
+    return make_array(of, index, dtype, ndim, shape);
 }
 
 /* Makes an empty tensor, as torch does for a result that the mode or driver does not compute. */
@@ -235,7 +243,7 @@ static bool make_empty(calculation *of, int index) {
     int64_t shape[BP_MAX_NDIM];
     call.mode = call.op == BP_OP_QR ? BP_QR_REDUCED : BP_LSTSQ_GELSD;
     return !library_failed(of, bp_linalg_shape(&call, index, &dtype, &ndim, shape)) &&
-           !library_failed(of, bp_tensor_empty(&of->fresh[index], dtype, 1, nothing, NULL));
+           make_array(of, index, dtype, 1, nothing);
 }
 
 /* Reads the outputs. Each is None (not requested), True (allocate it), False (an empty array), or the caller's array.
@@ -313,11 +321,10 @@ static bp_status explain_call(const void *context, bp_explanation **explanation)
 static PyObject *results(calculation *of) {
     PyObject *tuple = PyTuple_New(of->outputs);
     for (int i = 0; tuple && i < of->outputs; i++) {
-        DLManagedTensorVersioned *memory = of->fresh[of->inputs + i];
+        core_result *fresh = &of->fresh[of->inputs + i];
         PyObject *result = Py_None;
-        of->fresh[of->inputs + i] = NULL; /* core_tensor takes ownership, also on failure */
-        if (memory) {
-            result = core_tensor(of->state, memory);
+        if (fresh->array || fresh->memory) {
+            result = core_result_take(of->state, fresh);
         } else {
             Py_INCREF(result);
         }
@@ -341,9 +348,7 @@ static PyObject *calculate(calculation *of) {
 static void release(calculation *of) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         core_operand_release(&of->arrays[i]);
-        if (of->fresh[i]) {
-            of->fresh[i]->deleter(of->fresh[i]);
-        }
+        core_result_drop(&of->fresh[i]);
     }
     Py_CLEAR(of->options_owner);
     PyMem_Free(of);

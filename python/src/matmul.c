@@ -36,24 +36,18 @@ static bool scalar_from(PyObject *number, bp_scalar *scalar) {
     return value != NULL;
 }
 
-/* Results of PyArg_ParseTupleAndKeywords; borrowed references. */
-typedef struct arguments {
-    PyObject *a, *b, *c, *alpha, *beta, *settings;
-    const char *transform_a, *transform_b;
-} arguments;
-
-static bool parse(arguments *given, bool gemm, PyObject *values, PyObject *names) {
+bool core_product_parse(product_arguments *given, bool gemm, PyObject *values, PyObject *names) {
     static char *for_matmul[] = {"", "", "out", "settings", NULL};
     static char *for_gemm[] = {"", "", "c", "alpha", "beta", "transform_a", "transform_b", "settings", NULL};
-    *given = (arguments){.c = Py_None, .transform_a = "as_is", .transform_b = "as_is"};
+    *given = (product_arguments){.c = Py_None, .transform_a = "as_is", .transform_b = "as_is"};
     return gemm ? PyArg_ParseTupleAndKeywords(values, names, "OO|O$OOssO:gemm", for_gemm, &given->a, &given->b,
                                               &given->c, &given->alpha, &given->beta, &given->transform_a,
                                               &given->transform_b, &given->settings)
-                : PyArg_ParseTupleAndKeywords(values, names, "OO|OO:matmul", for_matmul, &given->a, &given->b,
+                : PyArg_ParseTupleAndKeywords(values, names, "OO|$OO:matmul", for_matmul, &given->a, &given->b,
                                               &given->c, &given->settings);
 }
 
-static bool read_factors(product *of, const arguments *given) {
+static bool read_factors(product *of, const product_arguments *given) {
     of->alpha = (bp_scalar){1, 0};
     of->beta = (bp_scalar){0, 0};
     return transform_from(of->state, given->transform_a, "transform_a", &of->transform_a) &&
@@ -118,24 +112,19 @@ static bool place_result(product *of, PyObject *c) {
     return shape_result(of);
 }
 
-bool core_product(product *of, core_state *state, bool gemm, bool explains, PyObject *values, PyObject *names) {
-    arguments given;
+bool core_product(product *of, core_state *state, bool gemm, bool explains, const product_arguments *given) {
     of->state = state;
     of->gemm = gemm;
     of->explains = explains;
     of->given_c = false;
-    of->a.buffer.obj = of->b.buffer.obj = of->c.buffer.obj = NULL;
-    of->a.managed = of->b.managed = of->c.managed = NULL;
-    of->a.versioned = of->b.versioned = of->c.versioned = NULL;
-    of->a.aligned = of->b.aligned = of->c.aligned = NULL;
     of->options_owner = NULL;
+    core_operand_clear(&of->a);
+    core_operand_clear(&of->b);
+    core_operand_clear(&of->c);
     core_leave_dropped();
-    if (!parse(&given, gemm, values, names)) {
-        return false;
-    }
-    if (read_factors(of, &given) && core_options(state, given.settings, &of->options, &of->options_owner) &&
-        core_operand(state, &of->a, given.a, "a", access_of(of)) &&
-        core_operand(state, &of->b, given.b, "b", access_of(of)) && place_result(of, given.c)) {
+    if (read_factors(of, given) && core_options(state, given->settings, &of->options, &of->options_owner) &&
+        core_operand(state, &of->a, given->a, "a", access_of(of)) &&
+        core_operand(state, &of->b, given->b, "b", access_of(of)) && place_result(of, given->c)) {
         return true;
     }
     core_product_release(of);
@@ -161,57 +150,101 @@ static bp_status run(product *of) {
     return status;
 }
 
-/* Allocates the result, unless the caller gave an array. Returns false with an exception set. */
-static bool give_memory(product *of, DLManagedTensorVersioned **memory) {
-    *memory = NULL;
-    if (of->given_c) {
-        return true;
-    }
-    bp_status status = bp_tensor_empty(memory, bp_dtype_from_dlpack(of->out.dtype), of->out.ndim, of->out.shape, NULL);
-    if (status != BP_OK) {
-        core_fail(of->state, status, NULL);
-        return false;
-    }
-    of->out = (*memory)->dl_tensor;
-    return true;
-}
-
-static PyObject *result_of(const product *of, DLManagedTensorVersioned *memory) {
-    PyObject *result = Py_None;
-    if (memory) {
-        result = core_tensor(of->state, memory);
-    } else {
-        Py_INCREF(result);
-    }
-    return result;
-}
-
-static PyObject *multiply(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
-    product of;
-    DLManagedTensorVersioned *memory;
-    PyObject *result = NULL;
-    if (!core_product(&of, core_state_of(module), gemm, false, values, names)) {
+/* The product in the type that the operands have, or the caller's array after it was written. */
+static PyObject *compute(product *of, PyObject *c) {
+    const operand *const operands[] = {&of->a, &of->b};
+    core_result result = {NULL};
+    if (!of->given_c && !core_result_new(of->state, &result, &of->out, operands, 2)) {
         return NULL;
     }
-    if (give_memory(&of, &memory)) {
-        bp_status status = run(&of);
-        if (status == BP_OK) {
-            result = result_of(&of, memory);
-        } else {
-            core_fail_explained(of.state, status, core_product_explain, &of);
-            if (memory) {
-                memory->deleter(memory);
-            }
-        }
+    bp_status status = run(of);
+    if (status != BP_OK) {
+        core_fail_explained(of->state, status, core_product_explain, of);
+        core_result_drop(&result);
+        return NULL;
     }
-    core_product_release(&of);
-    return core_finish(of.state, result);
+    if (!of->given_c) {
+        return core_result_take(of->state, &result);
+    }
+    Py_INCREF(c);
+    return c;
 }
 
-PyObject *core_matmul(PyObject *module, PyObject *values, PyObject *names) {
-    return multiply(module, false, values, names);
+/* Results for arrays of other libraries are Tensors so far. */
+static PyObject *converted(core_state *state, PyObject *result, const product_arguments *given) {
+    if (!result || (PyObject *)Py_TYPE(result) != state->tensor_type || result == given->c || !state->convert) {
+        return result;
+    }
+    PyObject *made = PyObject_CallFunctionObjArgs(state->convert, result, given->a, given->b, NULL);
+    Py_DECREF(result);
+    return made;
+}
+
+static PyObject *multiply(core_state *state, bool gemm, const product_arguments *given) {
+    product of;
+    PyObject *result = NULL;
+    if (core_product(&of, state, gemm, false, given)) {
+        result = compute(&of, given->c);
+        core_product_release(&of);
+    }
+    return converted(state, core_finish(state, result), given);
+}
+
+/* Two arrays, `out` and `settings`. False for anything else, without an exception. */
+static bool read_vector(core_state *state, product_arguments *given, PyObject *const *values, Py_ssize_t count,
+                        PyObject *names) {
+    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+    *given = (product_arguments){.c = Py_None, .transform_a = "as_is", .transform_b = "as_is"};
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        if (name != state->word_out && name != state->word_settings) {
+            return false;
+        }
+        *(name == state->word_out ? &given->c : &given->settings) = values[count + i];
+    }
+    if (count == 2) {
+        given->a = values[0];
+        given->b = values[1];
+    }
+    return count == 2;
+}
+
+/* The arguments as a tuple and a dict, for messages about what is wrong with them, and for names that are not interned.
+ */
+static bool read_slowly(product_arguments *given, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    PyObject *tuple = PyTuple_New(count), *dict = PyDict_New();
+    bool fine = tuple && dict;
+    for (Py_ssize_t i = 0; fine && i < count; i++) {
+        Py_INCREF(values[i]);
+        fine = PyTuple_SetItem(tuple, i, values[i]) == 0;
+    }
+    for (Py_ssize_t i = 0; fine && names && i < PyTuple_Size(names); i++) {
+        fine = PyDict_SetItem(dict, PyTuple_GetItem(names, i), values[count + i]) == 0;
+    }
+    fine = fine && core_product_parse(given, false, tuple, dict);
+    Py_XDECREF(tuple); /* the caller holds what the two have held */
+    Py_XDECREF(dict);
+    return fine;
+}
+
+PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    product_arguments given;
+    core_state *state = core_state_of(module);
+    if (!read_vector(state, &given, values, count, names) && !read_slowly(&given, values, count, names)) {
+        return NULL;
+    }
+    return multiply(state, false, &given);
 }
 
 PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {
-    return multiply(module, true, values, names);
+    product_arguments given;
+    return core_product_parse(&given, true, values, names) ? multiply(core_state_of(module), true, &given) : NULL;
+}
+
+PyObject *core_set_convert(PyObject *module, PyObject *function) {
+    core_state *state = core_state_of(module);
+    Py_INCREF(function);
+    Py_XDECREF(state->convert);
+    state->convert = function;
+    Py_RETURN_NONE;
 }

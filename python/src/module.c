@@ -61,10 +61,27 @@ static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
 }
 
 #define WITH_NAMES(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
+#define AS_VECTOR(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
-    {"matmul", WITH_NAMES(core_matmul), "The product as a Tensor, or None where `out` was given."},
-    {"gemm", WITH_NAMES(core_gemm), "The product as a Tensor, or None where `c` was given."},
+    {"matmul", AS_VECTOR(core_matmul),
+     "matmul(a, b, /, *, out=None, settings=None)\n--\n\n"
+     "Computes a @ b with the shape rules of numpy.matmul.\n\n"
+     "``(m,k) @ (k,n) -> (m,n)``; ``(k) @ (k,n) -> (n)``; ``(m,k) @ (k) -> (m)``; ``(k) @ (k) -> ()``; leading\n"
+     "dimensions are a batch and broadcast. Scalars are an error.\n\n"
+     "Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 are summed in f32 and rounded\n"
+     "once at the end. Arrays of any strides are read in place; an unaligned array is copied, and an unaligned\n"
+     "``out`` copied back. The result is a NumPy array or a torch tensor like the first input that is one, otherwise\n"
+     "a backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a\n"
+     "dict of dotted names, or backplane.Options, for this call only."},
+    {"gemm", WITH_NAMES(core_gemm),
+     "gemm(a, b, /, c=None, *, alpha=1.0, beta=0.0, transform_a='as_is', transform_b='as_is', settings=None)\n--\n\n"
+     "Computes alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.\n\n"
+     "``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All arrays have\n"
+     "rank 2, or rank 2 plus batch dimensions; those of a and b broadcast. ``c`` is overwritten in place and\n"
+     "returned. Without it, the result is a new array and beta must be 0. If beta is 0, c is not read. For real\n"
+     "matrices alpha and beta must be real. Types, strides, results and settings are as in matmul()."},
+    {"set_convert", core_set_convert, METH_O, "Sets the function that makes a result what the inputs are."},
     {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
     {"explain_gemm", WITH_NAMES(core_explain_gemm), "The explanation of a gemm as a dict."},
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
@@ -97,6 +114,11 @@ static PyMethodDef functions[] = {
 
 static int start(PyObject *module) {
     core_state *state = core_state_of(module);
+    state->word_out = PyUnicode_InternFromString("out");
+    state->word_settings = PyUnicode_InternFromString("settings");
+    if (!state->word_out || !state->word_settings) {
+        return -1;
+    }
     if (core_add_errors(module, state) != 0 || core_add_settings(module, state) != 0 ||
         core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0) {
         return -1;
@@ -118,6 +140,12 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->options_type);
     Py_VISIT(state->scope_type);
     Py_VISIT(state->tensor_type);
+    Py_VISIT(state->convert);
+    Py_VISIT(state->numpy.type);
+    for (int i = 0; i < state->exchanges.count; i++) {
+        Py_VISIT(state->exchanges.of[i].type);
+        Py_VISIT(state->exchanges.of[i].is_negative);
+    }
     return 0;
 }
 
@@ -134,6 +162,15 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->options_type);
     Py_CLEAR(state->scope_type);
     Py_CLEAR(state->tensor_type);
+    Py_CLEAR(state->convert);
+    Py_CLEAR(state->word_out);
+    Py_CLEAR(state->word_settings);
+    Py_CLEAR(state->numpy.type);
+    for (int i = 0; i < state->exchanges.count; i++) {
+        Py_CLEAR(state->exchanges.of[i].type);
+        Py_CLEAR(state->exchanges.of[i].is_negative);
+    }
+    state->exchanges.count = 0;
     return 0;
 }
 
