@@ -77,7 +77,8 @@ typedef struct core_exchange {
 
 enum { CORE_EXCHANGES = 8 };
 
-/* Types of operands so far, with the interface or without it. If all entries have it, further types use __dlpack__(). */
+/* Types of operands so far, with the interface or without it. If all entries have it, further types use __dlpack__().
+ */
 typedef struct core_exchanges {
     int count;
     core_exchange of[CORE_EXCHANGES];
@@ -96,7 +97,8 @@ typedef struct core_state {
     PyObject *options_type;
     PyObject *scope_type;
     PyObject *tensor_type;
-    PyObject *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
+    PyObject
+        *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
     PyObject *word_out, *word_settings; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
