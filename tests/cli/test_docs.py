@@ -1,4 +1,4 @@
-"""Compares the manual page, docs/reference/cli.md and the completions with `backplane help --json`."""
+"""The man page, docs/reference/cli.md and the completions match `backplane help --json`."""
 
 import re
 import shutil
@@ -59,14 +59,14 @@ def test_man_page_is_clean_roff():
     assert done.stderr == b""
 
 
-def test_guide_shows_every_command(facts):
+def test_guide_shows_every_verb(facts):
     text = GUIDE.read_text()
     for command in facts["commands"]:
         assert f"backplane {command['name']}" in text
 
 
 @pytest.mark.parametrize("file", COMPLETIONS, ids=lambda path: path.name)
-def test_completions_have_every_command_and_option(facts, file):
+def test_completions_know_every_command_and_option(facts, file):
     text = file.read_text()
     for command in facts["commands"]:
         assert re.search(rf"\b{command['name']}\b", text)
@@ -92,7 +92,7 @@ def test_completions_are_valid(shell, file):
 
 
 def complete(backplane_folder, words):
-    """Returns the completions that bash offers for the last word."""
+    """What bash would offer for the last word."""
     script = f"""PATH={backplane_folder}:$PATH
         source {ROOT}/completions/backplane.bash
         COMP_WORDS=({' '.join(repr(word) for word in words)}); COMP_CWORD={len(words) - 1}
