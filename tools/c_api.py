@@ -66,17 +66,13 @@ def entries(path):
 
 
 def headers():
-    """Yields (family, [(name, path, description)]) of all public headers."""
-    listed = [name for _, group in FAMILIES for name in group]
-    there = sorted(path.stem for path in (INCLUDE / "backplane").glob("*.h"))
-    rest = [name for name in there if name not in listed and name != "settings_table"]
-    for family, group in FAMILIES + ([("Others", rest)] if rest else []):
-        known = []
-        for name in group:
-            path = INCLUDE / "backplane" / f"{name}.h"
-            if path.exists():
-                known.append((name, path, about(path)))
-        yield family, known
+    """Yields (family, [(path, description)]) of all public headers but the table of settings; paths are relative to include/."""
+    paths = {path.stem: path for path in sorted((INCLUDE / "backplane").glob("*.h")) if path.stem != "settings_table"}
+    groups = [(family, [paths.pop(name) for name in group if name in paths]) for family, group in FAMILIES]
+    groups += [("Others", list(paths.values())), ("C++", sorted(INCLUDE.rglob("*.hpp")))]
+    for family, group in groups:
+        if group:
+            yield family, [(path.relative_to(INCLUDE), about(path)) for path in group]
 
 
 def about(path):
@@ -94,10 +90,10 @@ def page():
     yield "Programs include [`backplane.h`](../../include/backplane.h), which includes all of them."
     for family, group in headers():
         yield f"\n## {family}"
-        for name, path, text in group:
-            yield f"\n### {name}.h\n"
-            yield f"[`{name}.h`](../../include/backplane/{name}.h): {first_sentence(text)}\n"
-            rows = [(functions, comment) for comment, _, functions in entries(path) if functions]
+        for path, text in group:
+            yield f"\n### {path.name}\n"
+            yield f"[`{path.name}`](../../include/{path.as_posix()}): {first_sentence(text)}\n"
+            rows = [(functions, comment) for comment, _, functions in entries(INCLUDE / path) if functions]
             if not rows:
                 continue
             yield "| function | |"
