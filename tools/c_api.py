@@ -17,14 +17,14 @@ FAMILIES = [
     ("Providers", ["provider"]),
 ]
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
-# A comment that begins a line, or declarations of the interface up to the semicolon or the closing brace.
+# A comment at the start of a line, a declaration up to its semicolon, or an empty line.
 PART = re.compile(r"^/\*(?P<comment>.*?)\*/\n|^(?P<function>BP_API [^;{]*?);|^(?P<type>typedef (?:struct|enum)[^;{]*(?:\{(?:[^{}\n]*|.*?^)\}[^;]*)?;)"
                   r"|^(?P<alias>typedef [^;{]*;)|^(?P<blank>[ \t]*\n)", re.S | re.M)
 HEADLINE = re.compile(r"^-{3,} .* -{3,}$|^-+ .+ -+$")
 
 
 def plain(comment):
-    """The text of a comment, without its stars."""
+    """Returns the text of a comment, without its stars."""
     return re.sub(r"^[ \t]*\*[ \t]?", "", comment, flags=re.M).strip()
 
 
@@ -37,58 +37,46 @@ def first_sentence(text):
     return text.rstrip(":.") + ("" if not text else " ..." if text.endswith("...") else ".")
 
 
-def declaration(text):
-    """A declaration as code: no marker of the export, and one blank between words."""
-    return re.sub(r"\s+", " ", text.replace("BP_API ", "").strip())
-
-
 def names(text):
     return re.findall(r"\b(bp_\w+)\(", text)[:1]
 
 
 def entries(path):
-    """(comment, declarations, functions) of a header, in order. Declarations that follow each other share the comment before."""
+    """Returns (comment, declarations, functions) for each group of a header. Declarations without an empty line between them share a comment."""
     text = path.read_text(encoding="utf-8")
     start = text.find('extern "C" {')
     end = text.rfind("#ifdef __cplusplus")
     body = text[text.find("\n", text.find("#endif", start)) + 1:end] if start >= 0 else ""
-    found, comment, after_blank = [], "", True
+    found, comment, new_group = [], "", True
     for part in PART.finditer(body):
         if part["comment"] is not None:
-            comment, after_blank = plain(part["comment"]), True
+            comment, new_group = plain(part["comment"]), True
             comment = "" if HEADLINE.match(comment) or comment.startswith("clang-format") else comment
         elif part["blank"] is not None:
-            comment = comment if after_blank and found and found[-1][0] == comment else comment
-            if found and not after_blank:
-                comment, after_blank = "", True
+            comment, new_group = comment if new_group else "", True
         else:
-            code = part["function"] or part["type"] or part["alias"]
-            functions = names(part["function"]) if part["function"] else []
-            if not after_blank and found and found[-1][0] == comment:
-                found[-1][1].append(code + (";" if part["function"] else ""))
-                found[-1][2].extend(functions)
-            else:
-                found.append((comment, [code + (";" if part["function"] else "")], functions))
-            after_blank = False
+            function = part["function"]
+            code = function + ";" if function else part["type"] or part["alias"]
+            if new_group:
+                found.append((comment, [], []))
+            found[-1][1].append(code)
+            found[-1][2].extend(names(function) if function else [])
+            new_group = False
     return found
 
 
 def headers():
-    """(family, [(name, path, description)]) of all public headers."""
-    listed = [name for _, group in FAMILIES for name in group]
-    there = sorted(path.stem for path in (INCLUDE / "backplane").glob("*.h"))
-    rest = [name for name in there if name not in listed and name != "settings_table"]
-    for family, group in FAMILIES + ([("Others", rest)] if rest else []):
-        known = []
-        for name in group:
-            path = INCLUDE / "backplane" / f"{name}.h"
-            if path.exists():
-                known.append((name, path, about(path)))
-        yield family, known
+    """Yields (family, [(path, description)]) of all public headers but the table of settings; paths are relative to include/."""
+    paths = {path.stem: path for path in sorted((INCLUDE / "backplane").glob("*.h")) if path.stem != "settings_table"}
+    groups = [(family, [paths.pop(name) for name in group if name in paths]) for family, group in FAMILIES]
+    groups += [("Others", list(paths.values())), ("C++", sorted(INCLUDE.rglob("*.hpp")))]
+    for family, group in groups:
+        if group:
+            yield family, [(path.relative_to(INCLUDE), about(path)) for path in group]
 
 
 def about(path):
-    """The comment at the head of a header, without the file's name."""
+    """Returns the comment at the head of a header, without the file's name."""
     found = COMMENT.match(path.read_text(encoding="utf-8"))
     return re.sub(r"^\S+\.h(?:pp)? - ", "", plain(found.group(1))) if found else ""
 
@@ -102,10 +90,10 @@ def page():
     yield "Programs include [`backplane.h`](../../include/backplane.h), which includes all of them."
     for family, group in headers():
         yield f"\n## {family}"
-        for name, path, text in group:
-            yield f"\n### {name}.h\n"
-            yield f"[`{name}.h`](../../include/backplane/{name}.h): {first_sentence(text)}\n"
-            rows = [(functions, comment) for comment, _, functions in entries(path) if functions]
+        for path, text in group:
+            yield f"\n### {path.name}\n"
+            yield f"[`{path.name}`](../../include/{path.as_posix()}): {first_sentence(text)}\n"
+            rows = [(functions, comment) for comment, _, functions in entries(INCLUDE / path) if functions]
             if not rows:
                 continue
             yield "| function | |"

@@ -49,24 +49,30 @@ def prose(comment):
         yield "\n".join(lines)
 
 
-def header_page(name, path):
-    yield f"# {name}.h\n"
-    yield "\n\n".join(prose(c_api.about(path))) + "\n"
-    for comment, declarations, functions in c_api.entries(path):
+def page_of_header(path):
+    """Returns the page of a header below include/, relative to the root."""
+    return "docs/reference/c/" + path.name.replace(".", "_") + ".md"
+
+
+def header_page(path, text):
+    yield f"# {path.name}\n"
+    yield "\n\n".join(prose(text)) + "\n"
+    for comment, declarations, functions in c_api.entries(c_api.INCLUDE / path):
         yield f"## {', '.join(functions)}\n" if functions else ""
         yield "```c\n" + "\n".join(text.replace("BP_API ", "").strip() for text in declarations) + "\n```\n"
         yield "\n\n".join(prose(comment)) + "\n"
 
 
 def to_pages(text, page):
-    """Links to headers lead to the pages that are made from them."""
+    """Returns the text with links to headers replaced by links to their pages."""
+    described = [path for _, known in c_api.headers() for path, _ in known]
 
     def page_of(match):
         target = os.path.normpath(page.parent / match.group(1))
-        header = re.fullmatch(r"include/backplane/(\w+)\.h", target)
-        if "://" in match.group(1) or not header or header.group(1) == "settings_table":
+        header = pathlib.PurePath(target).relative_to("include") if target.startswith("include/") else None
+        if "://" in match.group(1) or header not in described:
             return match.group(0)
-        return f"]({os.path.relpath(f'docs/reference/c/{header.group(1)}.md', page.parent)})"
+        return f"]({os.path.relpath(page_of_header(header), page.parent)})"
 
     return LINK.sub(page_of, text)
 
@@ -80,7 +86,7 @@ def navigation():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for group, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", index, re.S | re.M):
         yield contents(group, [f"{title} <docs/{target}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
-    yield contents("C headers", [f"{name}.h <docs/reference/c/{name}>" for _, known in c_api.headers() for name, _, _ in known])
+    yield contents("C headers", [f"{path.name} <{page_of_header(path)}>" for _, known in c_api.headers() for path, _ in known])
     yield contents("Project", ["All pages <docs/index.md>", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
                                "Example data <examples/data/README.md>", "Example provider <examples/provider/README.md>"])
 
@@ -92,8 +98,8 @@ def stage():
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, SOURCE / name)
     (SOURCE / "docs/reference/c").mkdir()
     for _, known in c_api.headers():
-        for name, path, _ in known:
-            (SOURCE / f"docs/reference/c/{name}.md").write_text("\n".join(header_page(name, path)), encoding="utf-8")
+        for path, text in known:
+            (SOURCE / page_of_header(path)).write_text("\n".join(header_page(path, text)), encoding="utf-8")
     for page in sorted(SOURCE.rglob("*.md")):
         text = page.read_text(encoding="utf-8")
         page.write_text(to_pages(text, page.relative_to(SOURCE)), encoding="utf-8")

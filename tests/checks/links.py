@@ -1,5 +1,5 @@
-"""Checks that relative links and anchors in Markdown files lead to a file and a heading, that files which pages name exist, and
-that docs/index.md names every page below docs/."""
+"""Checks that relative links and anchors in Markdown files lead to a file and a heading, that files which pages name exist, that pages of
+docs/ which sources name exist, and that docs/index.md names every page below docs/."""
 
 import re
 
@@ -10,6 +10,8 @@ LINK = re.compile(r"\]\(([^)\s]*)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.M)
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 FILE = re.compile(r"`((?:src|include|tests|tools|bench|cmake|python|examples|docs)/[\w./-]+\.(?:c|h|py|sh|md|txt|cmake|npy))`")
+PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.(?:md|svg|txt|1)\b")
+SOURCES = ("cmake", "completions", "include", "python", "src", "tests", "bench", "tools", "examples")
 FOLDERS = ("docs", "examples", "tests", "bench", "tools")
 
 
@@ -55,6 +57,11 @@ def main():
             checked += 1
             if not (common.ROOT / name).exists():
                 failures.append(f"{page}: names {name}, which does not exist")
+    for path in (path for folder in SOURCES for path in common.sources(folder, "*") if path.suffix in (".c", ".h", ".hpp", ".py", ".sh", ".cmake")):
+        for name in PAGE.findall(common.read(path)):
+            checked += 1
+            if not (common.ROOT / name).exists():
+                failures.append(f"{path}: names {name}, which does not exist")
     index = set(LINK.findall(common.read("docs/index.md")))
     failures += [f"docs/index.md does not name {name}" for name in
                  (str(page.relative_to("docs")) for page in common.sources("docs", "*.md")) if name not in index | {"index.md"}]

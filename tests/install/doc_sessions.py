@@ -49,7 +49,8 @@ def main():
     failures, checked = [], 0
     with tempfile.TemporaryDirectory() as home:
         path = f"{common.build_folder()}{os.pathsep}{os.environ.get('PATH', '')}"
-        environment = {**os.environ, "PATH": path, "XDG_CONFIG_HOME": home}
+        kept = {name: value for name, value in os.environ.items() if not name.endswith(("NUM_THREADS", "THREAD_LIMIT"))}
+        environment = {**kept, "PATH": path, "XDG_CONFIG_HOME": home}
         for page, command, shown in sessions():
             checked += 1
             found = fault(command, shown, environment)
