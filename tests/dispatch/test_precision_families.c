@@ -68,7 +68,7 @@ static void rounding_for_products_is_no_rounding_for_inverses(void **state) {
     bp_view_matrix(&a, x, BP_F32, 8, 8);
     bp_view_matrix(&b, y, BP_F32, 8, 8);
     bp_linalg_call inverse = {
-        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&a.tensor, &b.tensor}, .check = 1};
+        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&a.tensor, &b.tensor}, .fail_on_item_error = 1};
     assert_int_equal(bp_options_new(&options, "mkldnn.matmul.fp32_precision=bf16"), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &b.tensor), BP_OK);
     assert_int_equal(reason_in(e), BP_REASON_ACCEPTED);
