@@ -18,7 +18,7 @@ static const char *const intro =
     "\n";
 
 static const char *const layer_notes[BP_LAYER_COUNT] = {
-    "the default in the table below",
+    "the default, listed below",
     ("thread limits of other software, for `num_threads` only: the smallest number in `OMP_NUM_THREADS` (of a list, "
      "the first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and "
      "`BLIS_NUM_THREADS`"),
@@ -41,8 +41,7 @@ static const char *const grammar =
     "options\n"
     "use the same syntax, with commas or newlines as separators: `num_threads=1, dispatch.exclude=\"blis,netlib\"`.\n"
     "\n"
-    "A file is read only if it is at most 1 MiB, and only if nobody but root and the user of the program can change it "
-    "or a\n"
+    "A file is read only if it is at most 1 MiB, and if only root and the user of the program can change it or a\n"
     "folder above it. The library ignores a bad line or variable, and one with an unknown name; `bp_config_error_at`\n"
     "reports it. A program that runs with another user's rights (set-uid) ignores the environment.\n"
     "\n"

@@ -116,7 +116,7 @@ static inline const char *bp_library_fault(const bp_library_info *library, bp_ch
     return line;
 }
 
-/* Sets *count to the number of libraries in the list. Errors: BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY, BP_E_SYSTEM. */
+/* Sets *count to the number of libraries in the list. Errors: BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY. */
 BP_API bp_status bp_library_count(int *count);
 
 /* Fills *info with entry `index` (0, 1, ...). Errors: those of bp_library_count(), BP_E_ARGUMENT (index out of range,

@@ -96,8 +96,8 @@ typedef struct bp_allocator {
     void *user;
 } bp_allocator;
 
-/* Replaces the allocator; NULL restores malloc. Copies *allocator. Errors: BP_E_BUSY if the library holds memory: call
- * it before any other function, or after bp_reset(). */
+/* Replaces the allocator; NULL restores malloc. Copies *allocator. Errors: BP_E_ARGUMENT (a function is NULL),
+ * BP_E_BUSY if the library holds memory: call it before any other function, or after bp_reset(). */
 BP_API bp_status bp_set_allocator(const bp_allocator *allocator);
 
 /* Frees all memory: the plan caches, the library list, the calling thread's scopes and the process layer of settings.

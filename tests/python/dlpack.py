@@ -66,11 +66,11 @@ class Exporter:
         return (CPU, 0)
 
 
-def doubles(values, shape, **more):
+def f64_array(values, shape, **more):
     return Exporter((ctypes.c_double * len(values))(*values), shape, (FLOAT, 64), **more)
 
 
-def bfloats(values, shape, **more):
+def bf16_array(values, shape, **more):
     """Returns bfloat16 values: the upper half of each float, which must be exact."""
     memory = (ctypes.c_uint16 * len(values))()
     for i, value in enumerate(values):

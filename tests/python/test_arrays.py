@@ -143,33 +143,33 @@ def test_buffers_are_released_after_the_call():
 
 @pytest.mark.parametrize("old", [False, True])
 def test_capsules_of_both_versions(old):
-    a = dlpack.doubles([1, 2, 3, 4, 5, 6], (2, 3), old=old)
-    b = dlpack.doubles([1, 0, 0, 1, 1, 1], (2, 3), strides=(1, 2), old=old)  # column-major
-    result = bp.matmul(a, dlpack.doubles([1, 0, 0, 1, 1, 1], (3, 2), old=old))
+    a = dlpack.f64_array([1, 2, 3, 4, 5, 6], (2, 3), old=old)
+    b = dlpack.f64_array([1, 0, 0, 1, 1, 1], (2, 3), strides=(1, 2), old=old)  # column-major
+    result = bp.matmul(a, dlpack.f64_array([1, 0, 0, 1, 1, 1], (3, 2), old=old))
     assert np.array_equal(np.from_dlpack(result), [[4, 5], [10, 11]])
     assert np.array_equal(bp.gemm(b, np.eye(3)), [[1, 0, 1], [0, 1, 1]])
     assert (a.releases, b.releases) == (1, 1)
 
 
 def test_memory_is_released_when_the_call_fails():
-    a, b = dlpack.doubles([1, 2], (1, 2)), dlpack.doubles([1, 2, 3], (3, 1))
+    a, b = dlpack.f64_array([1, 2], (1, 2)), dlpack.f64_array([1, 2, 3], (3, 1))
     with pytest.raises(ValueError):
         bp.matmul(a, b)
     assert (a.releases, b.releases) == (1, 1)
 
 
 def test_byte_offsets_and_missing_strides():
-    a = dlpack.doubles([9, 9, 1, 2, 3, 4], (2, 2), offset=16)
+    a = dlpack.f64_array([9, 9, 1, 2, 3, 4], (2, 2), offset=16)
     assert np.array_equal(bp.matmul(a, np.eye(2)), [[1, 2], [3, 4]])
 
 
 def test_bfloat16_through_dlpack():
-    a = dlpack.bfloats([1, 2, 3, 4], (2, 2))
-    result = bp.matmul(a, dlpack.bfloats([2, 0, 0, 2], (2, 2)))
+    a = dlpack.bf16_array([1, 2, 3, 4], (2, 2))
+    result = bp.matmul(a, dlpack.bf16_array([2, 0, 0, 2], (2, 2)))
     assert result.dtype == "bf16"
     with pytest.raises(BufferError, match="bf16"):
         memoryview(result)
-    again = bp.matmul(result, dlpack.bfloats([1, 0, 0, 1], (2, 2)))
+    again = bp.matmul(result, dlpack.bf16_array([1, 0, 0, 1], (2, 2)))
     assert again.shape == (2, 2) and a.releases == 1
     with pytest.raises(BufferError):
         memoryview(again)
@@ -177,16 +177,16 @@ def test_bfloat16_through_dlpack():
 
 def test_other_devices_are_refused():
     with pytest.raises(ValueError) as caught:
-        bp.matmul(dlpack.doubles([1], (1, 1), device=dlpack.CUDA), np.eye(1))
+        bp.matmul(dlpack.f64_array([1], (1, 1), device=dlpack.CUDA), np.eye(1))
     assert caught.value.status == "E_DEVICE"
 
 
 def test_read_only_and_newer_capsules():
-    a = dlpack.doubles([1], (1, 1), read_only=True)
+    a = dlpack.f64_array([1], (1, 1), read_only=True)
     assert bp.matmul(a, np.eye(1)) == 1
     with pytest.raises(ValueError, match="out: is read-only"):
-        bp.matmul(np.eye(1), np.eye(1), out=dlpack.doubles([1], (1, 1), read_only=True))
-    newer = dlpack.doubles([1], (1, 1), major=2)
+        bp.matmul(np.eye(1), np.eye(1), out=dlpack.f64_array([1], (1, 1), read_only=True))
+    newer = dlpack.f64_array([1], (1, 1), major=2)
     with pytest.raises(bp.BadTypeError, match="^a: gives DLPack version 2"):
         bp.matmul(newer, np.eye(1))
     assert newer.releases == 0  # a refused capsule is not consumed
@@ -195,7 +195,7 @@ def test_read_only_and_newer_capsules():
 def test_too_many_dimensions():
     shape = (1,) * 65
     with pytest.raises(ValueError, match="65 dimensions"):
-        bp.matmul(dlpack.doubles([1], shape), np.eye(1))
+        bp.matmul(dlpack.f64_array([1], shape), np.eye(1))
 
 
 def test_the_exception_of_an_exporter_is_kept():

@@ -1,7 +1,7 @@
 """Random sequences of writes, scopes and reads in several threads, against a small model of the rules.
 
-The rules: a value comes from the newest scope of the thread that names it, else from the process layer, else it is the
-default. Leaving a scope takes away that scope alone, whichever it is. What is refused changes nothing."""
+The rules: a value comes from the newest scope of the thread that sets it, otherwise from the process layer, otherwise it is
+the default. Scopes may be left in any order; leaving one removes only that scope. A call that fails changes nothing."""
 
 import queue
 import threading
