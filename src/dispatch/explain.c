@@ -13,7 +13,7 @@ struct bp_explanation {
     int part_count;
 };
 
-static const char *said(const bp_verdict *v) {
+static const char *text_of(const bp_verdict *v) {
     return v->text[0] || v->reason == BP_REASON_ACCEPTED ? v->text : bp_reason_text(v->reason);
 }
 
@@ -29,7 +29,7 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .version = bp__candidate_version(candidate),
         .accepted = v->reason == BP_REASON_ACCEPTED,
         .reason = v->reason,
-        .text = said(v),
+        .text = text_of(v),
         .algorithm = v->algorithm,
         .properties = v->properties,
         .threads = v->threads,
