@@ -117,8 +117,8 @@ typedef struct policy_row {
 static bool read_policy_row(int index, policy_row *row) {
     const bp_setting_info *info = bp_setting_row(index);
     row->name = info->name;
-    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* the settings behind an alias
-                                                                                          * are shown */
+    /* The settings behind an alias are shown. */
+    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS);
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
         bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;

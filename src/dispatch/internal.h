@@ -415,8 +415,8 @@ bool bp__trace_wanted(void); /* reads the calling thread's settings */
 void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem); /* for verbose 2 */
 void bp__trace_reset(void);
-bool bp__write_all(int fd, const char *text, size_t size); /* continues after signals; returns false if the system
-                                                            * refuses */
+/* Writes all bytes, continuing after signals. Returns false if the system refuses. */
+bool bp__write_all(int fd, const char *text, size_t size);
 
 /* ---- Fork (atfork.c): the handlers are registered when the library is loaded. Code that may lock first calls
  * bp__fork_watch(), so that a program linked with the static archive contains atfork.c. ---- */

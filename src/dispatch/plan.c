@@ -243,8 +243,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     }
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     const bp_library_info *library = plan->candidate->library;
-    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* complex numbers are aligned like
-                                                                                     * their components */
+    /* Complex numbers are aligned like their components. */
+    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
     bp_plan_info own = {
         .operation = bp_op_name((bp_op)plan->problem.op),
         .provider = plan->candidate->provider->name,

@@ -123,8 +123,8 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1
                                                                : 0;
-    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0; /* a bit mask of the
-                                                                                               * enumeration */
+    /* A bit mask of the enumeration. */
+    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
     if (family->preference != BP__NO_SETTING) {
         const char *preferred = bp__setting_text((bp_setting_id)family->preference);
         pthread_mutex_lock(&bp__policy_mutex);

@@ -9,8 +9,8 @@ pthread_mutex_t bp__thread_cache_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__thread_cache *all_lists;
 static pthread_key_t ending;
 static atomic_bool ending_ready;
-static atomic_uint_least32_t resets; /* number of bp_reset() calls; a thread whose saved number differs has lost its
-                                      * cache */
+/* Number of bp_reset() calls; a thread whose saved number differs has lost its cache. */
+static atomic_uint_least32_t resets;
 
 static void free_list(bp__thread_cache *cache) {
     for (int i = 0; i < BP__THREAD_CACHE_SLOTS; i++) {

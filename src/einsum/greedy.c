@@ -497,8 +497,8 @@ bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__
     }
     g->net = net;
     g->goal = goal;
-    g->limit_log = log2(goal->limit) + 1e-9; /* infinity is unchanged; the tolerance covers rounded logarithms of
-                                              * integers */
+    /* Infinity is unchanged; the tolerance covers rounded logarithms of integers. */
+    g->limit_log = log2(goal->limit) + 1e-9;
     if (!reserve(g)) {
         bp__greedy_free(g);
         *greedy = NULL;

@@ -119,8 +119,8 @@ static void overlapping_views_of_one_array(void **state) {
     bp_view_init(&left, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&right, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&target, m + 1, BP_F64, 2, I64(4, 4), I64(16, 2));
-    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK); /* even and odd columns do not
-                                                                                      * overlap */
+    /* Even and odd columns do not overlap. */
+    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK);
     double before[64];
     memcpy(before, m, sizeof m);
     bp_view_init(&target, m + 2, BP_F64, 2, I64(4, 4), I64(16, 2));

@@ -78,8 +78,8 @@ static void batch_outer_labels(variant *r, const bp__pairing *p, bp__group *side
     }
     *side = inner;
     r->batches_outer = true;
-    r->bytes += 0.25 * times * other * (double)p->builder->element; /* the other operand is read again for each item,
-                                                                     * mostly from a cache */
+    /* The other operand is read again for each item, mostly from a cache. */
+    r->bytes += 0.25 * times * other * (double)p->builder->element;
 }
 
 /* Returns whether the elements are adjacent in one of the two directions, as libraries require. */
