@@ -104,7 +104,7 @@ static void every_kind_of_step(void **state) {
     check_all(size, PERMUTED, PERMUTED);
 }
 
-static void layouts_with_holes_and_without_steps(void **state) {
+static void layouts_with_gaps_and_zero_strides(void **state) {
     (void)state;
     int64_t size[SAMPLE_LABELS];
     sizes_from(size, (const int64_t[]){4, 2, 5, 3}, 4);
@@ -243,7 +243,7 @@ static void memory_between_output_elements_is_unchanged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_step),
-        cmocka_unit_test(layouts_with_holes_and_without_steps),
+        cmocka_unit_test(layouts_with_gaps_and_zero_strides),
         cmocka_unit_test(dimensions_of_one_and_none),
         cmocka_unit_test(random_expressions),
         cmocka_unit_test(large_steps),
