@@ -64,25 +64,25 @@ bool bp__on_openmp(const bp_library_info *library) {
 }
 
 /* Family "openmp" means a BLAS library on OpenMP threads: dispatch can use such a library. */
-static bool belongs(const bp_library_info *row, const char *family) {
-    bool blas = (row->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0;
-    return bp__text_equal(family, "openmp") ? blas && bp__on_openmp(row) : bp__text_equal(row->family, family);
+static bool belongs(const bp_library_info *entry, const char *family) {
+    bool blas = (entry->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0;
+    return bp__text_equal(family, "openmp") ? blas && bp__on_openmp(entry) : bp__text_equal(entry->family, family);
 }
 
 /* Rates an entry: 3 usable, 2 present but unprobed, 1 present but broken. */
-static int rank(const bp_library_info *row) {
-    return row->state == BP_LIBRARY_OK ? 3 : row->state == BP_LIBRARY_UNPROBED ? 2 : 1;
+static int rank(const bp_library_info *entry) {
+    return entry->state == BP_LIBRARY_OK ? 3 : entry->state == BP_LIBRARY_UNPROBED ? 2 : 1;
 }
 
 static bp_status find_library(const char *family, bp_library_info *best, bool *found) {
     int count = 0;
     *found = false;
     BP__TRY(bp_library_count(&count));
-    bp_library_info row = {.struct_size = sizeof row};
+    bp_library_info entry = {.struct_size = sizeof entry};
     for (int i = 0; i < count; i++) {
-        bool fits = bp_library_at(i, &row) == BP_OK && row.state != BP_LIBRARY_FACADE && belongs(&row, family);
-        if (fits && (!*found || rank(&row) > rank(best))) {
-            *best = row;
+        bool fits = bp_library_at(i, &entry) == BP_OK && entry.state != BP_LIBRARY_FACADE && belongs(&entry, family);
+        if (fits && (!*found || rank(&entry) > rank(best))) {
+            *best = entry;
             *found = true;
         }
     }
@@ -104,31 +104,31 @@ static int64_t count_version(const char *version, int scale) {
 
 /* ---- State of a backend ---- */
 
-static void say_unbuilt(bp__text *reason, const backend *b, const bp_library_info *row, bool found) {
-    if (found && row->reason[0]) {
-        bool no_driver = (row->kinds & BP_LIB_GPU) != 0 && row->state == BP_LIBRARY_UNPROBED;
-        bp__text_addf(reason, "%s%s: %s; and ", no_driver ? "no driver: " : "", row->path, row->reason);
+static void explain_unbuilt(bp__text *reason, const backend *b, const bp_library_info *entry, bool found) {
+    if (found && entry->reason[0]) {
+        bool no_driver = (entry->kinds & BP_LIB_GPU) != 0 && entry->state == BP_LIBRARY_UNPROBED;
+        bp__text_addf(reason, "%s%s: %s; and ", no_driver ? "no driver: " : "", entry->path, entry->reason);
     } else if (found) {
-        bp__text_addf(reason, "%s is there; but ", row->path);
+        bp__text_addf(reason, "%s is there; but ", entry->path);
     }
     bp__text_addf(reason, "this version has no provider for %s", b->what);
 }
 
-static void say_unavailable(bp__text *reason, const backend *b, const bp_library_info *row, bool found,
-                            const char *provider_reason) {
+static void explain_unavailable(bp__text *reason, const backend *b, const bp_library_info *entry, bool found,
+                                const char *provider_reason) {
     if (provider_reason) {
         bp__text_addf(reason, "provider '%s': %s", b->provider, provider_reason);
     } else if (found) {
-        bp__text_addf(reason, "%s: %s", row->path, row->reason);
+        bp__text_addf(reason, "%s: %s", entry->path, entry->reason);
     } else if (bp__text_equal(b->family, "openmp")) {
         bp__text_addf(reason, "no %s was found", b->what + strlen("a "));
     } else {
         bp__held_error held;
         bp__error_hold(&held);
         bp__library_absent(b->family);
-        const char *said = bp_last_error(), *places = strstr(said, "; looked in "); /* the search locations are in the
-                                                                                     * error itself */
-        bp__text_addf(reason, "%.*s", (int)(places ? places - said : (ptrdiff_t)strlen(said)), said);
+        const char *message = bp_last_error();
+        const char *searched = strstr(message, "; looked in "); /* the error itself has the search locations */
+        bp__text_addf(reason, "%.*s", (int)(searched ? searched - message : (ptrdiff_t)strlen(message)), message);
         bp__error_return(&held);
     }
 }
@@ -139,28 +139,28 @@ static bool switched_on(const char *setting) {
 }
 
 static bp_status describe(const backend *b, bp_backend_info *info) {
-    bp_library_info row = {.struct_size = sizeof row};
+    bp_library_info entry = {.struct_size = sizeof entry};
     bool found = false;
     const char *provider_reason = NULL;
     bp__text reason = {0};
     if (b->family) {
-        BP__TRY(find_library(b->family, &row, &found));
+        BP__TRY(find_library(b->family, &entry, &found));
     }
     info->name = b->name;
     info->setting = b->setting;
     info->built = b->provider && provider_works(b->provider, &provider_reason);
-    info->present = b->family ? found && rank(&row) > 1 : info->built;
-    info->available = info->built && (!b->family || (found && row.state == BP_LIBRARY_OK));
+    info->present = b->family ? found && rank(&entry) > 1 : info->built;
+    info->available = info->built && (!b->family || (found && entry.state == BP_LIBRARY_OK));
     info->enabled = info->available && switched_on(b->setting);
-    info->version = found && !bp__text_equal(b->family, "openmp") ? row.version
+    info->version = found && !bp__text_equal(b->family, "openmp") ? entry.version
                     : b->family                                   ? ""
                     : info->built                                 ? bp_version()
                                                                   : "";
     info->version_number = found ? count_version(info->version, b->scale) : 0;
     if (!b->provider) {
-        say_unbuilt(&reason, b, &row, found);
+        explain_unbuilt(&reason, b, &entry, found);
     } else if (!info->available) {
-        say_unavailable(&reason, b, &row, found, info->built ? NULL : provider_reason);
+        explain_unavailable(&reason, b, &entry, found, info->built ? NULL : provider_reason);
     }
     info->reason = reason.failed ? NULL : bp__intern(reason.length > 0 ? bp__text_get(&reason) : "");
     bp__text_free(&reason);
@@ -195,10 +195,10 @@ bp_status bp_backend_status(const char *name, bp_backend_info *info) {
             return BP_OK;
         }
     }
-    char question[256];
-    bp__suggest(name, name_at, NULL, question, sizeof question);
+    char suggestion[256];
+    bp__suggest(name, name_at, NULL, suggestion, sizeof suggestion);
     return bp__fail(BP_E_UNKNOWN_NAME, "backend '%.64s' is unknown; %s", name,
-                    *question ? question : "`backplane list` shows all of them");
+                    *suggestion ? suggestion : "`backplane list` shows all of them");
 }
 
 /* ---- Settings ---- */
@@ -222,11 +222,11 @@ static bool is_switch(const char *setting) {
 }
 
 int bp_setting_has_effect(const char *name, const char **why) {
-    const bp_setting_info *row = name ? bp_setting_at(bp_setting_find(name)) : NULL;
+    const bp_setting_info *entry = name ? bp_setting_at(bp_setting_find(name)) : NULL;
     const char *reason = "";
-    if (row && strncmp(row->affects, "nothing", strlen("nothing")) == 0) {
-        reason = row->affects;
-    } else if (row && (is_switch(name) || !(row->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
+    if (entry && strncmp(entry->affects, "nothing", strlen("nothing")) == 0) {
+        reason = entry->affects;
+    } else if (entry && (is_switch(name) || !(entry->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
         const backend *b = backend_of(name);
         bp_backend_info info = {.struct_size = sizeof info};
         bool lacking = b && describe(b, &info) == BP_OK && !info.available;

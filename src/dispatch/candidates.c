@@ -17,7 +17,7 @@ static struct {
     bp__candidate **list; /* the current list */
     int count;
     bool with_libraries;
-    const bp_library_info **rows; /* the library list that it was made from */
+    const bp_library_info **entries; /* the library list that it was made from */
     struct retired {
         struct retired *next;
         bp__candidate **list;
@@ -106,38 +106,38 @@ static bool drives_family(const bp_provider *provider, const char *family) {
 }
 
 /* A facade is not a candidate; the library that it forwards to is one. */
-static bool drives(const bp_provider *provider, const bp_library_info *row) {
-    return (provider->library_kinds & row->kinds) != 0 && row->state != BP_LIBRARY_FACADE &&
-           drives_family(provider, row->family);
+static bool drives(const bp_provider *provider, const bp_library_info *entry) {
+    return (provider->library_kinds & entry->kinds) != 0 && entry->state != BP_LIBRARY_FACADE &&
+           drives_family(provider, entry->family);
 }
 
 static bp_status add_provider(bp__candidate **list, int *count, const bp_provider *provider,
-                              const bp_library_info **rows, int row_count) {
+                              const bp_library_info **entries, int entry_count) {
     if (provider->library_kinds == 0) {
         return add_candidate(list, count, provider, NULL);
     }
-    for (int i = 0; i < row_count; i++) {
-        if (drives(provider, rows[i])) {
-            BP__TRY(add_candidate(list, count, provider, rows[i]));
+    for (int i = 0; i < entry_count; i++) {
+        if (drives(provider, entries[i])) {
+            BP__TRY(add_candidate(list, count, provider, entries[i]));
         }
     }
     return BP_OK;
 }
 
 static bp_status fill(bp__candidate **list, int *count, const bp__module *modules, int module_count,
-                      const bp_library_info **rows, int row_count) {
+                      const bp_library_info **entries, int entry_count) {
     for (int i = 0; bp__builtin_providers[i]; i++) {
-        BP__TRY(add_provider(list, count, bp__builtin_providers[i], rows, row_count));
+        BP__TRY(add_provider(list, count, bp__builtin_providers[i], entries, entry_count));
     }
     for (int i = 0; i < module_count; i++) {
         if (modules[i].provider && !bp__provider_is_builtin(modules[i].provider->name)) {
-            BP__TRY(add_provider(list, count, modules[i].provider, rows, row_count));
+            BP__TRY(add_provider(list, count, modules[i].provider, entries, entry_count));
         }
     }
     return BP_OK;
 }
 
-static bp_status publish(bp__candidate **list, int count, bool with_libraries, const bp_library_info **rows) {
+static bp_status publish(bp__candidate **list, int count, bool with_libraries, const bp_library_info **entries) {
     if (state.list) {
         struct retired *node = bp__alloc(sizeof *node);
         if (!node) {
@@ -150,25 +150,25 @@ static bp_status publish(bp__candidate **list, int count, bool with_libraries, c
     state.list = list;
     state.count = count;
     state.with_libraries = with_libraries;
-    state.rows = rows;
+    state.entries = entries;
     return BP_OK;
 }
 
-static bp_status rebuild(bool with_libraries, const bp_library_info **rows, int row_count, const bp__module *modules,
-                         int module_count) {
+static bp_status rebuild(bool with_libraries, const bp_library_info **entries, int entry_count,
+                         const bp__module *modules, int module_count) {
     int builtin = 0;
     while (bp__builtin_providers[builtin]) {
         builtin++;
     }
-    size_t most = (size_t)(builtin + module_count) * (size_t)(row_count + 1);
+    size_t most = (size_t)(builtin + module_count) * (size_t)(entry_count + 1);
     bp__candidate **list = bp__alloc_zero(most + 1, sizeof *list);
     if (!list) {
         return bp__fail_memory(most * sizeof *list, "the list of candidates");
     }
     int count = 0;
-    bp_status status = fill(list, &count, modules, module_count, rows, row_count);
+    bp_status status = fill(list, &count, modules, module_count, entries, entry_count);
     if (status == BP_OK) {
-        status = publish(list, count, with_libraries, rows);
+        status = publish(list, count, with_libraries, entries);
     }
     if (status != BP_OK) {
         bp__free(list);
@@ -178,17 +178,17 @@ static bp_status rebuild(bool with_libraries, const bp_library_info **rows, int 
 
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
     const bp__module *modules = NULL;
-    const bp_library_info **rows = NULL;
+    const bp_library_info **entries = NULL;
     int module_count = 0;
-    int row_count = 0;
+    int entry_count = 0;
     BP__TRY(bp__modules(&modules, &module_count));
     if (need_libraries) {
-        BP__TRY(bp__libraries(&rows, &row_count));
+        BP__TRY(bp__libraries(&entries, &entry_count));
     }
     pthread_mutex_lock(&bp__candidates_mutex);
     bp_status status = BP_OK;
-    if (!state.list || (need_libraries && (!state.with_libraries || state.rows != rows))) {
-        status = rebuild(need_libraries, rows, row_count, modules, module_count);
+    if (!state.list || (need_libraries && (!state.with_libraries || state.entries != entries))) {
+        status = rebuild(need_libraries, entries, entry_count, modules, module_count);
     }
     *list = state.list;
     *count = state.count;
@@ -211,15 +211,15 @@ static bp_status threads_of(const bp__candidate *c, int *count) {
 }
 
 static bp_status no_driver(const char *id) {
-    const bp_library_info *row = bp__library_lookup(id);
-    if (!row) {
+    const bp_library_info *entry = bp__library_lookup(id);
+    if (!entry) {
         return bp__library_absent(id);
     }
     return bp__fail(BP_E_UNSUPPORTED,
-                    row->state == BP_LIBRARY_FACADE
+                    entry->state == BP_LIBRARY_FACADE
                         ? "library '%s' forwards to another one, which has the threads"
                         : "library '%s' is listed, but no provider drives it, so nothing sets or reads its threads",
-                    row->id);
+                    entry->id);
 }
 
 bp_status bp_library_threads(const char *id, int *count) {

@@ -14,7 +14,7 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
 }
 
 /* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
-static void check_promises(const bp_problem *problem, bp_verdict *verdict) {
+static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
     bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
     int precision = f32 ? policy->precision : 0;
@@ -86,7 +86,7 @@ typedef struct collector {
 } collector;
 
 /* Keeps the provider's plan data, aligned to 16 bytes. */
-static void keep_found(bp__choice *choice, bp__offer *offer, const void *found, size_t size) {
+static void keep_plan_data(bp__choice *choice, bp__offer *offer, const void *found, size_t size) {
     static const char zeros[16];
     size_t pad = (16 - choice->found.length % 16) % 16;
     bp__text_add_n(&choice->found, zeros, pad);
@@ -128,10 +128,10 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
         refuse(&offer->verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
         return;
     }
-    check_promises(&c->choice->asked, &offer->verdict);
+    check_guarantees(&c->choice->asked, &offer->verdict);
     offer->verdict.properties |= simulation_property(&c->choice->asked);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
-        keep_found(c->choice, offer, found, size);
+        keep_plan_data(c->choice, offer, found, size);
     }
 }
 
@@ -170,7 +170,7 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
 }
 
 /* Adds the candidate's offers or refusals for the problem, at least one. */
-static void ask(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
+static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
     const char *off = *exclude && bp__name_listed(exclude, candidate, NULL)
                           ? "named by dispatch.exclude"
@@ -197,14 +197,14 @@ static int machine_threads(void) {
 
 /* If results must not depend on the number of threads, the choice must not either. Candidates are then sorted by their
  * time on as many threads as the machine has processors. */
-typedef struct pricer {
+typedef struct estimator {
     bp_offers base;
     bp__offer *offers;
     int count;
-} pricer;
+} estimator;
 
-static void price(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    pricer *p = (pricer *)self;
+static void estimate(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    estimator *p = (estimator *)self;
     bp_verdict own = BP_VERDICT_INIT;
     (void)found, (void)size;
     take_verdict(&own, verdict);
@@ -215,7 +215,7 @@ static void price(bp_offers *self, const bp_verdict *verdict, const void *found,
     }
 }
 
-static void put_in_order(bp__choice *choice, int first) {
+static void set_order(bp__choice *choice, int first) {
     bp__offer *offers = choice->offers + first;
     int count = choice->count - first;
     bool accepted = false;
@@ -225,13 +225,13 @@ static void put_in_order(bp__choice *choice, int first) {
     }
     if (accepted && choice->asked.policy.deterministic == 2) {
         bp_problem fixed = choice->asked;
-        pricer p = {{price}, offers, count};
+        estimator p = {{estimate}, offers, count};
         fixed.policy.threads = machine_threads();
         offers->candidate->provider->accept(offers->candidate->instance, &fixed, &p.base);
     }
 }
 
-static bp_status ask_all(bp__choice *choice, bool need_libraries) {
+static bp_status evaluate_all(bp__choice *choice, bool need_libraries) {
     bp__candidate **candidates;
     int count;
     BP__TRY(bp__candidates(need_libraries, &candidates, &count));
@@ -240,8 +240,8 @@ static bp_status ask_all(bp__choice *choice, bool need_libraries) {
     choice->count = 0;
     for (int i = 0; i < count && !choice->found.failed; i++) {
         int first = choice->count;
-        ask(choice, candidates[i], exclude);
-        put_in_order(choice, first);
+        evaluate(choice, candidates[i], exclude);
+        set_order(choice, first);
     }
     return choice->found.failed ? bp__fail_memory((size_t)count * sizeof(bp__offer), "the candidates of a choice")
                                 : BP_OK;
@@ -268,13 +268,13 @@ bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidat
     }
     failures->list = grown;
     failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
-    bp__text_addf(&failures->said, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
+    bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
     return BP_OK;
 }
 
 void bp__failures_free(bp__failures *failures) {
     bp__free(failures->list);
-    bp__text_free(&failures->said);
+    bp__text_free(&failures->text);
     *failures = (bp__failures){0};
 }
 
@@ -291,7 +291,7 @@ static void mark_failed(bp__choice *choice, const bp__failures *failures) {
 
 /* ---- Selection ---- */
 
-static bool open_to(const bp__offer *offer) {
+static bool is_usable(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
 }
 
@@ -300,7 +300,7 @@ static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        if (open_to(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
+        if (is_usable(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
             (best < 0 || o->order < choice->offers[best].order)) {
             best = i;
         }
@@ -316,7 +316,7 @@ static int weight(bp_reason reason) {
 
 /* Returns the best match for a preference among all offers, usable or not; -1 if no candidate matches. The library
  * counts first, then the algorithm, then the weight of the reason. */
-static int meant(const bp__choice *choice, const char *name) {
+static int best_match(const bp__choice *choice, const char *name) {
     int best = -1;
     int quality = 0;
     for (int i = 0; i < choice->count; i++) {
@@ -339,7 +339,7 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     }
     int open = 0;
     for (int i = 0; i < choice->count; i++) {
-        open += open_to(&choice->offers[i]);
+        open += is_usable(&choice->offers[i]);
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
@@ -351,22 +351,22 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     }
 }
 
-static const char *said(const bp_verdict *verdict) {
+static const char *text_of(const bp_verdict *verdict) {
     return verdict->text[0] ? verdict->text : bp_reason_text(verdict->reason);
 }
 
-static void say_none(bp__choice *choice) {
+static void describe_refusals(bp__choice *choice) {
     choice->status = BP_E_NO_CANDIDATE;
-    int said_of = 0;
+    int listed = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
         if (o->verdict.reason != BP_REASON_OP) {
             bp__text_addf(&choice->decision, "%s%s: %s",
-                          said_of++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate),
-                          o->failed ? "failed when tried" : said(&o->verdict));
+                          listed++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate),
+                          o->failed ? "failed when tried" : text_of(&o->verdict));
         }
     }
-    if (said_of == 0) {
+    if (listed == 0) {
         bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
                       bp_op_name((bp_op)choice->asked.op));
     }
@@ -387,7 +387,7 @@ static const char *preference(const bp__choice *choice) {
 }
 
 /* Writes the algorithms that the library accepts, because it does not offer the requested one. */
-static void say_algorithms(const bp__choice *choice, int wanted, char *buffer, size_t size) {
+static void list_algorithms(const bp__choice *choice, int wanted, char *buffer, size_t size) {
     const bp__candidate *candidate = choice->offers[wanted].candidate;
     size_t used = (size_t)snprintf(buffer, size, "it has no such algorithm here, but ");
     const char *between = "";
@@ -437,8 +437,8 @@ static const char *why_not(const bp__choice *choice, const char *preferred, int 
         bp__name_why_absent(preferred, buffer, size);
         return buffer;
     }
-    if (open_to(&choice->offers[wanted])) {
-        say_algorithms(choice, wanted, buffer, size);
+    if (is_usable(&choice->offers[wanted])) {
+        list_algorithms(choice, wanted, buffer, size);
         return buffer;
     }
     int from = refuser(choice, wanted);
@@ -447,7 +447,7 @@ static const char *why_not(const bp__choice *choice, const char *preferred, int 
         snprintf(buffer, size, "it does not offer %s", bp_op_name((bp_op)choice->asked.op));
         return buffer;
     }
-    const char *why = o->failed ? "it failed when tried" : said(&o->verdict);
+    const char *why = o->failed ? "it failed when tried" : text_of(&o->verdict);
     if (from == wanted) {
         return why;
     }
@@ -479,7 +479,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, const char 
     bp__text_addf(&choice->decision, "%s=%s cannot run this (%s); ", preference(choice), preferred, why);
     decide_by_cost(choice, problem);
     if (choice->chosen < 0) {
-        say_none(choice);
+        describe_refusals(choice);
     } else if (problem->policy.fallback == 1) {
         bp__text_addf(&choice->warning, "%s=%s cannot run %s: %s; '%s' runs instead", preference(choice), preferred,
                       bp_op_name((bp_op)problem->op), why, bp__candidate_id(choice->offers[choice->chosen].candidate));
@@ -487,7 +487,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, const char 
 }
 
 /* Returns the cheapest usable counterpart in the family; -1 if there is none. */
-static int relative(const bp__choice *choice, int wanted) {
+static int counterpart(const bp__choice *choice, int wanted) {
     const char *family = family_of(choice, wanted);
     return family ? cheapest(choice, family, 1) : -1;
 }
@@ -504,15 +504,15 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
     if (!*preferred || !is_preferable(problem)) {
         decide_by_cost(choice, problem);
         if (choice->chosen < 0) {
-            say_none(choice);
+            describe_refusals(choice);
         }
         return;
     }
-    int wanted = meant(choice, preferred);
+    int wanted = best_match(choice, preferred);
     int quality = wanted < 0 ? 1 : bp__name_matches(preferred, choice->offers[wanted].candidate, NULL);
     choice->chosen = cheapest(choice, preferred, quality);
     bool exact = choice->chosen >= 0;
-    choice->chosen = exact ? choice->chosen : relative(choice, wanted);
+    choice->chosen = exact ? choice->chosen : counterpart(choice, wanted);
     if (choice->chosen < 0) {
         fall_back(choice, problem, preferred, wanted);
         return;
@@ -530,15 +530,15 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
-        BP__TRY(ask_all(choice, false));
+        BP__TRY(evaluate_all(choice, false));
         mark_failed(choice, failures);
-        int wanted = meant(choice, preferred);
+        int wanted = best_match(choice, preferred);
         const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
-        early = offer && !offer->candidate->library && open_to(offer) &&
+        early = offer && !offer->candidate->library && is_usable(offer) &&
                 bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0;
     }
     if (!early) {
-        BP__TRY(ask_all(choice, true));
+        BP__TRY(evaluate_all(choice, true));
         mark_failed(choice, failures);
     }
     decide(choice, asked);
@@ -549,7 +549,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
 }
 
 /* Applies deterministic_algorithms.warn_only: a candidate without the guarantee is better than none. */
-static bp_status choose_without_promise(bp__choice *choice, const bp__failures *failures, bool all) {
+static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures *failures, bool all) {
     choice->asked.policy.deterministic = 0;
     bp__text_free(&choice->decision);
     bp__text_free(&choice->warning);
@@ -573,15 +573,15 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     }
     bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
-        status = choose_without_promise(choice, failures, all);
+        status = choose_without_guarantee(choice, failures, all);
     }
     if (status == BP_OK && failures) {
-        bp__text_add(&choice->decision, bp__text_get(&failures->said));
+        bp__text_add(&choice->decision, bp__text_get(&failures->text));
     }
     if (status == BP_OK && adapted && choice->chosen >= 0) {
         bp__text_addf(&choice->decision, "; %s", adapted);
     }
-    if (status == BP_OK && (choice->decision.failed || choice->warning.failed || (failures && failures->said.failed))) {
+    if (status == BP_OK && (choice->decision.failed || choice->warning.failed || (failures && failures->text.failed))) {
         status = bp__fail_memory(1024, "the reason of a choice");
     }
     if (status != BP_OK) {

@@ -13,7 +13,7 @@ struct bp_explanation {
     int part_count;
 };
 
-static const char *said(const bp_verdict *v) {
+static const char *text_of(const bp_verdict *v) {
     return v->text[0] || v->reason == BP_REASON_ACCEPTED ? v->text : bp_reason_text(v->reason);
 }
 
@@ -29,7 +29,7 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .version = bp__candidate_version(candidate),
         .accepted = v->reason == BP_REASON_ACCEPTED,
         .reason = v->reason,
-        .text = said(v),
+        .text = text_of(v),
         .algorithm = v->algorithm,
         .properties = v->properties,
         .threads = v->threads,
@@ -106,8 +106,8 @@ typedef struct policy_row {
 static bool read_policy_row(int index, policy_row *row) {
     const bp_setting_info *info = bp_setting_listed_at(index);
     row->name = info->name;
-    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS); /* the settings behind an alias
-                                                                                          * are shown */
+    /* The settings behind an alias are shown. */
+    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS);
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
         bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;

@@ -171,7 +171,7 @@ typedef struct bp__failed {
 typedef struct bp__failures {
     bp__failed *list;
     int count;
-    bp__text said; /* "; 'openblas' failed: ...", appended to the reason of the choice */
+    bp__text text; /* "; 'openblas' failed: ...", appended to the reason of the choice */
 } bp__failures;
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
@@ -263,9 +263,9 @@ typedef struct bp__thread_state {
     uint32_t uncached; /* a bit for each bp__cache_kind that is off: its plans are not cached */
     bool observed;     /* verbose or trace is on */
     bool in_region;    /* result of `region` when the policy was resolved */
-    uint32_t resets;   /* number of resets when `hot` was made; if it differs now, `hot` was freed */
+    uint32_t resets;   /* number of resets when `cache` was made; if it differs now, `cache` was freed */
     uint64_t last_serial;
-    struct bp__thread_cache *hot;
+    struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;
 extern _Thread_local bp__thread_state bp__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -415,8 +415,8 @@ bool bp__trace_wanted(void); /* reads the calling thread's settings */
 void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem); /* for verbose 2 */
 void bp__trace_reset(void);
-bool bp__write_all(int fd, const char *text, size_t size); /* continues after signals; returns false if the system
-                                                            * refuses */
+/* Writes all bytes, continuing after signals. Returns false if the system refuses. */
+bool bp__write_all(int fd, const char *text, size_t size);
 
 /* ---- Fork (atfork.c): the handlers are registered when the library is loaded. Code that may lock first calls
  * bp__fork_watch(), so that a program linked with the static archive contains atfork.c. ---- */

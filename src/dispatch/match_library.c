@@ -109,16 +109,16 @@ static const char *candidate_at(void *user, int index) {
 }
 
 void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
-    char name[256], question[256];
+    char name[256], suggestion[256];
     while ((list = next_name(list, name, sizeof name))) {
         bool known = bp__library_lookup(name) != NULL;
         for (int i = 0; i < choice->count && !known; i++) {
             known = bp__name_matches(name, choice->offers[i].candidate, NULL) > 0;
         }
         if (!known) {
-            bp__suggest(name, candidate_at, choice, question, sizeof question);
+            bp__suggest(name, candidate_at, choice, suggestion, sizeof suggestion);
             bp__text_addf(&choice->warning, "%sdispatch.exclude names '%s', but there is no such library%s%s",
-                          choice->warning.length > 0 ? "; " : "", name, *question ? "; " : "", question);
+                          choice->warning.length > 0 ? "; " : "", name, *suggestion ? "; " : "", suggestion);
         }
     }
 }
@@ -136,8 +136,8 @@ void bp__name_why_absent(const char *name, char *buffer, size_t size) {
     bp__name_absent(name);
     bp__copy_text(buffer, size, bp_last_error());
     bp__error_return(&held);
-    char *places = strstr(buffer, "; looked in "); /* the search locations belong to the caller's error message */
-    if (places) {
-        *places = '\0';
+    char *searched = strstr(buffer, "; looked in "); /* the search locations belong to the caller's error message */
+    if (searched) {
+        *searched = '\0';
     }
 }

@@ -61,18 +61,18 @@ static bool addresses_good(const bp__operation *o, const bp__slot *s) {
 }
 
 static const bp_plan *find_in_slots(bp__operation *o) {
-    bp__thread_cache *hot = bp__thread.hot;
-    if (!make_key(o) || !hot || bp__thread.policy == 0) {
+    bp__thread_cache *cache = bp__thread.cache;
+    if (!make_key(o) || !cache || bp__thread.policy == 0) {
         return NULL;
     }
-    bp__slot *s = hot->last;
+    bp__slot *s = cache->last;
     if (!s->plan || !bp__same_key(&s->key, &o->key)) {
         uint64_t hash = bp__hash_key(&o->key);
-        s = &hot->slots[hash & (BP__THREAD_CACHE_SLOTS - 1)];
+        s = &cache->slots[hash & (BP__THREAD_CACHE_SLOTS - 1)];
         if (!s->plan || s->hash != hash || !bp__same_key(&s->key, &o->key)) {
             return NULL;
         }
-        hot->last = s;
+        cache->last = s;
     }
     return addresses_good(o, s) ? s->plan : NULL;
 }

@@ -83,7 +83,7 @@ void bp_plan_release(bp_plan *plan) {
 }
 
 /* Returns whether another candidate may succeed where this one failed. All other errors go to the caller. */
-static bool worth_another(bp_status status) {
+static bool another_may_succeed(bp_status status) {
     switch (status) {
     case BP_E_UNSUPPORTED:
     case BP_E_NO_MEMORY:
@@ -185,9 +185,9 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
 
 /* Handles the failure of the chosen candidate. Sets *again if dispatch.fallback permits another one; warns if it is
  * `warn`. */
-static bp_status go_on(const bp__choice *choice, const bp_problem *problem, bp_status status, bp__failures *failures,
-                       bool *again) {
-    if (!worth_another(status) || problem->policy.fallback == 0) {
+static bp_status handle_failure(const bp__choice *choice, const bp_problem *problem, bp_status status,
+                                bp__failures *failures, bool *again) {
+    if (!another_may_succeed(status) || problem->policy.fallback == 0) {
         return status;
     }
     const bp__offer *offer = &choice->offers[choice->chosen];
@@ -220,7 +220,7 @@ static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failure
     bp__trace_plan(&choice, problem);
     status = prepare(plan, &choice, problem);
     if (status != BP_OK) {
-        status = go_on(&choice, problem, status, failures, again);
+        status = handle_failure(&choice, problem, status, failures, again);
     }
     bp__choice_free(&choice);
     return status;
@@ -243,8 +243,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     }
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     const bp_library_info *library = plan->candidate->library;
-    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128; /* complex numbers are aligned like
-                                                                                     * their components */
+    /* Complex numbers are aligned like their components. */
+    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
     bp_plan_info own = {
         .operation = bp_op_name((bp_op)plan->problem.op),
         .provider = plan->candidate->provider->name,

@@ -66,7 +66,7 @@ static uint8_t precision_of(const bp__family *family) {
     return family->precision == BP__NO_SETTING ? 0 : levels[bp__setting_resolved((bp_setting_id)family->precision)];
 }
 
-static uint8_t avoided(void) {
+static uint8_t disabled_backends(void) {
     return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__DISABLED_MKL) |
                      (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__DISABLED_OPENMP) |
                      (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__DISABLED_ONEDNN));
@@ -104,10 +104,10 @@ static void resolve_common(bp_policy *policy) {
     policy->deterministic = (uint8_t)bp__setting_int(BP_SET_deterministic);
     policy->capability = (uint8_t)bp__cpu_capability();
     policy->fallback = (uint8_t)bp__setting_int(BP_SET_dispatch_fallback);
-    bool wish = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
-    policy->deterministic = wish ? 1 : policy->deterministic;
-    policy->warn_only = wish && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
-    policy->disabled_backends = avoided();
+    bool requested = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
+    policy->deterministic = requested ? 1 : policy->deterministic;
+    policy->warn_only = requested && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
+    policy->disabled_backends = disabled_backends();
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
@@ -123,8 +123,8 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1
                                                                : 0;
-    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0; /* a bit mask of the
-                                                                                               * enumeration */
+    /* A bit mask of the enumeration. */
+    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
     if (family->preference != BP__NO_SETTING) {
         const char *preferred = bp__setting_text((bp_setting_id)family->preference);
         pthread_mutex_lock(&bp__policy_mutex);

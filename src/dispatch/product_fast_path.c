@@ -60,16 +60,16 @@ static inline bool addresses_good(const bp__call *call, const bp__slot *s) {
 
 /* Looks up a call that differs from the thread's last one. Leaves the key in the call, for remember(). */
 __attribute__((noinline)) static const bp_plan *find_in_slots(bp__call *call, uint64_t tag) {
-    bp__thread_cache *hot = bp__thread.hot;
-    if (!make_key(call, tag) || !hot || bp__thread.policy == 0) {
+    bp__thread_cache *cache = bp__thread.cache;
+    if (!make_key(call, tag) || !cache || bp__thread.policy == 0) {
         return NULL;
     }
     uint64_t hash = bp__hash_key(&call->key);
-    bp__slot *s = &hot->slots[hash & (BP__THREAD_CACHE_SLOTS - 1)];
+    bp__slot *s = &cache->slots[hash & (BP__THREAD_CACHE_SLOTS - 1)];
     if (!s->plan || s->hash != hash || !bp__same_key(&s->key, &call->key)) {
         return NULL;
     }
-    hot->last = s;
+    cache->last = s;
     return addresses_good(call, s) ? s->plan : NULL;
 }
 
@@ -81,10 +81,10 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
             return NULL;
         }
     }
-    bp__thread_cache *hot = bp__thread.hot;
-    if (BP__LIKELY(hot && hot->last->plan && is_call(&hot->last->key, call, tag))) {
-        if (BP__LIKELY(addresses_good(call, hot->last))) {
-            return hot->last->plan;
+    bp__thread_cache *cache = bp__thread.cache;
+    if (BP__LIKELY(cache && cache->last->plan && is_call(&cache->last->key, call, tag))) {
+        if (BP__LIKELY(addresses_good(call, cache->last))) {
+            return cache->last->plan;
         }
     }
     const bp_plan *plan = find_in_slots(call, tag);

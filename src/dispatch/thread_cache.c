@@ -9,21 +9,21 @@ pthread_mutex_t bp__thread_cache_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bp__thread_cache *all_lists;
 static pthread_key_t ending;
 static atomic_bool ending_ready;
-static atomic_uint_least32_t resets; /* number of bp_reset() calls; a thread whose saved number differs has lost its
-                                      * cache */
+/* Number of bp_reset() calls; a thread whose saved number differs has lost its cache. */
+static atomic_uint_least32_t resets;
 
-static void free_list(bp__thread_cache *hot) {
+static void free_list(bp__thread_cache *cache) {
     for (int i = 0; i < BP__THREAD_CACHE_SLOTS; i++) {
-        bp__plan_release(hot->slots[i].plan);
+        bp__plan_release(cache->slots[i].plan);
     }
-    bp__plan_release(hot->described);
-    bp__plan_release(hot->stand_in);
-    bp__free(hot);
+    bp__plan_release(cache->described);
+    bp__plan_release(cache->stand_in);
+    bp__free(cache);
 }
 
 void bp__thread_cache_check(void) {
     if (bp__thread.resets != atomic_load_explicit(&resets, memory_order_acquire)) {
-        bp__thread.hot = NULL;
+        bp__thread.cache = NULL;
     }
 }
 
@@ -32,74 +32,74 @@ static void end_list(void *argument) {
     (void)argument;
     pthread_mutex_lock(&bp__thread_cache_mutex);
     bp__thread_cache_check(); /* under the mutex, because another thread may be about to reset */
-    bp__thread_cache *hot = bp__thread.hot;
-    if (hot) {
-        *hot->link = hot->next;
-        if (hot->next) {
-            hot->next->link = hot->link;
+    bp__thread_cache *cache = bp__thread.cache;
+    if (cache) {
+        *cache->link = cache->next;
+        if (cache->next) {
+            cache->next->link = cache->link;
         }
     }
     pthread_mutex_unlock(&bp__thread_cache_mutex);
-    bp__thread.hot = NULL;
-    if (hot) {
-        free_list(hot);
+    bp__thread.cache = NULL;
+    if (cache) {
+        free_list(cache);
     }
 }
 
 bp__thread_cache *bp__thread_cache_list(void) {
     bp__thread_cache_check();
-    if (BP__LIKELY(bp__thread.hot != NULL)) {
-        return bp__thread.hot;
+    if (BP__LIKELY(bp__thread.cache != NULL)) {
+        return bp__thread.cache;
     }
-    bp__thread_cache *hot = bp__alloc_zero(1, sizeof *hot);
-    if (!hot) {
+    bp__thread_cache *cache = bp__alloc_zero(1, sizeof *cache);
+    if (!cache) {
         return NULL;
     }
     pthread_mutex_lock(&bp__thread_cache_mutex);
     if (!atomic_load(&ending_ready) && pthread_key_create(&ending, end_list) == 0) {
         atomic_store(&ending_ready, true);
     }
-    bool kept = atomic_load(&ending_ready) && pthread_setspecific(ending, hot) == 0;
+    bool kept = atomic_load(&ending_ready) && pthread_setspecific(ending, cache) == 0;
     if (kept) {
-        hot->next = all_lists;
-        hot->link = &all_lists;
+        cache->next = all_lists;
+        cache->link = &all_lists;
         if (all_lists) {
-            all_lists->link = &hot->next;
+            all_lists->link = &cache->next;
         }
-        all_lists = hot;
+        all_lists = cache;
     }
     pthread_mutex_unlock(&bp__thread_cache_mutex);
     if (!kept) {
-        bp__free(hot);
+        bp__free(cache);
         return NULL;
     }
-    hot->last = &hot->slots[0];
-    bp__thread.hot = hot;
+    cache->last = &cache->slots[0];
+    bp__thread.cache = cache;
     bp__thread.resets = atomic_load_explicit(&resets, memory_order_relaxed);
-    return hot;
+    return cache;
 }
 
 void bp__thread_cache_reset(void) {
     pthread_mutex_lock(&bp__thread_cache_mutex);
-    bp__thread_cache *hot = all_lists;
+    bp__thread_cache *cache = all_lists;
     all_lists = NULL;
     atomic_fetch_add_explicit(&resets, 1, memory_order_release);
     pthread_mutex_unlock(&bp__thread_cache_mutex);
-    while (hot) {
-        bp__thread_cache *next = hot->next;
-        free_list(hot);
-        hot = next;
+    while (cache) {
+        bp__thread_cache *next = cache->next;
+        free_list(cache);
+        cache = next;
     }
     bp__thread_cache_check();
     bp__thread.last_serial = 0;
 }
 
 void bp__thread_cache_describe(bp_plan *plan) {
-    bp__thread_cache *hot = bp__thread_cache_list();
-    if (hot) {
+    bp__thread_cache *cache = bp__thread_cache_list();
+    if (cache) {
         bp__plan_retain(plan);
-        bp__plan_release(hot->described);
-        hot->described = plan;
+        bp__plan_release(cache->described);
+        cache->described = plan;
     }
 }
 
@@ -115,20 +115,20 @@ static bool may_run_a_slot(void) {
 }
 
 /* Returns the slot for the key, or NULL if the thread must not cache the plan under it. */
-static bp__slot *slot_for(bp__thread_cache *hot, const bp__call_key *key, const bp_plan *plan) {
-    if (!hot || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
+static bp__slot *slot_for(bp__thread_cache *cache, const bp__call_key *key, const bp_plan *plan) {
+    if (!cache || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }
     if (bp__settings_epoch() != bp__thread.epoch) {
         return NULL; /* another thread changed settings since the key was made: plan and key may not match */
     }
-    bp__slot *s = &hot->slots[bp__hash_key(key) & (BP__THREAD_CACHE_SLOTS - 1)];
+    bp__slot *s = &cache->slots[bp__hash_key(key) & (BP__THREAD_CACHE_SLOTS - 1)];
     return s->plan && may_run_a_slot() ? NULL : s;
 }
 
 bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan) {
-    bp__thread_cache *hot = bp__thread_cache_list();
-    bp__slot *s = slot_for(hot, key, plan);
+    bp__thread_cache *cache = bp__thread_cache_list();
+    bp__slot *s = slot_for(cache, key, plan);
     bp__plan_retain(plan);
     if (!s) {
         bp__thread_cache_keep_stand_in(plan); /* the plan cache may release it at any time */
@@ -138,15 +138,15 @@ bp__slot *bp__thread_cache_remember(const bp__call_key *key, bp_plan *plan) {
     s->plan = plan;
     s->hash = bp__hash_key(key);
     s->key = *key;
-    hot->last = s;
+    cache->last = s;
     return s;
 }
 
 void bp__thread_cache_keep_stand_in(bp_plan *plan) {
-    bp__thread_cache *hot = bp__thread_cache_list();
-    if (hot) {
-        bp__plan_release(hot->stand_in);
-        hot->stand_in = plan;
+    bp__thread_cache *cache = bp__thread_cache_list();
+    if (cache) {
+        bp__plan_release(cache->stand_in);
+        cache->stand_in = plan;
     } else {
         bp__plan_release(plan);
     }

@@ -47,7 +47,7 @@ bool bp__write_all(int fd, const char *text, size_t size) {
 }
 
 /* Continues at the closing bracket of a file that this process ended before. Truncates any other file. */
-static bool begin_or_go_on(int fd) {
+static bool begin_or_continue(int fd) {
     struct stat facts;
     if (fstat(fd, &facts) != 0) {
         return false;
@@ -74,7 +74,7 @@ static int open_trace(const char *path) {
         close(fd);
         fd = higher;
     }
-    if (fd >= 0 && !begin_or_go_on(fd)) {
+    if (fd >= 0 && !begin_or_continue(fd)) {
         close(fd);
         fd = -1;
     }

@@ -73,7 +73,7 @@ static const bp_verbose_scope *innermost(const vendor *v) {
     return scope;
 }
 
-static bp_status turn(const bp_verbose_scope *scope) {
+static bp_status apply_level(const bp_verbose_scope *scope) {
     const vendor *v = scope->of;
     int level = scope->level < v->most ? scope->level : v->most;
     if (scope->set(level) != (v->echoes ? level : 0)) {
@@ -85,14 +85,14 @@ static bp_status turn(const bp_verbose_scope *scope) {
 
 /* Returns NULL if the library cannot be opened or has no such function; bp_last_error() has the reason. */
 static switch_function find_switch(const vendor *v) {
-    bp_library_info row = {.struct_size = sizeof row};
+    bp_library_info entry = {.struct_size = sizeof entry};
     void *handle;
-    if (bp_library_find(v->family, &row) != BP_OK || bp__library_open(&row, &handle) != BP_OK) {
+    if (bp_library_find(v->family, &entry) != BP_OK || bp__library_open(&entry, &handle) != BP_OK) {
         return NULL;
     }
     switch_function set = (switch_function)dlsym(handle, v->symbol);
     if (!set) {
-        bp__fail(BP_E_SYMBOL, "library '%s' (%s) has no function %s", row.id, row.path, v->symbol);
+        bp__fail(BP_E_SYMBOL, "library '%s' (%s) has no function %s", entry.id, entry.path, v->symbol);
     }
     return set;
 }
@@ -179,16 +179,16 @@ static const vendor *find_vendor(const char *backend, int level) {
             return &vendors[i];
         }
     }
-    char question[128];
-    bp__suggest(backend, name_at, NULL, question, sizeof question);
+    char suggestion[128];
+    bp__suggest(backend, name_at, NULL, suggestion, sizeof suggestion);
     bp__fail(BP_E_UNKNOWN_NAME, "backend '%.64s' has no verbose mode; it must be mkl or mkldnn%s%s", backend,
-             *question ? "; " : "", question);
+             *suggestion ? "; " : "", suggestion);
     return NULL;
 }
 
 static bp_status open_scope(bp_verbose_scope *scope) {
     BP__TRY(scope->handler ? begin_capture() : BP_OK);
-    bp_status status = turn(scope);
+    bp_status status = apply_level(scope);
     if (status != BP_OK && scope->handler) {
         size_t length;
         bp__free(end_capture(&length));
@@ -229,7 +229,7 @@ bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int le
 }
 
 /* Removes a scope from the list. Returns false if it is not in the list. */
-static bool take_out(bp_verbose_scope *scope) {
+static bool remove_scope(bp_verbose_scope *scope) {
     bp_verbose_scope **at = &now.top;
     while (*at && *at != scope) {
         at = &(*at)->below;
@@ -249,7 +249,7 @@ bp_status bp_verbose_leave(bp_verbose_scope **scope) {
         return BP_OK;
     }
     pthread_mutex_lock(&bp__verbose_mutex);
-    bool known = take_out(*scope);
+    bool known = remove_scope(*scope);
     char *text = NULL;
     size_t length = 0;
     if (known) {

@@ -32,7 +32,7 @@ typedef struct branching {
     size_t option_count, option_capacity;
     bp__pair *current, *best;
     double best_cost;
-    bp__outcome trouble; /* BP__FOUND if there is none */
+    bp__outcome outcome; /* BP__FOUND if there is none */
     void *memory;
 } branching;
 
@@ -127,7 +127,7 @@ static bool find_options(branching *s, int depth, bool sharing) {
             bool fits = count == 2 || f.result <= s->goal->limit;
             double key = f.result - s->size[live[i]] - s->size[live[j]];
             if (fits && (f.shares || !sharing) && !keep_option(s, from, (option){key, live[i], live[j]})) {
-                s->trouble = BP__NO_MEMORY;
+                s->outcome = BP__NO_MEMORY;
                 return false;
             }
         }
@@ -190,14 +190,14 @@ static void go(branching *s, int depth, double cost) {
     }
     uint64_t count = (uint64_t)(s->net->terms - depth);
     if (!bp__spend(s->budget, count * count * WORK_PER_PAIR)) {
-        s->trouble = s->budget->end;
+        s->outcome = s->budget->end;
         return;
     }
-    if (!find_options(s, depth, true) && s->trouble == BP__FOUND) {
+    if (!find_options(s, depth, true) && s->outcome == BP__FOUND) {
         find_options(s, depth, false);
     }
     size_t to = s->option_count;
-    for (size_t i = from; i < to && s->trouble == BP__FOUND; i++) {
+    for (size_t i = from; i < to && s->outcome == BP__FOUND; i++) {
         option o = s->options[i];
         pair_facts f = look_at(s, o.a, o.b);
         double with = bp__goal_join(s->goal, cost, step_cost(s, &f, o.a, o.b));
@@ -245,7 +245,7 @@ bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, 
                        double *cost) {
     branching s = {.net = net, .goal = goal, .budget = budget, .width = width, .best = pairs, .best_cost = HUGE_VAL};
     s.words = net->labels < 1 ? 1 : (net->labels + BITS - 1) / BITS;
-    s.trouble = BP__FOUND;
+    s.outcome = BP__FOUND;
     if (!begin(&s)) {
         return BP__NO_MEMORY;
     }
@@ -253,9 +253,9 @@ bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, 
     bp__free(s.memory);
     bp__free(s.options);
     *cost = s.best_cost;
-    bool stands = s.trouble == BP__FOUND || (s.trouble == BP__GAVE_UP && s.best_cost < HUGE_VAL);
+    bool stands = s.outcome == BP__FOUND || (s.outcome == BP__GAVE_UP && s.best_cost < HUGE_VAL);
     if (!stands) {
-        return s.trouble;
+        return s.outcome;
     }
     return s.best_cost < HUGE_VAL ? BP__FOUND : BP__NONE;
 }

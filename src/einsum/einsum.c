@@ -28,13 +28,13 @@ typedef struct key {
 } key;
 
 /* The arguments of a call, in either form. */
-typedef struct question {
+typedef struct request {
     const char *expression; /* NULL: the sublist form */
     int count;
     const bp_einsum_operand *operands;
     int output_count;
     const int32_t *output;
-} question;
+} request;
 
 static void put(key *k, const void *bytes, size_t size) {
     if (k->bytes && size > 0) {
@@ -55,7 +55,7 @@ static void put_search(key *k, const bp_einsum_search *s) {
     put(k, &s->seconds, sizeof s->seconds);
 }
 
-static void put_question(key *k, const question *q) {
+static void put_question(key *k, const request *q) {
     put_int(k, q->expression != NULL);
     put_int(k, q->count);
     for (int i = 0; i < q->count; i++) {
@@ -76,7 +76,7 @@ static void put_question(key *k, const question *q) {
 }
 
 /* Returns whether the arguments are valid enough to read them for a key. */
-static bool readable(const question *q) {
+static bool readable(const request *q) {
     bool fine = q->count >= 1 && q->count <= MOST_KEPT && q->operands && (q->output_count <= 0 || q->output);
     for (int i = 0; fine && i < q->count; i++) {
         const bp_einsum_operand *o = &q->operands[i];
@@ -87,7 +87,7 @@ static bool readable(const question *q) {
 }
 
 /* Counts the bytes, then writes them. bytes is NULL afterwards if the path must not be cached. */
-static void make_key(key *k, const bp_einsum_search *search, const question *q) {
+static void make_key(key *k, const bp_einsum_search *search, const request *q) {
     k->bytes = NULL;
     k->size = 0;
     if (search->strategy == BP_PATH_GIVEN || !readable(q)) {
@@ -105,18 +105,18 @@ static void make_key(key *k, const bp_einsum_search *search, const question *q) 
 
 /* ---- Public functions ---- */
 
-static bp_status take_apart(bp__einsum *einsum, const question *q) {
+static bp_status parse(bp__einsum *einsum, const request *q) {
     return q->expression ? bp__einsum_parse(einsum, q->expression, q->count, q->operands)
                          : bp__einsum_sublists(einsum, q->count, q->operands, q->output_count, q->output);
 }
 
-static bp_status make(bp_contraction_path **path, const bp_einsum_search *search, const question *q) {
+static bp_status make(bp_contraction_path **path, const bp_einsum_search *search, const request *q) {
     bp__einsum einsum;
-    BP__TRY(take_apart(&einsum, q));
+    BP__TRY(parse(&einsum, q));
     return bp__path_make(path, &einsum, search);
 }
 
-static bp_status answer(bp_contraction_path **path, const bp_einsum_search *given, const question *q) {
+static bp_status answer(bp_contraction_path **path, const bp_einsum_search *given, const request *q) {
     bp_einsum_search search;
     key k;
     if (!path) {
@@ -147,11 +147,11 @@ bp_status bp_einsum_path(bp_contraction_path **path, const bp_einsum_search *sea
     if (!expression) {
         return bp__fail(BP_E_ARGUMENT, "einsum: expression is NULL; it must be text such as \"ij,jk->ik\"");
     }
-    return answer(path, search, &(question){.expression = expression, .count = count, .operands = operands});
+    return answer(path, search, &(request){.expression = expression, .count = count, .operands = operands});
 }
 
 bp_status bp_einsum_path_sublists(bp_contraction_path **path, const bp_einsum_search *search, int count,
                                   const bp_einsum_operand *operands, int output_count, const int32_t *output) {
     return answer(path, search,
-                  &(question){.count = count, .operands = operands, .output_count = output_count, .output = output});
+                  &(request){.count = count, .operands = operands, .output_count = output_count, .output = output});
 }

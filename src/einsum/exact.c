@@ -120,7 +120,7 @@ static void table_free(table *t) {
 
 /* ---- Initialization ---- */
 
-static bool give_fixed(table *t) {
+static bool allocate_fixed(table *t) {
     size_t labels = (size_t)t->net->labels, nibbles = (size_t)t->label_words * (BITS / 4) * 16;
     size_t words = labels * (size_t)t->set_words + (size_t)t->label_words;
     size_t size = nibbles * sizeof(double) + words * sizeof(uint64_t) + ((size_t)t->net->terms + 2) * sizeof(int32_t);
@@ -185,7 +185,7 @@ static void fill_kept(table *t) {
 static bool begin(table *t) {
     t->set_words = words_for(t->net->terms);
     t->label_words = words_for(t->net->labels);
-    if (!grow_sets(t) || !give_fixed(t)) {
+    if (!grow_sets(t) || !allocate_fixed(t)) {
         return false;
     }
     fill_products(t);
@@ -407,7 +407,7 @@ static bp__outcome fill_any(table *t) {
 }
 
 /* ---- Reading the order: the set of all operands is split from the end; the identity of a result is its index. ---- */
-static void take_apart(const table *t, bp__pair *pairs) {
+static void read_order(const table *t, bp__pair *pairs) {
     int terms = t->net->terms, made = terms - 1;
     int32_t waiting_at = made - 1; /* pairs[waiting_at..] hold the indices of sets that are still to be split */
     pairs[waiting_at] = t->made_of[t->count - 1];
@@ -431,7 +431,7 @@ bp__outcome bp__exact(const bp__network *net, const bp__goal *goal, bool outer, 
         outcome = t.set_words == 1 && t.label_words == 1 ? fill_one_word(&t) : fill_any(&t);
     }
     if (outcome == BP__FOUND) {
-        take_apart(&t, pairs);
+        read_order(&t, pairs);
         *cost = t.cost[t.count - 1];
     }
     table_free(&t);

@@ -55,8 +55,8 @@ typedef struct writer {
 } writer;
 
 static bool has(const bp__einsum *e, int32_t dimension) {
-    return e->dim[dimension] == e->size[e->label[dimension]]; /* a dimension that broadcasts does not count as having
-                                                               * the label */
+    /* A dimension that broadcasts does not count as having the label. */
+    return e->dim[dimension] == e->size[e->label[dimension]];
 }
 
 static bool is_first(const bp__einsum *e, int operand, int32_t dimension) {

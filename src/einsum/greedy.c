@@ -42,7 +42,7 @@ struct bp__greedy {
     double *shared;
     int32_t *partner;
     int partners;
-    const bp__taste *taste;
+    const bp__greedy_params *params;
     uint64_t random;
     double sum, largest; /* sum of the costs, and the largest logarithm */
     void *memory;
@@ -91,7 +91,7 @@ static void sift_up(candidate *heap, int64_t at) {
     heap[at] = moved;
 }
 
-static bool give_heap_room(bp__greedy *g) {
+static bool reserve_heap(bp__greedy *g) {
     if (g->heap_count < g->heap_capacity) {
         return true;
     }
@@ -126,12 +126,12 @@ static double power(double log) {
 /* Returns the growth of memory: the result minus the operands, weighted. With noise, returns its logarithm plus noise.
  */
 static double key_of(bp__greedy *g, double result, double a, double b) {
-    double weight = g->taste->weight;
+    double weight = g->params->weight;
     double value = power(result) / weight - weight * (power(a) + power(b));
-    if (g->taste->temperature == 0) {
+    if (g->params->temperature == 0) {
         return value;
     }
-    return copysign(log1p(fabs(value)), value) - g->taste->temperature * gumbel(g);
+    return copysign(log1p(fabs(value)), value) - g->params->temperature * gumbel(g);
 }
 
 /* Finds the live nodes that share a label with `id`. Sums up how much the shared labels reduce the product's size: once
@@ -182,7 +182,7 @@ static bool append(bp__greedy *g, candidate c) {
     if (c.b < 0) {
         return true;
     }
-    if (!give_heap_room(g)) {
+    if (!reserve_heap(g)) {
         return false;
     }
     g->heap[g->heap_count++] = c;
@@ -209,9 +209,9 @@ static bool append_best(bp__greedy *g, int32_t id) {
     for (int32_t e = n->first; room && e < n->first + n->count; e++) {
         int32_t label = g->label[e];
         const int32_t *list = g->holder + g->holder_start[label];
-        bool leads_on = g->uses[label] == g->holders[label]; /* a label of the output does not define partners */
+        bool pairs_terms = g->uses[label] == g->holders[label]; /* a label of the output does not define partners */
         candidate best = none;
-        for (int32_t i = 0; leads_on && i < g->holders[label]; i++) {
+        for (int32_t i = 0; pairs_terms && i < g->holders[label]; i++) {
             int32_t other = g->owner[list[i]];
             if (other > id && g->shared[other] >= 0) {
                 candidate c = pair_with(g, id, other);
@@ -227,7 +227,7 @@ static bool append_best(bp__greedy *g, int32_t id) {
 /* Returns false if memory is short. */
 static bool push_operands(bp__greedy *g) {
     for (int32_t t = 0; t < g->net->terms; t++) {
-        if (!(g->taste->narrow ? append_best(g, t) : append_all(g, t))) {
+        if (!(g->params->narrow ? append_best(g, t) : append_all(g, t))) {
             return false;
         }
     }
@@ -244,7 +244,7 @@ static bool push_result(bp__greedy *g, int32_t id) {
     find_partners(g, id, false);
     for (int i = 0; room && i < g->partners; i++) {
         candidate c = pair_with(g, id, g->partner[i]);
-        if (g->taste->narrow) {
+        if (g->params->narrow) {
             best = before(&c, &best) ? c : best;
         } else if (c.b >= 0) {
             room = append(g, c);
@@ -261,7 +261,7 @@ static bool push_result(bp__greedy *g, int32_t id) {
 
 /* ---- Merging ---- */
 
-static bool give_entry_room(bp__greedy *g, int32_t more) {
+static bool reserve_entries(bp__greedy *g, int32_t more) {
     if (g->entry_capacity - g->entries >= more) {
         return true;
     }
@@ -351,7 +351,7 @@ static double total_log(const bp__greedy *g) {
 static bool merge(bp__greedy *g, int32_t a, int32_t b, bp__pair *pairs) {
     int32_t id = g->count++;
     double product;
-    if (!give_entry_room(g, g->nodes[a].count + g->nodes[b].count)) {
+    if (!reserve_entries(g, g->nodes[a].count + g->nodes[b].count)) {
         return false;
     }
     g->nodes[id].first = g->entries;
@@ -372,7 +372,7 @@ static bp__outcome join_rest(bp__greedy *g, double bound_log, bp__pair *pairs) {
     g->heap_count = 0;
     for (int32_t i = 0; i < g->count; i++) {
         if (g->alive[i]) {
-            if (!give_heap_room(g)) {
+            if (!reserve_heap(g)) {
                 return BP__NO_MEMORY;
             }
             g->heap[g->heap_count] = (candidate){g->nodes[i].log, i, i};
@@ -421,11 +421,11 @@ static void begin(bp__greedy *g) {
     }
 }
 
-bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_log, bp__budget *budget, bp__pair *pairs,
-                           double *cost_log) {
+bp__outcome bp__greedy_run(bp__greedy *g, const bp__greedy_params *params, double bound_log, bp__budget *budget,
+                           bp__pair *pairs, double *cost_log) {
     int32_t last = 2 * g->net->terms - 2;
-    g->taste = taste;
-    g->random = taste->seed;
+    g->params = params;
+    g->random = params->seed;
     begin(g);
     if (!push_operands(g)) {
         return BP__NO_MEMORY;
@@ -456,7 +456,7 @@ bp__outcome bp__greedy_run(bp__greedy *g, const bp__taste *taste, double bound_l
 
 /* ---- Memory ---- */
 
-static bool give_room(bp__greedy *g) {
+static bool reserve(bp__greedy *g) {
     const bp__network *net = g->net;
     size_t nodes = 2 * (size_t)net->terms, labels = (size_t)net->labels, entries = (size_t)net->start[net->terms];
     size_t size =
@@ -474,7 +474,7 @@ static bool give_room(bp__greedy *g) {
     g->uses = g->holders + labels;
     g->holder = g->uses + labels;
     g->alive = (unsigned char *)(g->holder + entries);
-    return give_entry_room(g, (int32_t)(entries < (1 << 28) ? entries * 4 + 16 : entries));
+    return reserve_entries(g, (int32_t)(entries < (1 << 28) ? entries * 4 + 16 : entries));
 }
 
 /* Sets the beginning of each label's list of holders, one list after the other. */
@@ -497,9 +497,9 @@ bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__
     }
     g->net = net;
     g->goal = goal;
-    g->limit_log = log2(goal->limit) + 1e-9; /* infinity is unchanged; the tolerance covers rounded logarithms of
-                                              * integers */
-    if (!give_room(g)) {
+    /* Infinity is unchanged; the tolerance covers rounded logarithms of integers. */
+    g->limit_log = log2(goal->limit) + 1e-9;
+    if (!reserve(g)) {
         bp__greedy_free(g);
         *greedy = NULL;
         return bp__fail_memory((size_t)net->start[net->terms] * 16, "greedy");

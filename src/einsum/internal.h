@@ -191,16 +191,16 @@ bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, 
 
 /* Parameters of one greedy run. (greedy.c) */
 typedef struct bp__greedy bp__greedy;
-typedef struct bp__taste {
+typedef struct bp__greedy_params {
     double weight;      /* of the operands' sizes relative to the result's; 1 is plain greedy */
     double temperature; /* of the random noise; 0: none */
     bool narrow;        /* only a result's best partner becomes a candidate, as in opt_einsum's greedy */
     uint64_t seed;
-} bp__taste;
+} bp__greedy_params;
 bp_status bp__greedy_new(bp__greedy **greedy, const bp__network *net, const bp__goal *goal);
 /* Returns BP__NONE if no order is within the memory limit, or if the cost exceeds `bound_log`. Costs are binary
  * logarithms. A run is completed even if no work is left, unless it is cancelled. */
-bp__outcome bp__greedy_run(bp__greedy *greedy, const bp__taste *taste, double bound_log, bp__budget *budget,
+bp__outcome bp__greedy_run(bp__greedy *greedy, const bp__greedy_params *params, double bound_log, bp__budget *budget,
                            bp__pair *pairs, double *cost_log);
 void bp__greedy_free(bp__greedy *greedy);
 

@@ -125,8 +125,8 @@ bp_status bp__network_part(bp__network *part, const bp__network *net, const int3
             if (number[label] < 0) {
                 number[label] = labels;
                 part->size[labels] = net->size[label];
-                part->uses[labels++] = net->uses[label]; /* all terms with the label are in this part, or it is in the
-                                                          * output */
+                /* All terms with the label are in this part, or it is in the output. */
+                part->uses[labels++] = net->uses[label];
             }
             part->label[at++] = number[label];
         }
@@ -178,8 +178,8 @@ int bp__network_parts(const bp__network *net, int32_t *part) {
     for (int t = 0; t < net->terms; t++) {
         part[t] = root_of(part, t);
     }
-    for (int t = 0; t < net->terms; t++) { /* a root comes before the other terms of its part, so its number is already
-                                            * set */
+    /* A root comes before the other terms of its part, so its number is already set. */
+    for (int t = 0; t < net->terms; t++) {
         part[t] = part[t] == t ? -1 - parts++ : part[part[t]];
     }
     for (int t = 0; t < net->terms; t++) {

@@ -52,7 +52,7 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
                     token < source->token_count ? source->tokens[token].at : 0, where);
 }
 
-static bp_status give_room(bp__source *source, int operands, size_t tokens) {
+static bp_status reserve(bp__source *source, int operands, size_t tokens) {
     if (tokens > MOST_TOKENS) {
         bp__fail(BP_E_OVERFLOW, "einsum: there are %zu labels; at most %d can be handled", tokens, MOST_TOKENS);
         return BP_E_OVERFLOW;
@@ -213,7 +213,7 @@ bp_status bp__einsum_parse(bp__einsum *einsum, const char *expression, int count
         return bp__fail(BP_E_ARGUMENT, "einsum: expression is NULL; it must be text such as \"ij,jk->ik\"");
     }
     BP__TRY(check_operands(count, operands));
-    BP__TRY(give_room(&source, count, strlen(expression)));
+    BP__TRY(reserve(&source, count, strlen(expression)));
     bp_status status = read_text(&source, expression);
     status = status == BP_OK ? bp__einsum_resolve(einsum, &source, operands) : status;
     bp__free(source.memory);
@@ -269,7 +269,7 @@ bp_status bp__einsum_sublists(bp__einsum *einsum, int count, const bp_einsum_ope
         }
         tokens += (size_t)operands[i].label_count;
     }
-    BP__TRY(give_room(&source, count, tokens));
+    BP__TRY(reserve(&source, count, tokens));
     bp_status status = read_lists(&source, operands, output_count, output);
     status = status == BP_OK ? bp__einsum_resolve(einsum, &source, operands) : status;
     bp__free(source.memory);

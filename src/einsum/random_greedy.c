@@ -16,17 +16,17 @@ static double chance(uint64_t seed, int64_t trial, uint64_t which) {
     return (double)(bp__hash(words, sizeof words) >> 11) * 0x1p-53;
 }
 
-static bp__taste taste_of(uint64_t seed, int64_t trial) {
+static bp__greedy_params params_of(uint64_t seed, int64_t trial) {
     static const double weights[] = {1, 2, 0.5, 1.4, 0.7, 3, 0.3};
     if (trial < 0) {
-        return (bp__taste){.weight = 1, .narrow = true};
+        return (bp__greedy_params){.weight = 1, .narrow = true};
     }
     if (trial < BP__COUNT(weights)) {
-        return (bp__taste){.weight = weights[trial]};
+        return (bp__greedy_params){.weight = weights[trial]};
     }
     double weight = 0.2 * pow(20, chance(seed, trial, 0));        /* 0.2 to 4 */
     double temperature = 1e-3 * pow(1e3, chance(seed, trial, 1)); /* 0.001 to 1 */
-    return (bp__taste){
+    return (bp__greedy_params){
         .weight = weight, .temperature = temperature, .seed = seed + (uint64_t)trial * 0x9E3779B97F4A7C15u};
 }
 
@@ -42,10 +42,10 @@ bp__outcome bp__random_greedy(const bp__network *net, const bp__goal *goal, int6
         return BP__NO_MEMORY;
     }
     for (int64_t i = first == 0 ? -1 : 0; i < trials && (i <= 0 || bp__lasts(budget)); i++) {
-        bp__taste taste = taste_of(seed, first + i);
+        bp__greedy_params params = params_of(seed, first + i);
         double cost;
         bp__pair *into = best == BP__FOUND ? tried : pairs;
-        bp__outcome outcome = bp__greedy_run(greedy, &taste, *cost_log, budget, into, &cost);
+        bp__outcome outcome = bp__greedy_run(greedy, &params, *cost_log, budget, into, &cost);
         if (outcome == BP__NO_MEMORY || outcome == BP__CANCELLED) {
             best = outcome;
             break;

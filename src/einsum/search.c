@@ -399,7 +399,7 @@ static bp__outcome branching(seeker *s, int width) {
     return outcome;
 }
 
-static bp__outcome ask(seeker *s, bool *proven) {
+static bp__outcome run_strategy(seeker *s, bool *proven) {
     double cost_log;
     bool good;
     *proven = false;
@@ -461,7 +461,7 @@ static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
         return BP__NO_MEMORY;
     }
     memcpy(repaired, s->found->pairs, size);
-    bp__outcome outcome = ask(s, proven);
+    bp__outcome outcome = run_strategy(s, proven);
     if (outcome == BP__FOUND && !bp__tree_fits(s->net, s->goal.limit, s->found->pairs, true)) {
         outcome = BP__NONE; /* joining the separate parts exceeded the limit */
     }
@@ -476,14 +476,14 @@ static bp__outcome within_limit(seeker *s, bp__outcome known, bool *proven) {
 
 /* Searches without the limit first. If that order is within the limit, it is the result. A limit therefore costs
  * nothing if it is met anyway. */
-static bp__outcome ask_within(seeker *s, bool *proven) {
+static bp__outcome search_within_limit(seeker *s, bool *proven) {
     const double limit = s->goal.limit;
     const bp__budget whole = s->budget;
     if (limit == HUGE_VAL || s->search->strategy == BP_PATH_LEFT_TO_RIGHT) {
-        return ask(s, proven);
+        return run_strategy(s, proven);
     }
     s->goal.limit = HUGE_VAL;
-    bp__outcome outcome = ask(s, proven);
+    bp__outcome outcome = run_strategy(s, proven);
     s->goal.limit = limit;
     if (ended_early(outcome) || (outcome == BP__FOUND && bp__tree_fits(s->net, limit, s->found->pairs, false))) {
         return outcome;
@@ -554,7 +554,7 @@ bp_status bp__search(bp__found *found, const bp__network *net, const bp_einsum_s
     if (net->terms < 3) {
         left_to_right(net, found->pairs);
     } else {
-        outcome = ask_within(&s, &found->exact);
+        outcome = search_within_limit(&s, &found->exact);
     }
     if (outcome != BP__FOUND) {
         bool proven = found->exact;

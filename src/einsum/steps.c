@@ -48,7 +48,7 @@ static const int32_t *labels_of(const follower *f, int32_t id, int32_t *count) {
     return f->label + f->first[id];
 }
 
-static bool give_room(follower *f, int64_t more) {
+static bool reserve(follower *f, int64_t more) {
     if (f->capacity - f->entries >= more) {
         return true;
     }
@@ -98,9 +98,9 @@ static void multiply(bp__bigfloat *product, double *run, double size) {
 static bool follow(follower *f, bp__step *s, int32_t id) {
     int32_t a_count, b_count = 0;
     const int32_t *a = labels_of(f, s->id.a, &a_count), *b = s->id.b < 0 ? a : labels_of(f, s->id.b, &b_count);
-    /* give_room() may move the lists, so they are kept as offsets. */
+    /* reserve() may move the lists, so they are kept as offsets. */
     bool a_moves = s->id.a >= f->net->terms, b_moves = s->id.b >= f->net->terms;
-    if (!give_room(f, (int64_t)a_count + b_count)) {
+    if (!reserve(f, (int64_t)a_count + b_count)) {
         return false;
     }
     a = a_moves ? f->label + f->first[s->id.a] : a;
@@ -149,7 +149,7 @@ static bp_status follow_all(bp__steps *steps, const bp__network *net) {
     return fine ? BP_OK : bp__fail_memory((size_t)steps->count * sizeof(bp__step), "a contraction path");
 }
 
-static bp_status give_steps(bp__steps *steps, int most) {
+static bp_status allocate_steps(bp__steps *steps, int most) {
     steps->count = 0;
     steps->step = bp__alloc_zero((size_t)most, sizeof *steps->step);
     return steps->step ? BP_OK : bp__fail_memory((size_t)most * sizeof *steps->step, "a contraction path");
@@ -262,7 +262,7 @@ static bp_status insert_sums(bp__steps *steps, const bp__network *reduced, const
     bp__steps pairs = *steps;
     int terms = reduced->terms;
     BP__TRY(follow_all(&pairs, reduced));
-    bp_status status = give_steps(steps, 3 * pairs.count + 1);
+    bp_status status = allocate_steps(steps, 3 * pairs.count + 1);
     int32_t *id = bp__alloc(((size_t)terms + (size_t)pairs.count) * sizeof *id); /* the new identities */
     if (status != BP_OK || !id) {
         bp__free(id);
@@ -308,7 +308,7 @@ static bp_status make_tree(bp__steps *steps, const bp__network *net, const bp__n
 
 bp_status bp__steps_of_tree(bp__steps *steps, const bp__network *net, const bp__network *reduced, const bp__goal *goal,
                             const bp__pair *pairs) {
-    BP__TRY(give_steps(steps, net->terms));
+    BP__TRY(allocate_steps(steps, net->terms));
     for (int i = 0; i < net->terms - 1; i++) {
         steps->step[steps->count++].id = pairs[i];
     }
@@ -397,7 +397,7 @@ static bp_status read_given(bp__steps *steps, int terms, const bp_einsum_search 
 bp_status bp__steps_given(bp__steps *steps, const bp__network *net, const bp_einsum_search *search) {
     int most = 0, longest = 2;
     BP__TRY(count_given(search, net->terms, &most, &longest));
-    BP__TRY(give_steps(steps, most));
+    BP__TRY(allocate_steps(steps, most));
     bp__operand_list *list = bp__operand_list_new(net->terms, most);
     int32_t *ids = bp__alloc((size_t)longest * sizeof *ids);
     bp_status status = list && ids ? read_given(steps, net->terms, search, list, ids)

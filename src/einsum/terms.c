@@ -128,7 +128,7 @@ static bp_status count_dimensions(const bp__source *source, const bp_einsum_oper
     return *all <= 1 << 28 ? BP_OK : bp__fail(BP_E_OVERFLOW, "einsum: more than 2^28 dimensions");
 }
 
-static bp_status give_room(bp__einsum *e, int64_t dimensions, int most_output) {
+static bp_status reserve(bp__einsum *e, int64_t dimensions, int most_output) {
     size_t d = (size_t)dimensions, l = (size_t)e->labels;
     size_t size = (d + l) * sizeof(int64_t) + (d + l + (size_t)e->count + 1 + (size_t)most_output) * sizeof(int32_t);
     char *at = bp__alloc(size);
@@ -298,7 +298,7 @@ bp_status bp__einsum_resolve(bp__einsum *e, const bp__source *source, const bp_e
     if (status == BP_OK) {
         e->labels = n.names + n.ellipsis;
         int written = source->token_count - input_tokens(source) + n.ellipsis;
-        status = give_room(e, dimensions, written > e->labels ? written : e->labels);
+        status = reserve(e, dimensions, written > e->labels ? written : e->labels);
     }
     status = status == BP_OK ? fill(e, source, &n, operands) : status;
     numbering_free(&n);

@@ -58,8 +58,8 @@ static const struct family {
 typedef struct found {
     bp__candidate **list;
     int count;
-    const bp__candidate *able, *named; /* a candidate that matches the name and offers the operations; any candidate
-                                        * that matches */
+    /* A candidate that matches the name and offers the operations; any candidate that matches. */
+    const bp__candidate *able, *named;
 } found;
 
 /* Matches like the choice does: if one library matches the name exactly, other members of its family are ignored. */

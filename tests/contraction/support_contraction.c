@@ -103,7 +103,7 @@ static int64_t lay_out(int ndim, const int64_t *shape, sample_layout layout, int
     for (int i = 0; i < ndim; i++) {
         order[i] = i;
     }
-    if (layout != COMPACT && layout != SPREAD) {
+    if (layout != COMPACT && layout != ZERO_STRIDES) {
         shuffle(order, ndim, random);
     }
     int64_t step = layout == SCATTERED ? 1 + (int64_t)(sample_next(random) % 3) : 1, needed = 1;
@@ -111,7 +111,7 @@ static int64_t lay_out(int ndim, const int64_t *shape, sample_layout layout, int
     for (int i = ndim - 1; i >= 0; i--) {
         int d = order[i];
         int64_t size = shape[d] > 0 ? shape[d] : 1;
-        bool none = layout == SPREAD && sample_next(random) % 3 == 0;
+        bool none = layout == ZERO_STRIDES && sample_next(random) % 3 == 0;
         bool backwards = layout == SCATTERED && sample_next(random) % 3 == 0;
         strides[d] = none ? 0 : backwards ? -step : step;
         *first += backwards ? (size - 1) * step : 0;

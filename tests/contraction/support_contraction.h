@@ -11,10 +11,10 @@ enum { SAMPLE_OPERANDS = 12, SAMPLE_NDIM = 8, SAMPLE_LABELS = 26 };
 
 /* Memory layout of a tensor. */
 typedef enum sample_layout {
-    COMPACT,   /* row-major */
-    TURNED,    /* the dimensions in another order */
-    SCATTERED, /* with gaps between the elements, some strides negative, some dimensions swapped */
-    SPREAD,    /* an operand with a stride of 0 in some dimensions */
+    COMPACT,      /* row-major */
+    PERMUTED,     /* the dimensions in another order */
+    SCATTERED,    /* with gaps between the elements, some strides negative, some dimensions swapped */
+    ZERO_STRIDES, /* an operand with a stride of 0 in some dimensions */
     LAYOUTS
 } sample_layout;
 

@@ -319,7 +319,7 @@ static void plans_are_found_again(void **state) {
     bp_plan_release(second);
     sample other;
     int64_t size[SAMPLE_LABELS] = {7, 7, 7, 7};
-    sample_make(&other, "ab,bc,cd->ad", size, BP_F64, TURNED, COMPACT, &dice);
+    sample_make(&other, "ab,bc,cd->ad", size, BP_F64, PERMUTED, COMPACT, &dice);
     bool differs = false;
     for (int i = 0; i < 3; i++) {
         differs |= other.operand[i].view.strides[0] == 1;

@@ -101,15 +101,15 @@ static void every_kind_of_step(void **state) {
     int64_t size[SAMPLE_LABELS];
     sizes_from(size, (const int64_t[]){3, 5, 2, 4, 3, 2}, 6);
     check_all(size, COMPACT, COMPACT);
-    check_all(size, TURNED, TURNED);
+    check_all(size, PERMUTED, PERMUTED);
 }
 
-static void layouts_with_holes_and_without_steps(void **state) {
+static void layouts_with_gaps_and_zero_strides(void **state) {
     (void)state;
     int64_t size[SAMPLE_LABELS];
     sizes_from(size, (const int64_t[]){4, 2, 5, 3}, 4);
     check_all(size, SCATTERED, SCATTERED);
-    check_all(size, SPREAD, TURNED);
+    check_all(size, ZERO_STRIDES, PERMUTED);
 }
 
 static void dimensions_of_one_and_none(void **state) {
@@ -132,7 +132,7 @@ static void random_expressions(void **state) {
         sample s;
         sample_expression(text, 1 + (int)(sample_next(&random) % 5), size, &random);
         sample_make(&s, text, size, dtypes[sample_next(&random) % 6], (sample_layout)(sample_next(&random) % LAYOUTS),
-                    (sample_layout)(sample_next(&random) % SPREAD), &random);
+                    (sample_layout)(sample_next(&random) % ZERO_STRIDES), &random);
         sample_check(&s, NULL);
         sample_free(&s);
     }
@@ -163,7 +163,7 @@ static void large_steps(void **state) {
             memcpy(size, cases[i].size, sizeof cases[i].size);
             size['x' - 'a'] = 13;
             sample_make(&s, cases[i].expression, size, i % 2 ? BP_F32 : BP_C128, (sample_layout)layout,
-                        layout == SCATTERED ? COMPACT : TURNED, &random);
+                        layout == SCATTERED ? COMPACT : PERMUTED, &random);
             sample_check(&s, NULL);
             sample_free(&s);
         }
@@ -199,7 +199,7 @@ static void the_old_output_is_not_read(void **state) {
     for (size_t e = 0; e < sizeof expressions / sizeof *expressions; e++) {
         sample_random random = {7};
         sample s;
-        sample_make(&s, expressions[e], size, BP_F64, TURNED, SCATTERED, &random);
+        sample_make(&s, expressions[e], size, BP_F64, PERMUTED, SCATTERED, &random);
         for (size_t i = 0; i < s.out.bytes / sizeof(double); i++) {
             set(&s.out, (int64_t)i, (double)NAN);
         }
@@ -243,7 +243,7 @@ static void memory_between_output_elements_is_unchanged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_step),
-        cmocka_unit_test(layouts_with_holes_and_without_steps),
+        cmocka_unit_test(layouts_with_gaps_and_zero_strides),
         cmocka_unit_test(dimensions_of_one_and_none),
         cmocka_unit_test(random_expressions),
         cmocka_unit_test(large_steps),

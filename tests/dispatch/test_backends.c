@@ -60,7 +60,7 @@ static void names_of_pytorch_are_known(void **state) {
     assert_non_null(strstr(status_of("mps").reason, "no provider for Apple's Metal"));
 }
 
-static void wrong_questions(void **state) {
+static void invalid_queries_are_refused(void **state) {
     (void)state;
     bp_backend_info info = {.struct_size = sizeof info};
     assert_int_equal(bp_backend_status("cudn", &info), BP_E_UNKNOWN_NAME);
@@ -174,12 +174,9 @@ static void settings_report_whether_they_have_an_effect(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backend_fields_are_consistent),
-        cmocka_unit_test(names_of_pytorch_are_known),
-        cmocka_unit_test(wrong_questions),
-        cmocka_unit_test(libraries_are_reported),
-        cmocka_unit_test(disabled_backend_is_not_chosen),
-        cmocka_unit_test(settings_report_whether_they_have_an_effect),
+        cmocka_unit_test(backend_fields_are_consistent),  cmocka_unit_test(names_of_pytorch_are_known),
+        cmocka_unit_test(invalid_queries_are_refused),    cmocka_unit_test(libraries_are_reported),
+        cmocka_unit_test(disabled_backend_is_not_chosen), cmocka_unit_test(settings_report_whether_they_have_an_effect),
     };
     return cmocka_run_group_tests_name("backends", tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void constraints_refuse(void **state) {
 }
 
 /* Bitwise reproducibility with any number of threads requires the same library with any number of threads. */
-static void the_number_of_threads_does_not_choose(void **state) {
+static void the_choice_ignores_the_number_of_threads(void **state) {
     (void)state;
     bp_plan_info one, many;
     assert_int_equal(multiply(QUIET ", num_threads=1024"), BP_OK);
@@ -150,7 +150,7 @@ static void constraint_wins_over_preference(void **state) {
     assert_int_equal(warnings("blas.preferred=cheap"), 1); /* once per reason */
 }
 
-static void absent_preference(void **state) {
+static void an_unknown_preference_falls_back(void **state) {
     (void)state;
     bp_plan_info info;
     assert_int_equal(multiply("blas.preferred=openblax, dispatch.fallback=strict"), BP_E_NOT_FOUND);
@@ -325,11 +325,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(cost_decides, reset),
         cmocka_unit_test_setup(constraints_refuse, reset),
-        cmocka_unit_test_setup(the_number_of_threads_does_not_choose, reset),
+        cmocka_unit_test_setup(the_choice_ignores_the_number_of_threads, reset),
         cmocka_unit_test_setup(plans_are_remade_after_the_list_changes, reset),
         cmocka_unit_test_setup(preference_wins_over_cost, reset),
         cmocka_unit_test_setup(constraint_wins_over_preference, reset),
-        cmocka_unit_test_setup(absent_preference, reset),
+        cmocka_unit_test_setup(an_unknown_preference_falls_back, reset),
         cmocka_unit_test_setup(failure_when_planned, reset),
         cmocka_unit_test_setup(failure_when_run, reset),
         cmocka_unit_test_setup(the_message_of_a_failed_candidate_is_kept, reset),

@@ -17,7 +17,7 @@
 /* One product: sizes and layouts of the operands. */
 typedef struct shape {
     int64_t m, n, k, batch;
-    bool a_turned, b_turned, b_shared; /* column-major; one B for the whole batch */
+    bool a_transposed, b_transposed, b_shared; /* column-major; one B for the whole batch */
 } shape;
 
 static const shape shapes[] = {
@@ -80,8 +80,8 @@ static void make_one(operands *o, int which, int64_t batch, int64_t rows, int64_
 
 static void make(operands *o, bp_dtype dtype, const shape *s) {
     *o = (operands){.dtype = dtype, .size = bp_dtype_size(dtype)};
-    make_one(o, 0, s->batch, s->m, s->k, s->a_turned);
-    make_one(o, 1, s->b_shared ? 1 : s->batch, s->k, s->n, s->b_turned);
+    make_one(o, 0, s->batch, s->m, s->k, s->a_transposed);
+    make_one(o, 1, s->b_shared ? 1 : s->batch, s->k, s->n, s->b_transposed);
     make_one(o, 2, s->batch, s->m, s->n, false);
 }
 

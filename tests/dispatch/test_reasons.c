@@ -51,7 +51,7 @@ static bp_status linear(const char *settings, bp_op op) {
 }
 
 /* The name matches one library exactly, but another one of the family supports the type. */
-static void the_library_that_takes_the_type(void **state) {
+static void the_reason_comes_from_the_library_with_the_type(void **state) {
     (void)state;
     expect_refusal(transform("fft.preferred=blis, dispatch.fallback=strict", BP_C128),
                    "cannot run this: no layout will do");
@@ -65,7 +65,7 @@ static void the_library_that_takes_the_type(void **state) {
                    "blis: no layout will do");
 }
 
-static void the_provider_that_offers_the_operation(void **state) {
+static void the_reason_comes_from_the_provider_with_the_operation(void **state) {
     (void)state;
     expect_refusal(linear("linalg.preferred=blis, dispatch.fallback=strict", BP_OP_MATRIX_NORM),
                    "linalg.preferred=blis cannot run this: another type");
@@ -91,7 +91,7 @@ static bp_status multiply(const char *settings, char *provider, size_t size) {
 }
 
 /* Settings may name one of the providers that drive a library. */
-static void a_provider_of_a_library(void **state) {
+static void settings_name_a_provider_of_a_library(void **state) {
     (void)state;
     char ran[64];
     assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
@@ -169,9 +169,9 @@ static int reset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_library_that_takes_the_type, reset),
-        cmocka_unit_test_setup(the_provider_that_offers_the_operation, reset),
-        cmocka_unit_test_setup(a_provider_of_a_library, reset),
+        cmocka_unit_test_setup(the_reason_comes_from_the_library_with_the_type, reset),
+        cmocka_unit_test_setup(the_reason_comes_from_the_provider_with_the_operation, reset),
+        cmocka_unit_test_setup(settings_name_a_provider_of_a_library, reset),
         cmocka_unit_test_setup(fallback_includes_the_libraries, reset),
         cmocka_unit_test_setup(candidates_have_the_current_entries, reset),
     };

@@ -151,7 +151,7 @@ static void collect(void *user, const char *line) {
     c->marked += strncmp(line, MARK, strlen(MARK)) == 0 && !strchr(line, '\n');
 }
 
-static void a_handler_gets_the_lines(void **state) {
+static void a_handler_receives_the_lines(void **state) {
     (void)state;
     if (!have("mkl")) {
         print_message("skipped: MKL is not installed\n");
@@ -256,7 +256,7 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mkl_writes_lines_inside_a_scope), cmocka_unit_test(the_variable_applies_after_the_last_scope),
-        cmocka_unit_test(a_handler_gets_the_lines),        cmocka_unit_test(onednn_accepts_its_levels),
+        cmocka_unit_test(a_handler_receives_the_lines),    cmocka_unit_test(onednn_accepts_its_levels),
         cmocka_unit_test(invalid_requests_are_refused),
     };
     return cmocka_run_group_tests_name("verbose", tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void means(const char *expression, const char *shapes, const char *unders
     bp_contraction_path_release(path);
 }
 
-static void meanings(void **state) {
+static void expressions_are_interpreted(void **state) {
     (void)state;
     means("ij,jk->ik", "2x3,3x4", "ij,jk->ik", "2x4");
     means("ij,jk", "2x3,3x4", "ij,jk->ik", "2x4");
@@ -69,7 +69,7 @@ static void wrong(const char *expression, const char *shapes, bp_status status, 
     assert_string_equal(caret + strspn(caret, " "), "^");
 }
 
-static void mistakes(void **state) {
+static void invalid_expressions_are_refused(void **state) {
     (void)state;
     wrong("ij,j?->i", "2x3,3x4", BP_E_ARGUMENT, 4, "'?' is not a label");
     wrong("i1", "2x3", BP_E_ARGUMENT, 1, "'1' is not a label");
@@ -102,7 +102,7 @@ static void mistakes(void **state) {
     wrong("i", "-2", BP_E_SHAPE, 0, "size -2");
 }
 
-static void long_texts_are_shown_in_part(void **state) {
+static void long_texts_are_shortened(void **state) {
     (void)state;
     char expression[400];
     bp_contraction_path *path;
@@ -209,8 +209,12 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meanings), cmocka_unit_test(mistakes),  cmocka_unit_test(long_texts_are_shown_in_part),
-        cmocka_unit_test(sublists), cmocka_unit_test(arguments), cmocka_unit_test(names),
+        cmocka_unit_test(expressions_are_interpreted),
+        cmocka_unit_test(invalid_expressions_are_refused),
+        cmocka_unit_test(long_texts_are_shortened),
+        cmocka_unit_test(sublists),
+        cmocka_unit_test(arguments),
+        cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void report_and_json(void **state) {
 }
 
 /* Labels that broadcast appear in the step's text, but not in results that do not have them. */
-static void steps_in_words(void **state) {
+static void steps_as_text(void **state) {
     (void)state;
     bp_contraction_path *path;
     bp_contraction_step s = {.struct_size = sizeof s};
@@ -298,7 +298,7 @@ static void one_label_on_all_and_none_on_any(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(report_and_json), cmocka_unit_test(steps_in_words),
+        cmocka_unit_test(report_and_json), cmocka_unit_test(steps_as_text),
         cmocka_unit_test(cache),           cmocka_unit_test(reset_waits_for_paths),
         cmocka_unit_test(threads),         cmocka_unit_test(failing_allocations),
         cmocka_unit_test(large_networks),  cmocka_unit_test(one_label_on_all_and_none_on_any),

@@ -23,7 +23,7 @@ static bp_einsum_search search_for(bp_path_strategy strategy, bp_path_objective 
     return (bp_einsum_search){.struct_size = sizeof(bp_einsum_search), .strategy = strategy, .objective = objective};
 }
 
-static void optimal_is_optimal(void **state) {
+static void exact_strategies_find_the_minimum(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         network net = network_random(seed, 2 + (int)(seed % 6), seed % 2 != 0);
@@ -49,7 +49,7 @@ static void optimal_is_optimal(void **state) {
 }
 
 /* Each strategy returns a valid path with the reported cost, which is not below the best one. */
-static void costs_can_be_counted_again(void **state) {
+static void reported_costs_can_be_recomputed(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         network net = network_random(seed + 1000, 1 + (int)(seed % 8), seed % 2 != 0);
@@ -332,8 +332,8 @@ static void settings_accept_every_strategy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(optimal_is_optimal),
-        cmocka_unit_test(costs_can_be_counted_again),
+        cmocka_unit_test(exact_strategies_find_the_minimum),
+        cmocka_unit_test(reported_costs_can_be_recomputed),
         cmocka_unit_test(labels_on_three_tensors),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(largest_operand_as_limit),

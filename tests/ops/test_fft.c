@@ -56,7 +56,7 @@ static void sizes_and_norms(void **state) {
     }
 }
 
-static void lengths_cut_and_pad(void **state) {
+static void lengths_truncate_and_pad(void **state) {
     (void)state;
     for (int size = 1; size <= 7; size++) {
         for (int n = 1; n <= 14; n++) {
@@ -331,7 +331,7 @@ static void non_finite_values_stay_in_their_item(void **state) {
 
 int main(void) {
     struct CMUnitTest tests[] = {
-        ON_EACH(sizes_and_norms), ON_EACH(lengths_cut_and_pad),
+        ON_EACH(sizes_and_norms), ON_EACH(lengths_truncate_and_pad),
         ON_EACH(layouts),         ON_EACH(dimensions),
         ON_EACH(single_elements), ON_EACH(ranks),
         ON_EACH(no_dimension),    ON_EACH(input_without_elements),

@@ -83,7 +83,7 @@ static void factors_and_transforms(void **state) {
     }
 }
 
-static void no_inner_size_scales_c(void **state) {
+static void an_empty_inner_dimension_scales_c(void **state) {
     (void)state;
     for (int t = 0; t < DTYPES; t++) {
         check(dtypes[t], 4, 0, 3, BP_AS_IS, BP_AS_IS, (bp_scalar){1, 0}, (bp_scalar){0.5, 0.5}, ROW_MAJOR);
@@ -226,7 +226,7 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_and_transforms),
-        cmocka_unit_test(no_inner_size_scales_c),
+        cmocka_unit_test(an_empty_inner_dimension_scales_c),
         cmocka_unit_test(zero_factors_read_nothing),
         cmocka_unit_test(stacks_broadcast_to_c),
         cmocka_unit_test(plans_accept_other_factors_and_memory),

@@ -94,7 +94,7 @@ static void an_empty_result_has_no_plan(void **state) {
 }
 
 /* A plan writes a non-empty result of empty input; einsum always has a plan. */
-static void plans_that_do_run(void **state) {
+static void nonempty_results_have_a_plan(void **state) {
     (void)state;
     bp_plan_info info = {.struct_size = sizeof info};
     VIEW(a, BP_F64, 0, 0);
@@ -119,7 +119,7 @@ static void plans_that_do_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_result_has_no_plan),
-        cmocka_unit_test(plans_that_do_run),
+        cmocka_unit_test(nonempty_results_have_a_plan),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void all_layouts_and_types(void **state) {
     }
 }
 
-static void awkward_sizes(void **state) {
+static void odd_sizes(void **state) {
     (void)state;
     static const int64_t sizes[][3] = {{0, 3, 2},    {3, 0, 2},    {3, 2, 0},    {0, 0, 0},   {1, 1, 1},
                                        {1, 9, 1},    {9, 1, 9},    {1, 5, 17},   {17, 5, 1},  {2, 3, 2},
@@ -119,8 +119,8 @@ static void overlapping_views_of_one_array(void **state) {
     bp_view_init(&left, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&right, m, BP_F64, 2, I64(4, 4), I64(16, 2));
     bp_view_init(&target, m + 1, BP_F64, 2, I64(4, 4), I64(16, 2));
-    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK); /* even and odd columns do not
-                                                                                      * overlap */
+    /* Even and odd columns do not overlap. */
+    assert_int_equal(bp_matmul(&left.tensor, &right.tensor, &target.tensor), BP_OK);
     double before[64];
     memcpy(before, m, sizeof m);
     bp_view_init(&target, m + 2, BP_F64, 2, I64(4, 4), I64(16, 2));
@@ -236,7 +236,7 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_layouts_and_types),
-        cmocka_unit_test(awkward_sizes),
+        cmocka_unit_test(odd_sizes),
         cmocka_unit_test(batches_broadcast),
         cmocka_unit_test(vectors),
         cmocka_unit_test(overlapping_views_of_one_array),

@@ -271,7 +271,7 @@ static void the_users_setting_takes_precedence(void **state) {
     with_each_runtime(user_sets_all_cores);
 }
 
-static void side_by_side(void **state) {
+static void several_runtimes_are_not_started(void **state) {
     (void)state;
     with_each_runtime(runtimes_side_by_side);
 }
@@ -309,9 +309,11 @@ static int fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_the_first_call), cmocka_unit_test(in_the_first_plan),
-        cmocka_unit_test(after_the_first_call),  cmocka_unit_test(the_users_setting_takes_precedence),
-        cmocka_unit_test(side_by_side),
+        cmocka_unit_test(before_the_first_call),
+        cmocka_unit_test(in_the_first_plan),
+        cmocka_unit_test(after_the_first_call),
+        cmocka_unit_test(the_users_setting_takes_precedence),
+        cmocka_unit_test(several_runtimes_are_not_started),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

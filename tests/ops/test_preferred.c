@@ -110,7 +110,7 @@ static void wrong_arguments(void **unused) {
 }
 
 /* Every layer accepts the keyword "default", so that a variable can cancel the preference of a file. */
-static void default_is_no_preference(void **unused) {
+static void default_cancels_a_preference(void **unused) {
     (void)unused;
     static double cells[4];
     const int64_t shape[2] = {2, 2};
@@ -139,7 +139,7 @@ int main(void) {
         cmocka_unit_test(each_library_is_accepted_for_its_operations),
         cmocka_unit_test(settings_in_force_do_not_matter),
         cmocka_unit_test(wrong_arguments),
-        cmocka_unit_test(default_is_no_preference),
+        cmocka_unit_test(default_cancels_a_preference),
     };
     return cmocka_run_group_tests_name("preferred libraries", tests, NULL, NULL);
 }

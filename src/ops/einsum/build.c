@@ -102,7 +102,7 @@ static void end(bp__builder *b, int terms) {
     bp__free(b->uses);
     bp__free(b->out.stride);
     bp__free(b->parts);
-    bp__arena_free(&b->room);
+    bp__arena_free(&b->arena);
 }
 
 /* Builds the program for operands with a dimension of size 0: the output is empty or all zero. */
@@ -145,7 +145,7 @@ static bp_status build_steps(bp__builder *b, const bp__steps *steps) {
 
 /* Stores the output's strides: the given ones, or those that the last step chose. A dimension with at most one index
  * has stride 1. */
-static void tell_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
+static void store_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
     const bp__einsum *e = b->einsum;
     output_strides(e, out, program->strides);
     for (int i = 0; i < e->output_ndim && !out; i++) {
@@ -166,9 +166,9 @@ bp_status bp__program_build(bp__program **program, bp_contraction_path *path, co
         status = is_empty(&path->einsum) ? build_zeros(&b) : build_steps(&b, &path->steps);
     }
     if (status == BP_OK) {
-        status = bp__program_make(program, path, b.parts, b.part_count, b.room.peak);
+        status = bp__program_make(program, path, b.parts, b.part_count, b.arena.peak);
         if (status == BP_OK) {
-            tell_strides(*program, &b, &b.terms[terms - 1], out);
+            store_strides(*program, &b, &b.terms[terms - 1], out);
         }
     } else {
         for (int i = 0; i < b.part_count; i++) {

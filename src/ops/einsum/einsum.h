@@ -33,9 +33,9 @@ typedef struct bp__arena {
     int64_t peak;
 } bp__arena;
 
-bp_status bp__arena_take(bp__arena *room, double bytes, int64_t *offset);
-void bp__arena_give(bp__arena *room, int64_t offset);
-void bp__arena_free(bp__arena *room);
+bp_status bp__arena_take(bp__arena *arena, double bytes, int64_t *offset);
+void bp__arena_give(bp__arena *arena, int64_t offset);
+void bp__arena_free(bp__arena *arena);
 
 /* ---- Programs (program.c) ---- */
 
@@ -91,7 +91,7 @@ typedef struct bp__builder {
     bool free; /* the layout of the output may be chosen */
     bp__part *parts;
     int part_count, part_capacity;
-    bp__arena room;
+    bp__arena arena;
     int step;            /* the step in progress */
     bp_problem *refused; /* NULL, or receives the problem that no candidate accepts */
 } bp__builder;

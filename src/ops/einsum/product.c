@@ -14,13 +14,13 @@
 #define LEAST_SLICE_ROWS 64
 
 /* One way to compute the step. The groups are in the order of the product. */
-typedef struct recipe {
+typedef struct variant {
     bp__product groups;
     bool copied[BP__OPERANDS];
-    bool demotes; /* some labels of rows or columns become a batch */
-    double bytes; /* copied, plus repeated reads */
+    bool batches_outer; /* some labels of rows or columns become a batch */
+    double bytes;       /* copied, plus repeated reads */
     int *memory;
-} recipe;
+} variant;
 
 enum { LEFT_AS_C = 1, RIGHT_AS_C = 2, SUMMED_AS_B = 4, ORDERS = 8 };
 
@@ -30,14 +30,14 @@ static void copy_group(bp__group *to, const bp__group *from, int *at) {
 }
 
 /* Starts a variant. The batch has room for all axes, because others may join it. */
-static void begin_recipe(recipe *r, const bp__pairing *p) {
+static void start_variant(variant *r, const bp__pairing *p) {
     int *at = r->memory;
     copy_group(&r->groups.batch, &p->batch, at);
     copy_group(&r->groups.left, &p->left, at += p->count);
     copy_group(&r->groups.right, &p->right, at += p->left.count);
     copy_group(&r->groups.summed, &p->summed, at + p->right.count);
     memset(r->copied, 0, sizeof r->copied);
-    r->demotes = false;
+    r->batches_outer = false;
     r->bytes = 0;
 }
 
@@ -66,7 +66,7 @@ static int outer_of(const bp__pairing *p, const bp__group *group, int operand) {
 }
 
 /* Makes a batch of the outermost labels of a side, if the rest is large enough for a product. */
-static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand) {
+static void batch_outer_labels(variant *r, const bp__pairing *p, bp__group *side, int operand) {
     int out = outer_of(p, side, operand);
     bp__group inner = {side->count - out, side->at + out}, outer = {out, side->at};
     if (out == 0 || bp__group_size(p->axes, &inner) < LEAST_ROWS) {
@@ -77,9 +77,9 @@ static void demote(recipe *r, const bp__pairing *p, bp__group *side, int operand
         r->groups.batch.at[r->groups.batch.count++] = side->at[i];
     }
     *side = inner;
-    r->demotes = true;
-    r->bytes += 0.25 * times * other * (double)p->builder->element; /* the other operand is read again for each item,
-                                                                     * mostly from a cache */
+    r->batches_outer = true;
+    /* The other operand is read again for each item, mostly from a cache. */
+    r->bytes += 0.25 * times * other * (double)p->builder->element;
 }
 
 /* Returns whether the elements are adjacent in one of the two directions, as libraries require. */
@@ -103,7 +103,7 @@ static bool too_deep(const bp__pairing *p, const bp__group *batch) {
     return steps > BP_MAX_BATCH_NDIM;
 }
 
-static void judge(recipe *r, const bp__pairing *p) {
+static void judge(variant *r, const bp__pairing *p) {
     const bp__product *g = &r->groups;
     r->copied[BP__A] = !has_unit(p, &g->left, &g->summed, BP__A);
     r->copied[BP__B] = !has_unit(p, &g->summed, &g->right, BP__B);
@@ -117,42 +117,42 @@ static void judge(recipe *r, const bp__pairing *p) {
     }
 }
 
-static void consider(recipe *r, const bp__pairing *p, int orders, bool demoting) {
-    begin_recipe(r, p);
+static void consider(variant *r, const bp__pairing *p, int orders, bool batch_outer) {
+    start_variant(r, p);
     bp__group_sort(p->axes, &r->groups.left, orders & LEFT_AS_C ? BP__C : BP__A);
     bp__group_sort(p->axes, &r->groups.right, orders & RIGHT_AS_C ? BP__C : BP__B);
     bp__group_sort(p->axes, &r->groups.summed, orders & SUMMED_AS_B ? BP__B : BP__A);
-    if (demoting) {
-        demote(r, p, &r->groups.left, BP__A);
-        demote(r, p, &r->groups.right, BP__B);
+    if (batch_outer) {
+        batch_outer_labels(r, p, &r->groups.left, BP__A);
+        batch_outer_labels(r, p, &r->groups.right, BP__B);
     }
     bp__group_sort(p->axes, &r->groups.batch, p->fixed ? BP__C : BP__A);
     judge(r, p);
 }
 
-static bp_status recipe_begin(recipe *r, const bp__pairing *p) {
+static bp_status variant_begin(variant *r, const bp__pairing *p) {
     size_t size = 2 * (size_t)p->count * sizeof *r->memory + 1;
     r->memory = bp__alloc(size);
     return r->memory ? BP_OK : bp__fail_memory(size, "a contraction");
 }
 
 /* Finds the variant that copies the fewest bytes; among equal ones the first. */
-static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) {
-    recipe next;
-    BP__TRY(recipe_begin(best, p));
-    bp_status status = recipe_begin(&next, p);
+static bp_status find_variant(variant *best, const bp__pairing *p, bool batch_outer) {
+    variant next;
+    BP__TRY(variant_begin(best, p));
+    bp_status status = variant_begin(&next, p);
     if (status != BP_OK) {
         bp__free(best->memory);
         return status;
     }
-    consider(best, p, 0, demoting);
+    consider(best, p, 0, batch_outer);
     for (int orders = 1; orders < ORDERS && best->bytes > 0; orders++) {
         if (!p->fixed && (orders & (LEFT_AS_C | RIGHT_AS_C))) {
             continue; /* C has no layout yet */
         }
-        consider(&next, p, orders, demoting);
+        consider(&next, p, orders, batch_outer);
         if (next.bytes < best->bytes) {
-            recipe worse = *best;
+            variant worse = *best;
             *best = next;
             next = worse;
         }
@@ -166,7 +166,7 @@ static bp_status find_recipe(recipe *best, const bp__pairing *p, bool demoting) 
 /* A product under construction: the axes in the product's layout, and the locations of its operands. */
 typedef struct making {
     bp__pairing *p;
-    recipe *r;
+    variant *r;
     bp__axis *axes;
     bp__axis *copied; /* memory for the axes of one copy */
     bp__place place[BP__OPERANDS];
@@ -192,8 +192,8 @@ static double lay_out(making *m, int operand) {
     const bp__product *g = &m->r->groups;
     const bp__group *rows = operand == BP__B ? &g->summed : &g->left,
                     *columns = operand == BP__A ? &g->summed : &g->right;
-    bool turned = closest(m->p->axes, rows, operand) < closest(m->p->axes, columns, operand);
-    const bp__group *groups[] = {&g->batch, turned ? columns : rows, turned ? rows : columns};
+    bool transposed = closest(m->p->axes, rows, operand) < closest(m->p->axes, columns, operand);
+    const bp__group *groups[] = {&g->batch, transposed ? columns : rows, transposed ? rows : columns};
     return bp__axes_lay_out(m->axes, operand, groups, BP__COUNT(groups));
 }
 
@@ -208,7 +208,7 @@ static bool slices_well(const making *m, const bp__group *group, double bytes) {
     return size > 1 && bytes >= SLICED_BYTES && bytes / size >= LEAST_SLICE;
 }
 
-static void take_off_first(bp__group *group) {
+static void remove_first(bp__group *group) {
     group->at++;
     group->count--;
 }
@@ -223,12 +223,12 @@ static void choose_slice(making *m) {
                     LEAST_SLICE_ROWS * (sides[k]->count > 0 ? (double)m->p->axes[sides[k]->at[0]].size : 1);
         if (rows && slices_well(m, sides[k], bytes_of(m, k))) {
             m->slice = sides[k]->at[0];
-            take_off_first(sides[k]);
+            remove_first(sides[k]);
         }
     }
     if (m->slice < 0 && slices_well(m, &g->batch, bytes_of(m, BP__A) + bytes_of(m, BP__B) + bytes_of(m, BP__C))) {
         m->slice = g->batch.at[0];
-        take_off_first(&g->batch);
+        remove_first(&g->batch);
     }
 }
 
@@ -320,13 +320,13 @@ static bp_status make(making *m) {
     BP__TRY(add_parts(m));
     for (int k = 0; k < BP__OPERANDS; k++) {
         if (m->r->copied[k]) {
-            bp__arena_give(&b->room, m->place[k].offset);
+            bp__arena_give(&b->arena, m->place[k].offset);
         }
     }
     return BP_OK;
 }
 
-static bp_status make_of(bp__pairing *p, recipe *r) {
+static bp_status make_of(bp__pairing *p, variant *r) {
     size_t size = 2 * (size_t)p->count * sizeof(bp__axis);
     making m = {.p = p, .r = r, .axes = bp__alloc(size)};
     if (!m.axes) {
@@ -339,11 +339,11 @@ static bp_status make_of(bp__pairing *p, recipe *r) {
     return status;
 }
 
-bp_status bp__pairing_multiply(bp__pairing *p, bool demoting, bool *done) {
-    recipe r;
-    BP__TRY(find_recipe(&r, p, demoting));
+bp_status bp__pairing_multiply(bp__pairing *p, bool batch_outer, bool *done) {
+    variant r;
+    BP__TRY(find_variant(&r, p, batch_outer));
     p->copies = r.copied[BP__A] || r.copied[BP__B] || r.copied[BP__C];
-    *done = !demoting || r.demotes;
+    *done = !batch_outer || r.batches_outer;
     bp_status status = *done ? make_of(p, &r) : BP_OK;
     bp__free(r.memory);
     return status;

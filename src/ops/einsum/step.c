@@ -35,7 +35,7 @@ double bp__axes_lay_out(bp__axis *axes, int operand, const bp__group *const *gro
 
 bp_status bp__place_take(bp__builder *b, double elements, bp__place *place) {
     *place = (bp__place){.home = BP__AT_WORK};
-    return bp__arena_take(&b->room, elements * (double)b->element, &place->offset);
+    return bp__arena_take(&b->arena, elements * (double)b->element, &place->offset);
 }
 
 bp_status bp__result_place(const bp__pairing *p, double elements, bp__place *place) {
@@ -181,7 +181,7 @@ static double lay_out_result(bp__pairing *p) {
     if (p->right.count > 0 && p->left.count > 0) {
         return bp__axes_lay_out(p->axes, BP__C, groups, BP__COUNT(groups));
     }
-    /* All kept axes in one list: operand A has all of them, or, if there are no left ones, B. */
+    /* All kept axes in one list. One operand has all of them: B if there are right ones, else A. */
     int operand = p->right.count > 0 ? BP__B : BP__A;
     p->all.count = 0;
     for (int g = 0; g < BP__COUNT(groups); g++) {
@@ -251,10 +251,10 @@ static void go_back(bp__pairing *p, mark to) {
         bp__plan_release(b->parts[--b->part_count].plan);
     }
     if (p->result->place.home == BP__AT_WORK) {
-        bp__arena_give(&b->room, p->result->place.offset);
+        bp__arena_give(&b->arena, p->result->place.offset);
     }
     p->result->place.home = BP__NOWHERE;
-    b->room.peak = to.peak;
+    b->arena.peak = to.peak;
 }
 
 /* Returns whether a contraction may be faster than a product. If a library is preferred for products, the step is a
@@ -269,7 +269,7 @@ static bool worth_comparing(const bp__pairing *p) {
 
 /* Builds the cheaper of two variants: a product with copies, or one with a larger batch instead. */
 static bp_status multiply(bp__pairing *p) {
-    mark start = {p->builder->part_count, p->builder->room.peak};
+    mark start = {p->builder->part_count, p->builder->arena.peak};
     bool done;
     BP__TRY(bp__pairing_multiply(p, false, &done));
     if (!p->copies) {
@@ -288,7 +288,7 @@ static bp_status multiply(bp__pairing *p) {
 }
 
 static bp_status multiply_or_contract(bp__pairing *p) {
-    mark start = {p->builder->part_count, p->builder->room.peak};
+    mark start = {p->builder->part_count, p->builder->arena.peak};
     BP__TRY(multiply(p));
     if (!worth_comparing(p)) {
         return BP_OK;
@@ -329,10 +329,10 @@ static bp_status view(bp__pairing *p) {
     return bp__result_is(p, p->axes, p->in[0]->place);
 }
 
-static void give_back(bp__builder *b, const bp__term *term, const bp__term *result) {
+static void release_operand(bp__builder *b, const bp__term *term, const bp__term *result) {
     bool lives_on = result->place.home == BP__AT_WORK && result->place.offset == term->place.offset;
     if (term->place.home == BP__AT_WORK && !lives_on) {
-        bp__arena_give(&b->room, term->place.offset);
+        bp__arena_give(&b->arena, term->place.offset);
     }
 }
 
@@ -349,9 +349,9 @@ static bp_status build_step(bp__builder *b, bp__term *first, bp__term *second, b
     bp_status status = build(&p);
     bp__free(p.memory);
     if (status == BP_OK) {
-        give_back(b, first, result);
+        release_operand(b, first, result);
         if (second) {
-            give_back(b, second, result);
+            release_operand(b, second, result);
         }
         for (int i = 0; i < result->count && !last; i++) {
             b->uses[result->label[i]]++;

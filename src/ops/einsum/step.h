@@ -38,8 +38,8 @@ bp_status bp__result_place(const bp__pairing *pairing, double elements, bp__plac
 /* Makes the result a term with the strides of the axes in C. */
 bp_status bp__result_is(bp__pairing *pairing, const bp__axis *axes, bp__place place);
 
-/* Builds the step as a product, with copies if the layouts require them. `demoting`: the outermost labels become a
+/* Builds the step as a product, with copies if the layouts require them. `batch_outer`: the outermost labels become a
  * batch if that avoids copies. *done returns whether that is possible. (product.c) */
-bp_status bp__pairing_multiply(bp__pairing *pairing, bool demoting, bool *done);
+bp_status bp__pairing_multiply(bp__pairing *pairing, bool batch_outer, bool *done);
 
 #endif

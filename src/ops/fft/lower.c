@@ -142,7 +142,7 @@ bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTen
     problem->scale = scale_of(fft);
     store_axes(problem, axes, count);
     store_batch(problem, batch, batch_count);
-    problem->full_spectrum = fft->whole && problem->n[count - 1] > 2; /* for up to 2 elements, the half is the full
-                                                                       * spectrum */
+    /* For up to 2 elements, the half is the full spectrum. */
+    problem->full_spectrum = fft->whole && problem->n[count - 1] > 2;
     return BP_OK;
 }

@@ -44,8 +44,8 @@ typedef struct bp__product_request {
 
 /* Makes a problem from a bp__product_request: see bp__family. */
 bp_status bp__gemm_make(bp_problem *problem, const void *request);
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request); /* check the arguments of bp_matmul
-                                                                                     * and bp_gemm */
+/* Check the arguments of bp_matmul or bp_gemm, and fill the problem. */
+bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request);
 bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request);
 
 /* Runs a product that is not in the thread cache. */

@@ -10,14 +10,14 @@
 #include <string.h>
 
 /* Returns the index of A, the input that defines m and n. */
-static int main_input(const bp__linalg_row *row) {
-    return row->op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
+static int main_input(const bp__linalg_entry *entry) {
+    return entry->op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
 }
 
 /* Returns the index of the input with right-hand sides; -1 if there is none. */
-static int right_sides(const bp__linalg_row *row) {
-    for (int i = 0; i < row->inputs; i++) {
-        if (strchr(row->operand[i].dims, 'r')) {
+static int right_sides(const bp__linalg_entry *entry) {
+    for (int i = 0; i < entry->inputs; i++) {
+        if (strchr(entry->operand[i].dims, 'r')) {
             return i;
         }
     }
@@ -30,27 +30,27 @@ static int rank_of(const bp__linalg_facts *facts, int index) {
 }
 
 static const char *name_of(const bp__linalg_facts *facts, int index, char buffer[16]) {
-    return bp__linalg_operand_name(facts->row, index, buffer, 16);
+    return bp__linalg_operand_name(facts->entry, index, buffer, 16);
 }
 
 static bp_status check_types(bp__linalg_facts *facts, bool data_optional) {
     char name[16], main_name[16];
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *entry = facts->entry;
     const DLTensor *const *tensors = facts->call->operand;
-    int main = main_input(row);
-    for (int i = 0; i < row->inputs; i++) {
+    int main = main_input(entry);
+    for (int i = 0; i < entry->inputs; i++) {
         BP__TRY(bp__tensor_check(tensors[i], name_of(facts, i, name), data_optional));
     }
     facts->dtype = bp_dtype_from_dlpack(tensors[main]->dtype);
     if (facts->dtype < BP_F32 || facts->dtype > BP_C128) {
-        return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; linear algebra takes f32, f64, c64 and c128",
+        return bp__linalg_fail(entry, BP_E_DTYPE, "%s is %s; linear algebra takes f32, f64, c64 and c128",
                                name_of(facts, main, name), bp_dtype_name(facts->dtype));
     }
-    for (int i = 0; i < row->inputs; i++) {
-        bp_dtype want = row->operand[i].type == 'i' ? BP_I32 : facts->dtype;
+    for (int i = 0; i < entry->inputs; i++) {
+        bp_dtype want = entry->operand[i].type == 'i' ? BP_I32 : facts->dtype;
         bp_dtype got = bp_dtype_from_dlpack(tensors[i]->dtype);
         if (got != want) {
-            return bp__linalg_fail(row, BP_E_DTYPE, "%s is %s; it must be %s, because %s is %s",
+            return bp__linalg_fail(entry, BP_E_DTYPE, "%s is %s; it must be %s, because %s is %s",
                                    name_of(facts, i, name), bp_dtype_name(got), bp_dtype_name(want),
                                    name_of(facts, main, main_name), bp_dtype_name(facts->dtype));
         }
@@ -66,43 +66,42 @@ static bool is_vector(const DLTensor *a, const DLTensor *b) {
 
 static bp_status check_ranks(bp__linalg_facts *facts) {
     char name[16];
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *entry = facts->entry;
     const DLTensor *const *tensors = facts->call->operand;
-    int main = main_input(row), b = right_sides(row);
+    int main = main_input(entry), b = right_sides(entry);
     if (tensors[main]->ndim < 2) {
-        return bp__linalg_fail(row, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d",
+        return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d",
                                name_of(facts, main, name), (int)tensors[main]->ndim);
     }
-    facts->vector = b >= 0 && (row->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
+    facts->vector = b >= 0 && (entry->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
     if (facts->vector && facts->call->right) {
-        return bp__linalg_fail(row, BP_E_SHAPE, "right is set, but B is a vector; it must be a matrix");
+        return bp__linalg_fail(entry, BP_E_SHAPE, "right is set, but B is a vector; it must be a matrix");
     }
-    for (int i = 0; i < row->inputs; i++) {
+    for (int i = 0; i < entry->inputs; i++) {
         int least = rank_of(facts, i);
         if (tensors[i]->ndim < least) {
-            return bp__linalg_fail(row, BP_E_SHAPE, "%s must have at least %d dimension%s; it has %d",
+            return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least %d dimension%s; it has %d",
                                    name_of(facts, i, name), least, least == 1 ? "" : "s", (int)tensors[i]->ndim);
         }
     }
     return BP_OK;
 }
 
-/* Returns whether A must be square although its table entry allows any matrix. Condition numbers other than order 2
- * need the inverse; hermitian needs a square matrix. */
+/* Returns whether A must be square: by the table, as a hermitian matrix, or for a condition number by the inverse. */
 static bool needs_square(const bp__linalg_facts *facts, int main) {
-    bool inverted = facts->row->op == BP_OP_COND && !(facts->mode == BP_NORM_P && fabs(facts->order) == 2.0);
-    return facts->row->operand[main].dims[0] == 'n' || facts->call->hermitian || inverted;
+    bool inverted = facts->entry->op == BP_OP_COND && !(facts->mode == BP_NORM_P && fabs(facts->order) == 2.0);
+    return facts->entry->operand[main].dims[0] == 'n' || facts->call->hermitian || inverted;
 }
 
 static bp_status read_sizes(bp__linalg_facts *facts) {
-    const bp__linalg_row *row = facts->row;
-    int main = main_input(row), b = right_sides(row);
+    const bp__linalg_entry *entry = facts->entry;
+    int main = main_input(entry), b = right_sides(entry);
     const DLTensor *a = facts->call->operand[main];
     facts->m = a->shape[a->ndim - 2];
     facts->n = a->shape[a->ndim - 1];
     if (facts->m != facts->n && needs_square(facts, main)) {
         char name[16];
-        return bp__linalg_fail(row, BP_E_SHAPE,
+        return bp__linalg_fail(entry, BP_E_SHAPE,
                                "%s must be square, or a batch of square matrices, but is %" PRId64 " by %" PRId64,
                                name_of(facts, main, name), facts->m, facts->n);
     }
@@ -132,14 +131,14 @@ static const char *wanted_text(const bp__linalg_facts *facts, const char *letter
 }
 
 static bp_status check_sizes(const bp__linalg_facts *facts) {
-    for (int i = 0; i < facts->row->inputs; i++) {
+    for (int i = 0; i < facts->entry->inputs; i++) {
         char letters[3], name[16], want[64], got[256];
         bp__linalg_dims(facts, i, letters);
         const DLTensor *t = facts->call->operand[i];
         const int64_t *item = t->shape + t->ndim - (int)strlen(letters);
         for (int d = 0; letters[d]; d++) {
             if (item[d] != bp__linalg_size(facts, letters[d])) {
-                return bp__linalg_fail(facts->row, BP_E_SHAPE,
+                return bp__linalg_fail(facts->entry, BP_E_SHAPE,
                                        "%s has shape %s; it must have shape %s for a matrix of %" PRId64 " by %" PRId64,
                                        name_of(facts, i, name), bp__shape_text(t->ndim, t->shape, got, sizeof got),
                                        wanted_text(facts, letters, want, sizeof want), facts->m, facts->n);
@@ -159,7 +158,7 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
         int64_t x = i <= before ? facts->batch[before - i] : 1, y = i <= ndim ? t->shape[ndim - i] : 1;
         if (x != y && x != 1 && y != 1) {
             char name[16], mine[256], others[256];
-            return bp__linalg_fail(facts->row, BP_E_SHAPE, "the batch %s of %s does not broadcast with %s",
+            return bp__linalg_fail(facts->entry, BP_E_SHAPE, "the batch %s of %s does not broadcast with %s",
                                    bp__shape_text(ndim, t->shape, mine, sizeof mine), name_of(facts, index, name),
                                    bp__shape_text(before, facts->batch, others, sizeof others));
         }
@@ -174,7 +173,7 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
 static bool norm_of_nothing(const bp__linalg_facts *facts) {
     double size = fabs(facts->order);
     int64_t compared = size == 1.0 ? facts->n : size == 2.0 ? facts->k : facts->m;
-    return facts->row->op == BP_OP_MATRIX_NORM && facts->mode == BP_NORM_P && compared == 0;
+    return facts->entry->op == BP_OP_MATRIX_NORM && facts->mode == BP_NORM_P && compared == 0;
 }
 
 bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
@@ -183,39 +182,39 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
     BP__TRY(read_sizes(facts));
     BP__TRY(check_sizes(facts));
     if (norm_of_nothing(facts)) {
-        return bp__linalg_fail(facts->row, BP_E_SHAPE,
+        return bp__linalg_fail(facts->entry, BP_E_SHAPE,
                                "the norm of order %g is undefined for a matrix of %" PRId64 " by %" PRId64,
                                facts->order, facts->m, facts->n);
     }
-    for (int i = 0; i < facts->row->inputs; i++) {
+    for (int i = 0; i < facts->entry->inputs; i++) {
         BP__TRY(add_batch(facts, i));
     }
     if (facts->batch_ndim + 2 > BP_MAX_NDIM) {
-        return bp__linalg_fail(facts->row, BP_E_SHAPE, "the result would have more than %d dimensions", BP_MAX_NDIM);
+        return bp__linalg_fail(facts->entry, BP_E_SHAPE, "the result would have more than %d dimensions", BP_MAX_NDIM);
     }
     return BP_OK;
 }
 
 bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *entry = facts->entry;
     char name[16];
-    if (index < row->inputs || index >= row->count) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is not an output; outputs are %d to %d", index,
-                               row->inputs, row->count - 1);
+    if (index < entry->inputs || index >= entry->count) {
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "operand %d is not an output; outputs are %d to %d", index,
+                               entry->inputs, entry->count - 1);
     }
-    bool rank = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
-    bool values = row->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
+    bool rank = entry->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
+    bool values = entry->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
     bool absent = (facts->mode == BP_QR_R && index == 1) || (rank && facts->mode == BP_LSTSQ_GELS) ||
                   (values && (facts->mode == BP_LSTSQ_GELS || facts->mode == BP_LSTSQ_GELSY));
     if (absent) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index, name),
-                               row->op == BP_OP_QR ? "mode" : "driver");
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index, name),
+                               entry->op == BP_OP_QR ? "mode" : "driver");
     }
     return BP_OK;
 }
 
 static bool may_be_absent(const bp__linalg_facts *facts, int index) {
-    return facts->row->operand[index].optional || (facts->mode == BP_QR_R && index == 1);
+    return facts->entry->operand[index].optional || (facts->mode == BP_QR_R && index == 1);
 }
 
 static bp_status check_output(const bp__linalg_facts *facts, int index, bool data_optional) {
@@ -228,16 +227,16 @@ static bp_status check_output(const bp__linalg_facts *facts, int index, bool dat
     int64_t shape[BP_MAX_NDIM];
     bp__linalg_output(facts, index, &want, &ndim, shape);
     if (got != want) {
-        return bp__linalg_fail(facts->row, BP_E_DTYPE, "%s is %s; it must be %s", name, bp_dtype_name(got),
+        return bp__linalg_fail(facts->entry, BP_E_DTYPE, "%s is %s; it must be %s", name, bp_dtype_name(got),
                                bp_dtype_name(want));
     }
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
-        return bp__linalg_fail(facts->row, BP_E_SHAPE, "%s has shape %s; it must have shape %s", name,
+        return bp__linalg_fail(facts->entry, BP_E_SHAPE, "%s has shape %s; it must have shape %s", name,
                                bp__shape_text(out->ndim, out->shape, got_text, sizeof got_text),
                                bp__shape_text(ndim, shape, want_text, sizeof want_text));
     }
     if (bp__tensor_self_overlaps(out)) {
-        return bp__linalg_fail(facts->row, BP_E_OVERLAP,
+        return bp__linalg_fail(facts->entry, BP_E_OVERLAP,
                                "%s: strides %s give two indices the same address; an output must not overlap itself",
                                name, bp__shape_text(out->ndim, out->strides, got_text, sizeof got_text));
     }
@@ -251,7 +250,7 @@ static bp_status check_apart(const bp__linalg_facts *facts, int index) {
         const DLTensor *other = facts->call->operand[i];
         if (other && other->data && bp__tensor_overlap(out, other)) {
             char name[16], other_name[16];
-            return bp__linalg_fail(facts->row, BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory",
+            return bp__linalg_fail(facts->entry, BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory",
                                    name_of(facts, index, name), name_of(facts, i, other_name));
         }
     }
@@ -259,17 +258,17 @@ static bp_status check_apart(const bp__linalg_facts *facts, int index) {
 }
 
 bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional) {
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *entry = facts->entry;
     const DLTensor *const *tensors = facts->call->operand;
-    for (int i = row->inputs; i < row->count; i++) {
+    for (int i = entry->inputs; i < entry->count; i++) {
         if (tensors[i] || !may_be_absent(facts, i)) {
             BP__TRY(check_output(facts, i, data_optional));
         }
     }
-    if (row->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "U and Vh must both be given, or both be NULL");
+    if (entry->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "U and Vh must both be given, or both be NULL");
     }
-    for (int i = row->inputs; i < row->count; i++) {
+    for (int i = entry->inputs; i < entry->count; i++) {
         if (tensors[i]) {
             BP__TRY(check_apart(facts, i));
         }

@@ -8,13 +8,13 @@
 /* A call and how to run it, for the functions that make its problem. */
 typedef struct request {
     const bp_linalg_call *call;
-    bool forgiving, data_optional;
+    bool ignore_item_errors, data_optional;
 } request;
 
 /* Returns whether a failed item fails the call: if the caller requested it, or if no info output would report it. */
-static bool checks(const bp__linalg_row *row, const bp_linalg_call *call, bool forgiving) {
-    bool told = (row->takes & BP__TAKES_CHECK) && call->operand[row->count - 1];
-    return call->fail_on_item_error || (!told && !forgiving);
+static bool checks(const bp__linalg_entry *entry, const bp_linalg_call *call, bool ignore_item_errors) {
+    bool told = (entry->takes & BP__TAKES_CHECK) && call->operand[entry->count - 1];
+    return call->fail_on_item_error || (!told && !ignore_item_errors);
 }
 
 /* Returns the call as this version's struct; NULL with an error. */
@@ -34,7 +34,7 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
-    problem->of.linalg.fail_on_item_error = checks(facts.row, call, r->forgiving);
+    problem->of.linalg.fail_on_item_error = checks(facts.entry, call, r->ignore_item_errors);
     return BP_OK;
 }
 
@@ -56,20 +56,20 @@ static uint64_t tag_of(const bp_linalg_call *call, bool check) {
 }
 
 /* Returns false for an invalid call that has no key; the slow path reports the error. */
-static bool fill(bp__operation *o, const bp_linalg_call *call, bool forgiving) {
-    const bp__linalg_row *row = bp__linalg_row_of(call->op);
+static bool fill(bp__operation *o, const bp_linalg_call *call, bool ignore_item_errors) {
+    const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
     o->key.count = 0;
-    if (!row || (unsigned)call->mode > BP_NORM_P) {
+    if (!entry || (unsigned)call->mode > BP_NORM_P) {
         return false;
     }
-    o->tag = tag_of(call, checks(row, call, forgiving));
+    o->tag = tag_of(call, checks(entry, call, ignore_item_errors));
     o->in_place = false;
-    o->count = row->count;
-    o->inputs = row->inputs;
-    for (int i = 0; i < row->count; i++) {
+    o->count = entry->count;
+    o->inputs = entry->inputs;
+    for (int i = 0; i < entry->count; i++) {
         o->tensors[i] = call->operand[i];
     }
-    for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
+    for (int i = entry->count; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
             return false;
         }
@@ -84,8 +84,8 @@ static bool fill(bp__operation *o, const bp_linalg_call *call, bool forgiving) {
 }
 
 static bool writes_nothing(const bp_linalg_call *call) {
-    const bp__linalg_row *row = bp__linalg_row_of(call->op);
-    for (int i = row->inputs; i < row->count; i++) {
+    const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
+    for (int i = entry->inputs; i < entry->count; i++) {
         if (call->operand[i] && bp__tensor_elements(call->operand[i]) > 0) {
             return false;
         }
@@ -93,13 +93,13 @@ static bool writes_nothing(const bp_linalg_call *call) {
     return true;
 }
 
-bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving) {
+bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     bp__operation o;
-    const bp_plan *plan = fill(&o, call, forgiving) ? bp__operation_find(&o) : NULL;
+    const bp_plan *plan = fill(&o, call, ignore_item_errors) ? bp__operation_find(&o) : NULL;
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&o, plan);
     }
-    request r = {call, forgiving, false};
+    request r = {call, ignore_item_errors, false};
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_linalg, &r));
     if (writes_nothing(call)) {

@@ -33,20 +33,20 @@ typedef struct bp__linalg_rule {
     bool optional;
 } bp__linalg_rule;
 
-typedef struct bp__linalg_row {
+typedef struct bp__linalg_entry {
     bp_op op;
     int inputs, count; /* number of inputs, and of all operands */
     unsigned takes;
     bp_linalg_mode first, last, standard; /* modes: first, last, and the default's meaning */
     bp__linalg_rule operand[BP_LINALG_OPERANDS];
-} bp__linalg_row;
+} bp__linalg_entry;
 
 /* Returns the table entry; NULL if the number is not an operation of linear algebra. */
-const bp__linalg_row *bp__linalg_row_of(bp_op op);
+const bp__linalg_entry *bp__linalg_entry_of(bp_op op);
 
 /* Facts about a call, from its parameters and inputs. */
 typedef struct bp__linalg_facts {
-    const bp__linalg_row *row;
+    const bp__linalg_entry *entry;
     const bp_linalg_call *call;
     bp_dtype dtype; /* of A */
     bp_linalg_mode mode;
@@ -58,8 +58,8 @@ typedef struct bp__linalg_facts {
 } bp__linalg_facts;
 
 /* Fails with a message that starts with the operation's name. */
-bp_status bp__linalg_fail(const bp__linalg_row *row, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
-const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *buffer, size_t size);
+bp_status bp__linalg_fail(const bp__linalg_entry *entry, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
+const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size);
 
 /* Returns the letters of an operand's dimensions in this call. They are swapped if `right` is set (X A = B), and
  * shorter if B is a vector. */
@@ -89,7 +89,7 @@ bp_status bp__linalg_make(bp_problem *problem, const void *request);
 /* Makes the problem of a call; its tensors may have no data. */
 bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
 
-/* Runs one call. `forgiving`: returns BP_OK even if an item fails and the call has no info output. */
-bp_status bp__linalg_run(const bp_linalg_call *call, bool forgiving);
+/* Runs one call. `ignore_item_errors`: returns BP_OK even if an item fails and the call has no info output. */
+bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors);
 
 #endif

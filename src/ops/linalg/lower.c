@@ -58,7 +58,7 @@ static int merge_batch(dim *dims, const bp__linalg_facts *facts) {
         if (d.size == 1) {
             continue;
         }
-        for (int i = 0; i < facts->row->count; i++) {
+        for (int i = 0; i < facts->entry->count; i++) {
             d.stride[i] = batch_stride(facts, i, from_end);
         }
         if (count > 0 && continues(&dims[count - 1], &d)) {
@@ -92,17 +92,17 @@ static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts
     dim dims[BP_MAX_NDIM];
     int count = merge_batch(dims, facts);
     if (count > BP_MAX_BATCH_NDIM) {
-        return bp__linalg_fail(facts->row, BP_E_LAYOUT,
+        return bp__linalg_fail(facts->entry, BP_E_LAYOUT,
                                "%d batch dimensions remain after merging; at most %d can be handled", count,
                                BP_MAX_BATCH_NDIM);
     }
     if (!count_items(&l->batch, dims, count)) {
-        return bp__linalg_fail(facts->row, BP_E_OVERFLOW, "the number of items in the batch exceeds 64 bits");
+        return bp__linalg_fail(facts->entry, BP_E_OVERFLOW, "the number of items in the batch exceeds 64 bits");
     }
     l->batch_ndim = count;
     for (int d = 0; d < count; d++) {
         l->batch_shape[d] = dims[d].size;
-        for (int i = 0; i < facts->row->count; i++) {
+        for (int i = 0; i < facts->entry->count; i++) {
             l->operand[i].batch[d] = dims[d].stride[i];
         }
     }
@@ -113,12 +113,12 @@ static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts
  * computed even without right-hand sides. */
 static bool is_empty(const bp_linalg_problem *l, const bp__linalg_facts *facts, bool sides) {
     const DLTensor *const *operand = facts->call->operand;
-    bool of_a_alone = facts->row->op == BP_OP_LSTSQ && (operand[BP__LSTSQ_RANK] || operand[BP__LSTSQ_VALUES]);
+    bool of_a_alone = facts->entry->op == BP_OP_LSTSQ && (operand[BP__LSTSQ_RANK] || operand[BP__LSTSQ_VALUES]);
     return l->m == 0 || l->n == 0 || l->batch == 0 || (sides && l->k == 0 && !of_a_alone);
 }
 
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts) {
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *row = facts->entry;
     const bp_linalg_call *call = facts->call;
     bp_linalg_problem *l = &problem->of.linalg;
     problem->op = (uint32_t)row->op;

@@ -7,16 +7,16 @@
 #include <math.h>
 #include <stdio.h>
 
-bp_status bp__linalg_fail(const bp__linalg_row *row, bp_status status, const char *format, ...) {
+bp_status bp__linalg_fail(const bp__linalg_entry *entry, bp_status status, const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return bp__fail(status, "linalg.%s: %s", bp_op_name(row->op), text);
+    return bp__fail(status, "linalg.%s: %s", bp_op_name(entry->op), text);
 }
 
-static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *call) {
+static bp_status check_flags(const bp__linalg_entry *entry, const bp_linalg_call *call) {
     const struct {
         const char *name;
         bool set;
@@ -32,26 +32,26 @@ static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *ca
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
-        if (flags[i].set && !(row->takes & flags[i].bit)) {
-            return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is set; this operation does not use it", flags[i].name);
+        if (flags[i].set && !(entry->takes & flags[i].bit)) {
+            return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is set; this operation does not use it", flags[i].name);
         }
     }
-    if (call->upper && (row->takes & BP__TAKES_HERMITIAN) && !call->hermitian) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT,
+    if (call->upper && (entry->takes & BP__TAKES_HERMITIAN) && !call->hermitian) {
+        return bp__linalg_fail(entry, BP_E_ARGUMENT,
                                "upper is set; it requires hermitian, because it selects the triangle to read");
     }
     return BP_OK;
 }
 
-static bp_status check_tolerance(const bp__linalg_row *row, const char *name, const double *value) {
-    if (row->op == BP_OP_LSTSQ) {
+static bp_status check_tolerance(const bp__linalg_entry *entry, const char *name, const double *value) {
+    if (entry->op == BP_OP_LSTSQ) {
         return !value || !isnan(*value)
                    ? BP_OK
-                   : bp__linalg_fail(row, BP_E_ARGUMENT,
+                   : bp__linalg_fail(entry, BP_E_ARGUMENT,
                                      "rcond is nan; it must be 0 or more, or negative for the machine precision");
     }
     if (value && !(*value >= 0.0)) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "%s is %g; it must be 0 or more", name, *value);
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is %g; it must be 0 or more", name, *value);
     }
     return BP_OK;
 }
@@ -62,43 +62,43 @@ static bool is_norm_order(double order) {
 }
 
 static bp_status read_mode(bp__linalg_facts *facts) {
-    const bp__linalg_row *row = facts->row;
+    const bp__linalg_entry *entry = facts->entry;
     bp_linalg_mode mode = facts->call->mode;
     bool normal = mode == BP_MODE_DEFAULT;
-    if (!normal && (mode < row->first || mode > row->last)) {
-        return row->first == BP_MODE_DEFAULT
-                   ? bp__linalg_fail(row, BP_E_ARGUMENT, "mode is %d; this operation has none, so it must be 0",
+    if (!normal && (mode < entry->first || mode > entry->last)) {
+        return entry->first == BP_MODE_DEFAULT
+                   ? bp__linalg_fail(entry, BP_E_ARGUMENT, "mode is %d; this operation has none, so it must be 0",
                                      (int)mode)
-                   : bp__linalg_fail(row, BP_E_ARGUMENT, "mode is %d; it must be 0 or from %d to %d", (int)mode,
-                                     (int)row->first, (int)row->last);
+                   : bp__linalg_fail(entry, BP_E_ARGUMENT, "mode is %d; it must be 0 or from %d to %d", (int)mode,
+                                     (int)entry->first, (int)entry->last);
     }
-    facts->mode = normal ? row->standard : mode;
+    facts->mode = normal ? entry->standard : mode;
     facts->order = normal && facts->mode == BP_NORM_P ? 2.0 : facts->call->order;
     if (facts->call->order != 0.0 && mode != BP_NORM_P) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; it must be 0 unless mode is BP_NORM_P",
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "order is %g; it must be 0 unless mode is BP_NORM_P",
                                facts->call->order);
     }
     if (facts->mode == BP_NORM_P && !is_norm_order(facts->order)) {
-        return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; it must be 1, -1, 2, -2, inf or -inf", facts->order);
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "order is %g; it must be 1, -1, 2, -2, inf or -inf", facts->order);
     }
     return BP_OK;
 }
 
 bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call) {
-    const bp__linalg_row *row = bp__linalg_row_of(call->op);
-    if (!row) {
+    const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
+    if (!entry) {
         return bp__fail(BP_E_ARGUMENT, "operation %d ('%s') is not one of linear algebra", (int)call->op,
                         bp_op_name(call->op));
     }
-    facts->row = row;
+    facts->entry = entry;
     facts->call = call;
-    BP__TRY(check_flags(row, call));
-    BP__TRY(check_tolerance(row, "rtol", call->rtol));
-    BP__TRY(check_tolerance(row, "atol", call->atol));
-    for (int i = row->count; i < BP_LINALG_OPERANDS; i++) {
+    BP__TRY(check_flags(entry, call));
+    BP__TRY(check_tolerance(entry, "rtol", call->rtol));
+    BP__TRY(check_tolerance(entry, "atol", call->atol));
+    for (int i = entry->count; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
-            return bp__linalg_fail(row, BP_E_ARGUMENT, "operand %d is set; this operation has %d operands", i,
-                                   row->count);
+            return bp__linalg_fail(entry, BP_E_ARGUMENT, "operand %d is set; this operation has %d operands", i,
+                                   entry->count);
         }
     }
     return read_mode(facts);
@@ -106,7 +106,7 @@ bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *c
 
 void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *atol) {
     const bp_linalg_call *call = facts->call;
-    bool takes = (facts->row->takes & BP__TAKES_RTOL) && facts->mode != BP_LSTSQ_GELS;
+    bool takes = (facts->entry->takes & BP__TAKES_RTOL) && facts->mode != BP_LSTSQ_GELS;
     bool wide = facts->dtype == BP_F64 || facts->dtype == BP_C128;
     double epsilon = wide ? DBL_EPSILON : (double)FLT_EPSILON;
     *atol = call->atol ? *call->atol : 0.0;

@@ -15,7 +15,7 @@
 #define NORM_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_FRO
 #define INFO {"", 'i', true}
 
-static const bp__linalg_row rows[] = {
+static const bp__linalg_entry entries[] = {
     {BP_OP_INV, 1, 3, BP__TAKES_CHECK, NO_MODE, {{"nn", 's', false}, {"nn", 's', false}, INFO}},
     {BP_OP_CHOLESKY, 1, 3, BP__TAKES_CHECK | BP__TAKES_UPPER, NO_MODE,
      {{"nn", 's', false}, {"nn", 's', false}, INFO}},
@@ -51,17 +51,18 @@ static const bp__linalg_row rows[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof rows / sizeof rows[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1, "one entry per operation, in order");
+_Static_assert(sizeof entries / sizeof entries[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1,
+               "one entry per operation, in order");
 
-const bp__linalg_row *bp__linalg_row_of(bp_op op) {
+const bp__linalg_entry *bp__linalg_entry_of(bp_op op) {
     unsigned at = (unsigned)op - BP_OP_INV;
-    return at < (unsigned)BP__COUNT(rows) ? &rows[at] : NULL;
+    return at < (unsigned)BP__COUNT(entries) ? &entries[at] : NULL;
 }
 
-const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *buffer, size_t size) {
-    bool input = index < row->inputs;
-    const char *names = input ? bp_op_inputs(row->op) : bp_op_outputs(row->op);
-    for (int i = input ? index : index - row->inputs; i > 0; i--) {
+const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size) {
+    bool input = index < entry->inputs;
+    const char *names = input ? bp_op_inputs(entry->op) : bp_op_outputs(entry->op);
+    for (int i = input ? index : index - entry->inputs; i > 0; i--) {
         names = strchr(names, ',') + 1;
     }
     snprintf(buffer, size, "%.*s", (int)strcspn(names, ","), names);
@@ -69,7 +70,7 @@ const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *
 }
 
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]) {
-    const char *dims = facts->row->operand[index].dims;
+    const char *dims = facts->entry->operand[index].dims;
     snprintf(letters, 3, "%s", dims);
     if (dims[0] == '\0' || dims[1] != 'r') {
         return letters;
@@ -119,7 +120,7 @@ static bp_dtype type_of(bp_dtype dtype, char type) {
 void bp__linalg_output(const bp__linalg_facts *facts, int index, bp_dtype *dtype, int *ndim, int64_t *shape) {
     char letters[3];
     bp__linalg_dims(facts, index, letters);
-    *dtype = type_of(facts->dtype, facts->row->operand[index].type);
+    *dtype = type_of(facts->dtype, facts->entry->operand[index].type);
     *ndim = facts->batch_ndim;
     memcpy(shape, facts->batch, (size_t)facts->batch_ndim * sizeof shape[0]);
     for (const char *letter = letters; *letter; letter++) {
