@@ -35,7 +35,7 @@ link() {
     wide=$(find "$build/tests/CMakeFiles/${area}_wide.dir" -name '*.o' 2> /dev/null || true)
     # shellcheck disable=SC2086 # names without blanks
     ${CC:-gcc} -std=c17 -D_GNU_SOURCE= -O2 -g1 -Wall -Wextra -Wconversion -Werror -Wno-psabi -Iinclude -Isrc \
-        "-Itests/$area" -o "$output" "$@" "tests/$area"/support_*.c \
+        -Itests "-Itests/$area" -o "$output" "$@" "tests/$area"/support_*.c tests/support/*.c \
         $wide "$build/libbackplane_internal.a" -lcmocka -ldl -lpthread -lm
 }
 # only AREA TEST FUNCTION...: links a test that runs only the AVX-512 kernels. The functions are wrapped by the area's file.
