@@ -1,13 +1,13 @@
 #!/bin/sh
-# The demonstration of `make run`: lists the libraries of this machine, then multiplies the matrices of examples/data on every
-# candidate, and shows which one is chosen and why. Then a factorization and a transform, each with all candidates. Without a
-# LAPACK library the factorization is left out. An argument names another build folder than build/.
+# Runs the demo of `make run`: lists the libraries of this machine, multiplies the matrices of examples/data on each library, and
+# shows which one dispatch chooses and why. Then runs a factorization and a transform, each with all candidates. Skips the
+# factorization if there is no LAPACK library. Usage: tools/run.sh [build folder]
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
 backplane=$build/backplane
 data=examples/data
-no_library=4 # an exit code of the command: `backplane help` lists them
+no_candidate=4 # exit code of the command, see `backplane help`
 
 "$backplane" list
 for product in "digits_t digits" "digits digits_t" "digits_f64 axes_f64"; do
@@ -20,8 +20,8 @@ echo
 echo "singular values of digits_f64, and the spectra of its rows"
 status=0
 "$backplane" eval svdvals "$data/digits_f64.npy" -o "$build/singular_values.npy" --explain || status=$?
-if [ "$status" -eq "$no_library" ]; then
-    echo "This needs a LAPACK library, and no usable one was found. Debian has one in libopenblas0 and in liblapack3."
+if [ "$status" -eq "$no_candidate" ]; then
+    echo "This needs a LAPACK library, but no usable one was found. On Debian install libopenblas0 or liblapack3."
 elif [ "$status" -ne 0 ]; then
     exit "$status"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every test of a build folder (default build): ctest, then pytest for the command and the Python package. Runs all of
-# them even if one fails, and fails then. The last lines are the counts, which FOLDER/test-counts keeps.
-# Usage: tools/test.sh [FOLDER [ctest]]; ctest: without pytest.
+# Runs every test of a build folder (default build): ctest, then pytest for the command and for the Python package. Runs all of
+# them, and fails if one fails. The last lines are the counts, which are also written to FOLDER/test-counts.
+# Usage: tools/test.sh [FOLDER [ctest]]; with ctest, pytest is skipped.
 set -u
 cd "$(dirname "$0")/.."
 folder=${1:-build}
@@ -9,12 +9,12 @@ only=${2:-}
 failed=0
 counts=$folder/test-counts
 : >"$counts"
-# These variables limit num_threads, which would change the results.
+# These variables limit num_threads and would change the results of tests.
 unset OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS GOTO_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS
 
 count() { echo "$folder: $1: $2" >>"$counts"; }
 
-# Runs a command, shows its output, and counts by its last line that matches. Usage: run NAME PATTERN COMMAND...
+# Runs a command, shows its output, and uses its last line that matches as the count. Usage: run NAME PATTERN COMMAND...
 run() {
     name=$1 pattern=$2
     shift 2
@@ -32,14 +32,14 @@ elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export BACKPLANE_BUILD="$PWD/$folder"
     run command ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/cli
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
-        count Python "SKIPPED: its extension is not in $folder; the output of cmake has the reason"
+        count Python "SKIPPED, because its extension was not built in $folder (see the output of cmake)"
     elif ! .venv/bin/python -c 'import hypothesis' 2>/dev/null; then
-        count Python "SKIPPED: .venv has no hypothesis; the output of make bootstrap has the reason"
+        count Python "SKIPPED, because .venv has no hypothesis (see make bootstrap)"
     else
         run Python ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/python
     fi
 else
-    count command "SKIPPED: .venv has no NumPy and pytest; the output of make bootstrap has the reason"
+    count command "SKIPPED, because .venv has no NumPy and pytest (see make bootstrap)"
 fi
 echo
 cat "$counts"
