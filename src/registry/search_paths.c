@@ -63,7 +63,7 @@ static const char *const vendor_patterns[] = {
     "/home/linuxbrew/.linuxbrew/lib",
 };
 
-/* Beside libbackplane in a build folder: the path of a Python environment. */
+/* File next to libbackplane in a build directory: the path of a Python environment. */
 #define ENVIRONMENT_FILE "backplane-environment"
 
 /* Folders with shared libraries below the root of a Python environment. */
