@@ -59,7 +59,7 @@ void bp__error_return(const bp__held_error *held);
 /* Calls the calling thread's check. Returns true if the call must stop. Call it only without locks held and where
  * everything can be released. Long loops call it about every tenth of a millisecond. */
 bool bp__interrupted(void);
-/* For loops that do not count their work; see bp_host.interrupt_due. */
+/* As bp__interrupted, for loops that do not count their work; see bp_host.interrupt_due. */
 int bp__interrupt_due(int64_t *since);
 /* For a loop over elements: adds the number of elements done since the last call. A loop starts with zeros. */
 typedef struct bp__pace {

@@ -1,4 +1,4 @@
-/* clock.c - returns monotonic time, for measuring. */
+/* clock.c - time that only moves forward, for measuring. */
 #define _GNU_SOURCE
 #include "base/base.h"
 

@@ -1,5 +1,5 @@
-/* environment.c - reads environment variables; no other file does. A program that runs with another user's rights (such
- * as set-uid) ignores the environment, because the calling user controls it. */
+/* environment.c - the one reader of the environment. A program that runs with another user's rights (set-uid and the
+ * like) sees none of it, because whoever started it must not steer it. */
 #define _GNU_SOURCE
 #include "base/base.h"
 

@@ -1,8 +1,9 @@
-/* error.c - stores the last error of each thread: its status and message.
+/* error.c - the last failure of each thread: its status and the sentence that explains it.
  *
- * The thread-local storage of a library opened late must fit a small area that the loader reserves. A thread therefore
- * stores short messages in place and long ones on the heap. If the heap allocation fails, a long message is cut; the
- * status is never lost. All long messages are in one list, so that bp_reset() can free those of every thread.
+ * The library's thread-local storage must fit the little room that the loader keeps for libraries opened late, so a
+ * thread holds short sentences in place and long ones on the heap. When the heap has nothing left, a long sentence is
+ * cut; the status is never lost. All long sentences are in one list, so that bp_reset() can give back those of every
+ * thread.
  */
 #include "base/base.h"
 #include "base/locks.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 8192, SHORT_SIZE = 112 };
+enum { SENTENCE_SIZE = 8192, SHORT_SIZE = 112 };
 
 typedef struct sentence {
     struct sentence *previous, *next;
@@ -20,7 +21,7 @@ typedef struct sentence {
 
 typedef struct error_state {
     bp_status status;
-    unsigned generation; /* of `kept`; if it differs from the list's, bp_reset() has freed `kept` */
+    unsigned generation; /* of `kept`: another one than the list's means that bp_reset() has given it back */
     sentence *kept;
     bool in_kept;
     char brief[SHORT_SIZE];
@@ -59,7 +60,7 @@ static void at_thread_exit(void *mine) {
     pthread_mutex_unlock(&bp__error_mutex);
 }
 
-/* Without a key a thread's message would never be freed, so none is kept in that case. */
+/* Without a key a thread's sentence would never be given back, so none is kept then. */
 static bool arrange_exit(void) {
     if (!have_exit_key) {
         have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
@@ -67,7 +68,7 @@ static bool arrange_exit(void) {
     return have_exit_key && pthread_setspecific(exit_key, &state) == 0;
 }
 
-/* Allocates `size` bytes on the heap for a message. Returns false if out of memory. */
+/* Room for `size` bytes on the heap; false when there is none. */
 static bool make_room(size_t size) {
     if (state.kept && state.generation == generation && state.kept->size >= size) {
         return true;
@@ -109,20 +110,20 @@ static void store(const char *text, size_t length) {
 }
 
 bp_status bp__fail_v(bp_status status, const char *format, va_list args) {
-    char text[MESSAGE_SIZE];
+    char text[SENTENCE_SIZE];
     int length = vsnprintf(text, sizeof text, format, args);
     state.status = status;
     if (length < 0) {
         length = snprintf(text, sizeof text, "%s", bp_status_text(status));
-    } else if (length >= MESSAGE_SIZE) {
-        length = MESSAGE_SIZE - 1;
+    } else if (length >= SENTENCE_SIZE) {
+        length = SENTENCE_SIZE - 1;
         cut(text, sizeof text);
     }
     store(text, (size_t)length);
     return status;
 }
 
-#undef bp__fail /* the analyzer defines them as macros */
+#undef bp__fail /* where the analyzer gets a macro for it */
 #undef bp__fail_memory
 
 bp_status bp__fail(bp_status status, const char *format, ...) {
@@ -151,11 +152,11 @@ bp_status bp_last_status(void) {
     return state.status;
 }
 
-_Static_assert(sizeof(error_state) <= sizeof(bp__held_error), "bp__held_error must hold the whole state");
+_Static_assert(sizeof(error_state) <= sizeof(bp__held_error), "a held error is the whole state");
 
 void bp__error_hold(bp__held_error *held) {
     memcpy(held, &state, sizeof state);
-    state = (error_state){0}; /* the saved message stays in the list, so that no new one overwrites it */
+    state = (error_state){0}; /* the held sentence stays on the list, where no new one overwrites it */
 }
 
 void bp__error_return(const bp__held_error *held) {

@@ -1,4 +1,4 @@
-/* file.c - reads and replaces whole files, so that a reader never finds one half written. */
+/* file.c - whole files in, whole files out, so that a reader never sees half of one. */
 #define _GNU_SOURCE
 #include "base/base.h"
 
@@ -23,8 +23,7 @@ static bp_status fail_errno(const char *path, const char *action) {
     return bp__fail(status, "%s: cannot %s: %s", path, action, strerror_r(error, reason, sizeof reason));
 }
 
-/* Reads to the end of the file, or one byte past the limit. Files under /proc report no size, and others may grow
- * meanwhile. */
+/* Reads to the end, or to one byte more than the limit: files under /proc tell no size, others may grow meanwhile. */
 static bp_status read_all(int file, const char *path, size_t limit, size_t hint, char **bytes, size_t *size) {
     size_t capacity = hint + 2, length = 0;
     char *block = bp__alloc(capacity);
@@ -66,7 +65,7 @@ bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *si
     if (limit > SIZE_MAX - 2) {
         limit = SIZE_MAX - 2;
     }
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* opening a pipe must not block */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not make us wait */
     if (file < 0) {
         return fail_errno(path, "open it");
     }
@@ -99,14 +98,14 @@ bp_status bp__file_make_folders(const char *path, size_t given) {
     }
     if (!bp__is_folder(path, given)) {
         return bp__fail(BP_E_NOT_FOUND,
-                        "%s: cannot be written, because the directory %.*s does not exist; make it first", path,
+                        "%s: cannot be written, because the folder %.*s does not exist; it must be made first", path,
                         (int)given, path);
     }
     char *from = folder + (given > 0 ? given : *path == '/');
     for (char *slash = strchr(from, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(folder, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
-            return fail_errno(folder, "make this directory");
+            return fail_errno(folder, "make this folder");
         }
         *slash = '/';
     }
@@ -134,8 +133,8 @@ bool bp__read_text(const char *path, char *buffer, size_t size) {
     return got >= 0;
 }
 
-/* The signal goes to the writing thread alone. If it was pending before, it stays pending, because that one belongs to
- * the host program. */
+/* The signal goes to the writing thread alone. It is left pending if it was pending before: that one is the host
+ * program's. */
 ssize_t bp__file_write(int file, const void *bytes, size_t size) {
     const struct timespec now = {0};
     sigset_t limit, before, pending;
@@ -172,7 +171,7 @@ static bp_status write_all(int file, const char *path, const char *bytes, size_t
     return fsync(file) == 0 ? BP_OK : fail_errno(path, "sync it");
 }
 
-/* Writes the path of the directory of `path`. Returns the length of that path with its last slash. */
+/* Writes the path of the folder that holds `path` and returns the length of that path with its last slash. */
 static int folder_of(const char *path, char folder[PATH_MAX]) {
     const char *slash = strrchr(path, '/');
     int length = slash ? (int)(slash - path) + 1 : 0;
@@ -180,8 +179,8 @@ static int folder_of(const char *path, char folder[PATH_MAX]) {
     return length;
 }
 
-/* The rename survives a power failure only after the directory is on disk. Some file systems cannot sync a directory;
- * this is not an error. */
+/* The rename lasts through a power failure only once the folder is on disk. That some file systems cannot sync a folder
+ * is no failure of ours. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
     folder_of(path, folder);
@@ -192,10 +191,10 @@ static void sync_folder(const char *path) {
     }
 }
 
-/* ---- Unfinished files. The writer locks its file for as long as the file has its temporary name. An unlocked one was
- * left by a process that was killed, because the lock ends with the process. ---- */
+/* ---- Unfinished files. Each is locked by its writer for as long as it has its temporary name, so that a file which
+ * nobody holds is left over from a process that was killed. The lock goes with the process. ---- */
 
-#define UNFINISHED ".unfinished-" /* between the file's name and the six characters of mkostemp */
+#define UNFINISHED ".unfinished-" /* between the name of the file and six characters of mkostemp */
 
 /* Removes an unfinished file of a process that has ended. */
 static void remove_abandoned(int folder, const char *name) {
@@ -211,7 +210,7 @@ static void remove_abandoned(int folder, const char *name) {
     close(file);
 }
 
-/* Removes the unfinished files of `path` that killed processes left. */
+/* Removes what was left over beside `path` by processes that were killed while they wrote it. */
 static void remove_all_abandoned(const char *path) {
     char path_of_folder[PATH_MAX];
     const char *name = path + folder_of(path, path_of_folder);
@@ -228,8 +227,8 @@ static void remove_all_abandoned(const char *path) {
     }
 }
 
-/* Makes a file with a temporary name and locks it. Another process may take the file for an abandoned one before it is
- * locked; it has then lost its name, and the next one is made. On file systems without locks, files are never taken for
+/* Makes a file with a temporary name and locks it. A file that another process took for an abandoned one before it was
+ * locked has lost its name by then, and the next one is made. Where files cannot be locked they are never taken for
  * abandoned. */
 static int make_unfinished(const char *path, char temporary[PATH_MAX]) {
     enum { MOST_TRIALS = 100 };
@@ -284,7 +283,7 @@ static bp_status write_and_rename(const char *path, const void *bytes, size_t si
 
 bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size) {
     char real[PATH_MAX];
-    /* A symbolic link stays; the file that it points to is replaced. */
+    /* Through a symbolic link the file behind it is replaced, and the link stays. */
     if (!realpath(path, real)) {
         if (!bp__copy_text(real, sizeof real, path) || *path == '\0') {
             return bp__fail(BP_E_IO, "'%.64s': path is empty or too long", path);
@@ -294,11 +293,11 @@ bp_status bp__file_replace(const char *path, size_t given, const void *bytes, si
     return write_and_rename(real, bytes, size);
 }
 
-/* ---- The user's directories ---- */
+/* ---- The folders of the user ---- */
 
 bool bp__user_folder(const char *variable, const char *below_home, char *path, size_t size, size_t *given) {
     const char *folder = bp__env(variable);
-    if (folder && folder[0] == '/') { /* the XDG rules ignore a relative path */
+    if (folder && folder[0] == '/') { /* a relative one does not count, by the rules of XDG */
         if (!bp__copy_text(path, size, folder)) {
             return false;
         }

@@ -1,4 +1,4 @@
-/* intern.c - keeps one copy of each text that must outlive its owner; equal texts have equal addresses. */
+/* intern.c - one copy of each text that must outlive its maker; equal texts have equal addresses. */
 #include "base/base.h"
 #include "base/locks.h"
 
@@ -56,7 +56,7 @@ static const char *find_or_add(const char *text, size_t length, uint64_t hash) {
 
 const char *bp__intern(const char *text) {
     if (*text == '\0') {
-        return ""; /* so that the most frequent text never fails */
+        return ""; /* so that the commonest text never fails */
     }
     size_t length = strlen(text);
     uint64_t hash = bp__hash(text, length);

@@ -1,4 +1,4 @@
-/* interrupt.c - calls the thread's check that may stop a long call. See interrupt.h. */
+/* interrupt.c - the check of each thread that asks whether a long call should stop. See interrupt.h. */
 #include "base/base.h"
 
 #include "backplane/interrupt.h"
@@ -6,8 +6,8 @@
 static _Thread_local struct {
     bp_interrupt_check check;
     void *user;
-    bool asking; /* the check is running; calls that it makes do not run it again */
-    bool silent; /* the thread runs part of a call of another thread */
+    bool asking; /* the check runs, and is not asked by what it calls */
+    bool silent; /* the thread runs part of a call that another thread began */
 } interrupt;
 
 #define ASKED_EACH 100000 /* nanoseconds */

@@ -116,8 +116,8 @@ void bp__json_int(bp__json *json, const char *key, int64_t value) {
     bp__text_addf(json->out, "%lld", (long long)value);
 }
 
-/* printf uses the decimal point of the host program's locale, which may have several bytes; JSON requires a full stop.
- */
+/* Replaces the decimal point of the host program's locale, which may have several bytes, by the full stop that JSON
+ * requires. */
 static void use_full_stop(char *number) {
     char *to = number;
     for (const char *from = number; *from; from++) {

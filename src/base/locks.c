@@ -1,4 +1,4 @@
-/* locks.c - defines the mutexes of base/ and holds them across fork. */
+/* locks.c - the mutexes of base/, and how they are held across fork. */
 #include "base/locks.h"
 #include "base/base.h"
 
@@ -6,7 +6,7 @@ pthread_mutex_t bp__warning_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t bp__intern_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t bp__error_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A holder of the intern or the warning mutex may report an error, so the error mutex comes last. */
+/* Whoever holds the intern or the warning mutex may report a failure, so the error mutex comes last. */
 void bp__base_fork_lock(void) {
     pthread_mutex_lock(&bp__warning_mutex);
     pthread_mutex_lock(&bp__intern_mutex);

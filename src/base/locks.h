@@ -1,4 +1,4 @@
-/* locks.h - declares the mutexes of base/ in one place, so that fork can hold them all. Only base/ includes this. */
+/* locks.h - the mutexes of base/, together in one place so that fork can hold them all. Only base/ includes this. */
 #ifndef BP_BASE_LOCKS_H
 #define BP_BASE_LOCKS_H
 

@@ -1,7 +1,7 @@
-/* memory.c - every allocation goes through this file, so that a custom or failing allocator sees all of them.
+/* memory.c - the one door to memory, so that a host program's allocator, or a test's failing one, reaches every block.
  *
- * The number of live blocks is also the allocator's lock. bp_set_allocator() changes the count from 0 to CLOSED. An
- * allocation that finds the count closed waits the few instructions until it opens again.
+ * The number of live blocks doubles as the lock of the allocator: bp_set_allocator() swaps the count from 0 to CLOSED,
+ * and an allocation that meets a closed count waits for the few instructions until it opens again.
  */
 #include "base/base.h"
 
@@ -45,7 +45,7 @@ bp_status bp_set_allocator(const bp_allocator *allocator) {
     return BP_OK;
 }
 
-/* Counts a block before it is allocated, so that the allocator cannot be replaced while it is in use. */
+/* Counts a block before it exists, so that the allocator cannot be replaced while it is in use. */
 static void count_block(void) {
     while (BP__UNLIKELY(atomic_fetch_add_explicit(&live, 1, memory_order_acquire) < 0)) {
         atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
@@ -94,7 +94,7 @@ void bp__free(void *block) {
     }
 }
 
-/* The allocator's address is stored directly before the aligned block. */
+/* The address that the allocator gave stands right before the aligned block. */
 void *bp__alloc_aligned(size_t size) {
     size_t total;
     if (__builtin_add_overflow(size, ALIGNMENT + sizeof(void *), &total)) {

@@ -1,4 +1,5 @@
-/* status.c - returns the names and texts of the status codes, and the library's version. */
+/* status.c - the names and texts of the status codes, and the version: all that callers print about the library itself.
+ */
 #include "base/base.h"
 
 static const struct status_row {

@@ -1,14 +1,13 @@
-/* struct.c - reads and writes public structs of programs that were compiled with another version.
+/* struct.c - structs of the interface that a program may have been compiled with in another version.
  *
- * Such a struct begins with its size, as the program knows it, and grows at its end only. Members that a smaller one
- * lacks have their defaults. A larger one belongs to a later version: its unknown members must be zero, which is their
- * default there.
- */
+ * They begin with their size, as the program knows it, and grow at their end only. A smaller one leaves out what has
+ * been added since, and means its default. A larger one is of a later version: what this one does not know must be
+ * zero, which is the default there. */
 #include "base/base.h"
 
 #include <string.h>
 
-/* No public struct is larger. A larger struct_size means that the caller has not set it. */
+/* No struct of the interface is larger; what says that it is has not been set. */
 #define LARGEST 16384
 
 static size_t size_of(const void *given) {
@@ -49,7 +48,7 @@ const void *bp__struct_read(void *own, size_t size, const void *given, const cha
     for (size_t i = size; i < there; i++) {
         if (((const char *)given)[i] != 0) {
             bp__fail(BP_E_ARGUMENT,
-                     "%s is of a later version, with %zu bytes, and sets members that this version, with %zu, "
+                     "%s is of a later version, with %zu bytes, and sets what this version, with %zu, "
                      "does not know",
                      name, there, size);
             return NULL;

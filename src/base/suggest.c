@@ -54,7 +54,7 @@ static bool contains(const char *text, int text_length, const char *part, int pa
 
 /* Returns how far a name is from the given one; a result above the limit means no match. A part of a name ("threads"
  * for "num_threads") counts as near, whatever its length. */
-static int farness(const char *wrong, int wrong_length, const char *name, int name_length, int limit) {
+static int distance_within(const char *wrong, int wrong_length, const char *name, int name_length, int limit) {
     int steps = distance(wrong, wrong_length, name, name_length);
     if (steps > limit && wrong_length >= 3 && contains(name, name_length, wrong, wrong_length)) {
         return limit;
@@ -114,7 +114,7 @@ const char *bp__suggest_marked(const char *wrong, const char *mark, bp__name_at 
     for (int i = 0; (name = name_at(user, i)) != NULL; i++) {
         size_t length = strlen(name);
         if (length > 0 && length <= LONGEST) {
-            int steps = farness(wrong, (int)wrong_length, name, (int)length, limit);
+            int steps = distance_within(wrong, (int)wrong_length, name, (int)length, limit);
             if (steps <= limit) {
                 offer(&best, name, steps);
             }

@@ -1,7 +1,7 @@
-/* trust.c - checks who else can change a file, before the library reads it as configuration or loads it.
+/* trust.c - who else could change a file: asked before a file may steer the program or be loaded into it.
  *
- * The path is walked from the root, one name at a time and through each symbolic link. A user who can write to any
- * directory on the way can replace everything below it.
+ * The path is walked from the root, one name at a time and through each symbolic link, because whoever may write to any
+ * folder on the way can put something else in the place of what comes after.
  */
 #define _GNU_SOURCE
 #include "base/base.h"
@@ -19,10 +19,10 @@
 enum { MOST_LINKS = 40 };
 
 typedef struct walk {
-    char done[PATH_MAX]; /* checked, free of links; "" is the root */
-    char rest[PATH_MAX]; /* the names to be checked */
+    char done[PATH_MAX]; /* checked, free of links; "" stands for the root */
+    char rest[PATH_MAX]; /* still to go */
     int links;
-    bool asked; /* whether `system` is set */
+    bool asked; /* whether `system` is known */
     uid_t system;
 } walk;
 
@@ -37,8 +37,8 @@ static bp_status fail_errno(const char *path) {
     return bp__fail(status, "%s: cannot examine it: %s", path, strerror_r(error, reason, sizeof reason));
 }
 
-/* ---- User namespaces. If root is not mapped, the files of root and of all other unmapped users show the same owner,
- * the overflow user. ---- */
+/* ---- User namespaces. In one that does not map root, files of root and of all other users who are not mapped show
+ * one and the same owner, the overflow user. ---- */
 
 bool bp__map_holds(const char *map, uint64_t user) {
     while (*map) {
@@ -53,16 +53,15 @@ bool bp__map_holds(const char *map, uint64_t user) {
     return false;
 }
 
-/* Returns the overflow user if root's files show it as their owner and no user of this namespace is mapped to that
- * number; 0 otherwise. The owner shown for root's files is read from a file of the kernel, which always belongs to
- * root. */
+/* Returns the overflow user if root's files show it as their owner and nobody else in this namespace is mapped to that
+ * number; 0 otherwise. What owner root's files show is seen from a file of the kernel's, which is always root's. */
 static uid_t system_user(void) {
     static const char overflow_path[] = "/proc/sys/kernel/overflowuid";
     char map[16384], overflow[32];
     struct stat facts;
     if (!bp__read_text(overflow_path, overflow, sizeof overflow) || !*overflow || stat(overflow_path, &facts) != 0 ||
         !bp__read_text("/proc/self/uid_map", map, sizeof map) || !*map || strlen(map) == sizeof map - 1) {
-        return 0; /* the rest of a longer map may name that user */
+        return 0; /* a map that does not fit may name that user in what was not read */
     }
     uid_t user = (uid_t)strtoul(overflow, NULL, 10);
     return user == facts.st_uid && !bp__map_holds(map, user) ? user : 0;
@@ -76,7 +75,7 @@ static bool is_sticky_folder(const struct stat *facts) {
     return S_ISDIR(facts->st_mode) && (facts->st_mode & S_ISVTX) != 0;
 }
 
-/* Users cannot remove files of others from a sticky directory, so it counts as not writable. */
+/* Nobody can take the files of others out of a sticky folder, so that it counts as one that cannot be written. */
 static bool owner_trusted(walk *at, const char *path, const struct stat *facts) {
     uid_t user = geteuid();
     if (facts->st_uid == 0 || facts->st_uid == user) {
@@ -98,13 +97,13 @@ static bp_status check_owner_and_mode(walk *at, const char *path, const struct s
                         (unsigned long)facts->st_uid);
     }
     if (!S_ISLNK(facts->st_mode) && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_folder(facts)) {
-        return bp__fail(BP_E_UNTRUSTED, "%s: %s can write to it; run chmod go-w on it", path,
+        return bp__fail(BP_E_UNTRUSTED, "%s: %s can write to it; take that right away with chmod go-w", path,
                         (facts->st_mode & S_IWOTH) ? "everyone" : "its group");
     }
     return BP_OK;
 }
 
-/* Removes the first name from `rest`. Returns false if none is left. */
+/* Takes the first name off `rest`; false when there is none left. */
 static bool take_name(walk *at, char name[NAME_MAX + 1], bool *too_long) {
     char *start = at->rest + strspn(at->rest, "/");
     size_t length = strcspn(start, "/");

@@ -1,5 +1,5 @@
-/* warning.c - reports warnings: facts that a user should know and that are not errors. Each text is reported once.
- * Without a handler the last ones are kept. */
+/* warning.c - things a user should know that are no errors. Each text is told once; without a handler the last ones are
+ * kept. */
 #include "backplane/settings.h"
 #include "base/base.h"
 #include "base/locks.h"
@@ -11,10 +11,10 @@ enum { KEPT = 64, LONGEST = 2048, MOST_SEEN = 65536 };
 
 static bp_warning_handler handler;
 static void *handler_user;
-static char *kept[KEPT]; /* a ring buffer; the oldest entry is at `first` */
+static char *kept[KEPT]; /* a ring: the oldest is at `first` */
 static int first, count;
 
-/* The hashes of all texts reported so far; 0 marks a free entry. The table's size is a power of two. */
+/* The hashes of all texts told so far, 0 marks a free place; the table's size is a power of two. */
 static uint64_t *seen;
 static size_t seen_size, seen_count;
 
@@ -39,8 +39,8 @@ static bool grow_seen(void) {
     return true;
 }
 
-/* Returns whether the text is new, and records it. If no more can be recorded, every unknown text counts as new:
- * reporting a warning twice is better than never. */
+/* Tells whether the text is new, and remembers it. When nothing more can be remembered, every unknown text is new: a
+ * warning told twice is better than one never told. */
 static bool is_new(const char *text) {
     uint64_t hash = bp__hash(text, strlen(text));
     hash = hash ? hash : 1;
@@ -71,7 +71,7 @@ static bool is_new(const char *text) {
 static void keep(const char *text) {
     char *copy = bp__strdup(text);
     if (!copy) {
-        return; /* no memory to keep the warning */
+        return; /* there is no one to tell */
     }
     if (count == KEPT) {
         bp__free(kept[first]);
@@ -100,7 +100,7 @@ void bp__warn(const char *format, ...) {
     }
     pthread_mutex_unlock(&bp__warning_mutex);
     if (fresh && call) {
-        call(user, text); /* outside the mutex: a handler may wait for a lock that a caller of the library holds */
+        call(user, text); /* outside the mutex: a handler may wait for a lock that a caller of ours holds */
     }
 }
 
