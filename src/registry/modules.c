@@ -1,8 +1,7 @@
-/* modules.c - finds provider modules, looks at each with distrust, and loads those that keep the contract of
- * provider.h.
+/* modules.c - finds provider modules, checks owner, permissions and ABI of each, and loads those that pass.
  *
- * Two kinds of folder are read: the installed one, beside this library, and those that the user names. A module runs
- * code in this process from the moment that it is opened, so everything that can be known of a file is checked before.
+ * It reads two kinds of directories: the installed one, next to this library, and those that the user names. A module
+ * runs code in this process as soon as it is opened, so everything that can be checked is checked before.
  */
 #include "registry/modules.h"
 
@@ -21,7 +20,7 @@
 #define MODULE_FOLDER "backplane-providers"
 #define MODULE_SUFFIX ".so"
 
-/* What the first published interface had; later minors only append. */
+/* Size of the descriptor in the first published interface; later minor versions only append. */
 #define SMALLEST_DESCRIPTOR (offsetof(bp_provider, threads) + sizeof(((bp_provider *)0)->threads))
 
 pthread_mutex_t bp__modules_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -59,14 +58,14 @@ bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
     unsigned minor = provider->abi & 0xffffu;
     if (major != ours >> 16) {
         return bp__fail(BP_E_ABI,
-                        "it is made for provider interface %u.%u, this library has %u.%u: the first number must be "
+                        "it was built for provider interface %u.%u, this library has %u.%u; the first number must be "
                         "the same",
                         major, minor, ours >> 16, ours & 0xffffu);
     }
     if (minor > (ours & 0xffffu)) {
         return bp__fail(BP_E_ABI,
-                        "it is made for provider interface %u.%u, which is newer than the %u.%u of this library", major,
-                        minor, ours >> 16, ours & 0xffffu);
+                        "it was built for provider interface %u.%u, which is newer than the %u.%u of this library",
+                        major, minor, ours >> 16, ours & 0xffffu);
     }
     if (provider->struct_size < SMALLEST_DESCRIPTOR) {
         return bp__fail(BP_E_ABI, "its struct_size is %u; interface %u.%u needs at least %zu", provider->struct_size,
@@ -74,7 +73,7 @@ bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
     }
     const char *missing = missing_part(provider);
     if (missing) {
-        return bp__fail(BP_E_SYMBOL, "its field '%s' is NULL, which must be given", missing);
+        return bp__fail(BP_E_SYMBOL, "its field '%s' is NULL; it must be set", missing);
     }
     if (!name_is_well_formed(provider->name)) {
         return bp__fail(BP_E_ABI, "its name '%.80s' is not made of 1 to 63 letters, digits and '-'", provider->name);
@@ -116,8 +115,8 @@ static const bp__module *accepted_with_name(const char *name) {
     return NULL;
 }
 
-/* Opens the module, for good: what it has started cannot be stopped. Its providers are a list that ends with NULL; the
- * module of a single one has no such list, and `single` makes one. */
+/* Opens the module and never closes it, because it may have started threads. Its providers are a list that ends with
+ * NULL. A module with a single provider has no such list; `single` is made one. */
 static bp_status open_module(const char *path, const bp_provider *single[2], const bp_provider *const **providers) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -139,13 +138,13 @@ static bp_status check_provider(const bp_provider *provider) {
     BP__TRY(bp__provider_check(provider, BP_PROVIDER_ABI));
     const bp__module *earlier = accepted_with_name(provider->name);
     if (earlier) {
-        return bp__fail(BP_E_LOAD, "its name '%s' is taken by %s, which was found first", provider->name,
+        return bp__fail(BP_E_LOAD, "its name '%s' is already used by %s, which was found first", provider->name,
                         earlier->info.path);
     }
     return BP_OK;
 }
 
-/* The texts of an entry live as long as interned ones do: until bp_reset(). */
+/* Fills the texts of an entry. They live as long as interned ones: until bp_reset(). */
 static bp_status describe(bp__module *entry, const char *path, const char *stem, const char *reason) {
     const bp_provider *provider = entry->provider;
     entry->info.struct_size = sizeof entry->info;
@@ -175,7 +174,7 @@ static bp_status add_provider(const char *path, const char *stem, const bp_provi
     return add_entry(&entry);
 }
 
-static bp_status look_at(const char *path, const char *name) {
+static bp_status examine(const char *path, const char *name) {
     char stem[NAME_MAX + 1];
     bp__copy_text(stem, sizeof stem, name);
     stem[strlen(stem) - strlen(MODULE_SUFFIX)] = '\0';
@@ -192,7 +191,7 @@ static bp_status look_at(const char *path, const char *name) {
     return BP_OK;
 }
 
-/* ---- Folders ---- */
+/* ---- Directories ---- */
 
 typedef struct name_list {
     char **names;
@@ -237,19 +236,19 @@ static bp_status read_names(DIR *folder, name_list *list) {
     return BP_OK;
 }
 
-static bp_status look_at_each(const char *folder, const name_list *list) {
+static bp_status examine_each(const char *folder, const name_list *list) {
     char path[PATH_MAX];
     for (int i = 0; i < list->count; i++) {
         if (snprintf(path, sizeof path, "%s/%s", folder, list->names[i]) >= (int)sizeof path) {
             BP__TRY(refuse(folder, list->names[i], BP_E_LOAD, "the path of a module in it is too long"));
-        } else if (!entry_with_path(path)) { /* a folder may be named twice */
-            BP__TRY(look_at(path, list->names[i]));
+        } else if (!entry_with_path(path)) { /* a directory may be named twice */
+            BP__TRY(examine(path, list->names[i]));
         }
     }
     return BP_OK;
 }
 
-/* In the order of their names, so that the same module wins on every machine. */
+/* Files are read in alphabetical order, so that the same module wins on every machine. */
 static bp_status search_folder(const char *path, bool must_exist) {
     char real[PATH_MAX];
     DIR *folder = realpath(path, real) ? opendir(real) : NULL;
@@ -263,7 +262,7 @@ static bp_status search_folder(const char *path, bool must_exist) {
     closedir(folder);
     if (status == BP_OK && list.count > 0) {
         qsort(list.names, (size_t)list.count, sizeof *list.names, by_name);
-        status = look_at_each(real, &list);
+        status = examine_each(real, &list);
     }
     for (int i = 0; i < list.count; i++) {
         bp__free(list.names[i]);
@@ -272,6 +271,7 @@ static bp_status search_folder(const char *path, bool must_exist) {
     return status;
 }
 
+/* Returns the directory of the object that contains this code, or of the program if it is linked into one. */
 bool bp__own_folder(char path[PATH_MAX]) {
     Dl_info info;
     struct link_map *object = NULL;
@@ -294,7 +294,7 @@ static bp_status search_installed(void) {
 }
 
 static bp_status search_one_of_list(const char *path) {
-    if (path[0] != '/') { /* the working folder is whoever's who starts the program there */
+    if (path[0] != '/') { /* the working directory depends on who starts the program */
         return refuse(path, path, BP_E_UNTRUSTED, "registry.provider_path takes absolute paths only");
     }
     return search_folder(path, true);
@@ -330,7 +330,7 @@ static bp_status load_all(void) {
     bp_status status = search_installed();
     status = status == BP_OK ? search_list(bp__setting_text(BP_SET_registry_provider_path)) : status;
     if (status == BP_OK) {
-        bp__error_return(&held); /* what was wrong with single files is in their entries */
+        bp__error_return(&held); /* errors of single files are in their entries */
     } else {
         forget();
     }

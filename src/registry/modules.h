@@ -1,4 +1,4 @@
-/* modules.h - what the rest of the room shares with modules.c and loaded.c. */
+/* modules.h - declares what modules.c and loaded.c share with the rest of this module. */
 #ifndef BP_REGISTRY_MODULES_H
 #define BP_REGISTRY_MODULES_H
 
@@ -7,17 +7,17 @@
 #include <limits.h>
 #include <pthread.h>
 
-/* For the handlers of fork. Each may be held while settings and base are locked. */
+/* For the fork handlers. Each may be held while settings and base are locked. */
 extern pthread_mutex_t bp__modules_mutex, bp__loaded_mutex;
 
-void bp__loaded_reset(void); /* forgets what bp_loaded_object_at knows */
+void bp__loaded_reset(void); /* frees the data of bp_loaded_object_at */
 
-/* Writes the folder of the object that this code is in: of libbackplane, or of the program that it is linked into. */
-bool bp__own_folder(char path[PATH_MAX]);
-
-/* The check of a module's descriptor, apart so that tests can ask it for other releases.
- * BP_OK when a descriptor can be used by a library whose interface is `ours`, else BP_E_ABI or BP_E_SYMBOL and a
- * sentence. Reads no field before the numbers say that it is there. */
+/* Checks a module's descriptor; a separate function, so that tests can check against other releases. Returns BP_OK if a
+ * library with interface `ours` can use it, else BP_E_ABI or BP_E_SYMBOL with a message. Reads no field before the
+ * version and size show that it exists. */
 bp_status bp__provider_check(const bp_provider *provider, uint32_t ours);
+
+/* Writes the directory of the object that contains this code. Returns false if it is unknown. */
+bool bp__own_folder(char path[PATH_MAX]);
 
 #endif

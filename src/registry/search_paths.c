@@ -1,6 +1,5 @@
-/* search_paths.c - the places where libraries are, most specific first: what the user names, what the process has
- * loaded, the environment, the loader's cache, the system's folders, and where vendors install.
- */
+/* search_paths.c - lists the search locations, most specific first: paths named by the user, objects loaded by the
+ * process, the environment, the loader's cache, system directories, and vendor directories. */
 #include "registry/scan.h"
 
 #include "machine/internal.h"
@@ -31,7 +30,7 @@
 #define TRIPLET "multiarch"
 #endif
 
-/* Folders of the system; those with variants of a library in folders of their own are read one level deeper. */
+/* System directories; those with subdirectories for variants of a library are read one level deeper. */
 static const char *const system_folders[] = {
     "/usr/local/lib/" TRIPLET,
     "/usr/local/lib64",
@@ -44,7 +43,7 @@ static const char *const system_folders[] = {
     "/lib",
 };
 
-/* Patterns of folders where vendors install. */
+/* Patterns of vendor directories. */
 static const char *const vendor_patterns[] = {
     "/opt/intel/oneapi/mkl/latest/lib",
     "/opt/intel/oneapi/mkl/latest/lib/intel64",
@@ -63,10 +62,7 @@ static const char *const vendor_patterns[] = {
     "/home/linuxbrew/.linuxbrew/lib",
 };
 
-/* File next to libbackplane in a build directory: the path of a Python environment. */
-#define ENVIRONMENT_FILE "backplane-environment"
-
-/* Folders with shared libraries below the root of a Python environment. */
+/* Directories with shared libraries below the root of a Python environment. */
 static const char *const environment_patterns[] = {
     "lib",
     "lib64",
@@ -80,7 +76,7 @@ static void search_pattern(bp__search *search, const char *pattern) {
     glob_t found;
     bp__place_begin(search, pattern);
     if (glob(pattern, 0, NULL, &found) != 0) {
-        bp__place_problem(search, "no such folder");
+        bp__place_problem(search, "no such directory");
         return;
     }
     const char *problem = "searched already";
@@ -97,7 +93,7 @@ static void search_folder(bp__search *search, const char *folder, bool asked_for
     bp__place_problem(search, bp__scan_folder(search, folder, asked_for, true));
 }
 
-/* Each entry of a colon-separated list: a folder, or a file. */
+/* Searches each entry of a colon-separated list: a directory or a file. */
 static void search_list(bp__search *search, const char *list, bool asked_for) {
     char path[PATH_MAX];
     struct stat facts;
@@ -130,6 +126,9 @@ static void search_environment(bp__search *search, const char *root) {
         }
     }
 }
+
+/* File next to libbackplane in a build directory: the path of a Python environment. */
+#define ENVIRONMENT_FILE "backplane-environment"
 
 /* Searches the Python environment that ENVIRONMENT_FILE names. The build writes that file, so that the built command
  * finds the libraries of the project's .venv; it is not installed. It must be trusted, as a provider module in that
@@ -173,7 +172,7 @@ static void search_loader_cache(bp__search *search) {
         return;
     }
     if (!bp__ldcache_visit(bytes, size, visit_cached, search)) {
-        bp__place_problem(search, "not a loader cache that is understood");
+        bp__place_problem(search, "not a loader cache in a known format");
     }
     bp__free(bytes);
 }
