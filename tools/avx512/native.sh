@@ -36,7 +36,7 @@ link() {
     # shellcheck disable=SC2086 # names without blanks
     ${CC:-gcc} -std=c17 -D_GNU_SOURCE= -O2 -g1 -Wall -Wextra -Wconversion -Werror -Wno-psabi -Iinclude -Isrc \
         "-Itests/$area" -o "$output" "$@" "tests/$area"/support_*.c \
-        $wide "$build/libbackplane_internal.a" -lcmocka -ldl -lpthread -lm
+        $wide "$build/libbackplane_rooms.a" -lcmocka -ldl -lpthread -lm
 }
 # only AREA TEST FUNCTION...: a test of an area on these kernels alone, with functions led through the area's file.
 only() {
