@@ -1,4 +1,4 @@
-# Short names for what is done with the project: `make help` lists them. CMakeLists.txt says how things are built.
+# The front door. `make help` lists what it does; CMakeLists.txt knows how things are built.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -54,7 +54,7 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
-format: ## format the sources with clang-format
+format: ## lay out the sources with clang-format
 	@clang-format -i $(SOURCES)
 
 lint: build/CMakeCache.txt ## check the format and run clang-tidy

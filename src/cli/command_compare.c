@@ -8,7 +8,7 @@
 
 static void print_table(const comparison *c) {
     char time[32];
-    cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
+    cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|~ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
     for (int i = 0; i < c->count; i++) {
         const candidate *one = &c->candidates[i];
         bool ran = one->samples > 0;

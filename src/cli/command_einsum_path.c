@@ -9,13 +9,13 @@
 
 #define LETTERS 128
 
-typedef struct question {
+typedef struct request {
     const char *expression;
     int count;
     bp_einsum_operand *operands;
     int64_t (*shapes)[BP_MAX_NDIM];
     cli_search search;
-} question;
+} request;
 
 /* ---- Sizes of labels: i=10,j=20 ---- */
 
@@ -35,7 +35,7 @@ static int read_sizes(const char *text, int64_t *size) {
 }
 
 /* Makes shapes from the labels of the expression. Other characters are left for the library to report. */
-static int shapes_from_sizes(question *q, const char *text) {
+static int shapes_from_sizes(request *q, const char *text) {
     int64_t size[LETTERS];
     memset(size, 0xff, sizeof size);
     int code = read_sizes(text, size);
@@ -59,7 +59,7 @@ static int shapes_from_sizes(question *q, const char *text) {
 
 /* ---- Shapes of operands: 10x20,20x30; an empty one is a scalar ---- */
 
-static int shapes_from_list(question *q, const char *text) {
+static int shapes_from_list(request *q, const char *text) {
     int given = 0, code = CLI_OK;
     for (const char *at = text; code == CLI_OK; given++) {
         size_t length = strcspn(at, ",");
@@ -80,7 +80,7 @@ static int shapes_from_list(question *q, const char *text) {
     return code;
 }
 
-static int read_operands(question *q, const cli_args *args) {
+static int read_operands(request *q, const cli_args *args) {
     const char *sizes = cli_value(args, "sizes"), *shapes = cli_value(args, "shapes");
     if (!sizes == !shapes) {
         return cli_fail(CLI_USAGE, "exactly one of --sizes and --shapes must be given");
@@ -99,14 +99,14 @@ static int read_operands(question *q, const cli_args *args) {
 
 /* ---- The search ---- */
 
-static int read_dtype(question *q, const cli_args *args) {
+static int read_dtype(request *q, const cli_args *args) {
     const char *dtype = cli_value(args, "dtype");
     q->search.fields.dtype = dtype ? bp_dtype_from_name(dtype) : BP_DTYPE_NONE;
     return !dtype || q->search.fields.dtype != BP_DTYPE_NONE ? CLI_OK
                                                              : cli_fail(CLI_USAGE, "no such element type: '%s'", dtype);
 }
 
-static int answer(const question *q, const cli_args *args) {
+static int print_path(const request *q, const cli_args *args) {
     bp_contraction_path *path;
     bp_status status = bp_einsum_path(&path, &q->search.fields, q->expression, q->count, q->operands);
     if (status != BP_OK) {
@@ -122,11 +122,11 @@ static int answer(const question *q, const cli_args *args) {
 }
 
 static int path(const cli_args *args) {
-    question q = {.expression = args->operands[0]};
+    request q = {.expression = args->operands[0]};
     int code = read_operands(&q, args);
     code = code == CLI_OK ? search_read(args, &q.search) : code;
     code = code == CLI_OK ? read_dtype(&q, args) : code;
-    code = code == CLI_OK ? answer(&q, args) : code;
+    code = code == CLI_OK ? print_path(&q, args) : code;
     search_free(&q.search);
     free(q.operands);
     free(q.shapes);

@@ -61,7 +61,7 @@ static bool is_decided(const bp_explanation *explanation) {
     return chosen;
 }
 
-static int answer(const cli_job *job) {
+static int print_explanation(const cli_job *job) {
     bp_explanation *explanation = NULL;
     bp_status status = job->operation->explain(job, &explanation);
     if (status != BP_OK) {
@@ -86,7 +86,7 @@ static int explain(const cli_args *args) {
     code = code == CLI_OK ? read_views(&job, dtype) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
-    code = code == CLI_OK ? answer(&job) : code;
+    code = code == CLI_OK ? print_explanation(&job) : code;
     job_free(&job);
     return code;
 }

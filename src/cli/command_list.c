@@ -38,14 +38,14 @@ static cli_style state_style(bp_library_state state) {
     }
 }
 
-/* " (products by openblas; not for eig f32, eig c64: --all says why)" */
+/* " (products by openblas; not for eig f32, eig c64; see --all)" */
 static char *remark_of(const bp_library_info *row) {
     char *topics = cli_join_lines(row->faults, ":\n", ", ");
     char *remark = !row->blas[0] && !topics
                        ? cli_format("%s", "")
                        : cli_format(" (%s%s%s%s%s%s)", row->blas[0] ? "products by " : "", row->blas,
                                     row->blas[0] && topics ? "; " : "", topics ? "not for " : "", topics ? topics : "",
-                                    topics ? ": --all says why" : "");
+                                    topics ? "; see --all" : "");
     free(topics);
     return remark;
 }

@@ -74,8 +74,8 @@ const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size)
 
 const char *cli_suggest(const char *wrong, const char *mark, bp__name_at name_at, void *list) {
     static char text[200];
-    char question[180];
-    bp__suggest_marked(wrong, mark, name_at, list, question, sizeof question);
-    snprintf(text, sizeof text, "%s%s", question[0] ? "; " : "", question);
+    char near[180];
+    bp__suggest_marked(wrong, mark, name_at, list, near, sizeof near);
+    snprintf(text, sizeof text, "%s%s", near[0] ? "; " : "", near);
     return text;
 }

@@ -99,7 +99,7 @@ def test_a_wrong_routine_is_shown_and_refused(backplane):
     row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"])
     sentence = "wrong results in probe: dpotrf, random matrix: the product of the factors differs from the matrix"
     assert row["state"] == "ok" and row["faults"] == ["cholesky f64: " + sentence]
-    assert "(not for cholesky f64: --all says why)" in backplane("list", env=env).out
+    assert "(not for cholesky f64; see --all)" in backplane("list", env=env).out
     assert sentence in " ".join(backplane("list", "--all", env=env).out.split())
     found = [f for f in backplane("doctor", "--json", env=env).json["findings"] if sentence in f["finding"]]
     assert len(found) == 1 and found[0]["severity"] == "warning"
