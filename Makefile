@@ -1,4 +1,4 @@
-# The front door. `make help` lists what it does; CMakeLists.txt knows how things are built.
+# Targets for building and testing; `make help` lists them. CMakeLists.txt defines the build.
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -54,7 +54,7 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
-format: ## lay out the sources with clang-format
+format: ## format the sources with clang-format
 	@clang-format -i $(SOURCES)
 
 lint: build/CMakeCache.txt ## check the format and run clang-tidy
