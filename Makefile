@@ -5,8 +5,9 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
+.PHONY: build run test bench install fuzz sanitize clang aarch64 format lint docs symbols bootstrap clean help
 
+.PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
 	@cmake --build build -j $(JOBS) --target programs
 
@@ -57,14 +58,14 @@ aarch64: bootstrap ## install what is needed, build for 64-bit ARM, and run the 
 format: ## lay out the sources with clang-format
 	@clang-format -i $(SOURCES)
 
-lint: build/CMakeCache.txt ## check the format and run clang-tidy
+lint: build ## check layout and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build/CMakeCache.txt ## write the reference pages from the tables in the headers
+docs: build ## write the reference pages anew from the tables in the headers
 	@cmake --build build --target docs
 
-symbols: programs ## pin exported symbols and numbers of settings again, after a deliberate change of the interface
+symbols: build ## pin exported symbols and numbers of settings anew, after a deliberate change of the interface
 	@python3 tests/checks/exported_symbols.py build --write
 	@python3 tests/checks/setting_numbers.py build --write
 

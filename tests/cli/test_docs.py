@@ -1,4 +1,4 @@
-"""The man page, docs/cli.md and the completions match `backplane help --json`."""
+"""The man page, docs/reference/cli.md and the completions match `backplane help --json`."""
 
 import re
 import shutil
