@@ -1,4 +1,4 @@
-"""Checks that files have at most 600 lines. clang-format limits the width of lines."""
+"""Files stay short enough to be read in one sitting: at most 600 lines. (The width of lines is clang-format's.)"""
 
 import common
 
