@@ -1,4 +1,4 @@
-"""Checks that the links between Markdown pages are valid, and that docs/index.md links to every page of its folder."""
+"""Links between the pages lead somewhere, and docs/index.md names every page of its folder."""
 
 import re
 
@@ -18,9 +18,9 @@ def main():
                 continue
             checked += 1
             if not (common.ROOT / page.parent / target).exists():
-                failures.append(f"{page}: links to {target}, which does not exist")
+                failures.append(f"{page}: leads to {target}, which is not there")
     named = set(LINK.findall(common.read("docs/index.md")))
-    failures += [f"docs/index.md does not link to {page.name}" for page in common.sources("docs", "*.md")
+    failures += [f"docs/index.md does not name {page.name}" for page in common.sources("docs", "*.md")
                  if page.name not in named | {"index.md"}]
     common.finish(failures, checked)
 

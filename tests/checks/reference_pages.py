@@ -1,4 +1,4 @@
-"""Checks that the reference pages in docs/ are the output of their generators. `make docs` rewrites them."""
+"""The reference pages in docs/ are what their generators print from the tables in the headers. `make docs` rewrites them."""
 
 import difflib
 

@@ -1,5 +1,5 @@
-"""Checks that every command of README.md's session succeeds in the project's root. Compares the first line of output with the
-README, if it is the same on every machine."""
+"""Every command of README.md's session runs, from the project's root as the README says, and succeeds; what a command says
+on every machine alike is what the README shows."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import common  # noqa: E402
 
 
 def session():
-    """Returns pairs of command and shown output from the console blocks that run the project's command."""
+    """Pairs of command and shown output from the console blocks that run the command of the project."""
     for block in re.findall(r"^```console\n(.*?)^```", common.read("README.md"), re.S | re.M):
         for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = piece.partition("\n")
@@ -29,11 +29,11 @@ def main():
         done = subprocess.run(words, cwd=common.ROOT, capture_output=True, text=True, check=False, env=dict(os.environ))
         if done.returncode:
             failures.append(f"$ {command}\n{done.stdout}{done.stderr}exit status {done.returncode}")
-        # The output differs between machines, except for the first line of these commands, such as a table's header.
+        # Facts differ between machines; the first line (a table's head, an answer's kind) does not.
         elif shown and words[1] in ("list", "get", "version", "compare"):
             expected, said = (text.split("\n")[0].split() for text in (shown, done.stdout))
             if expected != said:
-                failures.append(f"$ {command}\nREADME.md shows {' '.join(expected)}\nthe output is {' '.join(said)}")
+                failures.append(f"$ {command}\nREADME.md shows {' '.join(expected)}\nit says {' '.join(said)}")
     common.finish(failures, checked)
 
 
