@@ -7,6 +7,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.
 
 .PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs site symbols bootstrap clean help
 
+.PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
 	@cmake --build build -j $(JOBS) --target programs
 

@@ -64,7 +64,7 @@ complete -c backplane -n "$using explain eval" -l driver -x -a 'gelsy gels gelsd
 complete -c backplane -n "$using explain eval" -l rcond -x -d 'Smallest singular value'
 complete -c backplane -n "$using explain eval" -l rtol -x -d 'Relative tolerance'
 complete -c backplane -n "$using explain eval" -l atol -x -d 'Absolute tolerance'
-complete -c backplane -n "$using explain eval" -l ord -x -a 'fro nuc 1 -1 2 -2 inf -inf' -d 'Norm'
+complete -c backplane -n "$using explain eval" -l ord -x -a 'fro nuc 1 -1 2 -2 inf -inf' -d 'Which norm'
 complete -c backplane -n "$using eval" -s o -l output -r -F -d 'File to write'
 complete -c backplane -n "$using eval" -s e -l explain -d 'Show every candidate'
 complete -c backplane -n "$using eval compare" -l bf16 -d 'Read V2 as bfloat16'

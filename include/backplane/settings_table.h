@@ -18,51 +18,51 @@
 
 /* clang-format off */
 /* The library itself: choice, threads, discovery, trace. */
-#define BP_SETTINGS_CORE(X)                                                                                             \
-    X(num_threads, 0, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations",                      \
-      "Maximum number of threads of one call; 0 means every core available to the process. If unset, it is the smallest of OMP_NUM_THREADS, OMP_THREAD_LIMIT, OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, MKL_NUM_THREADS and BLIS_NUM_THREADS, and 1 inside an OpenMP parallel region.")                                     \
-    X(deterministic, 1, "deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations",       \
+#define BP_SETTINGS_CORE(X) \
+    X(num_threads, 0, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations", \
+      "Maximum number of threads of one call; 0 means every core available to the process. If unset, it is the smallest of OMP_NUM_THREADS, OMP_THREAD_LIMIT, OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, MKL_NUM_THREADS and BLIS_NUM_THREADS, and 1 inside an OpenMP parallel region.") \
+    X(deterministic, 1, "deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations", \
       "Refuse candidates that do not guarantee bitwise reproducible results: run = with the same number of threads, threads = with any number.") \
-    X(blas_preferred, 2, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm",                         \
-      "Library to use if it can run the call: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...), a path, or ID:ALGORITHM; empty: no preference.")  \
-    X(linalg_preferred, 3, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra",                    \
+    X(blas_preferred, 2, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm", \
+      "Library to use if it can run the call: an id from `backplane list` (openblas, mkl, blis, netlib, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(linalg_preferred, 3, "linalg.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra", \
       "Library to use if it can run the call: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(fft_preferred, 4, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft",                                     \
-      "Library to use if it can run the call: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; empty: no preference.")             \
-    X(dispatch_exclude, 5, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations",                   \
-      "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).")                      \
+    X(fft_preferred, 4, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft", \
+      "Library to use if it can run the call: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(dispatch_exclude, 5, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations", \
+      "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
       "If the preferred library cannot run a call: strict fails, warn runs another and warns once per reason, allow runs another silently.") \
-    X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm",  \
+    X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm", \
       "Inputs that the caller will pass in packed form (bp_plan_pack); cost estimates then exclude the time to pack them.") \
-    X(cpu_capability, 8, "cpu.capability", ENUM, "auto", "auto|default|avx2|avx512|vsx|zvector|sve256",                  \
-      "ATEN_CPU_CAPABILITY", BP_SETTING_POLICY, "native",                                                              \
-      "Highest instruction set that the native kernels use; must be supported by the hardware.")                                \
-    X(plan_cache_max_size, 9, "plan_cache.max_size", INT, "1024", "0..1048576", "", 0, "all operations but fft",        \
-      "Maximum number of cached plans; the least recently used is evicted first. 0 disables the cache.")                         \
-    X(fft_plan_cache_max_size, 10, "fft.plan_cache.max_size", INT, "4096", "0..1048576", "", 0, "fft",                  \
-      "Maximum number of cached plans of Fourier transforms on the CPU. 0 disables the cache.")                               \
-    X(einsum_path_cache_max_size, 11, "einsum.path_cache.max_size", INT, "1024", "0..1048576", "", 0, "einsum",          \
-      "Maximum number of cached contraction paths (of up to 1000 operands). 0 disables the cache.")                  \
-    X(registry_library_path, 12, "registry.library_path", TEXT, "", "", "BACKPLANE_LIBRARY_PATH", BP_SETTING_STARTUP,    \
-      "discovery", "Colon-separated folders or files searched for libraries before all others.")                        \
+    X(cpu_capability, 8, "cpu.capability", ENUM, "auto", "auto|default|avx2|avx512|vsx|zvector|sve256", \
+      "ATEN_CPU_CAPABILITY", BP_SETTING_POLICY, "native", \
+      "Highest instruction set that the native kernels use; must be supported by the hardware.") \
+    X(plan_cache_max_size, 9, "plan_cache.max_size", INT, "1024", "0..1048576", "", 0, "all operations but fft", \
+      "Maximum number of cached plans; the least recently used is evicted first. 0 disables the cache.") \
+    X(fft_plan_cache_max_size, 10, "fft.plan_cache.max_size", INT, "4096", "0..1048576", "", 0, "fft", \
+      "Maximum number of cached plans of Fourier transforms on the CPU. 0 disables the cache.") \
+    X(einsum_path_cache_max_size, 11, "einsum.path_cache.max_size", INT, "1024", "0..1048576", "", 0, "einsum", \
+      "Maximum number of cached contraction paths (of up to 1000 operands). 0 disables the cache.") \
+    X(registry_library_path, 12, "registry.library_path", TEXT, "", "", "BACKPLANE_LIBRARY_PATH", BP_SETTING_STARTUP, \
+      "discovery", "Colon-separated folders or files searched for libraries before all others.") \
     X(registry_provider_path, 13, "registry.provider_path", TEXT, "", "", "BACKPLANE_PROVIDER_PATH", BP_SETTING_STARTUP, \
-      "discovery", "Colon-separated folders searched for provider modules after the installed ones.")                   \
-    X(registry_system, 14, "registry.system", BOOL, "true", "", "", BP_SETTING_STARTUP, "discovery",                    \
+      "discovery", "Colon-separated folders searched for provider modules after the installed ones.") \
+    X(registry_system, 14, "registry.system", BOOL, "true", "", "", BP_SETTING_STARTUP, "discovery", \
       "Search the loader cache, system folders, virtual environment and conda prefix; false: only registry.library_path.") \
     X(registry_cache, 15, "registry.cache", ENUM, "read-write", "off|read-only|read-write", "", BP_SETTING_STARTUP, "discovery", \
-      "Use of the probe cache, the stored probe results of libraries: read-write, read-only, or off.")                                           \
-    X(registry_cache_dir, 16, "registry.cache_dir", TEXT, "", "", "BACKPLANE_CACHE_DIR", BP_SETTING_STARTUP, "discovery",    \
-      "Folder of the probe cache; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.")                        \
+      "Use of the probe cache, the stored probe results of libraries: read-write, read-only, or off.") \
+    X(registry_cache_dir, 16, "registry.cache_dir", TEXT, "", "", "BACKPLANE_CACHE_DIR", BP_SETTING_STARTUP, "discovery", \
+      "Folder of the probe cache; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.") \
     X(registry_probe_timeout, 17, "registry.probe_timeout", INT, "5000", "100..600000", "", BP_SETTING_STARTUP, "discovery", \
-      "Time limit for the probe of one library, in milliseconds.")                                        \
-    X(registry_probe_memory, 18, "registry.probe_memory", INT, "0", "0..1048576", "", BP_SETTING_STARTUP, "discovery",  \
-      "Memory limit for the probe of one library, in MiB; 0: 2048 plus 256 per processor.")                 \
-    X(registry_deepbind, 19, "registry.deepbind", ENUM, "auto", "auto|on|off", "", BP_SETTING_STARTUP, "loading",        \
-      "Make a library use its own symbols first (RTLD_DEEPBIND); auto: on, but off under a sanitizer.")                       \
-    X(verbose, 20, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations",                                                \
-      "1: one comma-separated line per call on standard error; 2: also the candidates of each new plan.")                    \
-    X(trace, 21, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations",                                       \
+      "Time limit for the probe of one library, in milliseconds.") \
+    X(registry_probe_memory, 18, "registry.probe_memory", INT, "0", "0..1048576", "", BP_SETTING_STARTUP, "discovery", \
+      "Memory limit for the probe of one library, in MiB; 0: 2048 plus 256 per processor.") \
+    X(registry_deepbind, 19, "registry.deepbind", ENUM, "auto", "auto|on|off", "", BP_SETTING_STARTUP, "loading", \
+      "Make a library use its own symbols first (RTLD_DEEPBIND); auto: on, but off under a sanitizer.") \
+    X(verbose, 20, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations", \
+      "1: one comma-separated line per call on standard error; 2: also the candidates of each new plan.") \
+    X(trace, 21, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations", \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")
 
 /* Precision of f32 inside operations: a tree of settings (settings/precision_tree.c), legacy aliases, simulation. */

@@ -2,7 +2,7 @@
 #include "operations.h"
 
 static int prepare(cli_job *job) {
-    bp_einsum_call *call = &job->arguments.einsum;
+    bp_einsum_call *call = &job->words.einsum;
     bp_dtype dtype = BP_DTYPE_NONE;
     int ndim = 0;
     int64_t shape[BP_MAX_NDIM];
@@ -20,11 +20,11 @@ static int prepare(cli_job *job) {
 }
 
 static bp_status run(cli_job *job) {
-    return bp_einsum_run(job->options, &job->arguments.einsum, &job->results[0].tensor);
+    return bp_einsum_run(job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
 static bp_status explain(const cli_job *job, bp_explanation **explanation) {
-    return bp_einsum_explain(explanation, job->options, &job->arguments.einsum, &job->results[0].tensor);
+    return bp_einsum_explain(explanation, job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
 static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",

@@ -14,11 +14,11 @@ static int read_norm(const cli_args *args, bp_fft_norm *norm) {
 
 /* Copies the given dimensions and sizes into the call. */
 static int read_dims(cli_job *job, int ndim) {
-    fft_arguments *arguments = &job->arguments.fft;
+    fft_words *words = &job->words.fft;
     int64_t dims[BP_MAX_NDIM];
     int dim_count, size_count;
     int code = operand_numbers(job->args, "dim", dims, &dim_count);
-    code = code == CLI_OK ? operand_numbers(job->args, ndim == 1 ? "n" : "s", arguments->s, &size_count) : code;
+    code = code == CLI_OK ? operand_numbers(job->args, ndim == 1 ? "n" : "s", words->s, &size_count) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -34,17 +34,17 @@ static int read_dims(cli_job *job, int ndim) {
             return cli_fail(CLI_USAGE, "--dim is %lld; arrays have at most %d dimensions", (long long)dims[i],
                             BP_MAX_NDIM);
         }
-        arguments->dims[i] = (int)dims[i];
+        words->dims[i] = (int)dims[i];
     }
-    arguments->call.ndim = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
-    arguments->call.dims = dim_count > 0 ? arguments->dims : NULL;
-    arguments->call.s = size_count > 0 ? arguments->s : NULL;
+    words->call.ndim = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
+    words->call.dims = dim_count > 0 ? words->dims : NULL;
+    words->call.s = size_count > 0 ? words->s : NULL;
     return CLI_OK;
 }
 
 static int prepare(cli_job *job) {
     static const int default_ndim[FORMS] = {1, 2, BP_FFT_ALL};
-    bp_fft_call *call = &job->arguments.fft.call;
+    bp_fft_call *call = &job->words.fft.call;
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
@@ -60,11 +60,11 @@ static int prepare(cli_job *job) {
 }
 
 static bp_status run(cli_job *job) {
-    return bp_fft_run(job->options, &job->arguments.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
+    return bp_fft_run(job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
 static bp_status explain(const cli_job *job, bp_explanation **explanation) {
-    return bp_fft_explain(explanation, job->options, &job->arguments.fft.call, &job->inputs[0].tensor,
+    return bp_fft_explain(explanation, job->options, &job->words.fft.call, &job->inputs[0].tensor,
                           &job->results[0].tensor);
 }
 
@@ -76,7 +76,7 @@ static int prepare_shift(cli_job *job) {
 }
 
 static bp_status run_shift(cli_job *job) {
-    const bp_fft_call *call = &job->arguments.fft.call;
+    const bp_fft_call *call = &job->words.fft.call;
     const DLTensor *in = &job->inputs[0].tensor;
     DLTensor *out = &job->results[0].tensor;
     return job->operation->number == SHIFT ? bp_fftshift(in, call->ndim, call->dims, out)

@@ -23,28 +23,28 @@ static int count_names(const char *names) {
 
 /* ---- Options ---- */
 
-typedef struct choice {
+typedef struct word {
     const char *name;
     bp_linalg_mode mode;
     double order;
-} choice;
+} word;
 
-static const choice qr_modes[] = {
+static const word qr_modes[] = {
     {"reduced", BP_QR_REDUCED, 0}, {"complete", BP_QR_COMPLETE, 0}, {"r", BP_QR_R, 0}, {NULL, BP_MODE_DEFAULT, 0}};
-static const choice drivers[] = {{"gelsy", BP_LSTSQ_GELSY, 0},
-                                 {"gels", BP_LSTSQ_GELS, 0},
-                                 {"gelsd", BP_LSTSQ_GELSD, 0},
-                                 {"gelss", BP_LSTSQ_GELSS, 0},
-                                 {NULL, BP_MODE_DEFAULT, 0}};
-static const choice norms[] = {
+static const word drivers[] = {{"gelsy", BP_LSTSQ_GELSY, 0},
+                               {"gels", BP_LSTSQ_GELS, 0},
+                               {"gelsd", BP_LSTSQ_GELSD, 0},
+                               {"gelss", BP_LSTSQ_GELSS, 0},
+                               {NULL, BP_MODE_DEFAULT, 0}};
+static const word norms[] = {
     {"fro", BP_NORM_FRO, 0},   {"nuc", BP_NORM_NUC, 0}, {"1", BP_NORM_P, 1},          {"-1", BP_NORM_P, -1},
     {"2", BP_NORM_P, 2},       {"-2", BP_NORM_P, -2},   {"inf", BP_NORM_P, HUGE_VAL}, {"-inf", BP_NORM_P, -HUGE_VAL},
     {NULL, BP_MODE_DEFAULT, 0}};
 
-static int read_choice(cli_job *job, const char *option, const choice *choices) {
-    bp_linalg_call *call = &job->arguments.linalg.call;
+static int read_word(cli_job *job, const char *option, const word *words) {
+    bp_linalg_call *call = &job->words.linalg.call;
     const char *text = cli_value(job->args, option);
-    for (const choice *w = choices; text && w->name; w++) {
+    for (const word *w = words; text && w->name; w++) {
         if (strcmp(w->name, text) == 0) {
             call->mode = w->mode;
             call->order = w->order;
@@ -55,7 +55,7 @@ static int read_choice(cli_job *job, const char *option, const choice *choices) 
         return CLI_OK;
     }
     char *known = NULL;
-    for (const choice *w = choices; w->name; w++) {
+    for (const word *w = words; w->name; w++) {
         known = cli_join(known, known ? ", " : "", w->name);
     }
     int code = cli_fail(CLI_USAGE, "--%s is '%s'; it must be one of %s", option, text, known);
@@ -75,8 +75,8 @@ static int read_tolerance(cli_job *job, const char *option, double *value, const
 }
 
 static int read_options(cli_job *job) {
-    linalg_arguments *arguments = &job->arguments.linalg;
-    bp_linalg_call *call = &arguments->call;
+    linalg_words *words = &job->words.linalg;
+    bp_linalg_call *call = &words->call;
     *call = (bp_linalg_call){.struct_size = sizeof *call, .op = op_of(job)};
     call->upper = cli_has(job->args, "upper");
     call->right = cli_has(job->args, "right");
@@ -84,12 +84,12 @@ static int read_options(cli_job *job) {
     call->unitriangular = cli_has(job->args, "unitriangular");
     call->hermitian = cli_has(job->args, "hermitian");
     call->mode = cli_has(job->args, "full-matrices") ? BP_SVD_FULL : BP_MODE_DEFAULT;
-    int code = read_choice(job, "mode", qr_modes);
-    code = code == CLI_OK ? read_choice(job, "driver", drivers) : code;
-    code = code == CLI_OK ? read_choice(job, "ord", norms) : code;
-    code = code == CLI_OK ? read_tolerance(job, "rtol", &arguments->rtol, &call->rtol) : code;
-    code = code == CLI_OK ? read_tolerance(job, "rcond", &arguments->rtol, &call->rtol) : code;
-    return code == CLI_OK ? read_tolerance(job, "atol", &arguments->atol, &call->atol) : code;
+    int code = read_word(job, "mode", qr_modes);
+    code = code == CLI_OK ? read_word(job, "driver", drivers) : code;
+    code = code == CLI_OK ? read_word(job, "ord", norms) : code;
+    code = code == CLI_OK ? read_tolerance(job, "rtol", &words->rtol, &call->rtol) : code;
+    code = code == CLI_OK ? read_tolerance(job, "rcond", &words->rtol, &call->rtol) : code;
+    return code == CLI_OK ? read_tolerance(job, "atol", &words->atol, &call->atol) : code;
 }
 
 /* ---- Results ---- */
@@ -106,7 +106,7 @@ static bool is_vectors(const cli_job *job, int index) {
 
 /* Makes a result if the call has it; *made tells whether. The outputs depend on mode and driver. */
 static int make_result(cli_job *job, int index, int slot, bool wanted, bool *made) {
-    bp_linalg_call *call = &job->arguments.linalg.call;
+    bp_linalg_call *call = &job->words.linalg.call;
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
@@ -141,7 +141,7 @@ static int check_call(const cli_job *job) {
     int64_t shape[BP_MAX_NDIM];
     bp_op op = op_of(job);
     int sure = count_names(bp_op_inputs(op)) + (op == BP_OP_QR);
-    bp_status status = bp_linalg_shape(&job->arguments.linalg.call, sure, &dtype, &ndim, shape);
+    bp_status status = bp_linalg_shape(&job->words.linalg.call, sure, &dtype, &ndim, shape);
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
@@ -152,18 +152,18 @@ static int prepare(cli_job *job) {
         code = operand_view(&job->inputs[1], BP_I32, pivots.tensor.ndim, pivots.shape, false);
     }
     for (int i = 0; i < job->input_count; i++) {
-        job->arguments.linalg.call.operand[i] = &job->inputs[i].tensor;
+        job->words.linalg.call.operand[i] = &job->inputs[i].tensor;
     }
     code = code == CLI_OK ? check_call(job) : code;
     return code == CLI_OK ? make_results(job) : code;
 }
 
 static bp_status run(cli_job *job) {
-    return bp_linalg_run(job->options, &job->arguments.linalg.call);
+    return bp_linalg_run(job->options, &job->words.linalg.call);
 }
 
 static bp_status explain(const cli_job *job, bp_explanation **explanation) {
-    return bp_linalg_explain(explanation, job->options, &job->arguments.linalg.call);
+    return bp_linalg_explain(explanation, job->options, &job->words.linalg.call);
 }
 
 /* ---- Entries ---- */

@@ -5,21 +5,20 @@
 
 enum { MATMUL, GEMM };
 
-static int read_arguments(cli_job *job) {
-    product_arguments *arguments = &job->arguments.product;
+static int read_words(cli_job *job) {
+    product_words *words = &job->words.product;
     bool alpha, beta;
-    arguments->old_c = job->input_count == 3;
-    arguments->alpha = (bp_scalar){1, 0};
-    arguments->beta = (bp_scalar){arguments->old_c ? 1 : 0, 0};
-    int code = operand_scalar(job->args, "alpha", &arguments->alpha, &alpha);
-    code = code == CLI_OK ? operand_scalar(job->args, "beta", &arguments->beta, &beta) : code;
-    if (code == CLI_OK && beta && !arguments->old_c && !job->dry &&
-        (arguments->beta.re != 0 || arguments->beta.im != 0)) {
+    words->old_c = job->input_count == 3;
+    words->alpha = (bp_scalar){1, 0};
+    words->beta = (bp_scalar){words->old_c ? 1 : 0, 0};
+    int code = operand_scalar(job->args, "alpha", &words->alpha, &alpha);
+    code = code == CLI_OK ? operand_scalar(job->args, "beta", &words->beta, &beta) : code;
+    if (code == CLI_OK && beta && !words->old_c && !job->dry && (words->beta.re != 0 || words->beta.im != 0)) {
         return cli_fail(CLI_USAGE, "--beta needs a third array, C");
     }
     if (job->operation->number == GEMM) {
-        arguments->transform_a = operand_transform(job->args, "trans-a", "conj-a");
-        arguments->transform_b = operand_transform(job->args, "trans-b", "conj-b");
+        words->transform_a = operand_transform(job->args, "trans-a", "conj-a");
+        words->transform_b = operand_transform(job->args, "trans-b", "conj-b");
     }
     return code;
 }
@@ -37,19 +36,19 @@ static int take_old_c(cli_job *job) {
 }
 
 static int prepare(cli_job *job) {
-    const product_arguments *arguments = &job->arguments.product;
-    int code = read_arguments(job);
+    const product_words *words = &job->words.product;
+    int code = read_words(job);
     if (code != CLI_OK) {
         return code;
     }
-    if (arguments->old_c) {
+    if (words->old_c) {
         return take_old_c(job);
     }
     int ndim = 0;
     int64_t shape[BP_MAX_NDIM];
     const bp_view *a = &job->inputs[0], *b = &job->inputs[1];
     if (job->operation->number == GEMM) {
-        code = operand_gemm_shape(a, arguments->transform_a, b, arguments->transform_b, &ndim, shape);
+        code = operand_gemm_shape(a, words->transform_a, b, words->transform_b, &ndim, shape);
     } else {
         bp_status status = bp_matmul_shape(&a->tensor, &b->tensor, &ndim, shape);
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
@@ -67,15 +66,15 @@ static bp_status explain_matmul(const cli_job *job, bp_explanation **explanation
 }
 
 static bp_status run_gemm(cli_job *job) {
-    const product_arguments *arguments = &job->arguments.product;
-    return bp_gemm_run(job->options, arguments->transform_a, arguments->transform_b, &arguments->alpha,
-                       &job->inputs[0].tensor, &job->inputs[1].tensor, &arguments->beta, &job->results[0].tensor);
+    const product_words *words = &job->words.product;
+    return bp_gemm_run(job->options, words->transform_a, words->transform_b, &words->alpha, &job->inputs[0].tensor,
+                       &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
 }
 
 static bp_status explain_gemm(const cli_job *job, bp_explanation **explanation) {
-    const product_arguments *arguments = &job->arguments.product;
-    return bp_gemm_explain(explanation, job->options, arguments->transform_a, arguments->transform_b, &arguments->alpha,
-                           &job->inputs[0].tensor, &job->inputs[1].tensor, &arguments->beta, &job->results[0].tensor);
+    const product_words *words = &job->words.product;
+    return bp_gemm_explain(explanation, job->options, words->transform_a, words->transform_b, &words->alpha,
+                           &job->inputs[0].tensor, &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
 }
 
 static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b", NULL};

@@ -18,24 +18,24 @@
 typedef struct cli_operation cli_operation;
 
 /* Arguments of a product, besides its arrays. */
-typedef struct product_arguments {
+typedef struct product_words {
     bool old_c; /* a third array, C, is given */
     bp_transform transform_a, transform_b;
     bp_scalar alpha, beta;
-} product_arguments;
+} product_words;
 
 /* Arguments of a transform or a shift; `call` points to the others. */
-typedef struct fft_arguments {
+typedef struct fft_words {
     bp_fft_call call;
     int dims[BP_MAX_NDIM];
     int64_t s[BP_MAX_NDIM];
-} fft_arguments;
+} fft_words;
 
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
-typedef struct linalg_arguments {
+typedef struct linalg_words {
     bp_linalg_call call;
     double rtol, atol;
-} linalg_arguments;
+} linalg_words;
 
 /* One call of an operation. The command fills the members up to the inputs, prepare() the others. */
 typedef struct cli_job {
@@ -52,11 +52,11 @@ typedef struct cli_job {
     const DLTensor **tensors; /* of the inputs */
     cli_search search;
     union {
-        product_arguments product;
-        fft_arguments fft;
-        linalg_arguments linalg;
+        product_words product;
+        fft_words fft;
+        linalg_words linalg;
         bp_einsum_call einsum;
-    } arguments;
+    } words;
 } cli_job;
 
 struct cli_operation {

@@ -9,8 +9,8 @@ import re
 import common
 
 # Folders and files without retired terms. Add the others as they are rewritten.
-CLEAN = ("cmake", "completions", "include", "pyproject.toml", "python", "src/providers/transform", "tests/checks",
-         "tests/install", "tests/python")
+CLEAN = ("ARCHITECTURE.md", "CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "Makefile", "README.md", "bench", "cmake", "completions",
+         "docs", "examples", "include", "pyproject.toml", "python", "src", "tests", "tools")
 
 KINDS = {".c", ".h", ".hpp", ".py", ".pyi", ".sh", ".bash", ".fish", ".cmake", ".md", ".txt", ".toml", ".in", ".map", ".1",
          ".supp", ""}
