@@ -136,7 +136,7 @@ int job_help(const cli_args *args) {
 
 /* ---- Checks ---- */
 
-static void make_room(cli_job *job, int arrays) {
+static void allocate_arrays(cli_job *job, int arrays) {
     job->input_count = arrays;
     job->input_arrays = cli_allocate((size_t)arrays * sizeof *job->input_arrays);
     job->inputs = cli_allocate((size_t)arrays * sizeof *job->inputs);
@@ -165,7 +165,7 @@ int job_check(cli_job *job) {
         code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to explain", operation->name);
     }
     if (code == CLI_OK) {
-        make_room(job, arrays);
+        allocate_arrays(job, arrays);
     }
     return code;
 }

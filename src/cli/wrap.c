@@ -99,7 +99,7 @@ static void print_piece(cli_style style, const char *text, size_t length) {
 }
 
 /* Returns the columns behind an indentation; INT_MAX without a width, and on terminals too narrow to break lines. */
-static int columns_beside(int indent) {
+static int columns_after(int indent) {
     const int least = 24;
     return cli_out_width() >= indent + least ? cli_out_width() - indent : INT_MAX;
 }
@@ -108,7 +108,7 @@ static int columns_beside(int indent) {
 static void print_wrapped(cli_style style, int indent, const char *text) {
     size_t next;
     for (bool more = true; more; text += next) {
-        size_t length = cli_break(text, columns_beside(indent), &next);
+        size_t length = cli_break(text, columns_after(indent), &next);
         print_piece(style, text, length);
         more = text[next];
         printf(more ? "\n%*s" : "\n", indent, "");
@@ -172,7 +172,7 @@ static void close_gaps(char *line, int width) {
 }
 
 static void print_line(char *line) {
-    int width = columns_beside(0), field = last_field(line);
+    int width = columns_after(0), field = last_field(line);
     if (line[strspn(line, "-")] == 0 && cli_text_width(line) > width) {
         line[width] = 0; /* a rule */
     }

@@ -42,7 +42,7 @@ bp__budget bp__budget_share(const bp__budget *whole, uint64_t work) {
     return share;
 }
 
-void bp__budget_settle(bp__budget *whole, const bp__budget *share) {
+void bp__budget_charge(bp__budget *whole, const bp__budget *share) {
     uint64_t used = share->given - share->work;
     whole->work -= used < whole->work ? used : whole->work;
     whole->unlooked = share->unlooked;

@@ -192,21 +192,21 @@ static bool append(bp__greedy *g, candidate c) {
 
 /* Appends all pairs with later operands. push_operands() sorts them afterwards. */
 static bool append_all(bp__greedy *g, int32_t id) {
-    bool room = true;
+    bool fits = true;
     find_partners(g, id, true);
-    for (int i = 0; room && i < g->partners; i++) {
-        room = append(g, pair_with(g, id, g->partner[i]));
+    for (int i = 0; fits && i < g->partners; i++) {
+        fits = append(g, pair_with(g, id, g->partner[i]));
     }
     clear_partners(g);
-    return room;
+    return fits;
 }
 
 /* Appends the best later partner for each label of the operand. */
 static bool append_best(bp__greedy *g, int32_t id) {
     const node *n = &g->nodes[id];
-    bool room = true;
+    bool fits = true;
     find_partners(g, id, true);
-    for (int32_t e = n->first; room && e < n->first + n->count; e++) {
+    for (int32_t e = n->first; fits && e < n->first + n->count; e++) {
         int32_t label = g->label[e];
         const int32_t *list = g->holder + g->holder_start[label];
         bool pairs_terms = g->uses[label] == g->holders[label]; /* a label of the output does not define partners */
@@ -218,10 +218,10 @@ static bool append_best(bp__greedy *g, int32_t id) {
                 best = before(&c, &best) ? c : best;
             }
         }
-        room = append(g, best);
+        fits = append(g, best);
     }
     clear_partners(g);
-    return room;
+    return fits;
 }
 
 /* Returns false if memory is short. */
@@ -240,23 +240,23 @@ static bool push_operands(bp__greedy *g) {
 /* Pushes the candidates of a new result: all partners, or only the best one. Returns false if memory is short. */
 static bool push_result(bp__greedy *g, int32_t id) {
     candidate best = none;
-    bool room = true;
+    bool fits = true;
     find_partners(g, id, false);
-    for (int i = 0; room && i < g->partners; i++) {
+    for (int i = 0; fits && i < g->partners; i++) {
         candidate c = pair_with(g, id, g->partner[i]);
         if (g->params->narrow) {
             best = before(&c, &best) ? c : best;
         } else if (c.b >= 0) {
-            room = append(g, c);
+            fits = append(g, c);
             sift_up(g->heap, g->heap_count - 1);
         }
     }
     clear_partners(g);
-    if (room && best.b >= 0) {
-        room = append(g, best);
+    if (fits && best.b >= 0) {
+        fits = append(g, best);
         sift_up(g->heap, g->heap_count - 1);
     }
-    return room;
+    return fits;
 }
 
 /* ---- Merging ---- */

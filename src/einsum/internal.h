@@ -177,7 +177,7 @@ bool bp__spend(bp__budget *budget, uint64_t work);
 bool bp__spend_anyway(bp__budget *budget, uint64_t work);
 /* Make a share of the remaining work for a part of a search, and subtract the used work from the whole afterwards. */
 bp__budget bp__budget_share(const bp__budget *whole, uint64_t work);
-void bp__budget_settle(bp__budget *whole, const bp__budget *share);
+void bp__budget_charge(bp__budget *whole, const bp__budget *share);
 
 /* Searches all orders with a cost of at most `bound`. Without `outer` it skips outer products; the network must be
  * connected then. (exact.c) */

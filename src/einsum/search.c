@@ -57,7 +57,7 @@ static bp__outcome refine(seeker *s, const bp__network *net, const bp__goal *goa
                           bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, WORK_REFINE);
     bp__outcome outcome = bp__refine(net, goal, leaves, sweeps, &share, pairs);
-    bp__budget_settle(&s->budget, &share);
+    bp__budget_charge(&s->budget, &share);
     return ended_early(outcome) ? outcome : BP__FOUND;
 }
 
@@ -188,7 +188,7 @@ static bp__outcome exact_try(seeker *s, const bp__network *net, uint64_t work, b
     bool good;
     bp__budget share = bp__budget_share(&s->budget, work);
     bp__outcome outcome = exact(s, net, net->terms <= ALL_ORDERS, &share, pairs, &good);
-    bp__budget_settle(&s->budget, &share);
+    bp__budget_charge(&s->budget, &share);
     return outcome;
 }
 
@@ -198,7 +198,7 @@ static bp__outcome exact_try(seeker *s, const bp__network *net, uint64_t work, b
 static bp__outcome explore(seeker *s, const bp__network *net, const bp__goal *goal, bp__pair *pairs) {
     bp__budget share = bp__budget_share(&s->budget, s->budget.work - s->budget.work / 10);
     bp__outcome outcome = bp__explore(net, goal, s->search->seed, &share, pairs);
-    bp__budget_settle(&s->budget, &share);
+    bp__budget_charge(&s->budget, &share);
     return ended_early(outcome) ? outcome : refine(s, net, goal, REPAIR_LEAVES, SWEEPS, pairs);
 }
 
@@ -210,7 +210,7 @@ static bp__outcome high_quality(seeker *s, const bp__network *net, bp__pair *pai
     bp__outcome outcome = heuristic(s, net, &s->goal, trials_for(s, net, 64), pairs);
     const bp__budget share = s->budget;
     s->budget = whole;
-    bp__budget_settle(&s->budget, &share);
+    bp__budget_charge(&s->budget, &share);
     if (outcome != BP__FOUND || bp__tree_too_large(net)) {
         return outcome;
     }
@@ -447,7 +447,7 @@ static bp__outcome rescue(seeker *s, bool *proven) {
     if (outcome == BP__NONE && !too_large(s->net)) {
         bp__budget share = bp__budget_share(&s->budget, WORK_RESCUE);
         outcome = best_of(s->net, &s->goal, true, false, &share, pairs);
-        bp__budget_settle(&s->budget, &share);
+        bp__budget_charge(&s->budget, &share);
         *proven = outcome == BP__NONE;
     }
     return outcome == BP__GAVE_UP ? BP__NONE : outcome;

@@ -211,7 +211,7 @@ static bool second_first(const bp__steps *steps, int terms, const double *peak, 
 
 /* Computes the new identity of each step. Walks from the root and assigns the last identities first, so that nodes
  * visited last are executed first. `stack` and `fresh` have an entry per step. */
-static void number_anew(const bp__steps *steps, int terms, const double *peak, int32_t *stack, int32_t *fresh) {
+static void renumber(const bp__steps *steps, int terms, const double *peak, int32_t *stack, int32_t *fresh) {
     int32_t depth = 0, place = steps->count;
     stack[depth++] = steps->count - 1;
     while (depth > 0) {
@@ -240,7 +240,7 @@ static bp_status put_in_order(bp__steps *steps, int terms) {
     int32_t *stack = (int32_t *)(old + count), *fresh = stack + count;
     memcpy(old, steps->step, count * sizeof *old);
     find_peaks(steps, terms, peak);
-    number_anew(steps, terms, peak, stack, fresh);
+    renumber(steps, terms, peak, stack, fresh);
     for (int i = 0; i < steps->count; i++) {
         bp__step *s = &steps->step[fresh[i]];
         *s = old[i];

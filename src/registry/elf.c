@@ -68,12 +68,12 @@ static void read_notes(bp__elf *elf, uint64_t offset, uint64_t size) {
         uint64_t data_size = number_at(elf, offset + 4, 4);
         uint64_t type = number_at(elf, offset + 8, 4);
         uint64_t name = offset + 12;
-        uint64_t name_room = (name_size + 3) & ~UINT64_C(3);
-        uint64_t data_room = (data_size + 3) & ~UINT64_C(3);
-        if (name_room > end - name || data_room > end - name - name_room) {
+        uint64_t name_padded = (name_size + 3) & ~UINT64_C(3);
+        uint64_t data_padded = (data_size + 3) & ~UINT64_C(3);
+        if (name_padded > end - name || data_padded > end - name - name_padded) {
             return;
         }
-        uint64_t data = name + name_room;
+        uint64_t data = name + name_padded;
         if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(elf->bytes + name, "GNU", 4) == 0 && data_size > 0 &&
             data_size * 2 < sizeof elf->build_id) {
             for (uint64_t i = 0; i < data_size; i++) {
@@ -83,7 +83,7 @@ static void read_notes(bp__elf *elf, uint64_t offset, uint64_t size) {
             elf->build_id[2 * data_size] = 0;
             return;
         }
-        offset = data + data_room;
+        offset = data + data_padded;
     }
 }
 

@@ -130,9 +130,9 @@ static void search_environment(bp__search *search, const char *root) {
     }
 }
 
-/* Searches the Python environment that a file beside this library names. The build writes that file, so that what is
- * built finds the libraries of the project's .venv; nothing installs it. It is trusted as a provider module beside it
- * is. */
+/* Searches the Python environment that ENVIRONMENT_FILE names. The build writes that file, so that the built command
+ * finds the libraries of the project's .venv. It is not installed. The file must pass the trust check of provider
+ * modules. */
 static void search_environment_of_build(bp__search *search) {
     char folder[PATH_MAX], path[PATH_MAX], root[PATH_MAX];
     const char *active = bp__env("VIRTUAL_ENV");

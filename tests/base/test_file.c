@@ -87,7 +87,7 @@ static int files_in_folder(void) {
     return count;
 }
 
-/* The given directory must exist, whoever calls: a user's home is never made. */
+/* The given directory must exist, for every caller: a home directory is never created. */
 static void given_folders_are_not_made(void **state) {
     (void)state;
     char deep[512];
@@ -479,7 +479,7 @@ static void owners_by_rule(void **state) {
     assert_true(bp__map_holds("         0          0 4294967295\n", OVERFLOW));
     assert_false(bp__map_holds("         0       1000          1\n", OVERFLOW));
     assert_true(bp__map_holds("         0       1000          1\n", 0));
-    assert_true(bp__map_holds("0 1000 1\n1 100000 65536\n", OVERFLOW)); /* the user nobody of a container */
+    assert_true(bp__map_holds("0 1000 1\n1 100000 65536\n", OVERFLOW)); /* user 65534 of a container */
     assert_false(bp__map_holds("65535 0 10\n", OVERFLOW));
     assert_false(bp__map_holds("", 0));
     assert_false(bp__map_holds("nonsense\n\n1 2\n", 1));

@@ -80,7 +80,7 @@ static void *churn(void *user) {
 }
 
 /* The allocator may change whenever no block is allocated, also between two steps of other threads. */
-static void replacing_races_with_allocating(void **state) {
+static void replacing_while_allocating(void **state) {
     (void)state;
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
@@ -103,7 +103,7 @@ int main(void) {
         cmocka_unit_test(aligned_blocks_are_aligned),
         cmocka_unit_test(a_failing_allocator_is_survived),
         cmocka_unit_test(an_incomplete_allocator_is_refused),
-        cmocka_unit_test(replacing_races_with_allocating),
+        cmocka_unit_test(replacing_while_allocating),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

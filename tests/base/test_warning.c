@@ -67,7 +67,7 @@ static void without_memory_warnings_still_reach_the_handler(void **state) {
     int told = 0;
     for (int n = 0; n < 4; n++) {
         failing_allocator(n);
-        bp__warn("kept if there is room");
+        bp__warn("kept if it fits");
         told += bp_warning_at(0, NULL, 0);
         assert_all_freed();
         calm_allocator();

@@ -128,7 +128,7 @@ def test_settings_with_commas(backplane, arrays):
         assert done.code == 0, done
 
 
-def test_explain_beside_the_result(backplane, arrays):
+def test_explain_with_the_result(backplane, arrays):
     arrays(np.ones((2, 2)), np.ones((2, 2)))
     done = backplane("eval", "matmul", "a.npy", "b.npy", "-o", "out.npy", "--explain")
     assert done.code == 0 and "candidates" in done.out and "native" in done.out and "out.npy: f64 2x2" in done.out

@@ -18,7 +18,7 @@ static bp_library_info row_of(const char *id, const char *path, const char *thre
 
 typedef struct rows {
     bp_library_info library, threads;
-    void *instance, *beside;
+    void *instance, *second;
 } rows;
 
 static void open_rows(rows *r, const char *id, const char *threads_id, const char *threads_path,
@@ -26,12 +26,12 @@ static void open_rows(rows *r, const char *id, const char *threads_id, const cha
     r->library = row_of(id, "/lib/one/libfftw3.so", "serial");
     r->threads = row_of(threads_id, threads_path, threading);
     assert_int_equal(bp_provider_fftw.open(test_host(), &r->library, &r->instance), BP_OK);
-    assert_int_equal(bp_provider_fftw.open(test_host(), &r->threads, &r->beside), BP_OK);
+    assert_int_equal(bp_provider_fftw.open(test_host(), &r->threads, &r->second), BP_OK);
 }
 
 static void close_rows(rows *r) {
     bp_provider_fftw.close(r->instance);
-    bp_provider_fftw.close(r->beside);
+    bp_provider_fftw.close(r->second);
 }
 
 static bp_verdict judge(void *instance, const test_transform *t) {
@@ -58,7 +58,7 @@ static void test_refusals(void **state) {
     test_operands o;
     test_make(&o, &t);
     assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
-    refused(r.beside, &o.problem, BP_REASON_OP, "holds only FFTW's threads");
+    refused(r.second, &o.problem, BP_REASON_OP, "holds only FFTW's threads");
     bp_problem other = o.problem;
     other.dtype = BP_C64;
     refused(r.instance, &other, BP_REASON_DTYPE, "f64 and c128 only");
@@ -101,7 +101,7 @@ static void test_other_precisions(void **state) {
     test_make(&o, &t);
     open_rows(&r, "fftwf", "fftwl", "/lib/one/libfftw3l.so", "serial");
     assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);
-    refused(r.beside, &o.problem, BP_REASON_DTYPE, "wider");
+    refused(r.second, &o.problem, BP_REASON_DTYPE, "wider");
     o.problem.dtype = BP_C128;
     refused(r.instance, &o.problem, BP_REASON_DTYPE, "f32 and c64 only");
     test_release_operands(&o);

@@ -148,7 +148,7 @@ static void *symbol_of_fake(void *handle, const char *name) {
 
 typedef struct fakes {
     bp_library_info library, threads;
-    void *instance, *beside;
+    void *instance, *second;
 } fakes;
 
 static void open_fakes(fakes *d) {
@@ -165,12 +165,12 @@ static void open_fakes(fakes *d) {
     strcpy(wisdom, "measured");
     threads_of_planner = 1;
     assert_int_equal(bp_provider_fftw.open(&host, &d->library, &d->instance), BP_OK);
-    assert_int_equal(bp_provider_fftw.open(&host, &d->threads, &d->beside), BP_OK);
+    assert_int_equal(bp_provider_fftw.open(&host, &d->threads, &d->second), BP_OK);
 }
 
 static void close_fakes(fakes *d) {
     bp_provider_fftw.close(d->instance);
-    bp_provider_fftw.close(d->beside);
+    bp_provider_fftw.close(d->second);
     lacks = NULL;
     no_plan = foreign = refuses_opening = false;
     slow_from = 0;

@@ -171,8 +171,8 @@ void test_non_finite(const test_case *c, test_call *call, int outputs, long doub
     test_operand *a = call->operand[0];
     int first = call->op == BP_OP_LSTSQ ? 2 : 1;
     number before = test_get(a, 1, a->rows - 1, 0);
-    number spoiled = test_is_complex(a->dtype) ? test_complex(1, value) : value;
-    test_set(a, 1, a->rows - 1, 0, spoiled);
+    number replacement = test_is_complex(a->dtype) ? test_complex(1, value) : value;
+    test_set(a, 1, a->rows - 1, 0, replacement);
     call->fields.fail_on_item_error = 1;
     assert_int_equal(test_run(c->instance, call, NULL), BP_E_NON_FINITE);
     assert_non_null(strstr(bp_last_error(), "element 1"));

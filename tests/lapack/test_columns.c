@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST = 40, ROOM = 64 * MOST };
+enum { MOST = 40, CAPACITY = 64 * MOST };
 
 typedef struct pass_case {
     bp__lapack_columns columns;
@@ -32,12 +32,12 @@ static bool counts(const bp__lapack_columns *c, int64_t i, int64_t j) {
 
 /* Fills with finite numbers, none of which is zero. */
 static void fill(const pass_case *c, void *to) {
-    for (int64_t i = 0; i < ROOM; i++) {
+    for (int64_t i = 0; i < CAPACITY; i++) {
         put(c, to, i, (c->bits == 64 ? UINT64_C(0x3ff0000000000000) : 0x3f800000) + (uint64_t)i);
     }
 }
 
-static uint64_t words[3][ROOM + 1];
+static uint64_t words[3][CAPACITY + 1];
 
 /* Elements outside of the selection may become zero within a column, and are unchanged elsewhere. */
 static void check_take(pass_case *c) {
@@ -48,7 +48,7 @@ static void check_take(pass_case *c) {
     x->to = words[1] + 1;
     const uint64_t before = get(c, words[1], 0);
     assert_true(c->passes->scan(x));
-    for (int64_t k = 0; k < ROOM; k++) {
+    for (int64_t k = 0; k < CAPACITY; k++) {
         int64_t j = k / x->to_next, i = k % x->to_next;
         uint64_t is = get(c, x->to, k), source = i < x->size ? get(c, x->from, j * x->from_next + i) : 0;
         if (j >= x->columns || i >= x->size) {
@@ -87,7 +87,7 @@ static void check_clear(pass_case *c) {
     fill(c, words[0] + 1);
     x->to = words[2] + 1;
     c->passes->clear(x);
-    for (int64_t k = 0; k < ROOM; k++) {
+    for (int64_t k = 0; k < CAPACITY; k++) {
         int64_t j = k / x->to_next, i = k % x->to_next;
         bool cleared = j < x->columns && i < x->size && counts(x, i, j);
         assert_int_equal(get(c, x->to, k), cleared ? 0 : get(c, words[0] + 1, k));

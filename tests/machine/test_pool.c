@@ -74,14 +74,14 @@ static void test_threads_are_real(void **state) {
 }
 
 /* Data of two tasks that wait for each other, and the CPUs that the worker may use. */
-typedef struct meeting {
+typedef struct rendezvous {
     atomic_int arrived;
     pthread_t caller;
     cpu_set_t worker_may;
-} meeting;
+} rendezvous;
 
 static void meet_and_record(void *context, int task) {
-    meeting *m = context;
+    rendezvous *m = context;
     if (!pthread_equal(pthread_self(), m->caller)) {
         assert_int_equal(sched_getaffinity(0, sizeof m->worker_may, &m->worker_may), 0);
     }
@@ -109,7 +109,7 @@ static void test_woken_workers_avoid_the_caller(void **state) {
             assert_int_equal(sched_setaffinity(0, sizeof one, &one),
                              0); /* pins the caller to the core that workers must avoid */
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-            meeting m = {.caller = pthread_self()};
+            rendezvous m = {.caller = pthread_self()};
             bp__parallel(2, 2, meet_and_record, &m);
             assert_int_equal(atomic_load(&m.arrived), 2);
             assert_true(CPU_EQUAL(&m.worker_may, &expected));
@@ -118,7 +118,7 @@ static void test_woken_workers_avoid_the_caller(void **state) {
     bp__pool_stop(); /* workers of a caller with one core use that one */
     for (int round = 0; round < 2; round++) {
         cpu_set_t mine;
-        meeting m = {.caller = pthread_self()};
+        rendezvous m = {.caller = pthread_self()};
         bp__parallel(2, 2, meet_and_record, &m);
         assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
         assert_true(CPU_EQUAL(&m.worker_may, &mine));

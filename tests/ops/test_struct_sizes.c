@@ -95,16 +95,16 @@ static const struct {
     {step, sizeof(bp_contraction_step), false},
 };
 
-enum { ROOM = 4096, MORE = 64, CANARY = 0xA5 };
+enum { CAPACITY = 4096, MORE = 64, CANARY = 0xA5 };
 
 static void prepare(char *memory, size_t size) {
-    memset(memory, CANARY, ROOM);
+    memset(memory, CANARY, CAPACITY);
     memcpy(memory, &size, sizeof size);
 }
 
 static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
     (void)state;
-    static _Alignas(16) char whole[ROOM], some[ROOM];
+    static _Alignas(16) char whole[CAPACITY], some[CAPACITY];
     for (size_t f = 0; f < sizeof filled / sizeof *filled; f++) {
         size_t size = filled[f].size;
         prepare(whole, size);
@@ -117,7 +117,7 @@ static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
             memcpy(&kept, some, sizeof kept);
             assert_int_equal(kept, less); /* the caller's size is unchanged */
             assert_memory_equal(some + sizeof kept, whole + sizeof kept, known - sizeof kept);
-            for (size_t i = known; i < ROOM; i++) {
+            for (size_t i = known; i < CAPACITY; i++) {
                 assert_int_equal((unsigned char)some[i], CANARY);
             }
         }
@@ -126,13 +126,13 @@ static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
 
 static void invalid_sizes_are_refused(void **state) {
     (void)state;
-    static _Alignas(16) char memory[ROOM];
+    static _Alignas(16) char memory[CAPACITY];
     static const size_t wrong[] = {0, 1, 8, 17, 1 << 20, SIZE_MAX};
     for (size_t f = 0; f < sizeof filled / sizeof *filled; f++) {
         for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
             prepare(memory, wrong[w]);
             assert_false(filled[f].fill(memory));
-            for (size_t i = sizeof wrong[w]; i < ROOM; i++) {
+            for (size_t i = sizeof wrong[w]; i < CAPACITY; i++) {
                 assert_int_equal((unsigned char)memory[i], CANARY);
             }
         }
@@ -171,7 +171,7 @@ static bp_status execute(const void *exec) {
 
 /* Runs with all required members within `least` bytes; the others have their defaults. */
 static void check_read(bp_status (*run)(const void *), const void *given, size_t size, size_t least) {
-    static _Alignas(16) char memory[ROOM];
+    static _Alignas(16) char memory[CAPACITY];
     for (size_t less = least; less <= size + MORE; less += 8) {
         memset(memory, 0xFF, sizeof memory); /* memory beyond the struct must not be read */
         memset(memory, 0, less > size ? less : 0);

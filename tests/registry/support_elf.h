@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct elf_recipe {
+typedef struct elf_image_spec {
     bool wide, big;
     unsigned machine;
     bool gnu_hash; /* else the older table */
@@ -17,11 +17,11 @@ typedef struct elf_recipe {
     const char *text;
     unsigned build_id_size; /* 0: 4 bytes, deadbeef */
     bool unterminated;      /* the string table ends within the SONAME, at the end of the file */
-} elf_recipe;
+} elf_image_spec;
 
 enum { ELF_BYTES = 4096 };
 
 /* Fills `bytes` (ELF_BYTES of them); all of them are the file. */
-void make_elf(const elf_recipe *recipe, unsigned char bytes[ELF_BYTES]);
+void make_elf(const elf_image_spec *image_spec, unsigned char bytes[ELF_BYTES]);
 
 #endif

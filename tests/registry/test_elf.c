@@ -14,7 +14,7 @@
 #define X86_64 false
 #endif
 
-static const elf_recipe sample = {
+static const elf_image_spec sample = {
     .wide = true,
     .machine = EM_X86_64,
     .gnu_hash = true,
@@ -29,17 +29,17 @@ static const elf_recipe sample = {
 static void test_facts_in_each_class_and_order(void **state) {
     (void)state;
     for (int form = 0; form < 8; form++) {
-        elf_recipe recipe = sample;
+        elf_image_spec image_spec = sample;
         unsigned char bytes[ELF_BYTES];
         char text[64];
         bp__elf elf;
         const char *why = "";
-        recipe.wide = form & 1;
-        recipe.big = form & 2;
-        recipe.gnu_hash = form & 4;
-        make_elf(&recipe, bytes);
+        image_spec.wide = form & 1;
+        image_spec.big = form & 2;
+        image_spec.gnu_hash = form & 4;
+        make_elf(&image_spec, bytes);
         assert_true(bp__elf_read(&elf, bytes, sizeof bytes, &why));
-        assert_int_equal(elf.usable, recipe.wide && !recipe.big && X86_64);
+        assert_int_equal(elf.usable, image_spec.wide && !image_spec.big && X86_64);
         assert_string_equal(elf.soname, "libsample.so.1");
         assert_string_equal(elf.runpath, "$ORIGIN/../lib");
         assert_int_equal(elf.needed_count, 2);
@@ -87,12 +87,12 @@ static void test_damaged_files(void **state) {
     static const int forms[] = {1, 5, 0, 6};
     for (int f = 0; f < BP__COUNT(forms); f++) {
         int form = forms[f];
-        elf_recipe recipe = sample;
+        elf_image_spec image_spec = sample;
         unsigned char bytes[ELF_BYTES];
-        recipe.wide = form & 1;
-        recipe.big = form & 2;
-        recipe.gnu_hash = form & 4;
-        make_elf(&recipe, bytes);
+        image_spec.wide = form & 1;
+        image_spec.big = form & 2;
+        image_spec.gnu_hash = form & 4;
+        make_elf(&image_spec, bytes);
         for (size_t at = 0; at < sizeof bytes; at++) {
             unsigned char kept = bytes[at];
             for (size_t m = 0; m < sizeof marks; m++) {
@@ -115,29 +115,29 @@ static void test_strings_and_notes_without_end(void **state) {
     (void)state;
     bp__elf elf;
     const char *why;
-    elf_recipe recipe = sample;
+    elf_image_spec image_spec = sample;
     unsigned char *bytes =
         malloc(ELF_BYTES); /* the block ends with the file, so that a sanitizer detects reads past it */
-    recipe.unterminated = true;
-    make_elf(&recipe, bytes);
+    image_spec.unterminated = true;
+    make_elf(&image_spec, bytes);
     assert_true(bp__elf_read(&elf, bytes, ELF_BYTES, &why));
     assert_string_equal(elf.soname, "");
     assert_true(bp__elf_defines(&elf, "dgemm_"));
     static const unsigned sizes[] = {64, 65, 400, 4000, 0xfffffff8};
     for (int i = 0; i < BP__COUNT(sizes); i++) {
-        recipe.build_id_size = sizes[i];
-        make_elf(&recipe, bytes);
+        image_spec.build_id_size = sizes[i];
+        make_elf(&image_spec, bytes);
         assert_true(bp__elf_read(&elf, bytes, ELF_BYTES, &why));
         assert_int_equal(strlen(elf.build_id), i == 0 ? 128 : 0);
     }
     free(bytes);
 }
 
-static const bp__facts *identify(const elf_recipe *recipe, bp__facts *facts) {
+static const bp__facts *identify(const elf_image_spec *image_spec, bp__facts *facts) {
     unsigned char bytes[ELF_BYTES];
     bp__elf elf;
     const char *why;
-    make_elf(recipe, bytes);
+    make_elf(image_spec, bytes);
     assert_true(bp__elf_read(&elf, bytes, sizeof bytes, &why));
     elf.usable = true;
     assert_int_equal(bp__identify(&elf, "/lib/libx.so.4.5.6", facts), BP_OK);
@@ -219,14 +219,14 @@ static void test_families(void **state) {
         {{"printf"}, "libc.so.6", "", "", "", "", "", "", 0},
     };
     for (int i = 0; i < BP__COUNT(cases); i++) {
-        elf_recipe recipe = sample;
+        elf_image_spec image_spec = sample;
         bp__facts facts;
-        memset(recipe.defined, 0, sizeof recipe.defined);
-        memcpy(recipe.defined, cases[i].defined, sizeof cases[i].defined);
-        memset(recipe.imported, 0, sizeof recipe.imported);
-        recipe.needed[0] = cases[i].needed;
-        recipe.text = "text";
-        identify(&recipe, &facts);
+        memset(image_spec.defined, 0, sizeof image_spec.defined);
+        memcpy(image_spec.defined, cases[i].defined, sizeof cases[i].defined);
+        memset(image_spec.imported, 0, sizeof image_spec.imported);
+        image_spec.needed[0] = cases[i].needed;
+        image_spec.text = "text";
+        identify(&image_spec, &facts);
         assert_string_equal(facts.family, cases[i].family);
         assert_string_equal(facts.base, cases[i].base);
         assert_string_equal(facts.prefix, cases[i].prefix);
@@ -240,18 +240,18 @@ static void test_families(void **state) {
 static void test_text_marker_version_and_threads(void **state) {
     (void)state;
     bp__facts facts;
-    elf_recipe recipe = sample;
-    recipe.text = "BLIS_ARCH_TYPE";
-    recipe.needed[0] = NULL;
-    recipe.defined[0] = "data";
-    identify(&recipe, &facts);
+    elf_image_spec image_spec = sample;
+    image_spec.text = "BLIS_ARCH_TYPE";
+    image_spec.needed[0] = NULL;
+    image_spec.defined[0] = "data";
+    identify(&image_spec, &facts);
     assert_string_equal(facts.family, "blis");
     assert_int_equal(facts.marked, 0);
     assert_string_equal(facts.threading, "pthread");
-    recipe = sample;
-    recipe.defined[1] = "fftw_execute";
-    recipe.defined[2] = NULL;
-    identify(&recipe, &facts);
+    image_spec = sample;
+    image_spec.defined[1] = "fftw_execute";
+    image_spec.defined[2] = NULL;
+    identify(&image_spec, &facts);
     assert_string_equal(facts.version, "3.3.10");
     assert_non_null(strstr(facts.fact_sources, "version: fftw_version"));
 }

@@ -40,8 +40,8 @@ static void put(const char *fake_name, const char *name) {
     copy_file(from, to);
 }
 
-/* Every test area finds the libraries of .venv, whoever starts the tests. Must run first, in the environment set by
- * ctest. */
+/* Every test area finds the libraries of .venv, however the tests are started. Must run first, in the environment set
+ * by ctest. */
 static void test_the_virtual_environment_is_searched(void **state) {
     (void)state;
     const char *place, *outcome, *expected = BP_TEST_SOURCE_DIR "/.venv";

@@ -29,7 +29,7 @@ static void copy_group(bp__group *to, const bp__group *from, int *at) {
     memcpy(at, from->at, (size_t)from->count * sizeof *at);
 }
 
-/* Starts a variant. The batch has room for all axes, because others may join it. */
+/* Starts a variant. The batch has capacity for all axes, because others may join it. */
 static void start_variant(variant *r, const bp__pairing *p) {
     int *at = r->memory;
     copy_group(&r->groups.batch, &p->batch, at);

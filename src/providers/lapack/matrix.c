@@ -21,11 +21,11 @@ bp__lapack_region bp__lapack_flipped(bp__lapack_region region) {
 /* Describes a region for the passes over columns, which process reals. The first column has number `at`. */
 static bp__lapack_columns columns_of(const bp__lapack_plan *plan, bp__lapack_region region, int64_t rows,
                                      int64_t columns, int64_t at) {
-    int64_t reals = reals_of(plan->dtype), beside = region == BP__LAPACK_STRICTLY_LOWER || region == BP__LAPACK_UPPER;
+    int64_t reals = reals_of(plan->dtype), offset = region == BP__LAPACK_STRICTLY_LOWER || region == BP__LAPACK_UPPER;
     bool whole = region == BP__LAPACK_WHOLE;
     return (bp__lapack_columns){.size = rows * reals,
                                 .columns = columns,
-                                .edge = whole ? rows * reals : (at + beside) * reals,
+                                .edge = whole ? rows * reals : (at + offset) * reals,
                                 .step = whole ? 0 : reals,
                                 .after_edge = region == BP__LAPACK_LOWER || region == BP__LAPACK_STRICTLY_LOWER};
 }

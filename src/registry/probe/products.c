@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 17, ROOM = 2 * MOST * MOST };
+enum { MOST = 17, CAPACITY = 2 * MOST * MOST };
 
 const number_type number_types[4] = {{'s', false, false}, {'d', true, false}, {'c', false, true}, {'z', true, true}};
 
 /* A matrix of any of the four types; an element is read and written as a double complex. */
 typedef union matrix {
-    float f[ROOM];
-    double d[ROOM];
+    float f[CAPACITY];
+    double d[CAPACITY];
 } matrix;
 
 typedef struct product {
