@@ -124,7 +124,7 @@ def linalg(
     op: str,
     inputs: Tuple[Any, ...],
     outputs: Tuple[Any, ...],
-    settings: Union[None, Options, Dict[str, Any]] = None,
+    settings: _Settings = None,
     explain: bool = False,
     /,
     **words: Any,

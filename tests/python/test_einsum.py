@@ -239,7 +239,7 @@ def test_results_are_new_memory():
     a = random("f8", (3, 3))
     view = bp.einsum("ii->i", a)
     view[:] = 7
-    assert view.flags.writeable and view.flags.owndata is False and not (np.diag(a) == 7).any()
+    assert view.flags.writeable and view.flags.owndata and not (np.diag(a) == 7).any()
     a = np.arange(6.0).reshape(2, 3)
     assert not np.shares_memory(bp.einsum("ij", a), a)
 

@@ -85,7 +85,7 @@ JOBS = {
     "unaligned": lambda: bp.matmul(RECORDS["value"], SQUARE, out=RECORDS["value"]),
     "lazy": lambda: bp.matmul(Lazy(), B),
     "lazy out": lambda: expect(ValueError, bp.matmul, A, B, out=Lazy()),
-    "bits": lambda: bp._core.matmul(A, B).bits(),
+    "bits": lambda: bp.matmul(memoryview(A), memoryview(B)).bits(),
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
