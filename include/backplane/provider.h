@@ -54,7 +54,8 @@ extern "C" {
     X(21, COND, "cond", "A", "cond", linalg)                                                \
     X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
     X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
-    X(24, EINSUM, "einsum", "operands", "out", einsum)
+    X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
+    X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -221,7 +222,7 @@ typedef enum bp_linalg_mode {
     BP_LSTSQ_GELSS,    /* SVD; rank by rcond */
     BP_NORM_FRO,       /* MATRIX_NORM, COND: square root of the sum of squares */
     BP_NORM_NUC,       /* sum of the singular values */
-    BP_NORM_P          /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values) */
+    BP_NORM_P /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values); VECTOR_NORM: any */
 } bp_linalg_mode;
 
 /* Linear algebra on every item of a batch: which operands there are and what the operation does with them is told in
@@ -231,8 +232,10 @@ typedef enum bp_linalg_mode {
  * The rule of non-finite input, for all providers: an item in which an element that the operation reads is NaN or
  * infinite is not handed to a library (gesdd never returns from some). Every floating output of such an item is NaN,
  * its integer outputs are 0, and its info is BP_INFO_NON_FINITE; with `fail_on_item_error` the call fails with
- * BP_E_NON_FINITE and names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM read
- * like arithmetic instead: NaN and infinity go through.
+ * BP_E_NON_FINITE and names the first such item. BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM, and
+ * VECTOR_NORM, read like arithmetic instead: NaN and infinity go through.
+ *
+ * VECTOR_NORM takes all elements of A, whose order does not count, as one vector of m * n elements.
  *
  * Failing items: with `fail_on_item_error`, execute() returns the status of the first failing item (BP_E_SINGULAR,
  * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE) with a sentence made by bp_host.fail_numeric; what

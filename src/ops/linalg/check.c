@@ -173,6 +173,9 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
 
 /* A largest or smallest of nothing does not exist. */
 static bool norm_of_nothing(const bp__linalg_facts *facts) {
+    if (facts->row->op == BP_OP_VECTOR_NORM) {
+        return isinf(facts->order) && facts->k == 0;
+    }
     double size = fabs(facts->order);
     int64_t compared = size == 1.0 ? facts->n : size == 2.0 ? facts->k : facts->m;
     return facts->row->op == BP_OP_MATRIX_NORM && facts->mode == BP_NORM_P && compared == 0;

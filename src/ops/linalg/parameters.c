@@ -29,6 +29,8 @@ static bp_status check_flags(const bp__linalg_row *row, const bp_linalg_call *ca
         {"check", call->check != 0, BP__TAKES_CHECK},
         {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
+        {"dims", call->dims != NULL || call->ndim != 0, BP__TAKES_DIMS},
+        {"keepdim", call->keepdim != 0, BP__TAKES_DIMS},
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
         if (flags[i].set && !(row->takes & flags[i].bit)) {
@@ -70,6 +72,11 @@ static bp_status read_mode(bp__linalg_facts *facts) {
     facts->order = normal && facts->mode == BP_NORM_P ? 2.0 : facts->call->order;
     if (facts->call->order != 0.0 && mode != BP_NORM_P) {
         return bp__linalg_fail(row, BP_E_ARGUMENT, "order is %g; only BP_NORM_P takes one", facts->call->order);
+    }
+    if (row->op == BP_OP_VECTOR_NORM) {
+        return isnan(facts->order)
+                   ? bp__linalg_fail(row, BP_E_ARGUMENT, "order is nan; it must be a number, inf or -inf")
+                   : BP_OK;
     }
     if (facts->mode == BP_NORM_P && !is_norm_order(facts->order)) {
         return bp__linalg_fail(row, BP_E_ARGUMENT, "order %g is not supported; it may be 1, -1, 2, -2, inf or -inf",

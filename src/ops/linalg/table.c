@@ -12,6 +12,7 @@
 #define LSTSQ_MODE BP_LSTSQ_GELSY, BP_LSTSQ_GELSS, BP_LSTSQ_GELSY
 #define COND_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_P
 #define NORM_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_FRO
+#define ORDER_MODE BP_NORM_P, BP_NORM_P, BP_NORM_P
 #define INFO {"", 'i', true}
 
 static const bp__linalg_row rows[] = {
@@ -47,14 +48,16 @@ static const bp__linalg_row rows[] = {
      {{"mn", 's', false}, {"", 'l', false}}},
     {BP_OP_COND, 1, 2, 0, COND_MODE, {{"mn", 's', false}, {"", 'r', false}}},
     {BP_OP_MATRIX_NORM, 1, 2, 0, NORM_MODE, {{"mn", 's', false}, {"", 'r', false}}},
+    {BP_OP_VECTOR_NORM, 1, 2, BP__TAKES_DIMS, ORDER_MODE, {{"mn", 's', false}, {"", 'r', false}}},
 };
 /* clang-format on */
 
-_Static_assert(sizeof rows / sizeof rows[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1, "a row for each operation, in order");
+_Static_assert(sizeof rows / sizeof rows[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 2,
+               "a row for each operation, in order, and VECTOR_NORM, whose number does not follow on, last");
 
 const bp__linalg_row *bp__linalg_row_of(bp_op op) {
-    unsigned at = (unsigned)op - BP_OP_INV;
-    return at < (unsigned)BP__COUNT(rows) ? &rows[at] : NULL;
+    unsigned at = op == BP_OP_VECTOR_NORM ? BP__COUNT(rows) - 1u : (unsigned)op - BP_OP_INV;
+    return at < (unsigned)BP__COUNT(rows) - (op != BP_OP_VECTOR_NORM) ? &rows[at] : NULL;
 }
 
 const char *bp__linalg_operand_name(const bp__linalg_row *row, int index, char *buffer, size_t size) {

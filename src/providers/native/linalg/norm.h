@@ -1,4 +1,4 @@
-/* norm.h - between the files of matrix norms: what a set of kernels offers, and what linalg.c asks. */
+/* norm.h - between the files of matrix norms: what a set of kernels offers, and what linalg.c calls. */
 #ifndef BP_NATIVE_NORM_H
 #define BP_NATIVE_NORM_H
 
@@ -22,6 +22,27 @@ typedef struct bp__norm_kernels {
 extern const bp__norm_kernels bp__norm_default[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx2[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx512[BP__NORM_DTYPES];
+
+/* How elements are reduced: the largest or smallest sum of a line, or one number for all of them. */
+typedef enum bp__norm_kind {
+    BP__NORM_LINES,
+    BP__NORM_SQUARES,
+    BP__NORM_MODULI,
+    BP__NORM_LARGEST,
+    BP__NORM_SMALLEST,
+    BP__NORM_NONZERO, /* how many differ from 0 */
+    BP__NORM_POWERS   /* the sum of (modulus / unit) ^ order */
+} bp__norm_kind;
+
+typedef struct bp__norm_line {
+    const void *at;
+    int64_t step, length; /* elements */
+    double order, unit;
+} bp__norm_line;
+
+/* Reduces a line by one of the last four kinds (norm_reduce.c). NaN among the moduli gives NaN, but for NONZERO, which
+ * counts it. */
+double bp__norm_reduce(bp__norm_kind kind, bp_dtype dtype, const bp__norm_line *line);
 
 /* Whether sums of elements give this norm, and no singular values. */
 bool bp__norm_is_sum(const bp_problem *problem);
