@@ -173,9 +173,6 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
 
 /* A largest or smallest of nothing does not exist. */
 static bool norm_of_nothing(const bp__linalg_facts *facts) {
-    if (facts->row->op == BP_OP_VECTOR_NORM) {
-        return isinf(facts->order) && facts->k == 0;
-    }
     double size = fabs(facts->order);
     int64_t compared = size == 1.0 ? facts->n : size == 2.0 ? facts->k : facts->m;
     return facts->row->op == BP_OP_MATRIX_NORM && facts->mode == BP_NORM_P && compared == 0;
@@ -186,6 +183,10 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
     BP__TRY(check_ranks(facts));
     BP__TRY(read_sizes(facts));
     BP__TRY(check_sizes(facts));
+    if (facts->row->op == BP_OP_VECTOR_NORM && facts->order == -(double)INFINITY && facts->k == 0) {
+        return bp__linalg_fail(facts->row, BP_E_SHAPE,
+                               "the norm of order -inf has no value for a vector without elements");
+    }
     if (norm_of_nothing(facts)) {
         return bp__linalg_fail(facts->row, BP_E_SHAPE,
                                "the norm of order %g has no value for a matrix of %" PRId64 " by %" PRId64
