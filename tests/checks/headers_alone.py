@@ -1,14 +1,15 @@
-"""Each public header compiles by itself, as C17 and as C++17, with warnings as errors."""
+"""Each public header compiles by itself, as C17, C++17 and C++20 (C++ headers as C++ alone), with warnings as errors."""
 
 import shutil
 import subprocess
 
 import common
 
-# System headers that C++ lacks in C17's form are no concern here: ours include stddef.h and stdint.h alone.
+# System headers that C++ lacks in C17's form are no concern here: ours include few of them.
 COMPILERS = {
     "c17": ["cc", "-std=c17", "-xc", "-Wstrict-prototypes"],
     "c++17": ["c++", "-std=c++17", "-xc++"],
+    "c++20": ["c++", "-std=c++20", "-xc++"],
 }
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only"]
 
@@ -16,11 +17,12 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werr
 def main():
     failures, checked = [], 0
     headers = [path.relative_to("include") for path in common.sources("include")]
+    cpp_headers = [path.relative_to("include") for path in common.sources("include", "*.hpp")]
     for standard, command in COMPILERS.items():
         if not shutil.which(command[0]):
             print(f"no {command[0]}: {standard} was not checked")
             continue
-        for header in headers:
+        for header in headers + (cpp_headers if "-xc++" in command else []):
             checked += 1
             # Twice, so that a missing guard shows.
             text = f'#include "{header}"\n#include "{header}"\nint main(void);\n'
