@@ -37,6 +37,13 @@ typedef struct linalg_words {
     double rtol, atol;
 } linalg_words;
 
+/* What a norm, a product of vectors or a power was asked for. */
+typedef struct vector_words {
+    bp_linalg_call call; /* of the norm */
+    int dims[BP_MAX_NDIM];
+    int64_t power;
+} vector_words;
+
 /* One use of an operation. The command fills it up to the inputs, the row's prepare() the rest. */
 typedef struct cli_job {
     const cli_args *args;
@@ -55,6 +62,7 @@ typedef struct cli_job {
         product_words product;
         fft_words fft;
         linalg_words linalg;
+        vector_words vector;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -74,7 +82,8 @@ struct cli_operation {
 };
 
 /* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[];
+extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[],
+    operations_vectors[];
 
 /* The options of the families, for the tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -88,7 +97,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
 #define OPTIONS_FFT                                                                                                    \
     {"n", 0, "N", "Transforms of one dimension: its length; longer input is cut, shorter goes on with zeros."},        \
         {"s", 0, "N,N", "Transforms of more dimensions: their lengths; -1 is that of the input."},                     \
-        {"dim", 0, "D,D", "Dimensions to transform or to shift; negative ones count from the last."}, {                \
+        {"dim", 0, "D,D", "Dimensions to transform, to shift, or to sum over; negative ones count from the last."}, {  \
         "norm", 0, "NORM", "Transforms: backward (the default), ortho or forward."                                     \
     }
 
@@ -103,8 +112,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"rcond", 0, "X",                                                                                              \
          "lstsq: singular values up to X times the largest count as zero; below 0: machine precision."},               \
         {"rtol", 0, "X", "pinv, matrix_rank: the same."},                                                              \
-        {"atol", 0, "X", "pinv, matrix_rank: singular values up to X count as zero."}, {                               \
-        "ord", 0, "NORM", "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf."                                    \
+        {"atol", 0, "X", "pinv, matrix_rank: singular values up to X count as zero."},                                 \
+        {"ord", 0, "NORM",                                                                                             \
+         "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf; vector_norm: any number, inf or -inf."},             \
+        {"keepdim", 0, NULL, "vector_norm: the result keeps the dimensions summed over, with size 1."}, {              \
+        "power", 0, "N", "matrix_power: a whole number; below 0 it is a power of the inverse."                         \
     }
 
 const cli_operation *cli_operation_at(int index); /* NULL past the end */
