@@ -21,7 +21,7 @@ def main():
                 failures.append(f"{page}: leads to {target}, which is not there")
     named = set(LINK.findall(common.read("docs/index.md")))
     failures += [f"docs/index.md does not name {page.name}" for page in common.sources("docs", "*.md")
-                 if page.name not in named | {"index.md"}]
+                 if page.relative_to("docs").as_posix() not in named | {"index.md"}]
     common.finish(failures, checked)
 
 

@@ -28,7 +28,7 @@ static void floating_numbers_line_up(void **unused) {
            "f64 (2, 3)\n[[  1.           2.5         -3.125     ]\n [100.           0.           0.33333333]]\n");
     double mixed[] = {1e10, 1e-5, (double)NAN, -(double)INFINITY};
     bp_view_init(&view, mixed, BP_F64, 1, (const int64_t[]){4}, NULL);
-    prints(&view, &values_only, "[ 1.e+10  1.e-05      nan     -inf]\n");
+    prints(&view, &values_only, "[1.e+10 1.e-05    nan   -inf]\n");
     bp_view_init(&view, mixed + 2, BP_F64, 1, (const int64_t[]){1}, NULL);
     prints(&view, &values_only, "[nan]\n");
     float single[] = {0.1f, 0.3f, 1e5f};
