@@ -173,7 +173,8 @@ BP_API bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double o
  * dims: `ndim` dimensions, negative ones from the back; NULL (ndim 0): all. The result lacks these dimensions, or has
  * them with size 1 if `keepdim`. No intermediate value overflows or underflows. Without elements the norm is 0 for an
  * order of 0 or more, and infinity below; order -inf is refused (BP_E_SHAPE). Dimensions that are more than
- * two after merging are copied; plans and explanations refuse them (BP_E_LAYOUT). In the general form:
+ * two after merging are copied; plans and explanations refuse them (BP_E_LAYOUT). The native provider computes all of
+ * these norms. In the general form:
  * BP_OP_VECTOR_NORM with mode BP_NORM_P; BP_MODE_DEFAULT has order 2. */
 BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const int *dims, int keepdim,
                                 DLTensor *norm);

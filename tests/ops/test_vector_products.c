@@ -205,6 +205,23 @@ static void vector_norms_of_extreme_values(void **unused) {
             }
         }
     }
+    /* As columns side by side, which are reduced together. */
+    enum { CASES = (int)(sizeof cases / sizeof *cases), COLUMNS = 2 * CASES };
+    double columns[3][COLUMNS], norms[COLUMNS];
+    for (int i = 0; i < 3 * COLUMNS; i++) {
+        columns[i / COLUMNS][i % COLUMNS] = cases[i % COLUMNS % CASES].values[i / COLUMNS];
+    }
+    bp_view a, out;
+    bp_view_init(&a, columns, BP_F64, 2, (const int64_t[]){3, COLUMNS}, NULL);
+    bp_view_init(&out, norms, BP_F64, 1, (const int64_t[]){COLUMNS}, NULL);
+    for (int o = 0; o < ORDERS; o++) {
+        assert_int_equal(bp_vector_norm(&a.tensor, orders[o], 1, (const int[]){0}, 0, &out.tensor), BP_OK);
+        for (int i = 0; i < COLUMNS; i++) {
+            if (!same(norms[i], cases[i % CASES].want[o])) {
+                fail_msg("column %d, order %g: %g in place of %g", i, orders[o], norms[i], cases[i % CASES].want[o]);
+            }
+        }
+    }
     const double none[1] = {1};
     for (int o = 0; o < ORDERS; o++) {
         if (orders[o] != -inf) {

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define PIECE 16384 /* elements of a sum that is made at once */
-#define BLOCK 512   /* lines that advance together: their sums stay in the first cache */
+#define BLOCK 512   /* lines, or items, that advance together: their sums stay in the first cache */
+#define FEW 64      /* elements of an item that does not pay for itself */
 
 typedef struct norm_plan {
     bp_prepared base; /* first, so that both have one address */
@@ -22,6 +23,7 @@ typedef struct norm_plan {
     const bp__norm_kernels *kernels;
     int threads;
     bp__norm_kind kind;
+    bool together;         /* neighbours in the batch advance together, since each has few elements */
     bool by_items;         /* threads take items, or units of each */
     bool across;           /* lines advance together, since elements of a line are far apart */
     int64_t first;         /* elements from the item's address to where the lines begin */
@@ -111,7 +113,15 @@ static void see_lines(norm_plan *plan) {
     plan->across = !is_whole(plan) && plan->count > 1 && (plan->length == 1 || plan->step > plan->next);
 }
 
+/* Powers need two passes, and take far longer than what is saved. */
+static bool pays_together(const norm_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    return plan->problem.op == BP_OP_VECTOR_NORM && plan->kind != BP__NORM_POWERS && l->batch_ndim > 0 &&
+           l->batch_shape[l->batch_ndim - 1] >= 8 && plan->count * plan->length <= FEW;
+}
+
 static void cut(norm_plan *plan) {
+    plan->together = pays_together(plan);
     plan->pieces = plan->across ? 1 : (plan->length + PIECE - 1) / PIECE;
     const int64_t sums = plan->count * plan->pieces;
     plan->share = plan->across ? BLOCK : plan->length >= PIECE ? 1 : PIECE / plan->length;
@@ -356,12 +366,62 @@ static void run_item(call *work, int64_t item, double *sums, int tasks) {
     }
 }
 
+/* Whether the sum of an item may have left the range of double on its way. */
+static bool is_doubtful(const norm_plan *plan, double sum) {
+    const bool wide = plan->problem.dtype == BP_F64 || plan->problem.dtype == BP_C128;
+    if (plan->kind == BP__NORM_SQUARES) {
+        return wide && !isnan(sum) && !(sum > 1e-280 && sum < (double)INFINITY);
+    }
+    return plan->kind == BP__NORM_MODULI && is_complex(&plan->problem) && !(sum >= 1e-120 && sum < (double)INFINITY);
+}
+
+/* Reduces items from `item` on whose addresses are evenly apart, up to BLOCK of them. Returns how many. */
+static int64_t run_block(call *work, int64_t item, int64_t until, double *sums) {
+    const norm_plan *plan = work->plan;
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const int inner = l->batch_ndim - 1;
+    const int64_t left = l->batch_shape[inner] - item % l->batch_shape[inner];
+    const int64_t most = left < BLOCK ? left : BLOCK, count = until - item < most ? until - item : most;
+    const int64_t next = l->operand[0].batch[inner], element = (int64_t)plan->element;
+    const int64_t out_step = l->operand[1].batch[inner] * (int64_t)bp_dtype_size((bp_dtype)l->operand[1].dtype);
+    double so_far[BLOCK];
+    char *at[BP_LINALG_OPERANDS];
+    bp__item_locate(l, work->operands, item, at);
+    for (int64_t i = 0; i < count; i++) {
+        so_far[i] = plan->kind == BP__NORM_SMALLEST ? (double)INFINITY : 0;
+    }
+    for (int64_t line = 0; line < plan->count; line++) {
+        const char *from = at[0] + (plan->first + line * plan->next) * element;
+        if (plan->kind == BP__NORM_MODULI) {
+            plan->kernels->add_moduli(from, plan->step, plan->length, next, count, so_far);
+            continue;
+        }
+        for (int64_t i = 0; i < plan->length; i++) {
+            bp__norm_join(plan->kind, (bp_dtype)plan->problem.dtype, from + i * plan->step * element, next, count,
+                          so_far);
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (is_doubtful(plan, so_far[i])) {
+            run_item(work, item + i, sums, 1);
+        } else {
+            const double norm = plan->kind == BP__NORM_SQUARES ? sqrt(so_far[i]) : so_far[i];
+            bp__item_fill(&l->operand[1], at[1] + i * out_step, norm, norm);
+        }
+    }
+    return count;
+}
+
 /* Items one after the other, with so many tasks on each. */
 static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
     while (item < until && !bp__stops(&work->stop)) {
         const int64_t left = until - item, end = item + (left < work->plan->handful ? left : work->plan->handful);
-        for (; item < end; item++) {
-            run_item(work, item, sums, tasks);
+        while (item < end) {
+            if (work->plan->together) {
+                item += run_block(work, item, end, sums);
+            } else {
+                run_item(work, item++, sums, tasks);
+            }
         }
     }
 }
@@ -436,6 +496,9 @@ double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
     const double single = plan.kind == BP__NORM_POWERS ? 25 : !lonely ? 0 : is_complex(problem) ? 8 : 0.5;
     const double compute = single + (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
     const double memory = bytes * batch <= l2 ? 0 : bytes / elements * (contiguous ? 0.05 : 0.5);
+    if (plan.together) {
+        return 20 + batch * (6 + elements * (2 + root + single));
+    }
     const double lines = plan.across ? 0.5 : fro ? 12 : 4;
     return 20 + batch * (50 + (double)plan.count * lines + elements * fmax(root + compute, memory));
 }

@@ -44,6 +44,10 @@ typedef struct bp__norm_line {
  * counts it. */
 double bp__norm_reduce(bp__norm_kind kind, bp_dtype dtype, const bp__norm_line *line);
 
+/* Adds one element of each of `count` vectors, which are `next` apart, to what they have so far: SQUARES or one of the
+ * kinds of bp__norm_reduce() but POWERS. */
+void bp__norm_join(bp__norm_kind kind, bp_dtype dtype, const void *at, int64_t next, int64_t count, double *so_far);
+
 /* Whether sums of elements give this norm, and no singular values. */
 bool bp__norm_is_sum(const bp_problem *problem);
 /* How many threads can have something of their own to do. */

@@ -50,6 +50,25 @@
             }                                                                                                          \
             return sum;                                                                                                \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void NAME##_join(bp__norm_kind kind, const void *from, int64_t next, int64_t count, double *so_far) {       \
+        const REAL *at = from;                                                                                         \
+        for (int64_t i = 0; kind == BP__NORM_SQUARES && i < count; i++) {                                              \
+            const REAL *p = at + i * next * PARTS;                                                                     \
+            so_far[i] += (double)p[0] * (double)p[0] + (PARTS == 2 ? (double)p[PARTS - 1] * (double)p[PARTS - 1] : 0); \
+        }                                                                                                              \
+        for (int64_t i = 0; kind == BP__NORM_NONZERO && i < count; i++) {                                              \
+            const REAL *p = at + i * next * PARTS;                                                                     \
+            so_far[i] += p[0] != 0 || p[PARTS - 1] != 0;                                                               \
+        }                                                                                                              \
+        for (int64_t i = 0; kind == BP__NORM_LARGEST && i < count; i++) {                                              \
+            const double x = MODULUS(at + i * next * PARTS);                                                           \
+            so_far[i] = x > so_far[i] || x != x ? x : so_far[i];                                                       \
+        }                                                                                                              \
+        for (int64_t i = 0; kind == BP__NORM_SMALLEST && i < count; i++) {                                             \
+            const double x = MODULUS(at + i * next * PARTS);                                                           \
+            so_far[i] = x < so_far[i] || x != x ? x : so_far[i];                                                       \
+        }                                                                                                              \
     }
 
 REDUCE(of_f32, float, 1, MODULUS_REAL)
@@ -67,5 +86,21 @@ double bp__norm_reduce(bp__norm_kind kind, bp_dtype dtype, const bp__norm_line *
         return of_c64(kind, line);
     default:
         return of_c128(kind, line);
+    }
+}
+
+void bp__norm_join(bp__norm_kind kind, bp_dtype dtype, const void *at, int64_t next, int64_t count, double *so_far) {
+    switch (dtype) {
+    case BP_F32:
+        of_f32_join(kind, at, next, count, so_far);
+        break;
+    case BP_F64:
+        of_f64_join(kind, at, next, count, so_far);
+        break;
+    case BP_C64:
+        of_c64_join(kind, at, next, count, so_far);
+        break;
+    default:
+        of_c128_join(kind, at, next, count, so_far);
     }
 }
