@@ -213,8 +213,8 @@ bp_status bp__vector_norm_copied(const bp_linalg_call *call) {
     int64_t strides[BP_MAX_NDIM], step = 1;
     uint64_t reduced;
     BP__TRY(bp__vector_norm_dims(call, &reduced));
-    for (int kept = 0; kept < 2; kept++) { /* the reduced dimensions lie together, so that they merge */
-        for (int d = a->ndim - 1; d >= 0; d--) {
+    for (int kept = 0; kept < 2; kept++) { /* the reduced dimensions are next to each other, so that they merge */
+        for (int d = a->ndim < BP_MAX_NDIM ? a->ndim : BP_MAX_NDIM; d-- > 0;) {
             if ((reduced >> d & 1) == (kept ? 0 : 1)) {
                 strides[d] = step;
                 step *= a->shape[d] > 0 ? a->shape[d] : 1;
