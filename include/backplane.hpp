@@ -184,12 +184,15 @@ class extents {
 
 namespace detail {
 
-template <class C> using element_of = std::remove_pointer_t<decltype(std::declval<C &>().data())>;
-
-template <class C, class = void> struct is_container : std::false_type {};
+/* What data() points to; void for types that are no containers. */
+template <class C, class = void> struct container_element { using type = void; };
 template <class C>
-struct is_container<C, std::void_t<decltype(std::declval<C &>().data()), decltype(std::declval<C &>().size())>>
-    : std::bool_constant<is_element<element_of<C>>> {};
+struct container_element<C, std::enable_if_t<std::is_pointer_v<decltype(std::declval<C &>().data())> &&
+                                             std::is_integral_v<decltype(std::declval<C &>().size())>>> {
+    using type = std::remove_pointer_t<decltype(std::declval<C &>().data())>;
+};
+template <class C> using element_of = typename container_element<C>::type;
+template <class C> struct is_container : std::bool_constant<is_element<element_of<C>>> {};
 
 /* std::mdspan, and others with its members. */
 template <class M, class = void> struct is_mdspan : std::false_type {};

@@ -33,12 +33,6 @@ namespace backplane {
 
 namespace detail {
 
-inline const DLTensor *in(const const_view &x) noexcept {
-    return x.get();
-}
-inline DLTensor *out(const view &x) noexcept {
-    return x.get();
-}
 inline DLTensor *out(const view *x) noexcept {
     return x ? x->get() : nullptr;
 } /* optional outputs */

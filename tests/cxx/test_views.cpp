@@ -151,7 +151,8 @@ static void views_that_cannot_be() {
             CHECK(e.status() == status && *e.what() && e.code() == status && e.code() != BP_E_IO);
             return;
         }
-        CHECK(!"no exception");
+        bool has_thrown = false;
+        CHECK(has_thrown);
     };
     std::vector<double> v(5);
     fails(BP_E_SHAPE, [&] { bp::view(v, {2, 3}); });

@@ -1,4 +1,4 @@
-"""Each program of docs/how-to/recipes.md compiles without a warning, runs, and prints the text that follows it."""
+"""Each program of the pages below compiles without a warning, runs, and prints the text that follows it."""
 
 import os
 import pathlib
@@ -10,15 +10,15 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "checks"))
 import common  # noqa: E402
 
-PAGE = "docs/how-to/recipes.md"
+# Pages, and how many programs each has at least.
+PAGES = {"docs/how-to/recipes.md": 7, "docs/how-to/use-from-cpp.md": 2}
 COMPILERS = {"c": ["cc", "-std=c17", "-Wstrict-prototypes"], "cpp": ["c++", "-std=c++17"]}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 
-def recipes():
+def programs(page):
     """Title, language, program, and what it prints. A block of text belongs to the program before it."""
-    page = common.read(PAGE)
-    blocks = list(re.finditer(r"^## (?P<title>[^\n]*)$|^```(?P<kind>\w+)\n(?P<text>.*?)^```$", page, re.S | re.M))
+    blocks = list(re.finditer(r"^#+ (?P<title>[^\n]*)$|^```(?P<kind>\w+)\n(?P<text>.*?)^```$", common.read(page), re.S | re.M))
     found, title = [], ""
     for block, following in zip(blocks, blocks[1:] + [None]):
         title = block["title"] or title
@@ -43,16 +43,19 @@ def trimmed(text):
 
 def main():
     common.skip_under_sanitizer("a program that links the library would have to be built for the sanitizer too")
-    failures, found = [], recipes()
-    if len(found) < 6:
-        failures.append(f"{PAGE} has {len(found)} programs")
+    failures, found = [], []
+    for page, least in PAGES.items():
+        of_page = programs(page)
+        found += [(page, *program) for program in of_page]
+        if len(of_page) < least:
+            failures.append(f"{page} has {len(of_page)} programs, not {least}")
     with tempfile.TemporaryDirectory() as folder:
-        for number, (title, kind, program, printed) in enumerate(found):
+        for number, (page, title, kind, program, printed) in enumerate(found):
             if not shutil.which(COMPILERS[kind][0]):
                 continue
-            said = run(pathlib.Path(folder), number, kind, program)
-            if printed is None or trimmed(said) != trimmed(printed):
-                failures.append(f"{PAGE}: '{title}' ({kind}) printed\n{said}in place of\n{printed}")
+            output = run(pathlib.Path(folder), number, kind, program)
+            if printed is None or trimmed(output) != trimmed(printed):
+                failures.append(f"{page}: '{title}' ({kind}) printed\n{output}in place of\n{printed}")
     common.finish(failures, len(found))
 
 
