@@ -2,7 +2,7 @@
  *
  *   status.h    what functions return, and the sentence behind a failure
  *   interrupt.h how a program stops a long call
- *   tensor.h    DLPack tensors in one line
+ *   tensor.h    DLPack tensors in one line, copied and printed
  *   settings.h  every switch, its layers and its scopes
  *   machine.h   facts about the processor and this process
  *   library.h   the libraries found on this machine
@@ -15,6 +15,7 @@
  *   einsum.h    paths of contractions in Einstein's notation
  *
  * provider.h, for those who write a provider of their own, comes along with dispatch.h.
+ * C++17 and later have backplane.hpp, which wraps all of this.
  */
 #ifndef BACKPLANE_H
 #define BACKPLANE_H
