@@ -484,7 +484,29 @@ inline void leave_scope(bp_scope *scope) {
 
 } // namespace detail
 
-/* A checked list of settings for one call or a scope: options("num_threads=1, blas.preferred=openblas"). */
+/* Names and values of settings. */
+using setting_list = std::initializer_list<std::pair<const char *, std::string>>;
+
+namespace detail {
+
+/* The text that bp_options_new() reads, with the values in quotes. */
+inline std::string settings_text(setting_list settings) {
+    std::string text;
+    for (const auto &[name, value] : settings) {
+        text += (text.empty() ? "" : ", ") + std::string(name) + "=\"";
+        for (char c : value) {
+            text += c == '"' || c == '\\' ? "\\" : "";
+            text += c;
+        }
+        text += '"';
+    }
+    return text;
+}
+
+} // namespace detail
+
+/* A checked list of settings for one call or a scope: options("num_threads=1, blas.preferred=openblas"), or
+ * options({{"num_threads", "1"}, {"blas.preferred", library}}). */
 class options : public detail::handle<bp_options, bp_options_release> {
   public:
     using handle::handle;
@@ -493,6 +515,8 @@ class options : public detail::handle<bp_options, bp_options_release> {
         check(bp_options_new(put(), text));
     }
     explicit options(const std::string &text) : options(text.c_str()) {
+    }
+    explicit options(setting_list settings) : options(detail::settings_text(settings)) {
     }
 #endif
 };

@@ -131,6 +131,9 @@ namespace nothrow {
 [[nodiscard]] inline bp_status make_options(options &made, const char *text) noexcept {
     return bp_options_new(made.put(), text);
 }
+[[nodiscard]] inline bp_status make_options(options &made, setting_list settings) {
+    return bp_options_new(made.put(), detail::settings_text(settings).c_str());
+}
 [[nodiscard]] inline bp_status enter(scope &made, const char *text) noexcept {
     return bp_scope_enter(made.put(), text);
 }

@@ -168,6 +168,12 @@ static void settings_and_libraries() {
     bp::unset("num_threads");
     bp::set("dispatch.fallback", std::string("allow"));
     bp::unset("dispatch.fallback");
+    {
+        const bp::options listed({{"num_threads", "1"}, {"dispatch.exclude", "blis,netlib"}});
+        const bp::scope limits(listed);
+        CHECK(bp::get("num_threads") == "1" && bp::get("dispatch.exclude") == "blis,netlib");
+    }
+    CHECK(thrown([] { bp::options wrong({{"dispatch.exclude", "a\"b\n"}}); }) == BP_E_BAD_VALUE);
     CHECK(thrown([] { bp::set("num_thread", 2); }) == BP_E_UNKNOWN_NAME);
     CHECK(thrown([] { bp::options wrong("num_threads=-1"); }) == BP_E_BAD_VALUE);
     CHECK(thrown([] { bp::scope wrong("nothing"); }) != BP_OK);

@@ -36,6 +36,7 @@ int main() {
     bp::scope scope;
     std::string value;
     CHECK(bp::nothrow::make_options(settings, "deterministic=run") == BP_OK);
+    CHECK(bp::nothrow::make_options(settings, {{"num_threads", "1"}}) == BP_OK);
     CHECK(bp::nothrow::make_options(settings, "nothing") != BP_OK && !settings);
     CHECK(bp::nothrow::enter(scope, "deterministic=run") == BP_OK);
     CHECK(bp::nothrow::get(value, "deterministic") == BP_OK && value == "run");
