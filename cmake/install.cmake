@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS backplane EXPORT BackplaneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/backplane.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/backplane.h include/backplane.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(provider_modules)
     install(TARGETS ${provider_modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane-providers)

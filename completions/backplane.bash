@@ -7,7 +7,7 @@ _backplane_settings() {
 # Options that are not for all operations.
 _backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path"
 _backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
-_backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord"
+_backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power"
 
 # The options of a command.
 _backplane_options() {
@@ -27,7 +27,8 @@ _backplane_operations="matmul gemm einsum
     fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
     fftshift ifftshift
     inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
-    svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm"
+    svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
+    vector_norm vecdot multi_dot matrix_power"
 
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""

@@ -41,6 +41,7 @@ complete -c backplane -n "$using explain eval" -a 'fft fft2 fftn ifft ifft2 ifft
 complete -c backplane -n "$using explain eval" -a 'fftshift ifftshift'
 complete -c backplane -n "$using explain eval" -a 'inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr'
 complete -c backplane -n "$using explain eval" -a 'eigh eigvalsh eig eigvals svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm'
+complete -c backplane -n "$using explain eval" -a 'vector_norm vecdot multi_dot matrix_power'
 complete -c backplane -n "$using compare" -a matmul
 complete -c backplane -n "$using explain" -a 'f16 bf16 f32 f64 c64 c128'
 complete -c backplane -n "$using explain eval" -l alpha -x -d 'Factor of the product'
@@ -65,6 +66,8 @@ complete -c backplane -n "$using explain eval" -l rcond -x -d 'Smallest singular
 complete -c backplane -n "$using explain eval" -l rtol -x -d 'Relative tolerance'
 complete -c backplane -n "$using explain eval" -l atol -x -d 'Absolute tolerance'
 complete -c backplane -n "$using explain eval" -l ord -x -a 'fro nuc 1 -1 2 -2 inf -inf' -d 'Which norm'
+complete -c backplane -n "$using explain eval" -l keepdim -d 'Keep reduced dimensions'
+complete -c backplane -n "$using explain eval" -l power -x -d 'Exponent'
 complete -c backplane -n "$using eval" -s o -l output -r -F -d 'File to write'
 complete -c backplane -n "$using eval" -s e -l explain -d 'Show every candidate'
 complete -c backplane -n "$using eval compare" -l bf16 -d 'Read V2 as bfloat16'

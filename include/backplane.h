@@ -2,7 +2,7 @@
  *
  *   status.h    status codes, error messages, allocator, bp_reset
  *   interrupt.h stop a long call
- *   tensor.h    create DLPack tensors and views
+ *   tensor.h    create, copy and print DLPack tensors and views
  *   settings.h  settings, their layers, scopes and options
  *   machine.h   properties of the processor and of this process
  *   library.h   the math libraries found on this machine
@@ -14,7 +14,8 @@
  *   fft.h       Fourier transforms
  *   einsum.h    einsum and its contraction paths
  *
- * dispatch.h also includes provider.h, the interface for programs that add a provider.
+ * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
+ * backplane.hpp instead, which wraps all of this.
  */
 #ifndef BACKPLANE_H
 #define BACKPLANE_H

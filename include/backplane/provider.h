@@ -56,7 +56,8 @@ extern "C" {
     X(21, COND, "cond", "A", "cond", linalg)                                                \
     X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
     X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
-    X(24, EINSUM, "einsum", "operands", "out", einsum)
+    X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
+    X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -223,8 +224,8 @@ typedef enum bp_linalg_mode {
     BP_LSTSQ_GELSD,    /* LSTSQ: SVD, divide and conquer; rank by rcond */
     BP_LSTSQ_GELSS,    /* LSTSQ: SVD; rank by rcond */
     BP_NORM_FRO,       /* MATRIX_NORM, COND: square root of the sum of squares */
-    BP_NORM_NUC,       /* MATRIX_NORM, COND: sum of the singular values */
-    BP_NORM_P /* MATRIX_NORM, COND: by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values) */
+    BP_NORM_NUC,       /* sum of the singular values */
+    BP_NORM_P /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values); VECTOR_NORM: any */
 } bp_linalg_mode;
 
 /* Linear algebra on every item of a batch. linalg.h describes each operation and its operands. Element types are F32,
@@ -234,8 +235,10 @@ typedef enum bp_linalg_mode {
  * Non-finite input, for all providers: if an element that the operation reads is NaN or infinite, the item must not be
  * passed to a library, because some never return from gesdd. Every floating output of the item is NaN, its integer
  * outputs are 0, and its info is BP_INFO_NON_FINITE. With `fail_on_item_error` the call fails with BP_E_NON_FINITE and
- * names the first such item. Exception: BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM compute with NaN
- * and infinity as in ordinary arithmetic.
+ * names the first such item. Exception: BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM, and VECTOR_NORM,
+ * compute with NaN and infinity as in ordinary arithmetic.
+ *
+ * VECTOR_NORM treats all elements of A, in any order, as one vector of m * n elements.
  *
  * Failing items: with `fail_on_item_error`, enqueue() returns the status of the first failing item (BP_E_SINGULAR,
  * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE), with a message made by bp_host.fail_numeric; the

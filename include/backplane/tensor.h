@@ -10,6 +10,8 @@
 #include "backplane/dlpack.h"
 #include "backplane/status.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -96,6 +98,26 @@ BP_API bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dty
  * types, and from real to complex. Rounds to nearest, ties to even. Errors: those of an operation's arguments,
  * BP_E_OVERLAP (dst overlaps src or itself), BP_E_DTYPE (conversion not supported), BP_E_CANCELLED (interrupt.h). */
 BP_API bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src);
+
+/* How a tensor is shown. A zeroed struct with struct_size set means the defaults, which are NumPy's. */
+typedef struct bp_print_options {
+    size_t struct_size;
+    int precision;     /* most digits after the point; 0: 8 */
+    int width;         /* characters in a line; 0: 75 */
+    int edge;          /* elements shown at each end of a dimension of a large tensor; 0: 3 */
+    int no_header;     /* leave out the first line */
+    int64_t threshold; /* tensors with more elements are summarised; 0: 1000 */
+} bp_print_options;
+
+/* Writes a tensor to a file as text: a line with type and shape ("f64 (3, 4)"), then the values as NumPy prints them,
+ * and a line end. `options` may be NULL. The decimal point is '.' in all locales. Errors: BP_E_ARGUMENT, BP_E_DTYPE,
+ * BP_E_DEVICE, BP_E_IO, BP_E_NO_MEMORY. */
+BP_API bp_status bp_tensor_print(FILE *file, const DLTensor *tensor, const bp_print_options *options);
+
+/* Writes the same text into `buffer`, cut to `size` bytes with the final zero, as snprintf does. *length (may be NULL)
+ * is the length of the whole text. `buffer` may be NULL if `size` is 0. */
+BP_API bp_status bp_tensor_format(char *buffer, size_t size, size_t *length, const DLTensor *tensor,
+                                  const bp_print_options *options);
 
 #ifdef __cplusplus
 }

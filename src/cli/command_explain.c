@@ -50,11 +50,12 @@ static int read_views(cli_job *job, bp_dtype dtype) {
 /* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
 static bool is_decided(const bp_explanation *explanation) {
     const bp_explanation *part = bp_explanation_part(explanation, 0);
-    bool chosen = part != NULL;
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    /* A copy, as of a matrix to the power 1, has neither parts nor candidates. */
+    bool chosen = part != NULL || !bp_explanation_at(explanation, 0, &candidate);
     for (int i = 0; (part = bp_explanation_part(explanation, i)); i++) {
         chosen &= is_decided(part);
     }
-    bp_candidate_info candidate = {.struct_size = sizeof candidate};
     for (int i = 0; bp_explanation_at(explanation, i, &candidate); i++) {
         chosen |= candidate.chosen != 0;
     }

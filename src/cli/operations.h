@@ -37,7 +37,14 @@ typedef struct linalg_words {
     double rtol, atol;
 } linalg_words;
 
-/* One call of an operation. The command fills the members up to the inputs, prepare() the others. */
+/* What a norm, a product of vectors or a power was asked for. */
+typedef struct vector_words {
+    bp_linalg_call call; /* of the norm */
+    int dims[BP_MAX_NDIM];
+    int64_t power;
+} vector_words;
+
+/* One use of an operation. The command fills it up to the inputs, the row's prepare() the rest. */
 typedef struct cli_job {
     const cli_args *args;
     const cli_operation *operation;
@@ -55,6 +62,7 @@ typedef struct cli_job {
         product_words product;
         fft_words fft;
         linalg_words linalg;
+        vector_words vector;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -73,8 +81,9 @@ struct cli_operation {
     bool expression;                                                        /* an expression is before the arrays */
 };
 
-/* Families of operations. */
-extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[];
+/* The families; operations.c has the list of them. */
+extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[],
+    operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -90,7 +99,9 @@ extern const cli_operation operations_products[], operations_einsum[], operation
     {"n", 0, "N",                                                                                                      \
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \
         {"s", 0, "N,N", "Transforms of several dimensions: their lengths; -1 is the length of the input."},            \
-        {"dim", 0, "D,D", "Transforms and shifts: the dimensions; negative numbers count from the last one."}, {       \
+        {"dim", 0, "D,D",                                                                                              \
+         "Transforms, shifts, vector_norm, vecdot: the dimensions; negative numbers count from the last one."},        \
+    {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
     }
 
@@ -104,8 +115,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"driver", 0, "NAME", "lstsq: gelsy, gels, gelsd or gelss."},                                                  \
         {"rcond", 0, "X", "lstsq: singular values up to X times the largest are zero; below 0: machine precision."},   \
         {"rtol", 0, "X", "pinv, matrix_rank: singular values up to X times the largest are zero."},                    \
-        {"atol", 0, "X", "pinv, matrix_rank: singular values up to X are zero."}, {                                    \
-        "ord", 0, "NORM", "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf."                                    \
+        {"atol", 0, "X", "pinv, matrix_rank: singular values up to X are zero."},                                      \
+        {"ord", 0, "NORM",                                                                                             \
+         "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf; vector_norm: any number, inf or -inf."},             \
+        {"keepdim", 0, NULL, "vector_norm: the result keeps the reduced dimensions, with size 1."}, {                  \
+        "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 
 const cli_operation *cli_operation_at(int index); /* NULL past the end */

@@ -252,7 +252,7 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
 /* ---- Composed plans ---- */
 
 static bp_status explain_parts(bp_explanation *e, const bp__whole *whole) {
-    e->parts = bp__alloc_zero((size_t)whole->part_count, sizeof(bp_explanation *));
+    e->parts = bp__alloc_zero((size_t)whole->part_count + 1, sizeof(bp_explanation *));
     if (!e->parts) {
         return bp__fail_memory((size_t)whole->part_count * sizeof(bp_explanation *), "an explanation");
     }

@@ -9,6 +9,7 @@ import common
 COMPILERS = {
     "c17": ["cc", "-std=c17", "-xc", "-Wstrict-prototypes"],
     "c++17": ["c++", "-std=c++17", "-xc++"],
+    "c++20": ["c++", "-std=c++20", "-xc++"],
 }
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only"]
 
@@ -16,11 +17,12 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werr
 def main():
     failures, checked = [], 0
     headers = [path.relative_to("include") for path in common.sources("include")]
+    cpp_headers = [path.relative_to("include") for path in common.sources("include", "*.hpp")]
     for standard, command in COMPILERS.items():
         if not shutil.which(command[0]):
             print(f"no {command[0]}: {standard} was not checked")
             continue
-        for header in headers:
+        for header in headers + (cpp_headers if "-xc++" in command else []):
             checked += 1
             # Include the header twice, to detect a missing guard.
             text = f'#include "{header}"\n#include "{header}"\nint main(void);\n'

@@ -50,6 +50,9 @@ TERMS = {
 
 # (file, term): why the file may use it.
 ALLOWED = {
+    ("docs/how-to/recipes.md", "recipes"): "programs for common tasks",
+    ("docs/index.md", "recipes"): "the page of that name",
+    ("tests/install/recipes.py", "recipes"): "the page of that name",
     ("src/machine/topology_sysfs.c", "siblings"): "files of sysfs have that name",
     ("tests/machine/test_topology.c", "siblings"): "files of sysfs have that name",
     ("tests/tsan.supp", "race"): "the keyword of ThreadSanitizer",

@@ -12,13 +12,43 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "checks"))
 import common  # noqa: E402
 
 EXPECTED = [
-    "bin/backplane", "include/backplane.h", "include/backplane/matmul.h", "include/backplane/provider.h",
+    "bin/backplane", "include/backplane.h", "include/backplane/matmul.h", "include/backplane.hpp",
+    "include/backplane/operations.hpp", "include/backplane/provider.h",
     "{lib}/libbackplane.so", "{lib}/libbackplane.so.0", "{lib}/pkgconfig/backplane.pc",
     "{lib}/cmake/Backplane/BackplaneConfig.cmake", "{lib}/cmake/Backplane/BackplaneConfigVersion.cmake",
     "libexec/backplane/backplane-probe", "share/man/man1/backplane.1",
     "share/bash-completion/completions/backplane", "share/zsh/site-functions/_backplane",
     "share/fish/vendor_completions.d/backplane.fish",
 ]
+CPP_PROGRAM = """#include <backplane.hpp>
+#include <cstdio>
+
+int main() {
+    const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    float c[2][2] = {};
+    if (backplane::nothrow::matmul(a, b, c) != BP_OK) {
+        return 1;
+    }
+#if defined(__cpp_exceptions)
+    backplane::matmul(a, b, c);
+    try {
+        backplane::matmul(a, a, c);
+    } catch (const backplane::error &) {
+        std::puts("caught");
+    }
+#endif
+    std::printf("%g\\n", static_cast<double>(c[1][1]));
+    return c[1][1] == 11 ? 0 : 1;
+}
+"""
+CPP_KINDS = [["-std=c++17"], ["-std=c++20"], ["-std=c++17", "-fno-exceptions"]]
+CPP_CONSUMER = """cmake_minimum_required(VERSION 3.21)
+project(consumer CXX)
+find_package(Backplane {version} REQUIRED)
+add_executable(program program.cpp)
+target_compile_features(program PRIVATE cxx_std_17)
+target_link_libraries(program PRIVATE Backplane::backplane)
+"""
 CONSUMER = """cmake_minimum_required(VERSION 3.21)
 project(consumer C)
 find_package(Backplane {version} REQUIRED)
@@ -42,6 +72,31 @@ def with_pkg_config(prefix, lib, folder):
     common.run("cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", program, folder / "program.c", *flags,
               f"-Wl,-rpath,{prefix / lib}")
     return common.run(program)
+
+
+def as_cpp(prefix, lib, folder):
+    """What C++ programs print: those of CPP_KINDS, then the README's program in C, compiled as C++."""
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / lib / "pkgconfig")}
+    flags = common.run("pkg-config", "--cflags", "--libs", "backplane", env=environment).split()
+    said = []
+    for source, kinds in (("program.cpp", CPP_KINDS), ("program.c", [["-std=c++17", "-Wno-missing-field-initializers"]])):
+        for kind in kinds:
+            program = folder / f"program-{len(said)}"
+            common.run("c++", *kind, "-Wall", "-Wextra", "-Werror", "-o", program, "-x", "c++", folder / source, "-x",
+                       "none", *flags, f"-Wl,-rpath,{prefix / lib}")
+            said.append((" ".join(kind), common.run(program)))
+    return said
+
+
+def with_find_package_cpp(prefix, folder):
+    version = re.search(r'BP_VERSION_STRING "(.*)"', common.read("include/backplane/version.h")).group(1)
+    consumer = folder / "cpp"
+    consumer.mkdir()
+    (consumer / "CMakeLists.txt").write_text(CPP_CONSUMER.format(version=version))
+    (consumer / "program.cpp").write_text(CPP_PROGRAM)
+    common.run("cmake", "-S", consumer, "-B", consumer / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    common.run("cmake", "--build", consumer / "build")
+    return [("find_package", common.run(consumer / "build" / "program"))]
 
 
 def with_find_package(prefix, folder):
@@ -74,7 +129,12 @@ def check(folder):
     first, second = with_pkg_config(prefix, lib, folder), with_find_package(prefix, folder)
     failures += [f"the README's program printed nothing {way}" for way, said in (("(pkg-config)", first),
                  ("(find_package)", second)) if not said.strip()]
-    common.finish(failures, len(EXPECTED) + len(headers) + 3)
+    said = []
+    if shutil.which("c++"):
+        (folder / "program.cpp").write_text(CPP_PROGRAM)
+        said = as_cpp(prefix, lib, folder) + with_find_package_cpp(prefix, folder)
+        failures += [f"a C++ program printed nothing ({kind})" for kind, text in said if not text.strip()]
+    common.finish(failures, len(EXPECTED) + len(headers) + 3 + len(said))
 
 
 def main():

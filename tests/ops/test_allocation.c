@@ -361,6 +361,32 @@ static bp_status contraction(void) {
     return status;
 }
 
+/* A norm that copies its input, a chain whose labels do not fit the stack, and powers with all their buffers. */
+static bp_status vector_products(void) {
+    static double cube[100], norm;
+    bp_view scattered, scalar;
+    bp_explanation *e;
+    const DLTensor *chain[20];
+    for (int i = 0; i < 20; i++) {
+        chain[i] = &a.tensor;
+    }
+    bp_status status =
+        bp_view_init(&scattered, cube, BP_F64, 3, (const int64_t[]){2, 2, 2}, (const int64_t[]){49, 7, 2});
+    status = status == BP_OK ? bp_view_init(&scalar, &norm, BP_F64, 0, NULL, NULL) : status;
+    status = status == BP_OK ? bp_vector_norm(&scattered.tensor, 3, 0, NULL, 0, &scalar.tensor) : status;
+    status = status == BP_OK ? bp_vecdot(&a.tensor, &scattered.tensor, -1, &c.tensor) : status;
+    status = status == BP_E_SHAPE ? bp_multi_dot(20, chain, &c.tensor) : status;
+    for (int64_t power = -7; power <= 0 && status == BP_OK; power += 7) {
+        status = bp_matrix_power(&a.tensor, power, &c.tensor);
+        status = status == BP_OK ? bp_matrix_power_explain(&e, NULL, &a.tensor, power, &c.tensor) : status;
+        if (status == BP_OK) {
+            bp_explanation_release(e);
+        }
+    }
+    size_t length;
+    return status == BP_OK ? bp_tensor_format(NULL, 0, &length, &c.tensor, NULL) : status;
+}
+
 static const struct {
     const char *name;
     bp_status (*call)(void);
@@ -396,6 +422,7 @@ static const struct {
     {"linalg_explain", linalg_explain},
     {"linalg_refusal", linalg_refusal},
     {"linalg_preference", linalg_preference},
+    {"vector_products", vector_products},
 };
 
 static void fail_each_allocation_of(int index) {

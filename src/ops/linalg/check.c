@@ -181,6 +181,10 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
     BP__TRY(check_ranks(facts));
     BP__TRY(read_sizes(facts));
     BP__TRY(check_sizes(facts));
+    if (facts->entry->op == BP_OP_VECTOR_NORM && facts->order == -(double)INFINITY && facts->k == 0) {
+        return bp__linalg_fail(facts->entry, BP_E_SHAPE,
+                               "the norm of order -inf has no value for a vector without elements");
+    }
     if (norm_of_nothing(facts)) {
         return bp__linalg_fail(facts->entry, BP_E_SHAPE,
                                "the norm of order %g is undefined for a matrix of %" PRId64 " by %" PRId64,

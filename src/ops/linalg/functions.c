@@ -122,6 +122,12 @@ bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor
     return bp__linalg_run(CALL(BP_OP_COND, {a, cond}, .mode = kind, .order = order), false);
 }
 
+bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const int *dims, int keepdim, DLTensor *norm) {
+    return bp__linalg_run(CALL(BP_OP_VECTOR_NORM, {a, norm}, .mode = BP_NORM_P, .order = order, .dims = dims,
+                               .ndim = ndim, .keepdim = keepdim),
+                          false);
+}
+
 bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor *norm) {
     return bp__linalg_run(CALL(BP_OP_MATRIX_NORM, {a, norm}, .mode = kind, .order = order), false);
 }

@@ -27,10 +27,15 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     bp__linalg_facts facts = {0};
     bp_linalg_call own;
     const bp_linalg_call *call = whole(&own, r->call);
+    bp__vector_norm lowered;
     if (!call) {
         return BP_E_ARGUMENT;
     }
     BP__TRY(bp__linalg_parameters(&facts, call));
+    if (call->op == BP_OP_VECTOR_NORM) {
+        BP__TRY(bp__vector_norm_lower(&lowered, call, r->data_optional));
+        facts.call = call = &lowered.call;
+    }
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
@@ -51,7 +56,8 @@ static uint64_t tag_of(const bp_linalg_call *call, bool check) {
     uint64_t flags = (uint64_t)(call->upper != 0) | (uint64_t)(call->right != 0) << 1 |
                      (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
                      (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->fail_on_item_error != 0) << 5 |
-                     (uint64_t)check << 6 | (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8;
+                     (uint64_t)check << 6 | (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8 |
+                     (uint64_t)(call->keepdim != 0) << 9;
     return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
 }
 
@@ -75,7 +81,16 @@ static bool fill(bp__operation *o, const bp_linalg_call *call, bool ignore_item_
         }
     }
     o->parameter_count = 0;
-    if (call->rtol || call->atol || call->order != 0.0) {
+    if (call->op == BP_OP_VECTOR_NORM) {
+        uint64_t reduced;
+        if (!call->operand[0] || bp__vector_norm_dims(call, &reduced) != BP_OK) {
+            return false;
+        }
+        o->parameters[o->parameter_count++] = reduced;
+        o->parameters[o->parameter_count++] = bits_of(&call->order);
+    } else if (call->dims || call->ndim != 0 || call->keepdim) {
+        return false;
+    } else if (call->rtol || call->atol || call->order != 0.0) {
         o->parameters[o->parameter_count++] = bits_of(call->rtol);
         o->parameters[o->parameter_count++] = bits_of(call->atol);
         o->parameters[o->parameter_count++] = bits_of(&call->order);
@@ -98,6 +113,9 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     const bp_plan *plan = fill(&o, call, ignore_item_errors) ? bp__operation_find(&o) : NULL;
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&o, plan);
+    }
+    if (call->op == BP_OP_VECTOR_NORM && bp__vector_norm_scattered(call)) {
+        return bp__vector_norm_copied(call);
     }
     request r = {call, ignore_item_errors, false};
     bp_problem problem;
@@ -148,6 +166,10 @@ bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype
         return BP_E_ARGUMENT;
     }
     BP__TRY(bp__linalg_parameters(&facts, call));
+    if (call->op == BP_OP_VECTOR_NORM) {
+        BP__TRY(bp__linalg_has_output(&facts, index));
+        return bp__vector_norm_shape(call, dtype, ndim, shape);
+    }
     BP__TRY(bp__linalg_inputs(&facts, true));
     BP__TRY(bp__linalg_has_output(&facts, index));
     bp__linalg_output(&facts, index, dtype, ndim, shape);

@@ -16,7 +16,8 @@ enum {
     BP__TAKES_RTOL = 32,
     BP__TAKES_ATOL = 64,
     BP__TAKES_VECTOR = 128, /* B may be a vector */
-    BP__TAKES_CHECK = 256   /* there is an info output */
+    BP__TAKES_CHECK = 256,  /* there is an info */
+    BP__TAKES_DIMS = 512    /* dims, ndim and keepdim */
 };
 
 /* Outputs of LSTSQ that depend on A alone. */
@@ -83,7 +84,28 @@ bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional);
 /* Fills sizes, strides and the batch of a zeroed problem. */
 bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
-/* Makes a problem from a call: see bp__family. */
+/* ---- Vector norms (vector_norm.c) ---- */
+
+/* A call of VECTOR_NORM whose A is a batch of matrices (*,m,n), each of which is one vector. */
+typedef struct bp__vector_norm {
+    bp_linalg_call call;
+    DLTensor a, norm;
+    int64_t a_shape[BP_MAX_NDIM], a_strides[BP_MAX_NDIM], norm_shape[BP_MAX_NDIM], norm_strides[BP_MAX_NDIM];
+} bp__vector_norm;
+
+/* Finds the reduced dimensions of A, a bit each. A must be there. BP_E_ARGUMENT. */
+bp_status bp__vector_norm_dims(const bp_linalg_call *call, uint64_t *reduced);
+
+/* Rewrites a call, whose addresses stay as they are. BP_E_LAYOUT if the reduced dimensions are more than two after
+ * merging. */
+bp_status bp__vector_norm_lower(bp__vector_norm *lowered, const bp_linalg_call *call, bool data_optional);
+bp_status bp__vector_norm_shape(const bp_linalg_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+/* Whether A must be copied before it is reduced. False also for a call that has an error. */
+bool bp__vector_norm_scattered(const bp_linalg_call *call);
+bp_status bp__vector_norm_copied(const bp_linalg_call *call);
+
+/* From a call to a problem: see bp__family. */
 bp_status bp__linalg_make(bp_problem *problem, const void *request);
 
 /* Makes the problem of a call; its tensors may have no data. */

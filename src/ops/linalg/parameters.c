@@ -30,6 +30,8 @@ static bp_status check_flags(const bp__linalg_entry *entry, const bp_linalg_call
         {"fail_on_item_error", call->fail_on_item_error != 0, BP__TAKES_CHECK},
         {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
+        {"dims", call->dims != NULL || call->ndim != 0, BP__TAKES_DIMS},
+        {"keepdim", call->keepdim != 0, BP__TAKES_DIMS},
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
         if (flags[i].set && !(entry->takes & flags[i].bit)) {
@@ -77,6 +79,11 @@ static bp_status read_mode(bp__linalg_facts *facts) {
     if (facts->call->order != 0.0 && mode != BP_NORM_P) {
         return bp__linalg_fail(entry, BP_E_ARGUMENT, "order is %g; it must be 0 unless mode is BP_NORM_P",
                                facts->call->order);
+    }
+    if (entry->op == BP_OP_VECTOR_NORM) {
+        return isnan(facts->order)
+                   ? bp__linalg_fail(entry, BP_E_ARGUMENT, "order is nan; it must be a number, inf or -inf")
+                   : BP_OK;
     }
     if (facts->mode == BP_NORM_P && !is_norm_order(facts->order)) {
         return bp__linalg_fail(entry, BP_E_ARGUMENT, "order is %g; it must be 1, -1, 2, -2, inf or -inf", facts->order);

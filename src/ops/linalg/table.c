@@ -13,6 +13,7 @@
 #define LSTSQ_MODE BP_LSTSQ_GELSY, BP_LSTSQ_GELSS, BP_LSTSQ_GELSY
 #define COND_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_P
 #define NORM_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_FRO
+#define ORDER_MODE BP_NORM_P, BP_NORM_P, BP_NORM_P
 #define INFO {"", 'i', true}
 
 static const bp__linalg_entry entries[] = {
@@ -48,15 +49,16 @@ static const bp__linalg_entry entries[] = {
      {{"mn", 's', false}, {"", 'l', false}}},
     {BP_OP_COND, 1, 2, 0, COND_MODE, {{"mn", 's', false}, {"", 'r', false}}},
     {BP_OP_MATRIX_NORM, 1, 2, 0, NORM_MODE, {{"mn", 's', false}, {"", 'r', false}}},
+    {BP_OP_VECTOR_NORM, 1, 2, BP__TAKES_DIMS, ORDER_MODE, {{"mn", 's', false}, {"", 'r', false}}},
 };
 /* clang-format on */
 
-_Static_assert(sizeof entries / sizeof entries[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 1,
-               "one entry per operation, in order");
+_Static_assert(sizeof entries / sizeof entries[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 2,
+               "a row for each operation, in order, and VECTOR_NORM, whose number does not follow on, last");
 
 const bp__linalg_entry *bp__linalg_entry_of(bp_op op) {
-    unsigned at = (unsigned)op - BP_OP_INV;
-    return at < (unsigned)BP__COUNT(entries) ? &entries[at] : NULL;
+    unsigned at = op == BP_OP_VECTOR_NORM ? BP__COUNT(entries) - 1u : (unsigned)op - BP_OP_INV;
+    return at < (unsigned)BP__COUNT(entries) - (op != BP_OP_VECTOR_NORM) ? &entries[at] : NULL;
 }
 
 const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size) {

@@ -40,6 +40,12 @@ static void fill_residuals(const bp_linalg_problem *l, char *const *at) {
     }
 }
 
+/* Returns the value of an output's elements outside the diagonal of the identity. The norm of an empty vector is an
+ * empty sum to the power of 1 / order. */
+static double other_of(const bp_problem *problem) {
+    return problem->op == BP_OP_VECTOR_NORM && problem->of.linalg.order < 0 ? (double)INFINITY : 0;
+}
+
 /* Returns whether an output is the identity. */
 static bool is_identity(const bp_problem *problem, int operand) {
     switch ((bp_op)problem->op) {
@@ -79,7 +85,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
         char *at[BP_LINALG_OPERANDS];
         bp__item_locate(l, addresses, item, at);
         for (int i = inputs_of((bp_op)problem->op); i < BP_LINALG_OPERANDS; i++) {
-            bp__item_fill(&l->operand[i], at[i], is_identity(problem, i), 0);
+            bp__item_fill(&l->operand[i], at[i], is_identity(problem, i) ? 1 : other_of(problem), other_of(problem));
         }
         if (problem->op == BP_OP_LSTSQ) {
             fill_residuals(l, at);

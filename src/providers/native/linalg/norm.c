@@ -1,4 +1,5 @@
-/* norm.c - computes matrix norms that are sums of elements (fro, 1, -1, inf, -inf) for matrices of any size and layout.
+/* norm.c - computes matrix norms that are sums of elements (fro, 1, -1, inf and -inf) and all vector norms, of any size
+ * and layout.
  *
  * A norm consists of sums along lines, which are the columns or the rows. Long lines are cut into splits. Threads take
  * whole splits, or whole lines that advance together. The order of every sum therefore follows from the sizes and
@@ -13,22 +14,25 @@
 #include <math.h>
 #include <string.h>
 
-#define SPLIT_LENGTH 16384 /* elements of one split */
-#define BLOCK 512          /* lines that advance together: their sums stay in the first-level cache */
+#define SPLIT_LENGTH 16384 /* elements of a sum that is made at once */
+#define BLOCK 512          /* lines, or items, that advance together: their sums stay in the first cache */
+#define FEW 64             /* elements of an item that does not pay for itself */
 
 typedef struct norm_plan {
     bp_prepared base; /* must be first, so that both structs have the same address */
     const bp_host *host;
     const bp__norm_kernels *kernels;
     int threads;
-    bool by_items;         /* threads take items; otherwise units of each item */
-    bool across;           /* lines advance together, because the elements of a line are far apart */
-    int64_t first;         /* elements from the item's address to the first line */
-    int64_t count, length; /* number of lines, and elements of each */
-    int64_t next, step;    /* strides between lines and between elements of a line, in elements; not negative */
+    bp__norm_kind kind;
+    bool together;         /* neighbours in the batch advance together, since each has few elements */
+    bool by_items;         /* threads take items, or units of each */
+    bool across;           /* lines advance together, since elements of a line are far apart */
+    int64_t first;         /* elements from the item's address to where the lines begin */
+    int64_t count, length; /* lines, and elements of each */
+    int64_t next, step;    /* from line to line and from element to element; not negative */
     int64_t splits;        /* of each line */
-    int64_t units, share;  /* units that threads take, and sums in each */
-    int64_t chunk;         /* items between two interrupt checks */
+    int64_t units, share;  /* what threads draw, and sums in each */
+    int64_t chunk;         /* items between two questions whether to go on */
     size_t sums;           /* bytes */
     size_t element;        /* bytes */
     bp_problem problem;
@@ -39,18 +43,35 @@ typedef struct item_run {
     const norm_plan *plan;
     const char *at;
     double *sums, scale;
+    bp__norm_kind kind; /* the plan's, or that of a step before it */
+    double unit;        /* BP__NORM_POWERS: what moduli are divided by */
     int tasks;
     bp__stop *stop;
 } item_run;
 
 bool bp__norm_is_sum(const bp_problem *problem) {
     const bp_linalg_problem *l = &problem->of.linalg;
-    return problem->op == BP_OP_MATRIX_NORM &&
-           (l->mode == BP_NORM_FRO || (l->mode == BP_NORM_P && fabs(l->order) != 2));
+    return problem->op == BP_OP_VECTOR_NORM ||
+           (problem->op == BP_OP_MATRIX_NORM &&
+            (l->mode == BP_NORM_FRO || (l->mode == BP_NORM_P && fabs(l->order) != 2)));
 }
 
-static bool is_frobenius(const norm_plan *plan) {
-    return plan->problem.of.linalg.mode == BP_NORM_FRO;
+static bp__norm_kind kind_of(const bp_problem *problem) {
+    const double order = problem->of.linalg.order;
+    if (problem->op == BP_OP_MATRIX_NORM) {
+        return problem->of.linalg.mode == BP_NORM_FRO ? BP__NORM_SQUARES : BP__NORM_LINES;
+    }
+    return order == 2      ? BP__NORM_SQUARES
+           : order == 1    ? BP__NORM_MODULI
+           : order == 0    ? BP__NORM_NONZERO
+           : !isinf(order) ? BP__NORM_POWERS
+           : order > 0     ? BP__NORM_LARGEST
+                           : BP__NORM_SMALLEST;
+}
+
+/* Whether all elements give one number. */
+static bool is_whole(const norm_plan *plan) {
+    return plan->kind != BP__NORM_LINES;
 }
 
 static bool is_complex(const bp_problem *problem) {
@@ -78,22 +99,30 @@ static void make_strides_positive(norm_plan *plan) {
 static void choose_lines(norm_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const bp_linalg_operand *a = &l->operand[0];
-    /* A single row or column has no stride across. For a Frobenius norm the other direction is then the line. */
+    /* A single row or column has no step across; the other direction is the line of a norm of all elements then. */
     const bool near_rows = a->columns == 1 || (a->rows != 1 && magnitude(a->row) <= magnitude(a->column));
-    const bool columns = is_frobenius(plan) ? near_rows : fabs(l->order) == 1;
+    const bool columns = is_whole(plan) ? near_rows : fabs(l->order) == 1;
     plan->count = columns ? a->columns : a->rows;
     plan->length = columns ? a->rows : a->columns;
     plan->next = columns ? a->column : a->row;
     plan->step = columns ? a->row : a->column;
     make_strides_positive(plan);
-    if (is_frobenius(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
+    if (is_whole(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
         plan->length *= plan->count;
         plan->count = 1;
     }
-    plan->across = !is_frobenius(plan) && plan->count > 1 && (plan->length == 1 || plan->step > plan->next);
+    plan->across = !is_whole(plan) && plan->count > 1 && (plan->length == 1 || plan->step > plan->next);
+}
+
+/* Powers need two passes, and take far longer than what is saved. */
+static bool pays_together(const norm_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    return plan->problem.op == BP_OP_VECTOR_NORM && plan->kind != BP__NORM_POWERS && l->batch_ndim > 0 &&
+           l->batch_shape[l->batch_ndim - 1] >= 8 && plan->count * plan->length <= FEW;
 }
 
 static void cut(norm_plan *plan) {
+    plan->together = pays_together(plan);
     plan->splits = plan->across ? 1 : (plan->length + SPLIT_LENGTH - 1) / SPLIT_LENGTH;
     const int64_t sums = plan->count * plan->splits;
     plan->share = plan->across ? BLOCK : plan->length >= SPLIT_LENGTH ? 1 : SPLIT_LENGTH / plan->length;
@@ -139,13 +168,21 @@ static void add_across(const item_run *run, int64_t from, int64_t until) {
     check_sums(plan, line_at(run, from), plan->length, until - from, run->sums + from);
 }
 
-/* Adds one split of each of `count` lines. */
+static double reduce_line(const item_run *run, const char *at, int64_t length) {
+    const norm_plan *plan = run->plan;
+    if (run->kind == BP__NORM_SQUARES) {
+        return plan->kernels->squares(at, plan->step, length, run->scale);
+    }
+    const bp__norm_line line = {at, plan->step, length, plan->problem.of.linalg.order, run->unit};
+    return bp__norm_reduce(run->kind, (bp_dtype)plan->problem.dtype, &line);
+}
+
+/* A piece of each line, of the lines that the sums stand for. */
 static void add_splits(const item_run *run, const char *at, int64_t length, int64_t count, double *sums) {
     const norm_plan *plan = run->plan;
-    if (is_frobenius(plan)) {
+    if (run->kind != BP__NORM_LINES && run->kind != BP__NORM_MODULI) {
         for (int64_t line = 0; line < count; line++) {
-            sums[line] =
-                plan->kernels->squares(at + line * plan->next * (int64_t)plan->element, plan->step, length, run->scale);
+            sums[line] = reduce_line(run, at + line * plan->next * (int64_t)plan->element, length);
         }
         return;
     }
@@ -259,6 +296,51 @@ static double extreme(const item_run *run) {
     return best;
 }
 
+/* The largest or smallest of all splits, or NaN where one is. */
+static double extreme_of_all(const item_run *run) {
+    double best = run->sums[0];
+    for (int64_t i = 1; i < run->plan->count * run->plan->splits; i++) {
+        const double x = run->sums[i];
+        const bool better = run->kind == BP__NORM_LARGEST ? x > best : x < best;
+        best = better || isnan(x) ? x : best;
+    }
+    return best;
+}
+
+/* Powers of moduli in units of the largest one (the smallest, for a negative order), so that no power leaves the range
+ * where the norm does not. */
+static double root_of_powers(item_run *run) {
+    const double order = run->plan->problem.of.linalg.order;
+    run->kind = order > 0 ? BP__NORM_LARGEST : BP__NORM_SMALLEST;
+    if (!make_sums(run)) {
+        return 0;
+    }
+    run->unit = extreme_of_all(run);
+    if (run->unit == 0 || !isfinite(run->unit)) {
+        return run->unit;
+    }
+    run->kind = BP__NORM_POWERS;
+    if (!make_sums(run)) {
+        return 0;
+    }
+    const double sum = total(run, 0, run->plan->count * run->plan->splits), root = pow(sum, 1 / order);
+    return isinf(root) || root == 0 ? exp(log(run->unit) + log(sum) / order) : run->unit * root;
+}
+
+static double norm_of(item_run *run) {
+    switch (run->plan->kind) {
+    case BP__NORM_LINES:
+        return extreme(run);
+    case BP__NORM_SQUARES:
+        return frobenius(run);
+    case BP__NORM_LARGEST:
+    case BP__NORM_SMALLEST:
+        return extreme_of_all(run);
+    default:
+        return total(run, 0, run->plan->count * run->plan->splits);
+    }
+}
+
 /* ---- Calls ---- */
 
 typedef struct call {
@@ -277,20 +359,71 @@ static void run_item(call *work, int64_t item, double *sums, int tasks) {
                     .at = at[0] + plan->first * (int64_t)plan->element,
                     .sums = sums,
                     .scale = 1,
+                    .kind = plan->kind,
                     .tasks = tasks,
                     .stop = &work->stop};
-    if (make_sums(&run)) {
-        const double norm = is_frobenius(plan) ? frobenius(&run) : extreme(&run);
+    if (plan->kind == BP__NORM_POWERS || make_sums(&run)) {
+        const double norm = plan->kind == BP__NORM_POWERS ? root_of_powers(&run) : norm_of(&run);
         bp__item_fill(&l->operand[1], at[1], norm, norm);
     }
 }
 
-/* Computes items one after another, with `tasks` tasks for each. */
+/* Whether the sum of an item may have left the range of double on its way. */
+static bool is_doubtful(const norm_plan *plan, double sum) {
+    const bool wide = plan->problem.dtype == BP_F64 || plan->problem.dtype == BP_C128;
+    if (plan->kind == BP__NORM_SQUARES) {
+        return wide && !isnan(sum) && !(sum > 1e-280 && sum < (double)INFINITY);
+    }
+    return plan->kind == BP__NORM_MODULI && is_complex(&plan->problem) && !(sum >= 1e-120 && sum < (double)INFINITY);
+}
+
+/* Reduces items from `item` on whose addresses are evenly apart, up to BLOCK of them. Returns how many. */
+static int64_t run_block(call *work, int64_t item, int64_t until, double *sums) {
+    const norm_plan *plan = work->plan;
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const int inner = l->batch_ndim - 1;
+    const int64_t left = l->batch_shape[inner] - item % l->batch_shape[inner];
+    const int64_t most = left < BLOCK ? left : BLOCK, count = until - item < most ? until - item : most;
+    const int64_t next = l->operand[0].batch[inner], element = (int64_t)plan->element;
+    const int64_t out_step = l->operand[1].batch[inner] * (int64_t)bp_dtype_size((bp_dtype)l->operand[1].dtype);
+    double so_far[BLOCK];
+    char *at[BP_LINALG_OPERANDS];
+    bp__item_locate(l, work->operands, item, at);
+    for (int64_t i = 0; i < count; i++) {
+        so_far[i] = plan->kind == BP__NORM_SMALLEST ? (double)INFINITY : 0;
+    }
+    for (int64_t line = 0; line < plan->count; line++) {
+        const char *from = at[0] + (plan->first + line * plan->next) * element;
+        if (plan->kind == BP__NORM_MODULI) {
+            plan->kernels->add_moduli(from, plan->step, plan->length, next, count, so_far);
+            continue;
+        }
+        for (int64_t i = 0; i < plan->length; i++) {
+            bp__norm_join(plan->kind, (bp_dtype)plan->problem.dtype, from + i * plan->step * element, next, count,
+                          so_far);
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (is_doubtful(plan, so_far[i])) {
+            run_item(work, item + i, sums, 1);
+        } else {
+            const double norm = plan->kind == BP__NORM_SQUARES ? sqrt(so_far[i]) : so_far[i];
+            bp__item_fill(&l->operand[1], at[1] + i * out_step, norm, norm);
+        }
+    }
+    return count;
+}
+
+/* Items one after the other, with so many tasks on each. */
 static void run_items(call *work, int64_t item, int64_t until, double *sums, int tasks) {
     while (item < until && !bp__stops(&work->stop)) {
         const int64_t left = until - item, end = item + (left < work->plan->chunk ? left : work->plan->chunk);
-        for (; item < end; item++) {
-            run_item(work, item, sums, tasks);
+        while (item < end) {
+            if (work->plan->together) {
+                item += run_block(work, item, end, sums);
+            } else {
+                run_item(work, item++, sums, tasks);
+            }
         }
     }
 }
@@ -307,7 +440,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     const norm_plan *plan = (const norm_plan *)self;
     void *at[BP_LINALG_OPERANDS];
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
-    call work = {plan, at, bp_operand_address(&exec->workspace), {.host = plan->host, .op = BP_OP_MATRIX_NORM}};
+    call work = {plan, at, bp_operand_address(&exec->workspace), {.host = plan->host, .op = (bp_op)plan->problem.op}};
     if (plan->by_items) {
         plan->host->parallel(plan->threads, plan->threads, items_task, &work);
     } else {
@@ -332,6 +465,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
     plan->kernels = kernels;
     plan->element = bp_dtype_size((bp_dtype)problem->dtype);
     plan->problem = *problem;
+    plan->kind = kind_of(problem);
     choose_lines(plan);
     cut(plan);
     plan->threads = threads;
@@ -342,7 +476,7 @@ bp_status bp__norm_prepare(const bp_host *host, const bp_problem *problem, const
 }
 
 int64_t bp__norm_shares(const bp_problem *problem) {
-    norm_plan plan = {.problem = *problem};
+    norm_plan plan = {.problem = *problem, .kind = kind_of(problem)};
     choose_lines(&plan);
     cut(&plan);
     const int64_t batch = problem->of.linalg.batch;
@@ -351,18 +485,22 @@ int64_t bp__norm_shares(const bp_problem *problem) {
 
 /* Returns an estimate from times measured on a Zen core near 3 GHz with AVX2. */
 double bp__norm_cost(const bp_host *host, const bp_problem *problem) {
-    norm_plan plan = {.problem = *problem};
+    norm_plan plan = {.problem = *problem, .kind = kind_of(problem)};
     choose_lines(&plan);
     cut(&plan);
-    const bool fro = is_frobenius(&plan), contiguous = (plan.across ? plan.next : plan.step) <= 1;
+    const bool fro = is_whole(&plan), lonely = plan.kind > BP__NORM_MODULI,
+               contiguous = (plan.across ? plan.next : plan.step) <= 1;
     const double elements = (double)plan.count * (double)plan.length, batch = (double)problem->of.linalg.batch;
     const double bytes = elements * (double)bp_dtype_size((bp_dtype)problem->dtype);
     const double l2 = host->machine->l2_bytes > 0 ? (double)host->machine->l2_bytes : 512 << 10;
-    /* Nanoseconds per element: square roots of complex elements, or loads, which are single if elements are not
-     * contiguous. */
-    const double root = is_complex(problem) && !fro ? 0.9 : 0;
-    const double compute = (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
+    /* Nanoseconds for each element: roots of complex ones, or loads, which scattered ones do one by one. */
+    const double root = is_complex(problem) && plan.kind <= BP__NORM_MODULI && plan.kind != BP__NORM_SQUARES ? 0.9 : 0;
+    const double single = plan.kind == BP__NORM_POWERS ? 25 : !lonely ? 0 : is_complex(problem) ? 8 : 0.5;
+    const double compute = single + (contiguous ? 0.17 : 0.8) * (is_complex(problem) ? 2 : 1);
     const double memory = bytes * batch <= l2 ? 0 : bytes / elements * (contiguous ? 0.05 : 0.5);
+    if (plan.together) {
+        return 20 + batch * (6 + elements * (2 + root + single));
+    }
     const double lines = plan.across ? 0.5 : fro ? 12 : 4;
     return 20 + batch * (50 + (double)plan.count * lines + elements * fmax(root + compute, memory));
 }

@@ -1,4 +1,4 @@
-/* norm.h - declares the kernels of matrix norms, and what linalg.c uses of norm.c. */
+/* norm.h - between the files of matrix norms: what a set of kernels offers, and what linalg.c calls. */
 #ifndef BP_NATIVE_NORM_H
 #define BP_NATIVE_NORM_H
 
@@ -23,7 +23,32 @@ extern const bp__norm_kernels bp__norm_default[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx2[BP__NORM_DTYPES];
 extern const bp__norm_kernels bp__norm_avx512[BP__NORM_DTYPES];
 
-/* Returns whether this norm is a sum of elements, without singular values. */
+/* How elements are reduced: the largest or smallest sum of a line, or one number for all of them. */
+typedef enum bp__norm_kind {
+    BP__NORM_LINES,
+    BP__NORM_SQUARES,
+    BP__NORM_MODULI,
+    BP__NORM_LARGEST,
+    BP__NORM_SMALLEST,
+    BP__NORM_NONZERO, /* how many differ from 0 */
+    BP__NORM_POWERS   /* the sum of (modulus / unit) ^ order */
+} bp__norm_kind;
+
+typedef struct bp__norm_line {
+    const void *at;
+    int64_t step, length; /* elements */
+    double order, unit;
+} bp__norm_line;
+
+/* Reduces a line by one of the last four kinds (norm_reduce.c). NaN among the moduli gives NaN, but for NONZERO, which
+ * counts it. */
+double bp__norm_reduce(bp__norm_kind kind, bp_dtype dtype, const bp__norm_line *line);
+
+/* Adds one element of each of `count` vectors, which are `next` apart, to what they have so far: SQUARES or one of the
+ * kinds of bp__norm_reduce() but POWERS. */
+void bp__norm_join(bp__norm_kind kind, bp_dtype dtype, const void *at, int64_t next, int64_t count, double *so_far);
+
+/* Whether sums of elements give this norm, and no singular values. */
 bool bp__norm_is_sum(const bp_problem *problem);
 /* Returns how many threads can work at the same time. */
 int64_t bp__norm_shares(const bp_problem *problem);

@@ -1,0 +1,454 @@
+/* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
+ * einsum, plans, settings and libraries. Each function is the C function with its name, and throws or returns the
+ * status as backplane.hpp tells. */
+#ifndef BACKPLANE_OPERATIONS_HPP
+#define BACKPLANE_OPERATIONS_HPP
+
+#include "backplane.hpp"
+
+namespace backplane {
+
+/* Defines a function twice: one that throws, and one in `nothrow` that returns the status. */
+#define BACKPLANE_FUNCTION(name, parameters, call)                                                                     \
+    namespace nothrow {                                                                                                \
+    [[nodiscard]] inline bp_status name parameters {                                                                   \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    BACKPLANE_RESULT name parameters {                                                                                 \
+        return check(call);                                                                                            \
+    }
+
+/* Defines a function that makes an object: nothrow::name(object, ...), and object = name(...). */
+#if defined(BACKPLANE_NO_EXCEPTIONS)
+#define BACKPLANE_MAKER(type, name, parameters, arguments)
+#else
+#define BACKPLANE_MAKER(type, name, parameters, arguments)                                                             \
+    [[nodiscard]] inline type name parameters {                                                                        \
+        type made;                                                                                                     \
+        check(nothrow::name arguments);                                                                                \
+        return made;                                                                                                   \
+    }
+#endif
+
+namespace detail {
+
+inline DLTensor *out(const view *x) noexcept {
+    return x ? x->get() : nullptr;
+} /* optional outputs */
+inline const bp_options *of(const options *o) noexcept {
+    return o ? o->get() : nullptr;
+}
+
+/* The tensors of a list of operands, as the C interface takes them. */
+struct operand_list {
+    std::vector<const DLTensor *> tensors;
+    explicit operand_list(std::initializer_list<const_view> operands) {
+        for (const const_view &x : operands) {
+            tensors.push_back(x.get());
+        }
+    }
+    int count() const noexcept {
+        return static_cast<int>(tensors.size());
+    }
+};
+
+inline bp_einsum_call einsum_call(const char *expression, const operand_list &operands) noexcept {
+    auto call = init<bp_einsum_call>();
+    call.expression = expression;
+    call.count = operands.count();
+    call.operands = operands.tensors.data();
+    return call;
+}
+
+} // namespace detail
+
+/* ---- Plans ---- */
+
+/* A prepared call. Runs again and again, by several threads at once. */
+class plan : public detail::handle<bp_plan, bp_plan_release> {
+  public:
+    using handle::handle;
+    bp_plan_info describe() const noexcept {
+        auto info = init<bp_plan_info>();
+        static_cast<void>(bp_plan_describe(get(), &info));
+        return info;
+    }
+};
+
+namespace nothrow {
+
+/* Runs a plan on operands of the layouts that it was made for: inputs, then outputs. */
+[[nodiscard]] inline bp_status execute(const plan &p, std::initializer_list<const_view> operands,
+                                       const bp_exec *exec = nullptr) {
+    std::vector<bp_operand> addresses;
+    for (const const_view &x : operands) {
+        addresses.push_back({x.get()->data, x.get()->byte_offset});
+    }
+    return bp_execute(p.get(), addresses.data(), exec);
+}
+
+/* Copies input number `operand` into the layout of the plan's library. */
+[[nodiscard]] inline bp_status pack(packed &made, const plan &p, int operand, const const_view &source) noexcept {
+    const bp_operand address = {source.get()->data, source.get()->byte_offset};
+    return bp_plan_pack(p.get(), operand, &address, made.put());
+}
+
+/* Runs a plan of a product with packed operands, one for each operand or nullptr. */
+[[nodiscard]] inline bp_status execute_packed(const plan &p, std::initializer_list<const_view> operands,
+                                              std::initializer_list<const packed *> packs) {
+    std::vector<const bp_packed *> list;
+    for (const packed *one : packs) {
+        list.push_back(one ? one->get() : nullptr);
+    }
+    list.resize(operands.size(), nullptr);
+    auto exec = init<bp_exec>();
+    exec.packed = list.data();
+    return nothrow::execute(p, operands, &exec);
+}
+
+[[nodiscard]] inline bp_status last_plan(bp_plan_info &info) noexcept {
+    info = init<bp_plan_info>();
+    return bp_last_plan(&info);
+}
+
+} // namespace nothrow
+
+BACKPLANE_RESULT execute(const plan &p, std::initializer_list<const_view> operands, const bp_exec *exec = nullptr) {
+    return check(nothrow::execute(p, operands, exec));
+}
+BACKPLANE_RESULT execute_packed(const plan &p, std::initializer_list<const_view> operands,
+                                std::initializer_list<const packed *> packs) {
+    return check(nothrow::execute_packed(p, operands, packs));
+}
+BACKPLANE_MAKER(packed, pack, (const plan &p, int operand, const const_view &source), (made, p, operand, source))
+BACKPLANE_MAKER(bp_plan_info, last_plan, (), (made))
+
+/* ---- Objects ---- */
+
+namespace nothrow {
+
+[[nodiscard]] inline bp_status make_options(options &made, const char *text) noexcept {
+    return bp_options_new(made.put(), text);
+}
+[[nodiscard]] inline bp_status make_options(options &made, setting_list settings) {
+    return bp_options_new(made.put(), detail::settings_text(settings).c_str());
+}
+[[nodiscard]] inline bp_status enter(scope &made, const char *text) noexcept {
+    return bp_scope_enter(made.put(), text);
+}
+[[nodiscard]] inline bp_status enter(scope &made, const options &settings) noexcept {
+    return bp_scope_enter_options(made.put(), settings.get());
+}
+[[nodiscard]] inline bp_status zeros(tensor &made, bp_dtype dtype, const extents &shape) noexcept {
+    return bp_tensor_new(made.put(), dtype, shape.ndim(), shape.data());
+}
+[[nodiscard]] inline bp_status empty(tensor &made, bp_dtype dtype, const extents &shape) noexcept {
+    return bp_tensor_empty(made.put(), dtype, shape.ndim(), shape.data(), nullptr);
+}
+/* The text of bp_tensor_print. */
+[[nodiscard]] inline bp_status format(std::string &text, const const_view &x, const bp_print_options *how = nullptr) {
+    std::size_t length = 0;
+    bp_status status = bp_tensor_format(nullptr, 0, &length, x.get(), how);
+    if (status == BP_OK) {
+        text.resize(length + 1);
+        status = bp_tensor_format(&text[0], text.size(), nullptr, x.get(), how);
+        text.resize(length);
+    }
+    return status;
+}
+
+} // namespace nothrow
+
+BACKPLANE_MAKER(tensor, empty, (bp_dtype dtype, const extents &shape), (made, dtype, shape))
+BACKPLANE_MAKER(std::string, format, (const const_view &x, const bp_print_options *how = nullptr), (made, x, how))
+
+BACKPLANE_FUNCTION(copy, (const view &to, const const_view &from), bp_tensor_copy(to.get(), from.get()))
+BACKPLANE_FUNCTION(print, (std::FILE * file, const const_view &x), bp_tensor_print(file, x.get(), nullptr))
+
+/* ---- Settings and libraries ---- */
+
+BACKPLANE_FUNCTION(set, (const char *name, const char *value), bp_set(name, value))
+BACKPLANE_FUNCTION(set, (const char *name, const std::string &value), bp_set(name, value.c_str()))
+BACKPLANE_FUNCTION(set, (const char *name, bool value), bp_set(name, value ? "true" : "false"))
+BACKPLANE_FUNCTION(set, (const char *name, int value), bp_set(name, std::to_string(value).c_str()))
+BACKPLANE_FUNCTION(unset, (const char *name), bp_unset(name))
+BACKPLANE_FUNCTION(prefer, (const char *setting, const char *library), bp_preferred_set(setting, library))
+
+namespace nothrow {
+
+[[nodiscard]] inline bp_status get(std::string &value, const char *name) {
+    const char *text = nullptr;
+    const bp_status status = bp_get(name, &text, nullptr, nullptr);
+    value = status == BP_OK ? text : "";
+    return status;
+}
+/* All libraries of the machine. The strings live until bp_reset(). */
+[[nodiscard]] inline bp_status libraries(std::vector<bp_library_info> &all) {
+    int count = 0;
+    bp_status status = bp_library_count(&count);
+    all.clear();
+    for (int i = 0; i < count && status == BP_OK; i++) {
+        all.push_back(init<bp_library_info>());
+        status = bp_library_at(i, &all.back());
+    }
+    return status;
+}
+
+} // namespace nothrow
+
+BACKPLANE_MAKER(std::string, get, (const char *name), (made, name))
+BACKPLANE_MAKER(std::vector<bp_library_info>, libraries, (), (made))
+
+/* ---- Products ---- */
+
+BACKPLANE_FUNCTION(matmul, (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
+                   o ? bp_matmul_run(o->get(), a.get(), b.get(), c.get()) : bp_matmul(a.get(), b.get(), c.get()))
+/* c = alpha op(a) op(b) + beta c. */
+BACKPLANE_FUNCTION(gemm,
+                   (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
+                    bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
+                   bp_gemm_run(detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
+BACKPLANE_FUNCTION(vecdot,
+                   (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
+                   bp_vecdot_run(detail::of(o), a.get(), b.get(), dim, c.get()))
+BACKPLANE_FUNCTION(matrix_power, (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr),
+                   bp_matrix_power_run(detail::of(o), a.get(), n, c.get()))
+
+namespace nothrow {
+
+[[nodiscard]] inline bp_status multi_dot(std::initializer_list<const_view> operands, const view &c,
+                                         const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    return bp_multi_dot_run(detail::of(o), list.count(), list.tensors.data(), c.get());
+}
+[[nodiscard]] inline bp_status einsum(const char *expression, std::initializer_list<const_view> operands, const view &c,
+                                      const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    const bp_einsum_call call = detail::einsum_call(expression, list);
+    return bp_einsum_run(detail::of(o), &call, c.get());
+}
+
+/* Products into a new tensor. */
+[[nodiscard]] inline bp_status new_matmul(tensor &c, const const_view &a, const const_view &b,
+                                          const options *o = nullptr) {
+    int ndim = 0;
+    std::int64_t shape[BP_MAX_NDIM];
+    bp_status status = bp_matmul_shape(a.get(), b.get(), &ndim, shape);
+    status = status == BP_OK ? bp_tensor_empty(c.put(), a.dtype(), ndim, shape, nullptr) : status;
+    return status == BP_OK ? nothrow::matmul(a, b, view(c), o) : status;
+}
+[[nodiscard]] inline bp_status new_einsum(tensor &c, const char *expression, std::initializer_list<const_view> operands,
+                                          const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    const bp_einsum_call call = detail::einsum_call(expression, list);
+    bp_dtype dtype = BP_DTYPE_NONE;
+    int ndim = 0;
+    std::int64_t shape[BP_MAX_NDIM];
+    bp_status status = bp_einsum_shape(&call, &dtype, &ndim, shape);
+    status = status == BP_OK ? bp_tensor_empty(c.put(), dtype, ndim, shape, nullptr) : status;
+    return status == BP_OK ? bp_einsum_run(detail::of(o), &call, view(c).get()) : status;
+}
+
+[[nodiscard]] inline bp_status matmul_plan(plan &made, const const_view &a, const const_view &b, const view &c,
+                                           const options *o = nullptr) noexcept {
+    return bp_matmul_plan(made.put(), detail::of(o), a.get(), b.get(), c.get());
+}
+[[nodiscard]] inline bp_status matmul_explain(explanation &made, const const_view &a, const const_view &b,
+                                              const view &c, const options *o = nullptr) noexcept {
+    return bp_matmul_explain(made.put(), detail::of(o), a.get(), b.get(), c.get());
+}
+[[nodiscard]] inline bp_status gemm_plan(plan &made, bp_scalar alpha, const const_view &a, const const_view &b,
+                                         bp_scalar beta, const view &c, bp_transform ta = BP_AS_IS,
+                                         bp_transform tb = BP_AS_IS, const options *o = nullptr) noexcept {
+    return bp_gemm_plan(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get());
+}
+[[nodiscard]] inline bp_status einsum_plan(plan &made, const char *expression,
+                                           std::initializer_list<const_view> operands, const view &c,
+                                           const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    const bp_einsum_call call = detail::einsum_call(expression, list);
+    return bp_einsum_plan(made.put(), detail::of(o), &call, c.get());
+}
+[[nodiscard]] inline bp_status einsum_explain(explanation &made, const char *expression,
+                                              std::initializer_list<const_view> operands, const view &c,
+                                              const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    const bp_einsum_call call = detail::einsum_call(expression, list);
+    return bp_einsum_explain(made.put(), detail::of(o), &call, c.get());
+}
+
+} // namespace nothrow
+
+BACKPLANE_RESULT multi_dot(std::initializer_list<const_view> operands, const view &c, const options *o = nullptr) {
+    return check(nothrow::multi_dot(operands, c, o));
+}
+BACKPLANE_RESULT einsum(const char *expression, std::initializer_list<const_view> operands, const view &c,
+                        const options *o = nullptr) {
+    return check(nothrow::einsum(expression, operands, c, o));
+}
+#if !defined(BACKPLANE_NO_EXCEPTIONS)
+[[nodiscard]] inline tensor matmul(const const_view &a, const const_view &b) {
+    tensor made;
+    check(nothrow::new_matmul(made, a, b));
+    return made;
+}
+[[nodiscard]] inline tensor einsum(const char *expression, std::initializer_list<const_view> operands) {
+    tensor made;
+    check(nothrow::new_einsum(made, expression, operands));
+    return made;
+}
+#endif
+BACKPLANE_MAKER(plan, matmul_plan,
+                (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
+                (made, a, b, c, o))
+BACKPLANE_MAKER(explanation, matmul_explain,
+                (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
+                (made, a, b, c, o))
+BACKPLANE_MAKER(plan, gemm_plan,
+                (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
+                 bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
+                (made, alpha, a, b, beta, c, ta, tb, o))
+BACKPLANE_MAKER(plan, einsum_plan,
+                (const char *expression, std::initializer_list<const_view> operands, const view &c,
+                 const options *o = nullptr),
+                (made, expression, operands, c, o))
+BACKPLANE_MAKER(explanation, einsum_explain,
+                (const char *expression, std::initializer_list<const_view> operands, const view &c,
+                 const options *o = nullptr),
+                (made, expression, operands, c, o))
+
+/* ---- Linear algebra ---- */
+
+/* Any operation in the general form, with settings for this call, planned or explained. */
+BACKPLANE_FUNCTION(linalg, (const bp_linalg_call &call, const options *o = nullptr),
+                   bp_linalg_run(detail::of(o), &call))
+namespace nothrow {
+[[nodiscard]] inline bp_status linalg_plan(plan &made, const bp_linalg_call &call,
+                                           const options *o = nullptr) noexcept {
+    return bp_linalg_plan(made.put(), detail::of(o), &call);
+}
+[[nodiscard]] inline bp_status linalg_explain(explanation &made, const bp_linalg_call &call,
+                                              const options *o = nullptr) noexcept {
+    return bp_linalg_explain(made.put(), detail::of(o), &call);
+}
+} // namespace nothrow
+BACKPLANE_MAKER(plan, linalg_plan, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o))
+BACKPLANE_MAKER(explanation, linalg_explain, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o))
+
+BACKPLANE_FUNCTION(inv, (const const_view &a, const view &inverse), bp_inv(a.get(), inverse.get()))
+BACKPLANE_FUNCTION(solve, (const const_view &a, const const_view &b, const view &x, bool right = false),
+                   bp_solve(a.get(), b.get(), right, x.get()))
+BACKPLANE_FUNCTION(solve_triangular,
+                   (const const_view &a, const const_view &b, const view &x, bool upper, bool right = false,
+                    bool unitriangular = false),
+                   bp_solve_triangular(a.get(), b.get(), upper, right, unitriangular, x.get()))
+BACKPLANE_FUNCTION(cholesky, (const const_view &a, const view &l, bool upper = false),
+                   bp_cholesky(a.get(), upper, l.get()))
+BACKPLANE_FUNCTION(cholesky_solve, (const const_view &b, const const_view &l, const view &x, bool upper = false),
+                   bp_cholesky_solve(b.get(), l.get(), upper, x.get()))
+BACKPLANE_FUNCTION(cholesky_inverse, (const const_view &l, const view &inverse, bool upper = false),
+                   bp_cholesky_inverse(l.get(), upper, inverse.get()))
+BACKPLANE_FUNCTION(lu_factor, (const const_view &a, const view &lu, const view &pivots),
+                   bp_lu_factor(a.get(), lu.get(), pivots.get()))
+BACKPLANE_FUNCTION(lu, (const const_view &a, const view &p, const view &l, const view &u),
+                   bp_lu(a.get(), p.get(), l.get(), u.get()))
+BACKPLANE_FUNCTION(lu_solve,
+                   (const const_view &factors, const const_view &pivots, const const_view &b, const view &x,
+                    bool right = false, bool adjoint = false),
+                   bp_lu_solve(factors.get(), pivots.get(), b.get(), right, adjoint, x.get()))
+BACKPLANE_FUNCTION(qr, (const const_view &a, const view &q, const view &r, bp_linalg_mode mode = BP_QR_REDUCED),
+                   bp_qr(a.get(), mode, mode == BP_QR_R ? nullptr : q.get(), r.get()))
+BACKPLANE_FUNCTION(eigh, (const const_view &a, const view &w, const view &v, bool upper = false),
+                   bp_eigh(a.get(), upper, w.get(), v.get()))
+BACKPLANE_FUNCTION(eigvalsh, (const const_view &a, const view &w, bool upper = false),
+                   bp_eigvalsh(a.get(), upper, w.get()))
+BACKPLANE_FUNCTION(eig, (const const_view &a, const view &w, const view &v), bp_eig(a.get(), w.get(), v.get()))
+BACKPLANE_FUNCTION(eigvals, (const const_view &a, const view &w), bp_eigvals(a.get(), w.get()))
+BACKPLANE_FUNCTION(svd, (const const_view &a, const view &u, const view &s, const view &vh, bool full_matrices = false),
+                   bp_svd(a.get(), full_matrices, u.get(), s.get(), vh.get()))
+BACKPLANE_FUNCTION(svdvals, (const const_view &a, const view &s), bp_svdvals(a.get(), s.get()))
+/* Optional arguments may be nullptr. */
+BACKPLANE_FUNCTION(lstsq,
+                   (const const_view &a, const const_view &b, const view &x, const double *rcond = nullptr,
+                    bp_linalg_mode driver = BP_MODE_DEFAULT, const view *residuals = nullptr,
+                    const view *rank = nullptr, const view *s = nullptr),
+                   bp_lstsq(a.get(), b.get(), rcond, driver, x.get(), detail::out(residuals), detail::out(rank),
+                            detail::out(s)))
+BACKPLANE_FUNCTION(det, (const const_view &a, const view &d), bp_det(a.get(), d.get()))
+BACKPLANE_FUNCTION(slogdet, (const const_view &a, const view &sign, const view &logabsdet),
+                   bp_slogdet(a.get(), sign.get(), logabsdet.get()))
+BACKPLANE_FUNCTION(pinv,
+                   (const const_view &a, const view &inverse, const double *rtol = nullptr,
+                    const double *atol = nullptr, bool hermitian = false),
+                   bp_pinv(a.get(), rtol, atol, hermitian, inverse.get()))
+BACKPLANE_FUNCTION(matrix_rank,
+                   (const const_view &a, const view &rank, const double *rtol = nullptr, const double *atol = nullptr,
+                    bool hermitian = false),
+                   bp_matrix_rank(a.get(), rtol, atol, hermitian, rank.get()))
+BACKPLANE_FUNCTION(cond, (const const_view &a, const view &c, bp_linalg_mode kind = BP_NORM_P, double order = 2),
+                   bp_cond(a.get(), kind, order, c.get()))
+BACKPLANE_FUNCTION(matrix_norm,
+                   (const const_view &a, const view &norm, bp_linalg_mode kind = BP_NORM_FRO, double order = 0),
+                   bp_matrix_norm(a.get(), kind, order, norm.get()))
+/* Of all elements. */
+BACKPLANE_FUNCTION(vector_norm, (const const_view &a, const view &norm, double order = 2),
+                   bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
+BACKPLANE_FUNCTION(vector_norm,
+                   (const const_view &a, const view &norm, double order, const std::vector<int> &dims,
+                    bool keepdim = false),
+                   bp_vector_norm(a.get(), order, static_cast<int>(dims.size()), dims.data(), keepdim, norm.get()))
+
+/* ---- Fourier transforms ---- */
+
+/* Any transform in the general form. */
+BACKPLANE_FUNCTION(fft_run,
+                   (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
+                   bp_fft_run(detail::of(o), &call, in.get(), out.get()))
+namespace nothrow {
+[[nodiscard]] inline bp_status fft_plan(plan &made, const bp_fft_call &call, const const_view &in, const view &out,
+                                        const options *o = nullptr) noexcept {
+    return bp_fft_plan(made.put(), detail::of(o), &call, in.get(), out.get());
+}
+[[nodiscard]] inline bp_status fft_explain(explanation &made, const bp_fft_call &call, const const_view &in,
+                                           const view &out, const options *o = nullptr) noexcept {
+    return bp_fft_explain(made.put(), detail::of(o), &call, in.get(), out.get());
+}
+} // namespace nothrow
+BACKPLANE_MAKER(plan, fft_plan,
+                (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
+                (made, call, in, out, o))
+BACKPLANE_MAKER(explanation, fft_explain,
+                (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
+                (made, call, in, out, o))
+
+/* fft: one dimension; fft2: the last two; fftn: all. */
+#define BACKPLANE_TRANSFORM(name)                                                                                      \
+    BACKPLANE_FUNCTION(name,                                                                                           \
+                       (const const_view &in, const view &out, int dim = -1, std::int64_t n = BP_FFT_LENGTH,           \
+                        bp_fft_norm norm = BP_FFT_BACKWARD),                                                           \
+                       bp_##name(in.get(), n, dim, norm, out.get()))                                                   \
+    BACKPLANE_FUNCTION(name##2, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
+                       bp_##name##2(in.get(), nullptr, nullptr, norm, out.get()))                                      \
+    BACKPLANE_FUNCTION(name##n, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
+                       bp_##name##n(in.get(), BP_FFT_ALL, nullptr, nullptr, norm, out.get()))
+BACKPLANE_TRANSFORM(fft)
+BACKPLANE_TRANSFORM(ifft)
+BACKPLANE_TRANSFORM(rfft)
+BACKPLANE_TRANSFORM(irfft)
+BACKPLANE_TRANSFORM(hfft)
+BACKPLANE_TRANSFORM(ihfft)
+BACKPLANE_FUNCTION(fftfreq, (double d, const view &out), bp_fftfreq(d, out.get()))
+BACKPLANE_FUNCTION(rfftfreq, (std::int64_t n, double d, const view &out), bp_rfftfreq(n, d, out.get()))
+BACKPLANE_FUNCTION(fftshift, (const const_view &in, const view &out),
+                   bp_fftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
+BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
+                   bp_ifftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
+
+#undef BACKPLANE_TRANSFORM
+#undef BACKPLANE_MAKER
+#undef BACKPLANE_FUNCTION
+
+} // namespace backplane
+
+#endif

@@ -1,0 +1,204 @@
+/* test_operations.cpp - checks that every family of operations is reached from C++, with exceptions, plans and scopes.
+ */
+#include "backplane.hpp"
+
+#include "check.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+namespace bp = backplane;
+
+template <class Work> static bp_status thrown(Work work) {
+    try {
+        work();
+    } catch (const bp::error &e) {
+        CHECK(std::strcmp(e.what(), "") != 0);
+        return e.status();
+    }
+    return BP_OK;
+}
+
+static void products() {
+    const double a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    double c[2][2] = {};
+    bp::matmul(a, b, c);
+    CHECK(c[0][0] == 4 && c[1][1] == 11);
+    const bp::tensor made = bp::matmul(a, b);
+    CHECK(made.data<double>()[3] == 11);
+    bp::gemm({2, 0}, b, a, {0, 0}, bp::view(&c[0][0], {2, 2}), BP_TRANSPOSE, BP_TRANSPOSE);
+    CHECK(c[0][0] == 8 && c[1][1] == 22);
+    CHECK(thrown([&] { bp::matmul(a, a, c); }) == BP_E_SHAPE);
+    CHECK(bp::nothrow::matmul(a, a, c) == BP_E_SHAPE);
+    const bp::options one("num_threads=1");
+    bp::matmul(a, b, c, &one);
+    CHECK(bp::last_plan().threads == 1);
+    double power[2][2];
+    const double shear[2][2] = {{1, 1}, {0, 1}};
+    bp::matrix_power(shear, 10, power);
+    CHECK(power[0][1] == 10);
+    double chain[2][2];
+    bp::multi_dot({a, b, shear}, chain);
+    CHECK(chain[0][1] == 9);
+    bp::einsum("ij,jk,kl->il", {a, b, shear}, chain);
+    CHECK(chain[0][1] == 9);
+    CHECK(bp::einsum("ij->ji", {a}).data<double>()[1] == 4);
+    CHECK(thrown([&] { bp::einsum("i(", {a}, chain); }) == BP_E_ARGUMENT);
+    const std::complex<double> z[2] = {{0, 1}, {2, 0}};
+    std::complex<double> dot[1];
+    bp::vecdot(z, z, bp::view(dot, bp::extents{}));
+    CHECK(dot[0] == std::complex<double>(5, 0));
+}
+
+static void linear_algebra() {
+    const double a[2][2] = {{4, 1}, {1, 3}}, b[2] = {1, 2};
+    double x[2], m[2][2], n[2][2], w[2], one[1];
+    const bp::view scalar(one, bp::extents{});
+    bp::solve(a, b, x);
+    CHECK(near(4 * x[0] + x[1], 1) && near(x[0] + 3 * x[1], 2));
+    bp::inv(a, m);
+    CHECK(near(m[0][0], 3 / 11.));
+    bp::cholesky(a, m);
+    CHECK(m[0][0] == 2 && m[0][1] == 0);
+    bp::eigh(a, w, m);
+    CHECK(near(w[0] + w[1], 7));
+    bp::eigvalsh(a, w);
+    bp::svdvals(a, w);
+    CHECK(near(w[0] * w[1], 11));
+    bp::qr(a, m, n);
+    CHECK(near(std::fabs(n[0][0]), std::sqrt(17.)));
+    bp::det(a, scalar);
+    CHECK(near(one[0], 11));
+    bp::vector_norm(a, scalar);
+    CHECK(near(one[0], std::sqrt(27.)));
+    bp::vector_norm(a, w, std::numeric_limits<double>::infinity(), {0});
+    CHECK(w[0] == 4 && w[1] == 3);
+    bp::matrix_norm(a, scalar, BP_NORM_P, 1);
+    CHECK(one[0] == 5);
+    const double tall[3][1] = {{1}, {1}, {4}}, right[3][1] = {{1}, {2}, {3}};
+    double fit[1][1];
+    std::int64_t rank[1];
+    const bp::view ranks(rank, bp::extents{});
+    bp::lstsq(tall, right, fit, nullptr, BP_MODE_DEFAULT, nullptr, &ranks);
+    CHECK(near(fit[0][0], 15 / 18.) && rank[0] == 1);
+    const double singular[2][2] = {};
+    CHECK(thrown([&] { bp::inv(singular, m); }) == BP_E_SINGULAR);
+    auto call = bp::init<bp_linalg_call>();
+    const bp::const_view input = a;
+    const bp::view output = m;
+    call.op = BP_OP_INV;
+    call.operand[0] = input.get();
+    call.operand[1] = output.get();
+    bp::linalg(call);
+    CHECK(near(m[0][0], 3 / 11.));
+    CHECK(!bp::linalg_explain(call).candidates().empty());
+    const bp::plan plan = bp::linalg_plan(call);
+    m[0][0] = 0;
+    bp::execute(plan, {input, output, bp::const_view(nullptr, BP_I32, bp::extents{})});
+    CHECK(near(m[0][0], 3 / 11.));
+}
+
+static void transforms() {
+    const std::array<double, 4> signal = {1, 2, 3, 4};
+    std::array<std::complex<double>, 3> half;
+    std::array<double, 4> back;
+    bp::rfft(signal, half);
+    CHECK(near(half[0].real(), 10) && near(half[1].imag(), 2));
+    bp::irfft(half, back);
+    CHECK(near(back[3], 4));
+    std::vector<std::complex<double>> full(4), shifted(4);
+    bp::fft(std::vector<std::complex<double>>{1, 2, 3, 4}, full);
+    CHECK(near(full[2].real(), -2));
+    bp::fftn(bp::const_view(full, {2, 2}), bp::view(shifted, {2, 2}));
+    bp::fftshift(signal, back);
+    CHECK(back[0] == 3);
+    bp::fftfreq(0.5, back);
+    CHECK(back[1] == 0.5);
+    auto call = bp::init<bp_fft_call>();
+    call.transform = BP_RFFT;
+    call.ndim = 1;
+    const bp::plan plan = bp::fft_plan(call, signal, half);
+    half = {};
+    bp::execute(plan, {signal, half});
+    CHECK(near(half[0].real(), 10));
+    bp::fft_run(call, signal, half);
+    CHECK(bp::fft_explain(call, signal, half).text()[0]);
+}
+
+static void plans_live_as_long_as_their_handles() {
+    const double a[2][2] = {{1, 2}, {3, 4}};
+    double c[2][2];
+    bp::plan plan;
+    CHECK(!plan);
+    plan = bp::matmul_plan(a, a, c);
+    bp::plan other = std::move(plan);
+    CHECK(!plan && other && other.describe().library[0]);
+    bp::execute(other, {a, a, c});
+    CHECK(c[1][1] == 22);
+    bp::packed weights = bp::pack(other, 1, a);
+    bp::plan kept = std::move(other);
+    kept = bp::plan(); /* what was packed keeps it */
+    weights = bp::packed();
+    bp::plan fresh = bp::matmul_plan(a, a, c);
+    const bp::packed again = bp::pack(fresh, 1, a);
+    std::memset(c, 0, sizeof c);
+    bp::execute_packed(fresh, {a, a, c}, {nullptr, &again});
+    CHECK(c[1][1] == 22);
+    const bp::explanation why = bp::matmul_explain(a, a, c);
+    CHECK(std::strstr(why.text(), "gemm") && !why.candidates().empty() && why.decision()[0] && why.json()[0] == '{');
+    CHECK(bp::einsum_explain("ij,jk->ik", {a, a}, c).text()[0]);
+    const bp::plan parts = bp::einsum_plan("ij,jk->ik", {a, a}, c);
+    bp::execute(parts, {a, a, c});
+    CHECK(c[0][0] == 7);
+}
+
+static void settings_and_libraries() {
+    CHECK(bp::get("deterministic") == "off");
+    {
+        const bp::scope outer("deterministic=run");
+        const bp::options threads("deterministic=threads");
+        CHECK(bp::get("deterministic") == "run");
+        bp::scope inner(threads), moved(std::move(inner));
+        CHECK(!inner && bp::get("deterministic") == "threads");
+    }
+    CHECK(bp::get("deterministic") == "off");
+    bp::set("num_threads", 2);
+    CHECK(bp::get("num_threads") == "2");
+    bp::unset("num_threads");
+    bp::set("dispatch.fallback", std::string("allow"));
+    bp::unset("dispatch.fallback");
+    {
+        const bp::options listed({{"num_threads", "1"}, {"dispatch.exclude", "blis,netlib"}});
+        const bp::scope limits(listed);
+        CHECK(bp::get("num_threads") == "1" && bp::get("dispatch.exclude") == "blis,netlib");
+    }
+    CHECK(thrown([] { bp::options wrong({{"dispatch.exclude", "a\"b\n"}}); }) == BP_E_BAD_VALUE);
+    CHECK(thrown([] { bp::set("num_thread", 2); }) == BP_E_UNKNOWN_NAME);
+    CHECK(thrown([] { bp::options wrong("num_threads=-1"); }) == BP_E_BAD_VALUE);
+    CHECK(thrown([] { bp::scope wrong("nothing"); }) != BP_OK);
+    bool native = false;
+    for (const bp_library_info &library : bp::libraries()) {
+        native |= std::strcmp(library.id, "native") == 0;
+    }
+    CHECK(native || !bp::libraries().empty());
+}
+
+static void text() {
+    const float a[2][2] = {{1, 2.5}, {-3, 4}};
+    CHECK(bp::format(a) == "f32 (2, 2)\n[[ 1.   2.5]\n [-3.   4. ]]\n");
+    float copied[2][2];
+    bp::copy(copied, bp::const_view(a).transposed());
+    CHECK(copied[0][1] == -3);
+    bp::print(stdout, a);
+}
+
+int main() {
+    products();
+    linear_algebra();
+    transforms();
+    plans_live_as_long_as_their_handles();
+    settings_and_libraries();
+    text();
+    return failed_checks() != 0;
+}
