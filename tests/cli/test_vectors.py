@@ -58,7 +58,7 @@ def test_explanations(backplane):
     (("multi_dot", "3x4", "3x4"), "operand 1 has 3 rows"),
     (("matrix_power", "3x3"), "--power N"),
     (("matrix_power", "3x4", "--power", "2"), "it must be square"),
-    (("matmul", "3x3", "3x3", "--power", "2"), "--power is for matrix_power"),
+    (("matmul", "3x3", "3x3", "--power", "2"), "--power; it is for matrix_power"),
 ])
 def test_refusals(backplane, words, message):
     done = backplane("explain", *words)

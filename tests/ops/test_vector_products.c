@@ -307,7 +307,7 @@ static void vector_norms_are_checked(void **unused) {
     assert_non_null(strstr(bp_explanation_text(explanation), "vector_norm"));
     bp_explanation_release(explanation);
     call.op = BP_OP_MATRIX_NORM;
-    refused(bp_linalg_run(NULL, &call), BP_E_ARGUMENT, "dims is not taken");
+    refused(bp_linalg_run(NULL, &call), BP_E_ARGUMENT, "dims is set; this operation");
 }
 
 /* ---- vecdot ---- */

@@ -55,10 +55,10 @@ static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool d
                         bp__shape_text(a->ndim, a->shape, want, sizeof want));
     }
     if (bp__tensor_self_overlaps(out)) {
-        return bp__fail(BP_E_OVERLAP, "linalg.matrix_power: out reaches the same memory by two different indices");
+        return bp__fail_self_overlap("linalg.matrix_power: out", out);
     }
     if (a->data && out->data && bp__tensor_overlap(a, out)) {
-        return bp__fail(BP_E_OVERLAP, "linalg.matrix_power: out shares memory with A; give it memory of its own");
+        return bp__fail(BP_E_OVERLAP, "linalg.matrix_power: out overlaps A; an output must have its own memory");
     }
     return BP_OK;
 }

@@ -208,7 +208,7 @@ bp_status bp__vector_norm_copied(const bp_linalg_call *call) {
     BP__TRY(bp__tensor_check(a, "A", false));
     BP__TRY(bp__tensor_check(norm, "norm", false));
     if (bp__tensor_overlap(a, norm)) {
-        return FAIL(BP_E_OVERLAP, "norm shares memory with A; give it memory of its own");
+        return FAIL(BP_E_OVERLAP, "norm overlaps A; an output must have its own memory");
     }
     int64_t strides[BP_MAX_NDIM], step = 1;
     uint64_t reduced;
