@@ -21,6 +21,7 @@ PROBE = "src/registry/probe/"
 LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h")
 # Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {
+    "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
 }

@@ -1,6 +1,7 @@
 /* run.c - runs plans that need more than one call: copies, batches, factors given at run time, a thread count to set.
  * Also computes C = beta * C, which needs no library. */
 #include "providers/blas/blas.h"
+#include "providers/batch/batch.h"
 
 #include <string.h>
 
@@ -20,26 +21,13 @@ static const void *factor_of(bp_dtype dtype, const bp_scalar *scalar, factor *st
     return storage;
 }
 
-/* ---- Batch iteration: last dimension fastest ---- */
+/* ---- Batches ---- */
 
-typedef struct walk {
-    int64_t index[BP_MAX_BATCH_NDIM];
-    int64_t first, second, c; /* offsets in elements */
-} walk;
+enum { FIRST, SECOND, C, OPERANDS };
 
-static void next(const bp__blas_route *route, walk *at) {
-    for (int d = route->batch_ndim - 1; d >= 0; d--) {
-        at->first += route->step_first[d];
-        at->second += route->step_second[d];
-        at->c += route->step_c[d];
-        if (++at->index[d] < route->shape[d]) {
-            return;
-        }
-        at->index[d] = 0;
-        at->first -= route->step_first[d] * route->shape[d];
-        at->second -= route->step_second[d] * route->shape[d];
-        at->c -= route->step_c[d] * route->shape[d];
-    }
+static void next(const bp__blas_route *route, bp__batch_position *at) {
+    const int64_t *const steps[OPERANDS] = {route->step_first, route->step_second, route->step_c};
+    bp__batch_next(at, route->batch_ndim, route->shape, OPERANDS, steps);
 }
 
 /* ---- Products ---- */
@@ -82,7 +70,7 @@ static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char
     const int64_t size = (int64_t)route->element, chunk = chunk_of(route);
     const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
     int64_t since = 0, next_check = 0;
-    walk at = {0};
+    bp__batch_position at = {0};
     for (int64_t i = 0; i < route->batch; i++, next(route, &at)) {
         if (i == next_check) {
             if (bp__driver_stops(p->driver, &p->setup, BP_OP_GEMM, &since, before)) {
@@ -90,14 +78,14 @@ static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char
             }
             next_check += chunk;
         }
-        const char *from_first = first + at.first * size, *from_second = second + at.second * size;
+        const char *from_first = first + at.offset[FIRST] * size, *from_second = second + at.offset[SECOND] * size;
         if (from_first != old_first) {
             x = packed(p, &route->first, old_first = from_first, scratch);
         }
         if (from_second != old_second) {
             y = packed(p, &route->second, old_second = from_second, scratch + route->second_at);
         }
-        run_one(p, alpha, x, y, beta, c + at.c * size, scratch);
+        run_one(p, alpha, x, y, beta, c + at.offset[C] * size, scratch);
     }
     return BP_OK;
 }
@@ -183,7 +171,7 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands
     const int64_t chunk = chunk_of(&p->route);
     char *c = bp_operand_address(&operands[2]);
     int64_t since = 0, next_check = 0;
-    walk at = {0};
+    bp__batch_position at = {0};
     for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
         if (i == next_check) {
             if (host->interrupt_due(&since) && host->interrupted(BP_OP_GEMM)) {
@@ -191,7 +179,7 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands
             }
             next_check += chunk;
         }
-        scale_matrix(&p->route, c + at.c * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
+        scale_matrix(&p->route, c + at.offset[C] * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
     }
     return BP_OK;
 }

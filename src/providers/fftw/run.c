@@ -1,6 +1,7 @@
 /* run.c - runs plans: as one library call if possible, otherwise call by call over the batch, with copies before and
  * after, and scaling. */
 #include "providers/fftw/fftw.h"
+#include "providers/batch/batch.h"
 
 static bool is_odd(const bp__fftw_plan *p, const void *address) {
     return ((uintptr_t)address & p->misaligned) != 0;
@@ -41,29 +42,23 @@ static void run_one(const bp__fftw_plan *p, const copies *c, void *in, void *out
     }
 }
 
+enum { IN, OUT, OPERANDS };
+
 bp_status bp__fftw_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__fftw_plan *p = (const bp__fftw_plan *)self;
     const bp__fftw_route *route = &p->route;
     char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
     copies c = copies_in(p, exec);
-    int64_t index[BP_MAX_BATCH_NDIM] = {0}, in = 0, out = 0;
+    const int64_t *const steps[OPERANDS] = {route->step_in, route->step_out};
+    bp__batch_position at = {0};
     const bp_host *host = p->instance->host;
     int64_t since = 0;
     for (int64_t call = 0; call < route->calls; call++) {
         if (host->interrupt_due(&since) && host->interrupted(BP_OP_FFT)) {
             return BP_E_CANCELLED;
         }
-        run_one(p, &c, first_in + in * route->in.size, first_out + out * route->out.size);
-        for (int d = route->walked - 1; d >= 0; d--) {
-            in += route->step_in[d];
-            out += route->step_out[d];
-            if (++index[d] < route->shape[d]) {
-                break;
-            }
-            index[d] = 0;
-            in -= route->step_in[d] * route->shape[d];
-            out -= route->step_out[d] * route->shape[d];
-        }
+        run_one(p, &c, first_in + at.offset[IN] * route->in.size, first_out + at.offset[OUT] * route->out.size);
+        bp__batch_next(&at, route->walked, route->shape, OPERANDS, steps);
     }
     return BP_OK;
 }

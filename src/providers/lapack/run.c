@@ -2,40 +2,10 @@
  * Or threads of our thread pool take chunks of items, each with its own scratch memory and the library on one thread.
  * An item then has the same result bit for bit on any thread. */
 #include "providers/lapack/lapack.h"
+#include "providers/batch/batch.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
-
-typedef struct walk {
-    int64_t index[BP_MAX_BATCH_NDIM];
-    int64_t offset[BP_LINALG_OPERANDS]; /* in elements */
-} walk;
-
-static void next(const bp_linalg_problem *l, walk *at) {
-    for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        bool inside = ++at->index[d] < l->batch_shape[d];
-        at->index[d] = inside ? at->index[d] : 0;
-        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-            at->offset[i] += l->operand[i].batch[d] * (inside ? 1 : 1 - l->batch_shape[d]);
-        }
-        if (inside) {
-            return;
-        }
-    }
-}
-
-/* Returns the position of an item. */
-static walk walk_to(const bp_linalg_problem *l, int64_t item) {
-    walk at = {0};
-    for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        at.index[d] = item % l->batch_shape[d];
-        item /= l->batch_shape[d];
-        for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-            at.offset[i] += l->operand[i].batch[d] * at.index[d];
-        }
-    }
-    return at;
-}
 
 static int64_t size_of(const bp__lapack_plan *plan, uint32_t dtype) {
     return dtype == (uint32_t)plan->dtype                          ? (int64_t)plan->size
@@ -44,7 +14,7 @@ static int64_t size_of(const bp__lapack_plan *plan, uint32_t dtype) {
                                                                    : 16;
 }
 
-static void place_item(const bp__lapack_plan *plan, const walk *at, void *const *operands, bool first,
+static void place_item(const bp__lapack_plan *plan, const bp__batch_position *at, void *const *operands, bool first,
                        bp__lapack_item *item) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
@@ -99,12 +69,17 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
                            range *items) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     bp__lapack_item item = {.worker = worker, .scratch = scratch};
-    walk at = walk_to(l, items->first);
+    const int64_t *strides[BP_LINALG_OPERANDS];
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        strides[i] = l->operand[i].batch;
+    }
+    bp__batch_position at = {0};
+    bp__batch_seek(&at, l->batch_ndim, l->batch_shape, BP_LINALG_OPERANDS, strides, items->first);
     bool clean = false; /* data that the previous item left in scratch is valid */
     bp__driver_illegal illegal = {0};
     bp_status status = BP_OK;
     bp__driver_capture_xerbla(&illegal);
-    for (; items->first < items->end; items->first++, next(l, &at)) {
+    for (; items->first < items->end; items->first++) {
         int64_t info = 0;
         item.number = items->first;
         place_item(plan, &at, operands, !clean, &item);
@@ -114,6 +89,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
             break;
         }
         clean = info == 0;
+        bp__batch_next(&at, l->batch_ndim, l->batch_shape, BP_LINALG_OPERANDS, strides);
     }
     bp__driver_capture_xerbla(NULL);
     return status;

@@ -1,22 +1,15 @@
 /* run.c - runs a plan's descriptors: one call, or all calls for the items and stages of a problem. */
 #include "providers/mkl/mkl.h"
+#include "providers/batch/batch.h"
 
-typedef struct position {
-    int64_t index[BP_MAX_BATCH_NDIM + BP__MKL_MOST_NDIM];
-    char *in, *out;
-} position;
+enum { IN, OUT, OPERANDS };
 
-static void next(const bp__mkl_walk *walk, position *at) {
-    for (int d = walk->ndim - 1; d >= 0; d--) {
-        at->in += walk->in[d];
-        at->out += walk->out[d];
-        if (++at->index[d] < walk->n[d]) {
-            return;
-        }
-        at->index[d] = 0;
-        at->in -= walk->in[d] * walk->n[d];
-        at->out -= walk->out[d] * walk->n[d];
-    }
+_Static_assert(BP_MAX_BATCH_NDIM + BP__MKL_MOST_NDIM <= BP__BATCH_MOST_NDIM,
+               "a walk has more dimensions than a position");
+
+static void next(const bp__mkl_walk *walk, bp__batch_position *at) {
+    const int64_t *const strides[OPERANDS] = {walk->in, walk->out};
+    bp__batch_next(at, walk->ndim, walk->n, OPERANDS, strides);
 }
 
 /* State of one run of a plan. */
@@ -39,10 +32,11 @@ static bool may_continue(run *r) {
 static void run_stage(run *r, int number, char *in, char *out) {
     const bp__mkl_plan *p = r->plan;
     const bp__mkl_call *stage = &p->route.stage[number];
-    position at = {.in = in, .out = out};
+    bp__batch_position at = {0};
     for (int64_t call = 0; call < stage->walk.calls && may_continue(r); call++, next(&stage->walk, &at)) {
-        r->error = stage->in_place ? p->compute[number](p->descriptor[number], at.in)
-                                   : p->compute[number](p->descriptor[number], at.in, at.out);
+        char *from = in + at.offset[IN], *to = out + at.offset[OUT];
+        r->error = stage->in_place ? p->compute[number](p->descriptor[number], from)
+                                   : p->compute[number](p->descriptor[number], from, to);
     }
 }
 
@@ -53,12 +47,14 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
         return bp__driver_fail_forked(p->driver);
     }
     char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
-    position at = {.in = bp_operand_address(&operands[0]), .out = bp_operand_address(&operands[1])};
+    char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
+    bp__batch_position at = {0};
     run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->setup)};
     for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
-        run_stage(&r, 0, at.in, between ? between : at.out);
+        char *out = first_out + at.offset[OUT];
+        run_stage(&r, 0, first_in + at.offset[IN], between ? between : out);
         if (between) {
-            run_stage(&r, 1, between, at.out);
+            run_stage(&r, 1, between, out);
         }
     }
     bp__driver_end(p->driver, &p->setup, r.before);

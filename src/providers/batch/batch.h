@@ -1,0 +1,44 @@
+/* batch.h - iterates over the items of a batch and keeps each operand's offset, the last dimension fastest. Shared by
+ * the providers that call a library once per item. The functions are inline, because the number of operands is a
+ * constant at each call and an item may take less time than a function call. */
+#ifndef BP_PROVIDERS_BATCH_H
+#define BP_PROVIDERS_BATCH_H
+
+#include "backplane/provider.h"
+
+enum { BP__BATCH_MOST_NDIM = 2 * BP_MAX_BATCH_NDIM, BP__BATCH_MOST_OPERANDS = BP_LINALG_OPERANDS };
+
+/* All zero is the first item. */
+typedef struct bp__batch_position {
+    int64_t index[BP__BATCH_MOST_NDIM];
+    int64_t offset[BP__BATCH_MOST_OPERANDS]; /* in the unit of the strides */
+} bp__batch_position;
+
+/* Advances to the next item. `strides[i]` are operand i's strides, one for each dimension. */
+static inline void bp__batch_next(bp__batch_position *at, int ndim, const int64_t *shape, int operands,
+                                  const int64_t *const *strides) {
+    for (int d = ndim - 1; d >= 0; d--) {
+        const bool inside = ++at->index[d] < shape[d];
+        at->index[d] = inside ? at->index[d] : 0;
+        for (int i = 0; i < operands; i++) {
+            at->offset[i] += strides[i][d] * (inside ? 1 : 1 - shape[d]);
+        }
+        if (inside) {
+            return;
+        }
+    }
+}
+
+/* Moves the first position to item `item`. */
+static inline void bp__batch_seek(bp__batch_position *at, int ndim, const int64_t *shape, int operands,
+                                  const int64_t *const *strides, int64_t item) {
+    for (int d = ndim - 1; d >= 0; d--) {
+        at->index[d] = item % shape[d];
+        item /= shape[d];
+        for (int i = 0; i < operands; i++) {
+            at->offset[i] += strides[i][d] * at->index[d];
+        }
+    }
+}
+
+#endif
