@@ -23,6 +23,7 @@ from ._modes import (
 from ._products import Candidate, Explanation, Plan, explain, gemm, last_plan, matmul
 from ._settings import Settings, flags, set_flags, setting, settings
 from .backends._module import close as _close
+from .linalg import cholesky_inverse, cholesky_solve
 
 __all__ = [
     "Backend",
@@ -46,6 +47,8 @@ __all__ = [
     "backend_status",
     "backends",
     "backends_status",
+    "cholesky_inverse",
+    "cholesky_solve",
     "einsum",
     "einsum_path",
     "explain",

@@ -1,10 +1,14 @@
-"""Linear algebra with the names, arguments and results of torch.linalg.
+"""Linear algebra with the names, arguments and results of torch.linalg, numpy.linalg and the array API standard.
 
 A matrix is the last two dimensions of an array; the dimensions before them are a batch, each element of which is an item.
 Arrays are those of NumPy and torch, or any object with the buffer protocol or DLPack, of f32, f64, c64 or c128 and any strides.
+Lists and numbers become NumPy arrays. NumPy arrays of integers, and of mixed types, are converted as in NumPy: integers to float64.
 Results are of the array type of the first input. ``out`` receives the result, or a tuple of arrays if there are several.
-Every function also accepts ``settings``, a dict of dotted names or backplane.Options, for this call only.
+Functions that run on a library also accept ``settings``, a dict of dotted names or backplane.Options, for this call only.
 ``backplane.explain(backplane.linalg.svd, a)`` returns which library would run the call.
+
+If torch and NumPy differ, the function is torch's: ``qr`` returns Q and R in every mode, ``svd`` always returns three arrays, and
+``solve`` treats B as a batch of vectors if its shape is that of A without the last dimension.
 
 If an operation fails on an item, it raises LinAlgError with the item's index; the ``_ex`` functions return an ``info`` instead.
 It is also a numpy.linalg.LinAlgError if NumPy has been imported. NaN and infinity in the input raise it too: see
@@ -13,14 +17,12 @@ docs/reference/linalg.md.
 
 from __future__ import annotations
 
-import functools
-import numbers
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, TypeVar, Union, cast
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure, whole
-from ._products import _EXPLAINERS, SettingsArgument, _like
+from ._linalg_calls import ask, ask_for, number_of, operation
 from .backends._module import close
 
 __all__ = [
@@ -30,7 +32,9 @@ __all__ = [
     "cholesky_inverse",
     "cholesky_solve",
     "cond",
+    "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigvals",
@@ -42,8 +46,14 @@ __all__ = [
     "lu_factor",
     "lu_factor_ex",
     "lu_solve",
+    "matmul",
     "matrix_norm",
+    "matrix_power",
     "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
     "pinv",
     "qr",
     "slogdet",
@@ -52,6 +62,12 @@ __all__ = [
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
 ]
 
 
@@ -115,113 +131,65 @@ class SignedLogarithm(NamedTuple):
     logabsdet: Any
 
 
-# ---- From a function's arguments to the call ----
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-# One call: operation, inputs, requested outputs, type for several results, the caller's `out`, keywords for the extension. A
-# plain tuple, because for small matrices most of the time is spent here.
-Request = Tuple[str, Tuple[Any, ...], Tuple[Any, ...], Optional[Callable[..., Any]], Any, Dict[str, Any]]
-
-
-def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[Any, ...]:
-    """Returns the outputs, with the arrays of ``out`` for the requested ones."""
-    count = sum(wanted is not None for wanted in outputs)
-    arrays = tuple(out) if several else (out,)
-    if len(arrays) != count:
-        raise bad_value(f"linalg.{op}: out has {len(arrays)} arrays; there are {count} results", "E_ARGUMENT")
-    taken = iter(arrays)
-    return tuple(None if wanted is None else next(taken) for wanted in outputs)
-
-
-def _call(request: Request, settings: SettingsArgument, explain: bool) -> Tuple[Any, Tuple[Any, ...]]:
-    """Returns the extension's result, and the outputs that it was given."""
-    op, inputs, outputs, kind, out, words = request
-    if out is not None:
-        outputs = _place(op, outputs, kind is not None, out)
-    return _core.linalg(op, inputs, outputs, settings, explain, **words), outputs
-
-
-def _run(request: Request, settings: SettingsArgument) -> Any:
-    made, outputs = _call(request, settings, False)
-    inputs, kind = request[1], request[3]
-    results = []
-    for given, result in zip(outputs, made):
-        if given is not None:
-            one = given if result is None else _like(result, *inputs)
-            if kind is None:
-                return one
-            results.append(one)
-    return kind(*results) if kind else None
-
-
-def _operation(function: Function) -> Function:
-    """Decorates a function that returns a Request: the decorated function runs it."""
-
-    @functools.wraps(function)
-    def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:
-        return _run(function(*arguments, **names), settings)
-
-    def explain(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Dict[str, Any]:
-        found: Dict[str, Any] = _call(function(*arguments, **names), settings, True)[0]
-        return found
-
-    _EXPLAINERS[run] = explain
-    return cast(Function, run)
-
-
-Results = TypeVar("Results")
-
-
-def _ask(op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any) -> Any:
-    """Returns a Request with one result. An output is True if it is requested, False for an empty array instead, or None."""
-    return (op, inputs, outputs, None, out, words)
-
-
-def _ask_for(
-    kind: Callable[..., Results], op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any
-) -> Results:
-    """Returns a Request with several results, which become a named tuple."""
-    return cast(Results, (op, inputs, outputs, kind, out, words))
-
-
 # ---- Inverses and solutions ----
 
 
-@_operation
+@operation
 def inv(A: Any, *, out: Any = None) -> Any:
-    """Computes the inverse of square matrices."""
-    return _ask("inv", (A,), (True, None), out=out)
+    """Computes the inverse of square matrices.
+
+    >>> backplane.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return ask("inv", (A,), (True, None), out=out)
 
 
-@_operation
+@operation
 def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
-    """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U."""
-    return _ask_for(InvEx, "inv", (A,), (True, True), out, fail_on_item_error=check_errors)
+    """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U.
+
+    >>> backplane.linalg.inv_ex(np.zeros((2, 2))).info
+    array(1, dtype=int32)
+    """
+    return ask_for(InvEx, "inv", (A,), (True, True), out, fail_on_item_error=check_errors)
 
 
-@_operation
+@operation
 def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
-    """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast."""
-    return _ask("solve", (A, B), (True, None), out=out, right=not left)
+    """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast.
+
+    >>> backplane.linalg.solve([[2, 0], [0, 4]], [2, 2])
+    array([1. , 0.5])
+    """
+    return ask("solve", (A, B), (True, None), out=out, right=not left)
 
 
-@_operation
+@operation
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> SolveEx:
-    """Computes X as solve() does, and an info for each item as inv_ex() does."""
-    return _ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, fail_on_item_error=check_errors)
+    """Computes X as solve() does, and an info for each item as inv_ex() does.
+
+    >>> backplane.linalg.solve_ex(np.array([[2.0]]), np.array([3.0])).result
+    array([1.5])
+    """
+    return ask_for(SolveEx, "solve", (A, B), (True, True), out, right=not left, fail_on_item_error=check_errors)
 
 
-@_operation
+@operation
 def solve_triangular(
     A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None
 ) -> Any:
-    """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only."""
+    """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only.
+
+    >>> backplane.linalg.solve_triangular(np.array([[2.0, 9.0], [1.0, 1.0]]), np.array([[2.0], [3.0]]), upper=False)
+    array([[1.],
+           [2.]])
+    """
     words = {"upper": upper, "right": not left, "unitriangular": unitriangular}
-    return _ask("solve_triangular", (A, B), (True,), out=out, **words)
+    return ask("solve_triangular", (A, B), (True,), out=out, **words)
 
 
-@_operation
+@operation
 def lstsq(
     A: Any, B: Any, rcond: Optional[float] = None, *, driver: Optional[str] = None, out: Any = None
 ) -> LeastSquares:
@@ -230,39 +198,61 @@ def lstsq(
     The residuals are NaN unless A has more rows than columns and full rank. A result that the driver (gelsy, gels, gelsd,
     gelss) does not compute is an empty array. Singular values up to rcond times the largest are treated as zero. The default of
     rcond is epsilon times the longer side; a negative value means LAPACK's machine precision.
+
+    >>> backplane.linalg.lstsq(np.array([[1.0], [1.0]]), np.array([[1.0], [3.0]])).solution.round(12)
+    array([[2.]])
     """
     mode = _word("lstsq", "driver", driver, ("gelsy", "gels", "gelsd", "gelss")) if driver is not None else "gelsy"
     wanted = (True, True, mode != "gels", mode in ("gelsd", "gelss"))
     if out is not None:
         raise bad_value("linalg.lstsq: out is not supported; it must be None", "E_ARGUMENT")
-    return _ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=rcond)
+    return ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=rcond)
 
 
 # ---- Factors ----
 
 
-@_operation
+@operation
 def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
-    """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only."""
-    return _ask("cholesky", (A,), (True, None), out=out, upper=upper)
+    """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only.
+
+    >>> backplane.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    return ask("cholesky", (A,), (True, None), out=out, upper=upper)
 
 
-@_operation
+@operation
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> CholeskyEx:
-    """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite."""
-    return _ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, fail_on_item_error=check_errors)
+    """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite.
+
+    >>> backplane.linalg.cholesky_ex(-np.eye(2)).info
+    array(1, dtype=int32)
+    """
+    return ask_for(CholeskyEx, "cholesky", (A,), (True, True), out, upper=upper, fail_on_item_error=check_errors)
 
 
-@_operation
+@operation
 def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> Any:
-    """Solves L L^H X = B."""
-    return _ask("cholesky_solve", (B, L), (True,), out=out, upper=upper)
+    """Solves L L^H X = B.
+
+    >>> backplane.linalg.cholesky_solve(np.array([[4.0], [2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
+    array([[1.],
+           [0.]])
+    """
+    return ask("cholesky_solve", (B, L), (True,), out=out, upper=upper)
 
 
-@_operation
+@operation
 def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None) -> Any:
-    """Computes the inverse of L L^H."""
-    return _ask("cholesky_inverse", (L,), (True, None), out=out, upper=upper)
+    """Computes the inverse of L L^H.
+
+    >>> backplane.linalg.cholesky_inverse(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    return ask("cholesky_inverse", (L,), (True, None), out=out, upper=upper)
 
 
 def _pivot(op: str, pivot: bool) -> None:
@@ -270,31 +260,48 @@ def _pivot(op: str, pivot: bool) -> None:
         raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: LU without pivoting is not supported on the CPU")
 
 
-@_operation
+@operation
 def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
-    """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK."""
+    """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK.
+
+    >>> backplane.linalg.lu_factor(np.array([[0.0, 1.0], [2.0, 0.0]])).pivots
+    array([2, 2], dtype=int32)
+    """
     _pivot("lu_factor", pivot)
-    return _ask_for(LUFactor, "lu_factor", (A,), (True, True, None), out)
+    return ask_for(LUFactor, "lu_factor", (A,), (True, True, None), out)
 
 
-@_operation
+@operation
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> LUFactorEx:
-    """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U."""
+    """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U.
+
+    >>> backplane.linalg.lu_factor_ex(np.zeros((2, 2))).info
+    array(1, dtype=int32)
+    """
     _pivot("lu_factor_ex", pivot)
-    return _ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, fail_on_item_error=check_errors)
+    return ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, fail_on_item_error=check_errors)
 
 
-@_operation
+@operation
 def lu(A: Any, *, pivot: bool = True, out: Any = None) -> LU:
-    """Computes P, L, U with A = P L U."""
+    """Computes P, L, U with A = P L U.
+
+    >>> backplane.linalg.lu(np.array([[0.0, 1.0], [2.0, 0.0]])).P
+    array([[0., 1.],
+           [1., 0.]])
+    """
     _pivot("lu", pivot)
-    return _ask_for(LU, "lu", (A,), (True, True, True), out)
+    return ask_for(LU, "lu", (A,), (True, True, True), out)
 
 
-@_operation
+@operation
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
-    """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``."""
-    return _ask("lu_solve", (LU, pivots, B), (True,), out=out, right=not left, adjoint=adjoint)
+    """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``.
+
+    >>> backplane.linalg.lu_solve(*backplane.linalg.lu_factor(np.array([[2.0]])), np.array([[3.0]]))
+    array([[1.5]])
+    """
+    return ask("lu_solve", (LU, pivots, B), (True,), out=out, right=not left, adjoint=adjoint)
 
 
 def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
@@ -305,13 +312,17 @@ def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
     return word
 
 
-@_operation
+@operation
 def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> QR:
-    """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array)."""
+    """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array).
+
+    >>> backplane.linalg.qr(np.ones((3, 2)), "complete").Q.shape
+    (3, 3)
+    """
     _word("qr", "mode", mode, ("reduced", "complete", "r"))
     if mode == "r" and out is not None:
         raise bad_value("linalg.qr: out is not supported with mode r; it must be None", "E_ARGUMENT")
-    return _ask_for(QR, "qr", (A,), (mode != "r", True), out, mode=mode)
+    return ask_for(QR, "qr", (A,), (mode != "r", True), out, mode=mode)
 
 
 # ---- Eigenvalues and singular values ----
@@ -321,28 +332,44 @@ def _upper(op: str, UPLO: Any) -> bool:
     return _word(op, "UPLO", UPLO.upper() if isinstance(UPLO, str) else UPLO, ("L", "U")) == "U"
 
 
-@_operation
+@operation
 def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Eigen:
-    """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only."""
-    return _ask_for(Eigen, "eigh", (A,), (True, True), out, upper=_upper("eigh", UPLO))
+    """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only.
+
+    >>> backplane.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    array([1., 2.])
+    """
+    return ask_for(Eigen, "eigh", (A,), (True, True), out, upper=_upper("eigh", UPLO))
 
 
-@_operation
+@operation
 def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
-    """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only."""
-    return _ask("eigh", (A,), (True, None), out=out, upper=_upper("eigvalsh", UPLO))
+    """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only.
+
+    >>> backplane.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]])).round(12)
+    array([1., 3.])
+    """
+    return ask("eigh", (A,), (True, None), out=out, upper=_upper("eigvalsh", UPLO))
 
 
-@_operation
+@operation
 def eig(A: Any, *, out: Any = None) -> Eigen:
-    """Computes the eigenvalues and eigenvectors of square matrices; both are complex."""
-    return _ask_for(Eigen, "eig", (A,), (True, True), out)
+    """Computes the eigenvalues and eigenvectors of square matrices; both are complex.
+
+    >>> backplane.linalg.eig(np.array([[2.0]])).eigenvalues
+    array([2.+0.j])
+    """
+    return ask_for(Eigen, "eig", (A,), (True, True), out)
 
 
-@_operation
+@operation
 def eigvals(A: Any, *, out: Any = None) -> Any:
-    """Computes the eigenvalues of square matrices; they are complex."""
-    return _ask("eig", (A,), (True, None), out=out)
+    """Computes the eigenvalues of square matrices; they are complex.
+
+    >>> backplane.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag
+    array([ 1., -1.])
+    """
+    return ask("eig", (A,), (True, None), out=out)
 
 
 def _no_driver(op: str, driver: Optional[str]) -> None:
@@ -350,81 +377,167 @@ def _no_driver(op: str, driver: Optional[str]) -> None:
         raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: driver names a routine of cuSOLVER; on the CPU it is gesdd")
 
 
-@_operation
+@operation
 def svd(A: Any, full_matrices: bool = True, *, driver: Optional[str] = None, out: Any = None) -> SVD:
-    """Computes U, S, Vh with A = U diag(S) Vh; S is descending."""
+    """Computes U, S, Vh with A = U diag(S) Vh; S is descending.
+
+    >>> backplane.linalg.svd(np.ones((2, 3)), full_matrices=False).Vh.shape
+    (2, 3)
+    """
     _no_driver("svd", driver)
-    return _ask_for(SVD, "svd", (A,), (True, True, True), out, mode="full" if full_matrices else "thin")
+    return ask_for(SVD, "svd", (A,), (True, True, True), out, mode="full" if full_matrices else "thin")
 
 
-@_operation
+@operation
 def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None) -> Any:
-    """Computes the singular values, descending."""
+    """Computes the singular values, descending.
+
+    >>> backplane.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))
+    array([4., 3.])
+    """
     _no_driver("svdvals", driver)
-    return _ask("svd", (A,), (None, True, None), out=out)
+    return ask("svd", (A,), (None, True, None), out=out)
 
 
 # ---- Determinant, pseudoinverse, rank, condition number, norm ----
 
 
-@_operation
+@operation
 def det(A: Any, *, out: Any = None) -> Any:
-    """Computes the determinant."""
-    return _ask("det", (A,), (True,), out=out)
+    """Computes the determinant.
+
+    >>> float(backplane.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))
+    8.0
+    """
+    return ask("det", (A,), (True,), out=out)
 
 
-@_operation
+@operation
 def slogdet(A: Any, *, out: Any = None) -> SignedLogarithm:
-    """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix."""
-    return _ask_for(SignedLogarithm, "slogdet", (A,), (True, True), out)
+    """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix.
+
+    >>> backplane.linalg.slogdet(np.zeros((2, 2))).logabsdet
+    array(-inf)
+    """
+    return ask_for(SignedLogarithm, "slogdet", (A,), (True, True), out)
 
 
-@_operation
+Tolerance = Any  # None, a number, or an array of numbers
+
+
+def _tolerance(op: str, name: str, value: Tolerance, standard: str, other: Tolerance) -> Tolerance:
+    if value is None:
+        return other
+    if other is not None:
+        raise bad_type(f"linalg.{op}: {name} and {standard} are the same tolerance; give one of them")
+    return value
+
+
+@operation
 def pinv(
-    A: Any, *, atol: Optional[float] = None, rtol: Optional[float] = None, hermitian: bool = False, out: Any = None
+    A: Any,
+    rcond: Tolerance = None,
+    hermitian: bool = False,
+    *,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
+    out: Any = None,
 ) -> Any:
-    """Computes the Moore-Penrose inverse. Singular values up to max(atol, rtol * largest) are treated as zero."""
-    return _ask("pinv", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
+    """Computes the Moore-Penrose inverse. Singular values up to max(atol, rtol * largest) are treated as zero.
+
+    A tolerance may be an array with a value for each item of the batch. rcond is another name of rtol.
+
+    >>> backplane.linalg.pinv(np.array([[2.0], [0.0]]))
+    array([[0.5, 0. ]])
+    """
+    rtol = _tolerance("pinv", "rcond", rcond, "rtol", rtol)
+    return ask("pinv", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
-@_operation
+@operation
 def matrix_rank(
-    A: Any, *, atol: Optional[float] = None, rtol: Optional[float] = None, hermitian: bool = False, out: Any = None
+    A: Any,
+    tol: Tolerance = None,
+    hermitian: bool = False,
+    *,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
+    out: Any = None,
 ) -> Any:
-    """Computes the number of singular values above max(atol, rtol * largest)."""
-    return _ask("matrix_rank", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
+    """Computes the number of singular values above max(atol, rtol * largest).
+
+    A tolerance may be an array with a value for each item of the batch. tol is another name of atol; with it, the default of
+    rtol is 0.
+
+    >>> backplane.linalg.matrix_rank(np.ones((2, 3)))
+    array(1)
+    """
+    atol = _tolerance("matrix_rank", "tol", tol, "atol", atol)
+    return ask("matrix_rank", (A,), (True,), out=out, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
     if isinstance(order, str):
         return {"mode": _word(op, "order", order, ("fro", "nuc"))}
-    if isinstance(order, bool) or not isinstance(order, numbers.Real):
+    number = number_of(order)
+    if number is None:
         raise bad_type(f"linalg.{op}: the order must be a number, 'fro' or 'nuc', but got {type(order).__name__}")
-    return {"mode": "p", "order": float(order)}
+    return {"mode": "p", "order": number}
 
 
-@_operation
+@operation
 def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None) -> Any:
-    """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf."""
-    return _ask("cond", (A,), (True,), out=out, **_norm("cond", 2 if p is None else p))
+    """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf.
+
+    >>> float(backplane.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))
+    2.0
+    """
+    return ask("cond", (A,), (True,), out=out, **_norm("cond", 2 if p is None else p))
 
 
-@_operation
+@operation
 def matrix_norm(
     A: Any,
     ord: Union[str, float] = "fro",
     dim: Tuple[int, int] = (-2, -1),
     keepdim: bool = False,
     *,
+    axis: Optional[Tuple[int, int]] = None,
+    keepdims: Optional[bool] = None,
     dtype: Any = None,
     out: Any = None,
 ) -> Any:
-    """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf."""
+    """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf.
+
+    axis and keepdims are other names of dim and keepdim.
+
+    >>> float(backplane.linalg.matrix_norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
     if dtype is not None:
         raise bad_value("linalg.matrix_norm: dtype is not supported; convert A first", "E_ARGUMENT")
+    dim, keepdim = dim if axis is None else axis, keepdim if keepdims is None else bool(keepdims)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2 or any(whole(one) is None for one in dim):
         raise bad_type(f"linalg.matrix_norm: dim expects two ints, but got {dim!r}")
-    return _ask("matrix_norm", (A,), (True,), out=out, dim=tuple(dim), keepdim=keepdim, **_norm("matrix_norm", ord))
+    return ask("matrix_norm", (A,), (True,), out=out, dim=tuple(dim), keepdim=keepdim, **_norm("matrix_norm", ord))
 
+
+# These use the functions above.
+from ._linalg_names import (  # noqa: E402
+    cross,
+    diagonal,
+    matmul,
+    matrix_power,
+    matrix_transpose,
+    multi_dot,
+    norm,
+    outer,
+    tensordot,
+    tensorinv,
+    tensorsolve,
+    trace,
+    vecdot,
+    vector_norm,
+)
 
 close(__name__)

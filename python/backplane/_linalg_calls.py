@@ -1,0 +1,225 @@
+"""Turns the arguments of a function of backplane.linalg into one call of the extension.
+
+The call is tried with the arguments as they are, because for small matrices most of the time is spent here. Only a TypeError
+leads to the slow path: lists, scalars, integers and mixed types are converted as in NumPy, and tolerances may be arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import numbers
+import sys
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
+
+from . import _core
+from ._errors import bad_type, bad_value
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Results = TypeVar("Results")
+
+# One call: operation, inputs, requested outputs, type for several results, the caller's `out`, keywords for the extension.
+Request = Tuple[str, Tuple[Any, ...], Tuple[Any, ...], Optional[Callable[..., Any]], Any, Dict[str, Any]]
+
+_LAST_TWO = "the matrix is the last two dimensions; move them there first, with numpy.moveaxis() or movedim()"
+_HINTS = {
+    "axis": _LAST_TWO,
+    "axes": _LAST_TWO,
+    "dim": _LAST_TWO,
+    "dims": _LAST_TWO,
+    "compute_uv": "backplane.linalg.svdvals computes the singular values alone",
+    "hermitian": "backplane.linalg.eigh is for Hermitian matrices",
+    "rcond": "the relative tolerance is rtol",
+    "tol": "the absolute tolerance is atol",
+    "keepdims": "the result has no dimensions to keep",
+    "keepdim": "the result has no dimensions to keep",
+}
+
+
+# ---- Conversion as in NumPy ----
+
+
+def is_literal(array: Any) -> bool:
+    """Returns whether this is a list, tuple or number, which NumPy is needed to convert."""
+    return isinstance(array, (list, tuple, numbers.Number)) and not _is_numpy(array)
+
+
+def number_of(order: Any) -> Optional[float]:
+    """Returns the order of a norm as a float; None if it is no real number, or a bool."""
+    return None if isinstance(order, bool) or not isinstance(order, numbers.Real) else float(order)
+
+
+def numpy_of(op: str) -> Any:
+    """Imports NumPy for an operation that cannot do without."""
+    try:
+        import numpy
+    except ImportError:
+        raise bad_type(f"linalg.{op}: NumPy is needed for this input, and is not installed") from None
+    return numpy
+
+
+def with_numpy(op: str, arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """Returns the arrays with lists and numbers as NumPy arrays."""
+    if not any(map(is_literal, arrays)):
+        return arrays
+    numpy = numpy_of(op)
+    return tuple(numpy.asarray(array) if is_literal(array) else array for array in arrays)
+
+
+def unite(arrays: Tuple[Any, ...], whole_is_float: bool = False) -> Tuple[Any, ...]:
+    """Returns NumPy arrays of one element type, by NumPy's rules; other arrays as they are.
+
+    With ``whole_is_float``, integers and bools count as float64, as in numpy.linalg.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not all(map(_is_numpy, arrays)) or any(isinstance(one, numpy.ma.MaskedArray) for one in arrays):
+        return arrays
+    kinds = [numpy.dtype(float) if whole_is_float and one.dtype.kind in "biu" else one.dtype for one in arrays]
+    try:
+        kind = numpy.result_type(*kinds)
+    except TypeError:
+        return arrays
+    return tuple(one if one.dtype == kind else one.astype(kind) for one in arrays)
+
+
+# ---- The call ----
+
+
+def _place(op: str, outputs: Tuple[Any, ...], several: bool, out: Any) -> Tuple[Any, ...]:
+    """Returns the outputs, with the arrays of ``out`` for the requested ones."""
+    count = sum(wanted is not None for wanted in outputs)
+    arrays = tuple(out) if several else (out,)
+    if len(arrays) != count:
+        raise bad_value(f"linalg.{op}: out has {len(arrays)} arrays; there are {count} results", "E_ARGUMENT")
+    taken = iter(arrays)
+    return tuple(None if wanted is None else next(taken) for wanted in outputs)
+
+
+def _call(request: Request, settings: SettingsArgument, explain: bool) -> Tuple[Any, Tuple[Any, ...]]:
+    """Returns the extension's result, and the outputs that it was given."""
+    op, inputs, outputs, kind, out, words = request
+    if out is not None:
+        outputs = _place(op, outputs, kind is not None, out)
+    return _core.linalg(op, inputs, outputs, settings, explain, **words), outputs
+
+
+def _run(request: Request, settings: SettingsArgument) -> Any:
+    made, outputs = _call(request, settings, False)
+    inputs, kind = request[1], request[3]
+    results = []
+    for given, result in zip(outputs, made):
+        if given is not None:
+            one = given if result is None else _like(result, *inputs)
+            if kind is None:
+                return one
+            results.append(one)
+    return kind(*results) if kind else None
+
+
+def _explain(request: Request, settings: SettingsArgument) -> Dict[str, Any]:
+    found: Dict[str, Any] = _call(request, settings, True)[0]
+    return found
+
+
+# ---- The slow path ----
+
+
+def _check_names(function: Callable[..., Any], names: Dict[str, Any]) -> None:
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name in names:
+        if name not in known and name in _HINTS:
+            raise bad_type(f"linalg.{function.__name__}: there is no argument {name!r}; {_HINTS[name]}")
+
+
+def _is_array(tolerance: Any) -> bool:
+    return isinstance(tolerance, (list, tuple)) or bool(getattr(tolerance, "ndim", 0))
+
+
+def _each(request: Request, settings: SettingsArgument) -> Any:
+    """Runs a call with arrays of tolerances: one call for each item of the batch. NumPy broadcasts them."""
+    op, (given,), outputs, kind, out, words = request
+    numpy = numpy_of(op)
+    A = given if _is_numpy(given) else numpy.asarray(given)
+    limits = {name: numpy.asarray(words[name], float) for name in ("rtol", "atol") if words[name] is not None}
+    batch = numpy.broadcast_shapes(A.shape[:-2], *(limit.shape for limit in limits.values()))
+    items = numpy.broadcast_to(A, batch + A.shape[-2:])
+    spread = {name: numpy.broadcast_to(limit, batch) for name, limit in limits.items()}
+    first = _run((op, (A[(0,) * (A.ndim - 2)],), outputs, kind, None, {**words, "rtol": None, "atol": None}), settings) if (
+        A.size and 0 not in batch) else None
+    if first is None:  # nothing to compute, but the result has a shape and a type
+        zero = numpy.zeros(batch + A.shape[-2:], A.dtype)
+        return _like_first(_run((op, (zero,), outputs, kind, out, {**words, "rtol": None, "atol": None}), settings), given)
+    result = numpy.empty(batch + first.shape, first.dtype) if out is None else out
+    for place in numpy.ndindex(batch):
+        each = {**words, **{name: float(limit[place]) for name, limit in spread.items()}}
+        result[place] = _run((op, (items[place],), outputs, kind, None, each), settings)
+    return result if out is not None else _like_first(result, given)
+
+
+def _like_first(result: Any, given: Any) -> Any:
+    torch = sys.modules.get("torch")
+    return torch.as_tensor(result) if torch is not None and isinstance(given, torch.Tensor) else result
+
+
+def _slowly(
+    function: Callable[..., Request],
+    arguments: Tuple[Any, ...],
+    names: Dict[str, Any],
+    settings: SettingsArgument,
+    end: Callable[[Request, SettingsArgument], Any],
+    error: TypeError,
+) -> Any:
+    """Tries the call again with converted arguments; raises the first error if there is nothing to convert."""
+    _check_names(function, names)
+    try:
+        op, inputs, outputs, kind, out, words = function(*arguments, **names)
+    except TypeError:
+        raise error from None
+    # Pivots are not values, and keep their type.
+    fixed = inputs[1:2] if op == "lu_solve" else ()
+    values = with_numpy(op, inputs[:1] + inputs[2:] if fixed else inputs)
+    values = unite(values, True)
+    converted = values[:1] + with_numpy(op, fixed) + values[1:]
+    request = (op, converted, outputs, kind, out, words)
+    if any(_is_array(words.get(name)) for name in ("rtol", "atol")):
+        if end is not _run:
+            words = {**words, "rtol": None, "atol": None}
+            return end((op, converted, outputs, kind, out, words), settings)
+        return _each(request, settings)
+    if all(one is other for one, other in zip(converted, inputs)):
+        raise error
+    return end(request, settings)
+
+
+def operation(function: Function) -> Function:
+    """Decorates a function that returns a Request: the decorated function runs it."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:
+        try:
+            return _run(function(*arguments, **names), settings)
+        except TypeError as error:
+            return _slowly(function, arguments, names, settings, _run, error)
+
+    def explain(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Dict[str, Any]:
+        try:
+            return _explain(function(*arguments, **names), settings)
+        except TypeError as error:
+            found: Dict[str, Any] = _slowly(function, arguments, names, settings, _explain, error)
+            return found
+
+    _EXPLAINERS[run] = explain
+    return cast(Function, run)
+
+
+def ask(op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any) -> Any:
+    """Returns a Request with one result. An output is True if it is requested, False for an empty array instead, or None."""
+    return (op, inputs, outputs, None, out, words)
+
+
+def ask_for(
+    kind: Callable[..., Results], op: str, inputs: Tuple[Any, ...], outputs: Tuple[Any, ...], out: Any, **words: Any
+) -> Results:
+    """Returns a Request with several results, which become a named tuple."""
+    return cast(Results, (op, inputs, outputs, kind, out, words))

@@ -1,0 +1,176 @@
+"""Vector norms, inner products along a dimension, matrix powers and chains of products, made of other operations.
+
+These four are functions of the C library too. They are kept here, apart from their public functions, so that each can be
+replaced by one call of the extension.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, List, Optional, Sequence, Tuple
+
+from ._einsum import einsum
+from ._errors import bad_type, bad_value
+from ._linalg_calls import numpy_of, unite, with_numpy
+from ._products import SettingsArgument, _is_numpy
+
+Dims = Optional[Tuple[int, ...]]
+
+
+# ---- Conversion to NumPy and back ----
+
+
+def to_numpy(op: str, array: Any) -> Any:
+    """Returns the array as a NumPy array, without a copy if it is one or exports its memory."""
+    numpy = numpy_of(op)
+    if _is_numpy(array):
+        if isinstance(array, numpy.ma.MaskedArray):
+            raise bad_type(f"linalg.{op}: masked arrays are not accepted, because the mask would be lost")
+        return array
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        if array.requires_grad:
+            raise bad_type(f"linalg.{op}: a tensor that requires a gradient is not accepted; pass tensor.detach()")
+        return array.resolve_conj().resolve_neg().numpy()
+    return numpy.asarray(array)
+
+
+def like(result: Any, *arrays: Any) -> Any:
+    """Returns a result of NumPy as the array type of the first input that decides one."""
+    torch = sys.modules.get("torch")
+    for array in arrays:
+        if _is_numpy(array) or isinstance(array, (list, tuple, int, float, complex)):
+            return result
+        if torch is not None and isinstance(array, torch.Tensor):
+            return torch.as_tensor(result)
+    numpy = sys.modules["numpy"]
+    result = numpy.asarray(result)
+    labels = list(range(result.ndim))
+    # A backplane.Tensor, of the types that it has.
+    return einsum(memoryview(result), labels, labels) if result.dtype.kind in "fc" else result
+
+
+def shape_of(array: Any) -> Tuple[int, ...]:
+    """Returns the shape of any accepted array."""
+    shape: Any = getattr(array, "shape", None)
+    return tuple(memoryview(array).shape or () if shape is None else shape)
+
+
+def is_whole(arrays: Sequence[Any]) -> bool:
+    """Returns whether the product of these arrays is one of integers, bools or objects, which NumPy computes."""
+    return all(_is_numpy(one) and one.dtype.kind in "biuO" for one in arrays)
+
+
+def factors(op: str, arrays: Sequence[Any]) -> Tuple[Any, ...]:
+    """Returns the factors of a product: lists and numbers converted, and NumPy arrays of one element type."""
+    return unite(with_numpy(op, tuple(arrays)))
+
+
+def store(result: Any, out: Any) -> Any:
+    """Copies a result into ``out``, if that is given."""
+    if out is None:
+        return result
+    if tuple(out.shape) != tuple(result.shape):
+        raise bad_value(f"out has shape {tuple(out.shape)}; the result has {tuple(result.shape)}", "E_SHAPE")
+    out[...] = result
+    return out
+
+
+# ---- Vector norms ----
+
+
+def _scaled_power_sum(numpy: Any, sizes: Any, order: float, dims: Tuple[int, ...]) -> Any:
+    """Returns (sum of sizes^order)^(1/order) without overflow: relative to the element that decides the sum."""
+    edge = numpy.max if order > 0 else numpy.min
+    scale = edge(sizes, axis=dims, keepdims=True)
+    scale = numpy.where((scale == 0) | ~numpy.isfinite(scale), sizes.dtype.type(1), scale)
+    with numpy.errstate(all="ignore"):
+        total = numpy.sum((sizes / scale) ** order, axis=dims, keepdims=True)
+        return total ** (1 / order) * scale
+
+
+def vector_norm(A: Any, order: float, dims: Dims, keepdim: bool) -> Any:
+    """Returns the norm of a NumPy array's elements along dimensions; None: all of them."""
+    numpy = sys.modules["numpy"]
+    dims = tuple(range(A.ndim)) if dims is None else dims
+    kind = A.dtype
+    if kind.kind in "biu":
+        A = A.astype(float)
+    elif kind.itemsize == 2:  # f16: sums in f32
+        A = A.astype(numpy.float32)
+    sizes = numpy.abs(A)
+    count = 1
+    for dim in dims:
+        count *= A.shape[dim]
+    if count == 0:
+        shape = tuple(1 if dim in dims else size for dim, size in enumerate(A.shape))
+        if order == -numpy.inf:
+            raise bad_value("linalg.vector_norm: the smallest of no elements does not exist; the order is -inf", "E_SHAPE")
+        norm = numpy.full(shape, 0 if order >= 0 else numpy.inf, sizes.dtype)
+    elif not dims:  # nothing is reduced: NumPy takes an empty tuple as no dimension
+        norm = (sizes != 0).astype(sizes.dtype) if order == 0 else sizes
+    elif order == numpy.inf:
+        norm = numpy.max(sizes, axis=dims, keepdims=True)
+    elif order == -numpy.inf:
+        norm = numpy.min(sizes, axis=dims, keepdims=True)
+    elif order == 0:
+        norm = numpy.sum(sizes != 0, axis=dims, keepdims=True).astype(sizes.dtype)
+    elif order == 1:
+        norm = numpy.sum(sizes, axis=dims, keepdims=True)
+    else:
+        norm = _scaled_power_sum(numpy, sizes, order, dims)
+    if kind.itemsize == 2 and kind.kind == "f":
+        norm = norm.astype(kind)
+    return norm if keepdim else numpy.squeeze(norm, axis=dims)
+
+
+# ---- Products ----
+
+
+def vecdot(a: Any, b: Any, dim: int, settings: SettingsArgument) -> Any:
+    """Returns the sum of conj(a) b along one dimension, which counts from the back."""
+    if is_whole((a, b)):
+        numpy = sys.modules["numpy"]
+        return (numpy.moveaxis(a, dim, -1)[..., None, :] @ numpy.moveaxis(b, dim, -1)[..., :, None])[..., 0, 0]
+    numbers_a, numbers_b = range(len(shape_of(a))), range(len(shape_of(b)))
+    count = max(len(numbers_a), len(numbers_b))
+    # Labels from the back, because dimensions broadcast from the back.
+    labels_a, labels_b = [[count - len(one) + place for place in one] for one in (numbers_a, numbers_b)]
+    result = [label for label in range(count) if label != count + dim]
+    first = a.conj() if hasattr(a, "conj") else a
+    return einsum(first, labels_a, b, labels_b, result, settings=settings)
+
+
+def matrix_power(A: Any, n: int, inverse: Callable[..., Any], product: Callable[..., Any]) -> Any:
+    """Returns A to the power n by repeated squaring."""
+    if n == 0:
+        numpy = numpy_of("matrix_power")
+        given = to_numpy("matrix_power", A)
+        one = numpy.empty_like(given)
+        one[...] = numpy.eye(given.shape[-1], dtype=given.dtype)
+        return like(one, A)
+    base = inverse(A) if n < 0 else A
+    left, result = abs(n), None
+    while True:
+        if left & 1:
+            result = base if result is None else product(result, base)
+        left >>= 1
+        if left == 0:
+            break
+        base = product(base, base)
+    if result is A:  # power 1: the result is always fresh memory
+        return like(to_numpy("matrix_power", A).copy(), A)
+    return result
+
+
+def multi_dot(operands: Sequence[Any], out: Any, settings: SettingsArgument) -> Any:
+    """Returns the product of a chain in the order that costs the fewest operations."""
+    if is_whole(operands):
+        numpy = sys.modules["numpy"]
+        return store(numpy.linalg.multi_dot(list(operands)), out)
+    shapes = [shape_of(one) for one in operands]
+    words: List[Any] = []
+    for place, (operand, shape) in enumerate(zip(operands, shapes)):
+        words += [operand, [place + 1] if len(shape) == 1 and place == 0 else [place, place + 1][: len(shape)]]
+    ends = ([0] if len(shapes[0]) == 2 else []) + ([len(shapes)] if len(shapes[-1]) == 2 else [])
+    return einsum(*words, ends, optimize="dp", out=out, settings=settings)

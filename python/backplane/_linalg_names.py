@@ -1,0 +1,417 @@
+"""The functions of numpy.linalg and of the array API standard that torch.linalg does not have, or that are no single operation.
+
+Products run on the library that dispatch chooses. Everything else is done by NumPy: integers, and rearrangements.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, cast
+
+from . import _core
+from . import _linalg_composed as composed
+from . import linalg
+from ._einsum import einsum
+from ._errors import bad_type, bad_value, failure, whole
+from ._linalg_calls import number_of, numpy_of
+from ._products import _EXPLAINERS, SettingsArgument
+
+Dims = Union[None, int, Tuple[int, ...]]
+
+
+def _same(op: str, name: str, value: Any, other_name: str, other: Any, default: Any) -> Any:
+    """Returns the value of an argument with two names."""
+    if other is None:
+        return value
+    if value is not default and value != default:
+        raise bad_type(f"linalg.{op}: {name} and {other_name} are the same argument; give one of them")
+    return other
+
+
+def _dims(op: str, dim: Any, rank: int) -> Optional[Tuple[int, ...]]:
+    """Returns dimensions from 0 upwards; None means all."""
+    if dim is None:
+        return None
+    places = []
+    for one in dim if isinstance(dim, (tuple, list)) else (dim,):
+        number = whole(one)
+        if number is None:
+            raise bad_type(f"linalg.{op}: dim expects an int or a tuple of ints, but got {dim!r}")
+        if not -rank <= number < rank:
+            raise bad_value(f"linalg.{op}: dim {number} is out of range for {rank} dimensions", "E_ARGUMENT")
+        places.append(number % rank)
+    if len(set(places)) != len(places):
+        raise bad_value(f"linalg.{op}: dim names one dimension twice", "E_ARGUMENT")
+    return tuple(places)
+
+
+def _matrix(op: str, name: str, shape: Tuple[int, ...], square: bool = False) -> None:
+    if len(shape) < 2:
+        raise bad_value(f"linalg.{op}: {name} has {len(shape)} dimensions; it must have at least 2", "E_SHAPE")
+    if square and shape[-1] != shape[-2]:
+        raise bad_value(f"linalg.{op}: {name} is {shape[-2]}x{shape[-1]}; it must be square", "E_SHAPE")
+
+
+def _no_dtype(op: str, dtype: Any) -> None:
+    if dtype is not None:
+        raise bad_value(f"linalg.{op}: dtype is not supported; convert A first", "E_ARGUMENT")
+
+
+# ---- Norms ----
+
+
+def vector_norm(
+    A: Any,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    axis: Dims = None,
+    keepdims: Optional[bool] = None,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    """Computes the norm of an array's elements along dimensions (``dim`` or ``axis``); None: all of them.
+
+    That is (sum of |x|^ord)^(1/ord); the largest and smallest absolute value for inf and -inf; the number of elements that are
+    not 0 for 0. No intermediate value overflows. Without elements the norm is 0 for an order of 0 or more, and infinity below;
+    order -inf is refused. Integers count as float64. NumPy is needed.
+
+    >>> float(backplane.linalg.vector_norm([3e300, 4e300]))
+    5e+300
+    """
+    _no_dtype("vector_norm", dtype)
+    order = number_of(ord)
+    if order is None:
+        raise bad_type(f"linalg.vector_norm: the order must be a number, but got {type(ord).__name__}")
+    dim, keepdim = _same("vector_norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
+    array = composed.to_numpy("vector_norm", A)
+    if array.dtype.kind not in "biufc":
+        raise bad_type(f"linalg.vector_norm: elements of type {array.dtype} are not accepted")
+    result = composed.vector_norm(array, order, _dims("vector_norm", dim, array.ndim), keepdim)
+    return composed.like(result, A) if out is None else composed.store(result, out)
+
+
+def norm(
+    A: Any,
+    ord: Union[None, str, float] = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    axis: Dims = None,
+    keepdims: Optional[bool] = None,
+    dtype: Any = None,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Computes a vector norm along one dimension, or a matrix norm in two.
+
+    Without ``dim`` and ``ord``, it is the 2-norm of all elements. With an order alone, a vector (rank 1) has a vector norm and a
+    matrix (rank 2) a matrix norm.
+
+    >>> float(backplane.linalg.norm([[3, 0], [0, 4]])), float(backplane.linalg.norm([[3, 0], [0, 4]], 2))
+    (5.0, 4.0)
+    """
+    _no_dtype("norm", dtype)
+    dim, keepdim = _same("norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
+    (A,) = composed.factors("norm", (A,))
+    rank = len(composed.shape_of(A))
+    places = _dims("norm", dim, rank)
+    if places is None and ord is not None:
+        if rank not in (1, 2):
+            raise bad_value(f"linalg.norm: A has {rank} dimensions; with an order, and without dim, it must have 1 or 2", "E_SHAPE")
+        places = tuple(range(rank))
+    if places is not None and len(places) > 2:
+        raise bad_value(f"linalg.norm: dim names {len(places)} dimensions; a norm takes 1 or 2", "E_ARGUMENT")
+    if ord is None or places is None or len(places) == 1:
+        if isinstance(ord, str):
+            raise bad_value(f"linalg.norm: order {ord!r} is one of matrices; a vector norm takes a number", "E_ARGUMENT")
+        return vector_norm(A, 2 if ord is None else ord, places, keepdim, out=out)
+    run = cast(Callable[..., Any], linalg.matrix_norm)
+    return run(A, ord, places, keepdim, out=out, settings=settings)
+
+
+# ---- Products ----
+
+
+def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
+
+    NumPy computes the product of integers, bools and objects, because no math library has it.
+
+    >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
+    array([[11]])
+    """
+    try:
+        return _core.matmul(A, B, out=out, settings=settings)
+    except TypeError:
+        a, b = composed.factors("matmul", (A, B))
+        if composed.is_whole((a, b)):
+            return numpy_of("matmul").matmul(a, b, out=out)
+        if a is A and b is B:
+            raise
+        return _core.matmul(a, b, out=out, settings=settings)
+
+
+_EXPLAINERS[matmul] = _core.explain_matmul
+
+
+def matrix_power(A: Any, n: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power that of the inverse.
+
+    >>> backplane.linalg.matrix_power([[1, 1], [0, 1]], 5)
+    array([[1, 5],
+           [0, 1]])
+    """
+    number = whole(n)
+    if number is None:
+        raise bad_type(f"linalg.matrix_power: n must be a whole number, but got {n!r}")
+    (A,) = composed.factors("matrix_power", (A,))
+    _matrix("matrix_power", "A", composed.shape_of(A), True)
+    run = cast(Callable[..., Any], linalg.inv)
+    result = composed.matrix_power(
+        A, number, lambda a: run(a, settings=settings), lambda a, b: matmul(a, b, settings=settings)
+    )
+    return composed.store(result, out)
+
+
+def multi_dot(tensors: Sequence[Any], *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the product of two or more matrices in the order that costs the fewest operations.
+
+    The first and the last may be vectors: a row and a column.
+
+    >>> backplane.linalg.multi_dot([np.ones(2), np.ones((2, 3)), np.ones((3, 1))])
+    array([6.])
+    """
+    operands = composed.factors("multi_dot", tuple(tensors))
+    if len(operands) < 2:
+        raise bad_value(f"linalg.multi_dot: it takes at least 2 arrays, but got {len(operands)}", "E_ARGUMENT")
+    shapes = [composed.shape_of(one) for one in operands]
+    for place, shape in enumerate(shapes):
+        ends = place in (0, len(shapes) - 1)
+        if len(shape) != 2 and not (ends and len(shape) == 1):
+            allowed = "1 or 2" if ends else "2"
+            raise bad_value(f"linalg.multi_dot: array {place} has {len(shape)} dimensions; it must have {allowed}", "E_SHAPE")
+        if place and shapes[place - 1][-1] != shape[0]:
+            raise bad_value(
+                f"linalg.multi_dot: array {place - 1} has {shapes[place - 1][-1]} columns; array {place} has {shape[0]} rows", "E_SHAPE"
+            )
+    return composed.multi_dot(operands, out, settings)
+
+
+def vecdot(
+    A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Computes the sum of conj(A) B along one dimension (``dim`` or ``axis``); the others broadcast.
+
+    A dimension below 0 counts from the back of both, otherwise from the front of the broadcast shape.
+
+    >>> backplane.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+    array([3., 7.])
+    """
+    dim = _same("vecdot", "dim", dim, "axis", axis, -1)
+    a, b = composed.factors("vecdot", (A, B))
+    shapes = composed.shape_of(a), composed.shape_of(b)
+    rank = max(map(len, shapes))
+    number = whole(dim)
+    if number is None:
+        raise bad_type(f"linalg.vecdot: dim expects an int, but got {dim!r}")
+    back = number if number < 0 else number - rank
+    for name, shape in zip("AB", shapes):
+        if not -len(shape) <= back < 0:
+            raise bad_value(f"linalg.vecdot: dim {number} is out of range for {name} of {len(shape)} dimensions", "E_ARGUMENT")
+    if shapes[0][back] != shapes[1][back]:
+        raise bad_value(f"linalg.vecdot: A has {shapes[0][back]} elements in dim {number}, B has {shapes[1][back]}", "E_SHAPE")
+    result = composed.vecdot(a, b, back, settings)
+    return composed.store(result, out)
+
+
+def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the products of each element of one vector with each of another.
+
+    >>> backplane.linalg.outer([1, 2], [3.0, 4.0])
+    array([[3., 4.],
+           [6., 8.]])
+    """
+    a, b = composed.factors("outer", (A, B))
+    for name, one in (("A", a), ("B", b)):
+        if len(composed.shape_of(one)) != 1:
+            raise bad_value(f"linalg.outer: {name} has {len(composed.shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
+    if composed.is_whole((a, b)):
+        return composed.store(numpy_of("outer").multiply.outer(a, b), out)
+    return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
+
+
+def _pairs(axes: Any, ranks: Tuple[int, int]) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    """Returns the dimensions that a tensordot sums, of each array, from 0 upwards."""
+    number = whole(axes)
+    if number is not None:
+        if not 0 <= number <= min(ranks):
+            raise bad_value(f"linalg.tensordot: axes is {number}; it must be from 0 to {min(ranks)} for these arrays", "E_ARGUMENT")
+        return tuple(range(ranks[0] - number, ranks[0])), tuple(range(number))
+    if not isinstance(axes, (tuple, list)) or len(axes) != 2:
+        raise bad_type(f"linalg.tensordot: axes expects an int, or two lists of dimensions, but got {axes!r}")
+    first, second = (_dims("tensordot", one, rank) or () for one, rank in zip(axes, ranks))
+    if len(first) != len(second):
+        raise bad_value(f"linalg.tensordot: axes names {len(first)} dimensions of A and {len(second)} of B", "E_ARGUMENT")
+    return first, second
+
+
+def tensordot(
+    A: Any, B: Any, axes: Any = 2, *, dims: Any = None, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Computes the sum of products over dimensions of both: the last ``axes`` of A and first of B, or two lists of them.
+
+    ``dims`` is another name of ``axes``.
+
+    >>> backplane.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    axes = axes if dims is None else dims
+    a, b = composed.factors("tensordot", (A, B))
+    shapes = composed.shape_of(a), composed.shape_of(b)
+    first, second = _pairs(axes, (len(shapes[0]), len(shapes[1])))
+    for of_a, of_b in zip(first, second):
+        if shapes[0][of_a] != shapes[1][of_b]:
+            raise bad_value(
+                f"linalg.tensordot: dimension {of_a} of A has {shapes[0][of_a]} elements, {of_b} of B has {shapes[1][of_b]}", "E_SHAPE"
+            )
+    if composed.is_whole((a, b)):
+        return composed.store(numpy_of("tensordot").tensordot(a, b, (first, second)), out)
+    labels_a = list(range(len(shapes[0])))
+    labels_b = [first[second.index(one)] if one in second else len(labels_a) + one for one in range(len(shapes[1]))]
+    result = [one for one in labels_a if one not in first] + [one for one in labels_b if one >= len(labels_a)]
+    return einsum(a, labels_a, b, labels_b, result, out=out, settings=settings)
+
+
+def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None) -> Any:
+    """Computes the cross product of vectors of 3 elements along one dimension (``dim`` or ``axis``). NumPy is needed.
+
+    >>> backplane.linalg.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
+    """
+    dim = _same("cross", "dim", dim, "axis", axis, -1)
+    numpy = numpy_of("cross")
+    a, b = (composed.to_numpy("cross", one) for one in (A, B))
+    for name, array in (("A", a), ("B", b)):
+        (place,) = _dims("cross", dim, array.ndim) or (0,)
+        if array.shape[place] != 3:
+            raise bad_value(f"linalg.cross: {name} has {array.shape[place]} elements in dim {dim}; it must have 3", "E_SHAPE")
+    return composed.store(composed.like(numpy.cross(a, b, axis=dim), A, B), out)
+
+
+# ---- Diagonals and transposes ----
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Returns the diagonal of matrices, above the main one for a positive offset. It shares the memory of a NumPy array or
+    torch tensor; NumPy makes it read-only.
+
+    >>> backplane.linalg.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(A, torch.Tensor):
+        return torch.diagonal(A, offset, dim1, dim2)
+    array = composed.to_numpy("diagonal", A)
+    _matrix("diagonal", "A", array.shape)
+    return composed.like(array.diagonal(offset, dim1, dim2), A)
+
+
+def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    """Computes the sum of the diagonal of matrices, in the element type ``dtype`` if that is given. NumPy is needed.
+
+    >>> int(backplane.linalg.trace([[1, 2], [3, 4]]))
+    5
+    """
+    array = composed.to_numpy("trace", A)
+    _matrix("trace", "A", array.shape)
+    return composed.store(composed.like(array.trace(offset, -2, -1, dtype), A), out)
+
+
+def matrix_transpose(A: Any) -> Any:
+    """Returns the matrices with rows and columns exchanged, in the same memory if A is a NumPy array or a torch tensor.
+
+    >>> backplane.linalg.matrix_transpose([[1, 2, 3]]).shape
+    (3, 1)
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(A, torch.Tensor):
+        return A.mT
+    array = composed.to_numpy("matrix_transpose", A)
+    _matrix("matrix_transpose", "A", array.shape)
+    return composed.like(array.swapaxes(-1, -2), A)
+
+
+# ---- Equations of tensors ----
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def tensorsolve(
+    A: Any, B: Any, dims: Optional[Sequence[int]] = None, *, axes: Optional[Sequence[int]] = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Solves tensordot(A, X, X.ndim) = B. ``dims`` or ``axes``: dimensions of A that are moved to the end first. NumPy is needed.
+
+    >>> backplane.linalg.tensorsolve(np.eye(4).reshape(2, 2, 4), np.ones((2, 2)))
+    array([1., 1., 1., 1.])
+    """
+    dims = _same("tensorsolve", "dims", dims, "axes", axes, None)
+    a, b = (composed.to_numpy("tensorsolve", one) for one in (A, B))
+    moved = _dims("tensorsolve", None if dims is None else tuple(dims), a.ndim)
+    if moved is not None:
+        a = a.transpose([place for place in range(a.ndim) if place not in moved] + list(moved))
+    shape = a.shape[b.ndim :]
+    if a.shape[: b.ndim] != b.shape or _count(shape) != b.size:
+        raise bad_value(f"linalg.tensorsolve: A of shape {a.shape} does not fit B of shape {b.shape}: it must begin with that shape, "
+                        "and the product of its other sizes must be the same", "E_SHAPE")
+    run = cast(Callable[..., Any], linalg.solve)
+    found = run(a.reshape(b.size, b.size), b.reshape(b.size), settings=settings)
+    return composed.like(found.reshape(shape), A, B)
+
+
+def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any:
+    """Computes the inverse of A as a linear map from its last dimensions to its first ``ind``. NumPy is needed.
+
+    >>> backplane.linalg.tensorinv(np.eye(6).reshape(6, 2, 3), ind=1).shape
+    (2, 3, 6)
+    """
+    number = whole(ind)
+    if number is None:
+        raise bad_type(f"linalg.tensorinv: ind must be a whole number, but got {ind!r}")
+    array = composed.to_numpy("tensorinv", A)
+    if not 0 < number:
+        raise bad_value(f"linalg.tensorinv: ind is {number}; it must be at least 1", "E_ARGUMENT")
+    rows, columns = array.shape[:number], array.shape[number:]
+    if _count(rows) != _count(columns):
+        raise bad_value(f"linalg.tensorinv: A of shape {array.shape} has {_count(rows)} elements in its first {number} dimensions and "
+                        f"{_count(columns)} in the others; they must be equal", "E_SHAPE")
+    run = cast(Callable[..., Any], linalg.inv)
+    found = run(array.reshape(_count(rows), _count(columns)), settings=settings)
+    return composed.like(found.reshape(columns + rows), A)
+
+
+_NOT_ONE_CALL: List[Callable[..., Any]] = [
+    cross, diagonal, matrix_power, matrix_transpose, multi_dot, norm, outer, tensordot, tensorinv, tensorsolve, trace, vecdot, vector_norm
+]
+
+
+def _refuse(function: Callable[..., Any]) -> Callable[..., Any]:
+    def explain(*arguments: Any, **names: Any) -> Any:
+        raise failure(
+            _core.Error,
+            "E_UNSUPPORTED",
+            f"explain: linalg.{function.__name__} is no single operation; explain backplane.matmul, einsum, linalg.inv or solve",
+        )
+
+    return explain
+
+
+for _function in _NOT_ONE_CALL:
+    _EXPLAINERS[_function] = _refuse(_function)
