@@ -19,7 +19,8 @@ from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
 
 from . import _core, _plan_cache
 from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _as_numpy, _is_numpy, _like
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
+from ._tensor import as_numpy
 from .backends._module import close
 
 Numbers = Union[None, int, Tuple[int, ...]]
@@ -337,7 +338,7 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, out: Any) -> Any:
     if isinstance(dtype, str):
         return result
     torch = sys.modules.get("torch")
-    return torch.from_dlpack(result) if torch is not None and isinstance(dtype, torch.dtype) else _as_numpy(result)
+    return torch.from_dlpack(result) if torch is not None and isinstance(dtype, torch.dtype) else as_numpy(result)
 
 
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = "f64") -> Any:
