@@ -81,7 +81,7 @@ def _formatter(dtype: str, values: Any) -> Callable[[Any], str]:
 
 
 def _lines(values: Any, shown: Callable[[Any], str], indent: int, width: int) -> str:
-    """Returns nested brackets. A row that is longer than a line goes on in the next one."""
+    """Returns nested brackets. Long rows are broken into lines."""
     if not isinstance(values, list):
         return shown(values).strip()
     if values and not isinstance(next(value for value in values if value is not ...), list):

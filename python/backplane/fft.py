@@ -22,49 +22,15 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any, Callable, Dict, Iterable, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Protocol, Tuple
 
 from . import _core, _plan_cache
-from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
+from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from ._dimensions import Numbers, as_tuple, chosen, floating, length
+from ._errors import bad_value
+from ._products import _EXPLAINERS, SettingsArgument, _like
 from ._tensor import as_numpy
 from .backends._module import close
-
-Numbers = Union[None, int, Tuple[int, ...]]
-
-
-def _tuple(numbers: Any) -> Optional[Tuple[int, ...]]:
-    if numbers is None or isinstance(numbers, tuple):
-        return numbers
-    return tuple(numbers) if isinstance(numbers, Iterable) else (numbers,)
-
-
-def _length(n: Optional[int]) -> Optional[Tuple[int, ...]]:
-    if n is not None and not hasattr(n, "__index__"):
-        raise bad_type(f"n: expects a whole number, but got {n!r}")
-    if n == -1:  # in s it means the input's length
-        raise bad_value("n: invalid number of data points (-1)", "E_ARGUMENT")
-    return None if n is None else (n,)
-
-
-def _chosen(word: str, axis: Any, dim: Any, default: Any) -> Any:
-    """Returns the dimensions from `dim` or from NumPy's name for them; both together are an error."""
-    if axis is None:
-        return dim
-    if dim != default:
-        raise bad_type(f"dim and {word} are two names of one argument; give one of them")
-    return axis
-
-
-def _floating(array: Any) -> Any:
-    """Converts integers and bools to the default float type of the array's library."""
-    if _is_numpy(array):
-        return array.astype("float64") if array.dtype.kind in "biu" else array
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor) and not (array.is_floating_point() or array.is_complex()):
-        return array.to(torch.get_default_dtype())
-    return array
-
 
 def _run(
     name: str,
@@ -75,7 +41,7 @@ def _run(
     out: Any,
     settings: SettingsArgument,
 ) -> Any:
-    result = _core.fft(name, _floating(input), s, dim, norm, out, settings)
+    result = _core.fft(name, floating(input), s, dim, norm, out, settings)
     return out if result is None else _like(result, input, input)
 
 
@@ -127,11 +93,11 @@ def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> 
     s: Optional[Tuple[int, ...]]
     dim: Optional[Tuple[int, ...]]
     if "n" in of:
-        s, dim = _length(of["n"]), (_chosen("axis", of["axis"], of["dim"], default),)
+        s, dim = length(of["n"]), (chosen("axis", of["axis"], of["dim"], default),)
     else:
-        s, dim = _tuple(of["s"]), _tuple(_chosen("axes", of["axes"], of["dim"], default))
+        s, dim = as_tuple(of["s"]), as_tuple(chosen("axes", of["axes"], of["dim"], default))
     page: Dict[str, Any] = _core.fft(
-        function.__name__.rstrip("2n"), _floating(of["input"]), s, dim, of["norm"], of["out"], of["settings"], explains=True
+        function.__name__.rstrip("2n"), floating(of["input"]), s, dim, of["norm"], of["out"], of["settings"], explains=True
     )
     return page
 
@@ -150,8 +116,8 @@ def _one(name: str, text: str) -> _OneDimension:
         settings: SettingsArgument = None,
     ) -> Any:
         if axis is not None:
-            dim = _chosen("axis", axis, dim, -1)
-        return _run(name, input, _length(n), (dim,), norm, out, settings)
+            dim = chosen("axis", axis, dim, -1)
+        return _run(name, input, length(n), (dim,), norm, out, settings)
 
     function: _OneDimension = _finish(transform, name, text)
     return function
@@ -172,8 +138,8 @@ def _many(name: str, form: str, text: str) -> _Dimensions:
         settings: SettingsArgument = None,
     ) -> Any:
         if axes is not None:
-            dim = _chosen("axes", axes, dim, default)
-        return _run(name, input, _tuple(s), _tuple(dim), norm, out, settings)
+            dim = chosen("axes", axes, dim, default)
+        return _run(name, input, as_tuple(s), as_tuple(dim), norm, out, settings)
 
     which = "two dimensions; default: the last two." if form == "2" else "the dimensions of dim; default: all, or the last len(s)."
     function: _Dimensions = _finish(transform, name + form, f"{name}() over {which}{text}")
@@ -239,7 +205,7 @@ ihfft2, ihfftn = _many("ihfft", "2", _HALF), _many("ihfft", "n", _HALF)
 
 
 def _shift(input: Any, dim: Numbers, axes: Numbers, back: bool) -> Any:
-    return _like(_core.fftshift(input, _tuple(_chosen("axes", axes, dim, None)), back), input, input)
+    return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input, input)
 
 
 def fftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
