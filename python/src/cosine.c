@@ -108,28 +108,59 @@ static bp_status copy_lines(const cosine *of, bp_view *view, bp_dtype dtype, boo
     return back ? bp_tensor_copy(&view->tensor, &part.tensor) : bp_tensor_copy(&part.tensor, &view->tensor);
 }
 
+/* Transforms `count` lines in place. */
+static bp_status transform_chunk(const cosine *of, const bp_fft_call *call, int64_t count, char *lines) {
+    bp_view before, after;
+    DLTensor *in = &of->before->dl_tensor, *out = &of->after->dl_tensor;
+    bool single = of->lines->dl_tensor.dtype.bits == 32;
+    bp_status status =
+        bp_view_init(&before, in->data, bp_dtype_from_dlpack(in->dtype), 2, (const int64_t[]){count, of->given}, NULL);
+    status = status == BP_OK ? bp_view_init(&after, out->data, bp_dtype_from_dlpack(out->dtype), 2,
+                                            (const int64_t[]){count, of->result}, NULL)
+                             : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    if (single) {
+        pack_all_f32(of, count, (float *)(void *)lines, in->data);
+    } else {
+        pack_all_f64(of, count, (double *)(void *)lines, in->data);
+    }
+    status = bp_fft_run(of->options, call, &before.tensor, &after.tensor);
+    if (status != BP_OK) {
+        return status;
+    }
+    if (single) {
+        unpack_all_f32(of, count, out->data, (float *)(void *)lines);
+    } else {
+        unpack_all_f64(of, count, out->data, (double *)(void *)lines);
+    }
+    return BP_OK;
+}
+
+/* Transforms the lines in chunks, so that their intermediate results stay in the caches. */
 static bp_status transform(cosine *of, bp_dtype dtype) {
+    enum { CHUNK = 1 << 16 }; /* elements */
     bp_dtype wide = dtype == BP_F32 ? BP_C64 : BP_C128;
     bp_fft_call call = {.struct_size = sizeof call, .ndim = 1, .dims = (const int[]){-1}};
     if (!choose(of, &call)) {
         return BP_E_NO_MEMORY;
     }
     int64_t length = of->type == 4 ? of->result : of->type == 3 ? of->n : of->given;
+    int64_t chunk = of->given < CHUNK ? CHUNK / of->given : 1;
+    chunk = chunk < of->batch ? chunk : of->batch;
     call.s = &length;
     bp_status status =
-        bp_tensor_empty(&of->before, of->type < 3 ? dtype : wide, 2, (const int64_t[]){of->batch, of->given}, NULL);
+        bp_tensor_empty(&of->before, of->type < 3 ? dtype : wide, 2, (const int64_t[]){chunk, of->given}, NULL);
     if (status == BP_OK) {
-        status = bp_tensor_empty(&of->after, of->type == 3 ? dtype : wide, 2, (const int64_t[]){of->batch, of->result},
-                                 NULL);
+        status =
+            bp_tensor_empty(&of->after, of->type == 3 ? dtype : wide, 2, (const int64_t[]){chunk, of->result}, NULL);
     }
-    if (status != BP_OK) {
-        return status;
-    }
-    void *lines = of->lines->dl_tensor.data, *before = of->before->dl_tensor.data, *after = of->after->dl_tensor.data;
-    dtype == BP_F32 ? pack_all_f32(of, lines, before) : pack_all_f64(of, lines, before);
-    status = bp_fft_run(of->options, &call, &of->before->dl_tensor, &of->after->dl_tensor);
-    if (status == BP_OK) {
-        dtype == BP_F32 ? unpack_all_f32(of, after, lines) : unpack_all_f64(of, after, lines);
+    char *lines = of->lines->dl_tensor.data;
+    size_t step = (size_t)of->n * bp_dtype_size(dtype);
+    for (int64_t done = 0; done < of->batch && status == BP_OK; done += chunk) {
+        int64_t left = of->batch - done;
+        status = transform_chunk(of, &call, left < chunk ? left : chunk, lines + (size_t)done * step);
     }
     return status;
 }

@@ -123,17 +123,17 @@ static void NAMED(unpack, SUFFIX)(const cosine *of, const REAL *packed, REAL *li
     }
 }
 
-static void NAMED(pack_all, SUFFIX)(const cosine *of, REAL *lines, REAL *packed) {
+static void NAMED(pack_all, SUFFIX)(const cosine *of, int64_t count, REAL *lines, REAL *packed) {
     int64_t step = of->given * (of->type > 2 ? 2 : 1);
-    for (int64_t i = 0; i < of->batch; i++) {
+    for (int64_t i = 0; i < count; i++) {
         NAMED(prepare, SUFFIX)(of, lines + i * of->n);
         NAMED(pack, SUFFIX)(of, lines + i * of->n, packed + i * step);
     }
 }
 
-static void NAMED(unpack_all, SUFFIX)(const cosine *of, const REAL *packed, REAL *lines) {
+static void NAMED(unpack_all, SUFFIX)(const cosine *of, int64_t count, const REAL *packed, REAL *lines) {
     int64_t step = of->result * (of->type == 3 ? 1 : 2);
-    for (int64_t i = 0; i < of->batch; i++) {
+    for (int64_t i = 0; i < count; i++) {
         NAMED(unpack, SUFFIX)(of, packed + i * step, lines + i * of->n);
         NAMED(finish, SUFFIX)(of, lines + i * of->n);
     }

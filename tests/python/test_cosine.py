@@ -112,6 +112,13 @@ def test_more_dimensions(name):
             function(x, **names)
 
 
+def test_many_lines():
+    x = random("f4", 2, 2500, 31)
+    for name in ONE:
+        for type in (1, 2, 3, 4):
+            close(getattr(bp.fft, name)(x, type), reference(name, x, type), "f4")
+
+
 def test_arrays():
     x = array.array("d", [1, 2, 4, 8, 0.5])
     for function in (bp.fft.dct, bp.fft.dctn):
