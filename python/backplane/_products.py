@@ -8,20 +8,15 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Un
 from . import _core
 from ._errors import bad_type
 from ._settings import Value
+from ._tensor import as_numpy
 
 SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
+
 
 def _is_numpy(array: Any) -> bool:
     # Without importing NumPy: what has not been imported has made no array.
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(array, numpy.ndarray)
-
-
-def _as_numpy(result: _core.Tensor) -> Any:
-    numpy = sys.modules["numpy"]
-    if result.dtype == "bf16":  # of ml_dtypes: NumPy has no type of its own, and no protocol for it
-        return numpy.asarray(result.bits()).view(numpy.dtype("bfloat16"))
-    return numpy.asarray(result)
 
 
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
@@ -32,7 +27,7 @@ def _like(result: _core.Tensor, *arrays: Any) -> Any:
     torch = sys.modules.get("torch")
     for array in arrays:
         if _is_numpy(array):
-            return _as_numpy(result)
+            return as_numpy(result)
         if torch is not None and isinstance(array, torch.Tensor):
             return torch.from_dlpack(result)
     return result

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms with the names and arguments of torch.fft.
+"""Discrete Fourier transforms with the names and arguments of torch.fft; ``axis`` and ``axes`` are NumPy's names of ``dim``.
 
 ``n`` and ``s`` are lengths: longer input is truncated, shorter input is zero-padded. ``norm`` is "backward" (default: 1/n for
 inverse transforms), "forward" (1/n for forward transforms) or "ortho" (1/sqrt(n) for both). Arrays of any strides are read in
@@ -8,6 +8,13 @@ Element types are f32, f64, c64 and c128; results have the input's precision. In
 of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The result is a NumPy array or a torch tensor
 if the input is, otherwise a backplane.Tensor. ``out`` is written in place and returned. It must not overlap the input, but may
 be the input itself if that is complex and the result has the same shape.
+
+>>> from array import array  # any object with the buffer protocol or DLPack
+>>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))
+>>> fft2(signal).tolist()
+[[(10+0j), (-2+0j)], [(-4+0j), 0j]]
+>>> fftn(signal, axes=0).tolist() == fft(signal, axis=0).tolist() == fft(signal, dim=0).tolist()
+True
 """
 
 from __future__ import annotations
@@ -15,39 +22,15 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Protocol, Tuple
 
 from . import _core, _plan_cache
-from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _as_numpy, _is_numpy, _like
+from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from ._dimensions import Numbers, as_tuple, chosen, floating, length
+from ._errors import bad_value
+from ._products import _EXPLAINERS, SettingsArgument, _like
+from ._tensor import as_numpy
 from .backends._module import close
-
-Numbers = Union[None, int, Tuple[int, ...]]
-
-
-def _tuple(numbers: Any) -> Optional[Tuple[int, ...]]:
-    if numbers is None or isinstance(numbers, tuple):
-        return numbers
-    return tuple(numbers) if isinstance(numbers, Iterable) else (numbers,)
-
-
-def _length(n: Optional[int]) -> Optional[Tuple[int, ...]]:
-    if n is not None and not hasattr(n, "__index__"):
-        raise bad_type(f"n: expects a whole number, but got {n!r}")
-    if n == -1:  # in s it means the input's length
-        raise bad_value("n: invalid number of data points (-1)", "E_ARGUMENT")
-    return None if n is None else (n,)
-
-
-def _floating(array: Any) -> Any:
-    """Converts integers and bools to the default float type of the array's library."""
-    if _is_numpy(array):
-        return array.astype("float64") if array.dtype.kind in "biu" else array
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor) and not (array.is_floating_point() or array.is_complex()):
-        return array.to(torch.get_default_dtype())
-    return array
-
 
 def _run(
     name: str,
@@ -58,278 +41,195 @@ def _run(
     out: Any,
     settings: SettingsArgument,
 ) -> Any:
-    result = _core.fft(name, _floating(input), s, dim, norm, out, settings)
+    result = _core.fft(name, floating(input), s, dim, norm, out, settings)
     return out if result is None else _like(result, input, input)
 
 
-def fft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Transforms one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``. The result is complex."""
-    return _run("fft", input, _length(n), (dim,), norm, out, settings)
+class _OneDimension(Protocol):
+    """The type of fft(), ifft(), rfft(), irfft(), hfft() and ihfft()."""
+
+    def __call__(
+        self,
+        input: Any,
+        n: Optional[int] = None,
+        dim: int = -1,
+        norm: Optional[str] = None,
+        *,
+        axis: Optional[int] = None,
+        out: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Any: ...
 
 
-def fft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """fft() over two dimensions; default: the last two."""
-    return _run("fft", input, _tuple(s), _tuple(dim), norm, out, settings)
+class _Dimensions(Protocol):
+    """The type of the forms for two (fft2) and for any number of dimensions (fftn). They differ in the default of dim."""
+
+    def __call__(
+        self,
+        input: Any,
+        s: Numbers = None,
+        dim: Numbers = ...,
+        norm: Optional[str] = None,
+        *,
+        axes: Numbers = None,
+        out: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Any: ...
 
 
-def fftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """fft() over the dimensions of dim; default: all, or the last len(s)."""
-    return _run("fft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def ifft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Computes the inverse of fft(): with the opposite sign, and by default the factor 1/n."""
-    return _run("ifft", input, _length(n), (dim,), norm, out, settings)
-
-
-def ifft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """ifft() over two dimensions; default: the last two."""
-    return _run("ifft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def ifftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """ifft() over the dimensions of dim; default: all, or the last len(s)."""
-    return _run("ifft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def rfft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Computes fft() of real input: the first n/2+1 elements; the others follow from symmetry."""
-    return _run("rfft", input, _length(n), (dim,), norm, out, settings)
-
-
-def rfft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """rfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements."""
-    return _run("rfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def rfftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """rfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements."""
-    return _run("rfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def irfft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Computes the inverse of rfft(): n real elements; the default of n is 2 * (m - 1) for m input elements."""
-    return _run("irfft", input, _length(n), (dim,), norm, out, settings)
-
-
-def irfft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """irfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements in the input."""
-    return _run("irfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def irfftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """irfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements in the input."""
-    return _run("irfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def hfft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Computes fft() of a signal that is Hermitian in time, from its first n/2+1 elements: n real elements."""
-    return _run("hfft", input, _length(n), (dim,), norm, out, settings)
-
-
-def hfft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """hfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements in the input."""
-    return _run("hfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def hfftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """hfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements in the input."""
-    return _run("hfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def ihfft(
-    input: Any,
-    n: Optional[int] = None,
-    dim: int = -1,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Computes the inverse of hfft(): n/2+1 elements from n real elements."""
-    return _run("ihfft", input, _length(n), (dim,), norm, out, settings)
-
-
-def ihfft2(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = (-2, -1),
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """ihfft() over two dimensions; default: the last two. The last of dim has n/2+1 elements."""
-    return _run("ihfft", input, _tuple(s), _tuple(dim), norm, out, settings)
-
-
-def ihfftn(
-    input: Any,
-    s: Numbers = None,
-    dim: Numbers = None,
-    norm: Optional[str] = None,
-    *,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """ihfft() over the dimensions of dim; default: all, or the last len(s). The last of dim has n/2+1 elements."""
-    return _run("ihfft", input, _tuple(s), _tuple(dim), norm, out, settings)
+def _finish(function: Any, name: str, text: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    _EXPLAINERS[function] = functools.partial(_explain, function)
+    return function
 
 
 def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
-    given = inspect.signature(function).bind(*arguments, **names)
+    signature = inspect.signature(function)
+    given = signature.bind(*arguments, **names)
     given.apply_defaults()
     of = given.arguments
-    s = _length(of["n"]) if "n" in of else _tuple(of["s"])
-    name = function.__name__.rstrip("2n")
+    default = signature.parameters["dim"].default
+    s: Optional[Tuple[int, ...]]
+    dim: Optional[Tuple[int, ...]]
+    if "n" in of:
+        s, dim = length(of["n"]), (chosen("axis", of["axis"], of["dim"], default),)
+    else:
+        s, dim = as_tuple(of["s"]), as_tuple(chosen("axes", of["axes"], of["dim"], default))
     page: Dict[str, Any] = _core.fft(
-        name, _floating(of["input"]), s, _tuple(of["dim"]), of["norm"], of["out"], of["settings"], explains=True
+        function.__name__.rstrip("2n"), floating(of["input"]), s, dim, of["norm"], of["out"], of["settings"], explains=True
     )
     return page
 
 
-_TRANSFORMS: Tuple[Callable[..., Any], ...] = (
-    *(fft, fft2, fftn, ifft, ifft2, ifftn, rfft, rfft2, rfftn),
-    *(irfft, irfft2, irfftn, hfft, hfft2, hfftn, ihfft, ihfft2, ihfftn),
+def _one(name: str, text: str) -> _OneDimension:
+    """Returns the function that transforms one dimension."""
+
+    def transform(
+        input: Any,
+        n: Optional[int] = None,
+        dim: int = -1,
+        norm: Optional[str] = None,
+        *,
+        axis: Optional[int] = None,
+        out: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Any:
+        if axis is not None:
+            dim = chosen("axis", axis, dim, -1)
+        return _run(name, input, length(n), (dim,), norm, out, settings)
+
+    function: _OneDimension = _finish(transform, name, text)
+    return function
+
+
+def _many(name: str, form: str, text: str) -> _Dimensions:
+    """Returns the function that transforms two dimensions (form "2") or any number (form "n")."""
+    default: Numbers = (-2, -1) if form == "2" else None
+
+    def transform(
+        input: Any,
+        s: Numbers = None,
+        dim: Numbers = default,
+        norm: Optional[str] = None,
+        *,
+        axes: Numbers = None,
+        out: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Any:
+        if axes is not None:
+            dim = chosen("axes", axes, dim, default)
+        return _run(name, input, as_tuple(s), as_tuple(dim), norm, out, settings)
+
+    which = "two dimensions; default: the last two." if form == "2" else "the dimensions of dim; default: all, or the last len(s)."
+    function: _Dimensions = _finish(transform, name + form, f"{name}() over {which}{text}")
+    return function
+
+
+fft = _one(
+    "fft",
+    """Transforms one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``. The result is complex.
+
+    >>> fft(array("d", [1, 2, 3, 4])).tolist()
+    [(10+0j), (-2+2j), (-2+0j), (-2-2j)]
+    """,
 )
-_EXPLAINERS.update({function: functools.partial(_explain, function) for function in _TRANSFORMS})
+ifft = _one(
+    "ifft",
+    """Computes the inverse of fft(): with the opposite sign, and by default the factor 1/n.
+
+    >>> ifft(fft(array("d", [1, 2, 3, 4]))).tolist()
+    [(1+0j), (2+0j), (3+0j), (4+0j)]
+    """,
+)
+rfft = _one(
+    "rfft",
+    """Computes fft() of real input: the first n/2+1 elements; the others follow from symmetry.
+
+    >>> rfft(array("d", [1, 2, 3, 4])).tolist()
+    [(10+0j), (-2+2j), (-2+0j)]
+    """,
+)
+irfft = _one(
+    "irfft",
+    """Computes the inverse of rfft(): n real elements; the default of n is 2 * (m - 1) for m input elements.
+
+    >>> irfft(rfft(array("d", [1, 2, 3])), n=3).tolist()
+    [1.0, 2.0, 3.0]
+    """,
+)
+hfft = _one(
+    "hfft",
+    """Computes fft() of a signal that is Hermitian in time, from its first n/2+1 elements: n real elements.
+
+    >>> hfft(array("d", [1, 2, 3])).tolist()
+    [8.0, -2.0, 0.0, -2.0]
+    """,
+)
+ihfft = _one(
+    "ihfft",
+    """Computes the inverse of hfft(): n/2+1 elements from n real elements.
+
+    >>> [value.real for value in ihfft(array("d", [8, -2, 0, -2])).tolist()]
+    [1.0, 2.0, 3.0]
+    """,
+)
+_HALF = " The last of dim has n/2+1 elements."
+_HALF_INPUT = " The last of dim has n/2+1 elements in the input."
+fft2, fftn = _many("fft", "2", ""), _many("fft", "n", "")
+ifft2, ifftn = _many("ifft", "2", ""), _many("ifft", "n", "")
+rfft2, rfftn = _many("rfft", "2", _HALF), _many("rfft", "n", _HALF)
+irfft2, irfftn = _many("irfft", "2", _HALF_INPUT), _many("irfft", "n", _HALF_INPUT)
+hfft2, hfftn = _many("hfft", "2", _HALF_INPUT), _many("hfft", "n", _HALF_INPUT)
+ihfft2, ihfftn = _many("ihfft", "2", _HALF), _many("ihfft", "n", _HALF)
 
 
-def _shift(input: Any, dim: Numbers, back: bool) -> Any:
-    return _like(_core.fftshift(input, _tuple(dim), back), input, input)
+def _shift(input: Any, dim: Numbers, axes: Numbers, back: bool) -> Any:
+    return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input, input)
 
 
-def fftshift(input: Any, dim: Numbers = None) -> Any:
-    """Returns a copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim."""
-    return _shift(input, dim, False)
+def fftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
+    """Returns a copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim.
+
+    >>> fftshift(array("d", [0, 1, 2, -2, -1])).tolist()
+    [-2.0, -1.0, 0.0, 1.0, 2.0]
+    """
+    return _shift(input, dim, axes, False)
 
 
-def ifftshift(input: Any, dim: Numbers = None) -> Any:
-    """Returns a copy with the zero frequency moved from the middle back to the start."""
-    return _shift(input, dim, True)
+def ifftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
+    """Returns a copy with the zero frequency moved from the middle back to the start.
+
+    >>> ifftshift(array("d", [-2, -1, 0, 1, 2])).tolist()
+    [0.0, 1.0, 2.0, -2.0, -1.0]
+    """
+    return _shift(input, dim, axes, True)
 
 
-def _frequencies(n: int, d: float, half: bool, dtype: Any, out: Any) -> Any:
+def _frequencies(n: int, d: float, half: bool, dtype: Any, device: Any, out: Any) -> Any:
+    if device is not None and str(device) != "cpu":
+        raise bad_value(f"device: frequencies are in host memory; expects None or 'cpu', but got {device!r}", "E_DEVICE")
+    dtype = "f64" if dtype is None else dtype
     name = dtype if isinstance(dtype, str) else str(getattr(dtype, "__name__", dtype)).replace("torch.", "")
     result = _core.fftfreq(n, d, half, name, out)
     if result is None:
@@ -337,20 +237,28 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, out: Any) -> Any:
     if isinstance(dtype, str):
         return result
     torch = sys.modules.get("torch")
-    return torch.from_dlpack(result) if torch is not None and isinstance(dtype, torch.dtype) else _as_numpy(result)
+    return torch.from_dlpack(result) if torch is not None and isinstance(dtype, torch.dtype) else as_numpy(result)
 
 
-def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = "f64") -> Any:
+def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """Returns the frequencies of fft() for n samples at distance d: (0, 1, ..., -2, -1) / (n * d).
 
-    The result is a backplane.Tensor, or with a dtype of NumPy or torch an array of that library.
+    The result is a backplane.Tensor of f64, or with a dtype of NumPy or torch an array of that library. ``device`` is None or
+    "cpu".
+
+    >>> fftfreq(4, d=0.5).tolist()
+    [0.0, 0.5, -1.0, -0.5]
     """
-    return _frequencies(n, d, False, dtype, out)
+    return _frequencies(n, d, False, dtype, device, out)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = "f64") -> Any:
-    """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Types are as in fftfreq()."""
-    return _frequencies(n, d, True, dtype, out)
+def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Arguments and types are as in fftfreq().
+
+    >>> rfftfreq(4, d=0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return _frequencies(n, d, True, dtype, device, out)
 
 
 class _PlanCache(_plan_cache.PlanCache):

@@ -301,6 +301,10 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments);
 PyObject *core_fft_plans(PyObject *module, PyObject *unused);
 PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
 
+/* ---- cosine.c ---- */
+
+PyObject *core_cosine(PyObject *module, PyObject *arguments);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

@@ -87,6 +87,7 @@ static PyMethodDef functions[] = {
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
+    {"cosine", core_cosine, METH_VARARGS, "Returns a cosine or sine transform of one dimension."},
     {"fft_plans", core_fft_plans, METH_NOARGS, "Returns the number of cached plans of transforms."},
     {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Removes all cached plans of transforms."},
     {"linalg", WITH_NAMES(core_linalg), "Runs an operation of linear algebra: results as a tuple, or the explanation."},

@@ -1,31 +1,14 @@
 /* tensor.c - defines the type Tensor: a result in memory of the library, exported by the buffer protocol and DLPack.
+ * Its elements are read and written in tensor_items.c.
  *
  * The memory has its own atomic reference count, separate from the Python object. An importer of DLPack may release its
  * reference in any thread, without the interpreter's lock, and after the interpreter has ended.
  */
-#include "core.h"
+#include "tensor.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
-
-typedef struct storage {
-    atomic_long holders;
-    DLManagedTensorVersioned *memory;
-} storage;
-
-typedef struct tensor {
-    PyObject_HEAD storage *storage;
-    PyObject *weak;
-    bp_dtype dtype; /* of the memory, or the integer type of a bits() view */
-    Py_ssize_t shape[BP_MAX_NDIM];
-    Py_ssize_t strides[BP_MAX_NDIM]; /* in bytes, as in the buffer protocol */
-} tensor;
-
-static const DLTensor *inside(const tensor *self) {
-    return &self->storage->memory->dl_tensor;
-}
 
 static void let_go(storage *held) {
     if (atomic_fetch_sub_explicit(&held->holders, 1, memory_order_acq_rel) == 1) {
@@ -39,9 +22,8 @@ static storage *hold(storage *held) {
     return held;
 }
 
-/* Returns a new Tensor of the storage. Takes one reference to it, also on failure. */
-static PyObject *around(core_state *state, storage *held, bp_dtype dtype) {
-    const DLTensor *of = &held->memory->dl_tensor;
+/* Returns a new Tensor without a layout. Takes one reference to the storage, also on failure. */
+static tensor *around(core_state *state, storage *held) {
     tensor *made = PyObject_New(tensor, (PyTypeObject *)state->tensor_type);
     if (!made) {
         let_go(held);
@@ -49,15 +31,11 @@ static PyObject *around(core_state *state, storage *held, bp_dtype dtype) {
     }
     made->storage = held;
     made->weak = NULL;
-    made->dtype = dtype;
-    for (int i = 0; i < of->ndim; i++) {
-        made->shape[i] = (Py_ssize_t)of->shape[i];
-        made->strides[i] = (Py_ssize_t)of->strides[i] * (of->dtype.bits / 8);
-    }
-    return (PyObject *)made;
+    return made;
 }
 
 PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
+    const DLTensor *of = &memory->dl_tensor;
     storage *held = malloc(sizeof *held);
     if (!held) {
         memory->deleter(memory);
@@ -65,7 +43,30 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
     }
     atomic_init(&held->holders, 1);
     held->memory = memory;
-    return around(state, held, bp_dtype_from_dlpack(memory->dl_tensor.dtype));
+    tensor *made = around(state, held);
+    if (!made) {
+        return NULL;
+    }
+    made->data = of->data;
+    made->ndim = of->ndim;
+    made->dtype = bp_dtype_from_dlpack(of->dtype);
+    for (int i = 0; i < of->ndim; i++) {
+        made->shape[i] = (Py_ssize_t)of->shape[i];
+        made->strides[i] = (Py_ssize_t)of->strides[i] * (of->dtype.bits / 8);
+    }
+    return (PyObject *)made;
+}
+
+tensor *core_tensor_view(core_state *state, const tensor *of) {
+    tensor *made = around(state, hold(of->storage));
+    if (made) {
+        made->data = of->data;
+        made->ndim = of->ndim;
+        made->dtype = of->dtype;
+        memcpy(made->shape, of->shape, (size_t)of->ndim * sizeof *of->shape);
+        memcpy(made->strides, of->strides, (size_t)of->ndim * sizeof *of->strides);
+    }
+    return made;
 }
 
 static void drop(PyObject *object) {
@@ -78,16 +79,34 @@ static void drop(PyObject *object) {
     Py_DECREF(type);
 }
 
-static bp_dtype dtype_of(const tensor *self) {
-    return self->dtype;
+static Py_ssize_t item_size(const tensor *self) {
+    return (Py_ssize_t)bp_dtype_size(self->dtype);
 }
 
-static Py_ssize_t count_of(const tensor *self) {
+Py_ssize_t core_tensor_count(const tensor *self) {
     Py_ssize_t count = 1;
-    for (int i = 0; i < inside(self)->ndim; i++) {
+    for (int i = 0; i < self->ndim; i++) {
         count *= self->shape[i];
     }
     return count;
+}
+
+/* Fills shape and strides in elements. */
+static void read_layout(const tensor *self, int64_t *shape, int64_t *strides) {
+    for (int i = 0; i < self->ndim; i++) {
+        shape[i] = self->shape[i];
+        strides[i] = self->strides[i] / item_size(self);
+    }
+}
+
+void core_tensor_describe(bp_view *view, const tensor *self) {
+    read_layout(self, view->shape, view->strides);
+    view->tensor = (DLTensor){.data = self->data,
+                              .device = {kDLCPU, 0},
+                              .ndim = self->ndim,
+                              .dtype = bp_dtype_to_dlpack(self->dtype),
+                              .shape = view->shape,
+                              .strides = view->strides};
 }
 
 /* ---- The buffer protocol ---- */
@@ -111,9 +130,9 @@ static char *format_of(bp_dtype dtype) {
 
 /* Returns whether the elements are contiguous, row-major or (first_innermost) column-major. */
 static bool is_compact(const tensor *self, bool first_innermost) {
-    Py_ssize_t step = inside(self)->dtype.bits / 8;
-    int ndim = inside(self)->ndim;
-    for (int i = 0; i < ndim && count_of(self) > 0; i++) {
+    Py_ssize_t step = item_size(self);
+    int ndim = self->ndim;
+    for (int i = 0; i < ndim && core_tensor_count(self) > 0; i++) {
         int d = first_innermost ? i : ndim - 1 - i;
         if (self->shape[d] > 1 && self->strides[d] != step) {
             return false;
@@ -138,12 +157,11 @@ static bool is_served(const tensor *self, int flags) {
 
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     tensor *self = (tensor *)object;
-    const DLTensor *of = inside(self);
-    char *format = format_of(dtype_of(self));
+    char *format = format_of(self->dtype);
     if (!format) {
         view->obj = NULL;
         PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s; use DLPack",
-                     bp_dtype_name(dtype_of(self)));
+                     bp_dtype_name(self->dtype));
         return -1;
     }
     if (!is_served(self, flags)) {
@@ -152,11 +170,11 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
                      is_compact(self, false) ? "row-major" : "not row-major");
         return -1;
     }
-    view->buf = of->data;
-    view->itemsize = of->dtype.bits / 8;
-    view->len = count_of(self) * view->itemsize;
+    view->buf = self->data;
+    view->itemsize = item_size(self);
+    view->len = core_tensor_count(self) * view->itemsize;
     view->readonly = 0;
-    view->ndim = of->ndim;
+    view->ndim = self->ndim;
     view->format = (flags & PyBUF_FORMAT) != 0 ? format : NULL;
     view->shape = (flags & PyBUF_ND) != 0 ? self->shape : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL;
@@ -169,14 +187,37 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
 
 /* ---- DLPack ---- */
 
-static void versioned_deleter(DLManagedTensorVersioned *given) {
-    let_go(given->manager_ctx);
+/* A tensor for DLPack's consumer, with the arrays that it points to. It may outlive the Python object. */
+typedef struct export {
+    DLManagedTensor plain;
+    DLManagedTensorVersioned versioned;
+    storage *held;
+    bp_view layout;
+}
+export;
+
+static export *make_export(const tensor *self) {
+    export *made = malloc(sizeof *made);
+    if (!made) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    made->held = hold(self->storage);
+    core_tensor_describe(&made->layout, self);
+    return made;
+}
+
+static void end_export(export *given) {
+    let_go(given->held);
     free(given);
 }
 
+static void versioned_deleter(DLManagedTensorVersioned *given) {
+    end_export(given->manager_ctx);
+}
+
 static void plain_deleter(DLManagedTensor *given) {
-    let_go(given->manager_ctx);
-    free(given);
+    end_export(given->manager_ctx);
 }
 
 /* A capsule that no consumer has renamed still owns its reference. */
@@ -193,50 +234,47 @@ static void plain_capsule_end(PyObject *capsule) {
 }
 
 static PyObject *versioned_capsule(const tensor *self, bool copied) {
-    storage *held = self->storage;
-    DLManagedTensorVersioned *given = malloc(sizeof *given);
-    if (!given) {
-        return PyErr_NoMemory();
+    export *made = make_export(self);
+    if (!made) {
+        return NULL;
     }
-    *given = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-                                        .manager_ctx = hold(held),
-                                        .deleter = versioned_deleter,
-                                        .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
-                                        .dl_tensor = held->memory->dl_tensor};
-    given->dl_tensor.dtype = bp_dtype_to_dlpack(self->dtype);
-    PyObject *capsule = PyCapsule_New(given, "dltensor_versioned", versioned_capsule_end);
+    made->versioned = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+                                                 .manager_ctx = made,
+                                                 .deleter = versioned_deleter,
+                                                 .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
+                                                 .dl_tensor = made->layout.tensor};
+    PyObject *capsule = PyCapsule_New(&made->versioned, "dltensor_versioned", versioned_capsule_end);
     if (!capsule) {
-        versioned_deleter(given);
+        end_export(made);
     }
     return capsule;
 }
 
 static PyObject *plain_capsule(const tensor *self) {
-    storage *held = self->storage;
-    DLManagedTensor *given = malloc(sizeof *given);
-    if (!given) {
-        return PyErr_NoMemory();
+    export *made = make_export(self);
+    if (!made) {
+        return NULL;
     }
-    *given =
-        (DLManagedTensor){.dl_tensor = held->memory->dl_tensor, .manager_ctx = hold(held), .deleter = plain_deleter};
-    given->dl_tensor.dtype = bp_dtype_to_dlpack(self->dtype);
-    PyObject *capsule = PyCapsule_New(given, "dltensor", plain_capsule_end);
+    made->plain = (DLManagedTensor){.dl_tensor = made->layout.tensor, .manager_ctx = made, .deleter = plain_deleter};
+    PyObject *capsule = PyCapsule_New(&made->plain, "dltensor", plain_capsule_end);
     if (!capsule) {
-        plain_deleter(given);
+        end_export(made);
     }
     return capsule;
 }
 
 static PyObject *copy_of(core_state *state, const tensor *self) {
-    const DLTensor *of = inside(self);
+    bp_view from;
     DLManagedTensorVersioned *memory;
-    bp_status status = bp_tensor_empty(&memory, dtype_of(self), of->ndim, of->shape, of->strides);
+    core_tensor_describe(&from, self);
+    bp_status status = bp_tensor_empty(&memory, self->dtype, self->ndim, from.shape, NULL);
     if (status != BP_OK) {
         return core_fail(state, status, NULL);
     }
-    size_t size = (size_t)count_of(self) * (of->dtype.bits / 8); /* a result has no gaps, in any order of dimensions */
-    if (size > 0) {
-        memcpy(memory->dl_tensor.data, of->data, size);
+    status = bp_tensor_copy(&memory->dl_tensor, &from.tensor);
+    if (status != BP_OK) {
+        memory->deleter(memory);
+        return core_fail(state, status, NULL);
     }
     return core_tensor(state, memory);
 }
@@ -301,7 +339,7 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused) {
 /* ---- Attributes ---- */
 
 static PyObject *tuple_of(const tensor *self, const Py_ssize_t *numbers) {
-    int ndim = inside(self)->ndim;
+    int ndim = self->ndim;
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple && i < ndim; i++) {
         PyObject *number = PyLong_FromSsize_t(numbers[i]);
@@ -331,21 +369,46 @@ static PyObject *get_row_major(PyObject *object, void *unused) {
 
 static PyObject *get_dtype(PyObject *object, void *unused) {
     (void)unused;
-    return core_text(bp_dtype_name(dtype_of((const tensor *)object)));
+    return core_text(bp_dtype_name(((const tensor *)object)->dtype));
 }
 
 static PyObject *get_ndim(PyObject *object, void *unused) {
     (void)unused;
-    return PyLong_FromLong(inside((const tensor *)object)->ndim);
+    return PyLong_FromLong(((const tensor *)object)->ndim);
+}
+
+static PyObject *get_size(PyObject *object, void *unused) {
+    (void)unused;
+    return PyLong_FromSsize_t(core_tensor_count((const tensor *)object));
+}
+
+/* ---- Text ---- */
+
+/* Calls a function of the package's module _tensor with the tensor. */
+static PyObject *call_package(const char *function, PyObject *object, PyObject *arguments, PyObject *names) {
+    PyObject *package = PyImport_ImportModule("backplane._tensor");
+    PyObject *callable = package ? PyObject_GetAttrString(package, function) : NULL;
+    PyObject *first = callable ? PyTuple_Pack(1, object) : NULL;
+    PyObject *all = first && arguments ? PySequence_Concat(first, arguments) : Py_BuildValue("O", first);
+    PyObject *result = all ? PyObject_Call(callable, all, names) : NULL;
+    Py_XDECREF(all);
+    Py_XDECREF(first);
+    Py_XDECREF(callable);
+    Py_XDECREF(package);
+    return result;
 }
 
 static PyObject *show(PyObject *object) {
-    PyObject *shape = get_shape(object, NULL);
-    PyObject *text =
-        shape ? PyUnicode_FromFormat("<backplane.Tensor %s %R>", bp_dtype_name(dtype_of((const tensor *)object)), shape)
-              : NULL;
-    Py_XDECREF(shape);
-    return text;
+    return call_package("text", object, NULL, NULL);
+}
+
+static PyObject *show_html(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return call_package("html", object, NULL, NULL);
+}
+
+static PyObject *as_array(PyObject *object, PyObject *arguments, PyObject *names) {
+    return call_package("array", object, arguments, names);
 }
 
 /* Returns a view of the memory as unsigned integers. NumPy has no bfloat16; ml_dtypes' arrays are views of uint16. */
@@ -359,13 +422,24 @@ static PyObject *bits(PyObject *object, PyObject *unused) {
         return core_refuse(state, state->bad_type, BP_E_DTYPE, "bits: there is no unsigned integer as large as %s",
                            bp_dtype_name(self->dtype));
     }
-    return around(state, hold(self->storage), words[size]);
+    tensor *made = core_tensor_view(state, self);
+    if (made) {
+        made->dtype = words[size];
+    }
+    return (PyObject *)made;
 }
 
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "Returns a DLPack capsule of this memory; versioned if max_version is 1.0 or later."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "Returns (1, 0): host memory."},
+    {"__array__", (PyCFunction)(void (*)(void))as_array, METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, *, copy=None)\n--\n\nReturns a NumPy array of this memory, or a copy."},
+    {"__complex__", core_tensor_to_complex, METH_NOARGS, "Returns the only element as a complex."},
+    {"_repr_html_", show_html, METH_NOARGS, "Returns the values as a table, for notebooks."},
+    {"item", core_tensor_item, METH_NOARGS, "item($self, /)\n--\n\nReturns the only element as a number of Python."},
+    {"tolist", core_tensor_tolist, METH_NOARGS,
+     "tolist($self, /)\n--\n\nReturns the elements as nested lists of Python's numbers; of rank 0, the number."},
     {"bits", bits, METH_NOARGS, "Returns a Tensor of this memory as unsigned integers of the same size."},
     {NULL, NULL, 0, NULL},
 };
@@ -375,6 +449,9 @@ static PyGetSetDef fields[] = {
     {"row_major", get_row_major, NULL, "Whether the elements are contiguous in row-major order.", NULL},
     {"dtype", get_dtype, NULL, "The element type's name: 'f32', 'bf16', ...", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
+    {"size", get_size, NULL, "The number of elements.", NULL},
+    {"T", core_tensor_transpose, NULL, "A view with the dimensions in reverse order.", NULL},
+    {"mT", core_tensor_transpose, NULL, "A view with the last two dimensions exchanged.", "the last two"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMemberDef members[] = {
@@ -383,8 +460,10 @@ static PyMemberDef members[] = {
 };
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "A result in host memory: contiguous, and row-major, except that results of einsum may have another order of "
-     "dimensions. Convert it without a copy by memoryview(), numpy.asarray() or from_dlpack()."},
+     "A result in host memory. Results are contiguous, and row-major except that einsum may choose another order of\n"
+     "dimensions. An index of ints, slices, ... and None gives a view that shares the memory; assignment writes to "
+     "it.\n"
+     "Convert it without a copy by memoryview(), numpy.asarray() or from_dlpack()."},
     {Py_tp_new, (void *)core_no_new},
     {Py_tp_dealloc, (void *)drop},
     {Py_tp_repr, (void *)show},
@@ -392,6 +471,16 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, fields},
     {Py_tp_members, members},
     {Py_bf_getbuffer, (void *)get_buffer},
+    {Py_mp_subscript, (void *)core_tensor_get},
+    {Py_mp_ass_subscript, (void *)core_tensor_set},
+    {Py_mp_length, (void *)core_tensor_length},
+    {Py_sq_item, (void *)core_tensor_at},
+    {Py_sq_length, (void *)core_tensor_length},
+    {Py_tp_iter, (void *)core_tensor_iterate},
+    {Py_nb_float, (void *)core_tensor_to_float},
+    {Py_nb_int, (void *)core_tensor_to_int},
+    {Py_nb_index, (void *)core_tensor_to_index},
+    {Py_nb_bool, (void *)core_tensor_to_bool},
     {0, NULL},
 };
 static PyType_Spec spec = {

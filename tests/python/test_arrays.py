@@ -252,7 +252,7 @@ def test_dlpack_of_results():
     for wrong in ({"stream": 1}, {"dl_device": (2, 0)}):
         with pytest.raises(BufferError):
             result.__dlpack__(**wrong)
-    assert repr(result) == "<backplane.Tensor f64 (2, 3)>" and result.ndim == 2
+    assert repr(result).startswith("backplane.Tensor([[") and result.ndim == 2
 
 
 def by_dlpack_alone(given):

@@ -1,6 +1,9 @@
 """Transforms against numpy.fft with all array types; lengths, norms, transforms in place, and the plan cache."""
 
 import array
+import doctest
+import inspect
+import pickle
 import threading
 
 import numpy as np
@@ -312,3 +315,51 @@ def test_dimensions_with_mixed_stride_order(library):
         close(np.ascontiguousarray(out), np.fft.fftn(x, axes=dims), "c16")
     rows = random("f8", 30, 16)[::-1]
     close(bp.fft.rfft(rows, settings=settings), np.fft.rfft(rows), "f8")
+
+
+def test_names_of_numpy():
+    x = random("f8", 4, 6, 5)
+    for name in ONE:
+        ours, theirs = getattr(bp.fft, name), getattr(np.fft, name)
+        np.testing.assert_allclose(ours(x, n=6, axis=1), theirs(x, n=6, axis=1), atol=1e-13)
+        for form in "2n":
+            many = getattr(bp.fft, name + form)
+            np.testing.assert_array_equal(many(x, axes=(1, 0)), many(x, dim=(1, 0)))
+            with pytest.raises(TypeError, match="dim and axes are two names"):
+                many(x, dim=(0, 1), axes=(1, 2))
+        assert bp.explain(ours, x, axis=1).problem == bp.explain(ours, x, dim=1).problem
+    for name in ("fftshift", "ifftshift"):
+        np.testing.assert_array_equal(getattr(bp.fft, name)(x, axes=(0, 2)), getattr(np.fft, name)(x, axes=(0, 2)))
+    with pytest.raises(TypeError, match="dim and axis are two names"):
+        bp.fft.fft(x, dim=0, axis=0)
+
+
+def test_names_of_the_array_api():
+    """All functions of the fft extension are present, and take the standard's arguments by position or name."""
+    x = random("c16", 4, 6)
+    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+        getattr(bp.fft, name)(x.real.copy(), n=None, axis=-1, norm="backward")
+    for name in ("fftn", "ifftn", "rfftn", "irfftn"):
+        getattr(bp.fft, name)(x.real.copy(), s=None, axes=None, norm="backward")
+    for name in ("fftshift", "ifftshift"):
+        getattr(bp.fft, name)(x, axes=None)
+    for name in ("fftfreq", "rfftfreq"):
+        got = getattr(bp.fft, name)(5, d=0.5, dtype=np.float32, device="cpu")
+        assert got.dtype == np.float32 and getattr(bp.fft, name)(5, dtype=None, device=None).dtype == "f64"
+        with pytest.raises(bp.BadValueError, match="device: .* 'cpu', but got 'cuda'"):
+            getattr(bp.fft, name)(5, device="cuda")
+
+
+def test_signatures():
+    for name in ONE:
+        for form, size, dim, word in (("", "n", -1, "axis"), ("2", "s", (-2, -1), "axes"), ("n", "s", None, "axes")):
+            function = getattr(bp.fft, name + form)
+            parameters = inspect.signature(function).parameters
+            assert list(parameters) == ["input", size, "dim", "norm", word, "out", "settings"] and parameters["dim"].default == dim
+            assert parameters[word].kind is inspect.Parameter.KEYWORD_ONLY
+            assert function.__name__ == function.__qualname__ == name + form and function.__doc__ and pickle.loads(pickle.dumps(function)) is function
+
+
+def test_examples_in_docstrings():
+    done = doctest.testmod(bp.fft, extraglobs={"array": array.array})
+    assert done.failed == 0 and done.attempted >= 12

@@ -16,6 +16,7 @@ SQUARE, SINGULAR = np.eye(3) + 1, np.zeros((2, 3, 3))
 PLAIN = memoryview(A), memoryview(B)
 RECORDS = np.zeros((3, 3), [("tag", "u1"), ("value", "f8")])
 RECORDS["value"] = SQUARE
+TENSOR = bp.matmul(*PLAIN)
 OPTIONS = bp.Options({"num_threads": 1})
 
 
@@ -67,6 +68,10 @@ JOBS = {
     "fft out": lambda: bp.fft.rfft(A, norm="ortho", out=SPECTRUM),
     "fft of real": lambda: bp.fft.hfftn(A),
     "fft wrong": lambda: expect(ValueError, bp.fft.fft, A, 0, norm="ortho"),
+    "dct": lambda: bp.fft.dct(A, 4, norm="ortho"),
+    "dctn": lambda: bp.fft.dctn(PLAIN[0], 3, (5, 2)),
+    "dct wrong": lambda: expect(TypeError, bp.fft.dct, SPECTRUM),
+    "dct wrong length": lambda: expect(ValueError, bp.fft.dst, A, n=0),
     "fftshift": lambda: bp.fft.fftshift(PLAIN[0], (0, -1)),
     "fftfreq": lambda: bp.fft.fftfreq(5, 0.5, dtype=np.float32),
     "einsum": lambda: bp.einsum("ij,jk->ik", A, B),
@@ -86,6 +91,14 @@ JOBS = {
     "lazy": lambda: bp.matmul(Lazy(), B),
     "lazy out": lambda: expect(ValueError, bp.matmul, A, B, out=Lazy()),
     "bits": lambda: bp.matmul(memoryview(A), memoryview(B)).bits(),
+    "view": lambda: memoryview(TENSOR[1:, ::-1].T[None, 0]),
+    "capsule of a view": lambda: TENSOR[::2].__dlpack__(),
+    "write a number": lambda: TENSOR.__setitem__((0, 1), 2.5),
+    "write an array": lambda: TENSOR.__setitem__(slice(1, None), TENSOR[:-1]),
+    "wrong write": lambda: expect(ValueError, TENSOR.__setitem__, ..., A),
+    "wrong index": lambda: expect(IndexError, TENSOR.__getitem__, (0, 5)),
+    "values": lambda: (TENSOR.tolist(), float(TENSOR[0, 0]), [*TENSOR]),
+    "array of a tensor": TENSOR.__array__,
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
@@ -94,7 +107,7 @@ JOBS = {
 }
 SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
         "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain einsum": lambda: bp.explain(bp.einsum, "ij,jk,kl->il", A, B, B.T), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
-        "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries}
+        "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries, "text": lambda: repr(TENSOR)}
 
 
 def resident():

@@ -1,0 +1,196 @@
+"""Discrete cosine and sine transforms with the names and arguments of scipy.fft. The names are in backplane.fft."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Protocol, Tuple
+
+from . import _core
+from ._dimensions import Numbers, as_tuple, chosen, floating, length
+from ._errors import bad_type, bad_value
+from ._products import SettingsArgument, _like
+
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+_NONE, _FULL, _ROOT = range(3)  # the factor: 1, 1/N, 1/sqrt(N), N the period of the transform
+_FACTORS = {None: (_NONE, _FULL), "backward": (_NONE, _FULL), "ortho": (_ROOT, _ROOT), "forward": (_FULL, _NONE)}
+
+
+class _OneDimension(Protocol):
+    """The type of dct(), idct(), dst() and idst()."""
+
+    def __call__(
+        self,
+        input: Any,
+        type: int = 2,
+        n: Optional[int] = None,
+        dim: int = -1,
+        norm: Optional[str] = None,
+        *,
+        axis: Optional[int] = None,
+        orthogonalize: Optional[bool] = None,
+        settings: SettingsArgument = None,
+    ) -> Any: ...
+
+
+class _Dimensions(Protocol):
+    """The type of dctn(), idctn(), dstn() and idstn()."""
+
+    def __call__(
+        self,
+        input: Any,
+        type: int = 2,
+        s: Numbers = None,
+        dim: Numbers = None,
+        norm: Optional[str] = None,
+        *,
+        axes: Numbers = None,
+        orthogonalize: Optional[bool] = None,
+        settings: SettingsArgument = None,
+    ) -> Any: ...
+
+
+class _Transform:
+    """The arguments that are the same for all dimensions of a call."""
+
+    def __init__(
+        self, sine: bool, inverse: bool, type: int, norm: Optional[str], orthogonalize: Optional[bool], settings: SettingsArgument
+    ) -> None:
+        if type not in _INVERSE:
+            raise bad_value(f"type: expects 1, 2, 3 or 4, but got {type!r}", "E_ARGUMENT")
+        if norm not in _FACTORS:
+            raise bad_value(f"norm: expects None, 'backward', 'ortho' or 'forward', but got {norm!r}", "E_BAD_VALUE")
+        self.sine, self.type = sine, _INVERSE[type] if inverse else type
+        self.factor = _FACTORS[norm][inverse]
+        self.orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
+        self.settings = settings
+
+    def run(self, input: Any, n: int, dim: int) -> Any:
+        if not hasattr(dim, "__index__"):
+            raise bad_type(f"dim: expects a whole number, but got {dim!r}")
+        result = _core.cosine(input, self.type, self.sine, n, dim, self.factor, self.orthogonal, self.settings)
+        return _like(result, input)
+
+
+def _all_dimensions(ndim: int, s: Optional[Tuple[int, ...]], dim: Optional[Tuple[int, ...]]) -> List[Tuple[int, int]]:
+    """Returns the length and the number of each dimension to transform."""
+    if dim is None:
+        dim = tuple(range(-(ndim if s is None else len(s)), 0))
+    if s is not None and len(s) != len(dim):
+        raise bad_value(f"s: has {len(s)} sizes, but dim has {len(dim)} dimensions", "E_ARGUMENT")
+    if len({number % max(ndim, 1) for number in dim}) < len(dim):
+        raise bad_value("dim: dims must be unique", "E_ARGUMENT")
+    return list(zip(s or (-1,) * len(dim), dim))
+
+
+def _finish(function: Any, name: str, text: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "backplane.fft"
+    function.__doc__ = text
+    return function
+
+
+def _one(name: str, text: str) -> _OneDimension:
+    inverse, sine = name[0] == "i", "s" in name
+
+    def transform(
+        input: Any,
+        type: int = 2,
+        n: Optional[int] = None,
+        dim: int = -1,
+        norm: Optional[str] = None,
+        *,
+        axis: Optional[int] = None,
+        orthogonalize: Optional[bool] = None,
+        settings: SettingsArgument = None,
+    ) -> Any:
+        lengths = length(n)
+        one = _Transform(sine, inverse, type, norm, orthogonalize, settings)
+        return one.run(floating(input), -1 if lengths is None else lengths[0], chosen("axis", axis, dim, -1))
+
+    function: _OneDimension = _finish(transform, name, text)
+    return function
+
+
+def _many(name: str) -> _Dimensions:
+    inverse, sine = name[0] == "i", "s" in name
+
+    def transform(
+        input: Any,
+        type: int = 2,
+        s: Numbers = None,
+        dim: Numbers = None,
+        norm: Optional[str] = None,
+        *,
+        axes: Numbers = None,
+        orthogonalize: Optional[bool] = None,
+        settings: SettingsArgument = None,
+    ) -> Any:
+        each = _Transform(sine, inverse, type, norm, orthogonalize, settings)
+        result = floating(input)
+        if not hasattr(result, "ndim"):  # of the buffer protocol or DLPack alone
+            result = _core.fftshift(result, (), False)
+        dimensions = _all_dimensions(result.ndim, as_tuple(s), as_tuple(chosen("axes", axes, dim, None)))
+        for n, number in dimensions:
+            result = each.run(result, n, number)
+        return result if dimensions else _like(_core.fftshift(result, (), False), input)
+
+    function: _Dimensions = _finish(transform, name, f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s).")
+    return function
+
+
+dct = _one(
+    "dct",
+    """Computes a discrete cosine transform of real input.
+
+    ====  ==================================================================================
+    type  ``out[k]``, with n elements x
+    ====  ==================================================================================
+    1     ``x[0] + (-1)**k * x[n-1] + 2 * sum(x[j] * cos(pi * k * j / (n-1)), 0 < j < n-1)``
+    2     ``2 * sum(x[j] * cos(pi * k * (2*j+1) / (2*n)))``
+    3     ``x[0] + 2 * sum(x[j] * cos(pi * (2*k+1) * j / (2*n)), 0 < j)``
+    4     ``2 * sum(x[j] * cos(pi * (2*k+1) * (2*j+1) / (4*n)))``
+    ====  ==================================================================================
+
+    ``norm`` scales as in fft(), with the period of the transform: 2 * n, for type 1 2 * (n-1). "ortho" also makes the
+    transform's matrix orthogonal, unless ``orthogonalize`` is False: elements at the ends of types 1 to 3 are scaled by the
+    square root of 2.
+
+    >>> [round(value, 6) for value in dct(array("d", [1, 2, 3, 5])).tolist()]
+    [22.0, -8.156403, 1.414214, -1.213708]
+    """,
+)
+idct = _one(
+    "idct",
+    """Computes the inverse of dct() with the same type.
+
+    >>> [round(value, 6) for value in idct(dct(array("d", [1, 2, 3, 4]))).tolist()]
+    [1.0, 2.0, 3.0, 4.0]
+    """,
+)
+dst = _one(
+    "dst",
+    """Computes a discrete sine transform of real input.
+
+    ====  =================================================================================
+    type  ``out[k]``, with n elements x
+    ====  =================================================================================
+    1     ``2 * sum(x[j] * sin(pi * (k+1) * (j+1) / (n+1)))``
+    2     ``2 * sum(x[j] * sin(pi * (k+1) * (2*j+1) / (2*n)))``
+    3     ``(-1)**k * x[n-1] + 2 * sum(x[j] * sin(pi * (2*k+1) * (j+1) / (2*n)), j < n-1)``
+    4     ``2 * sum(x[j] * sin(pi * (2*k+1) * (2*j+1) / (4*n)))``
+    ====  =================================================================================
+
+    ``norm`` and ``orthogonalize`` are as in dct(); the period of type 1 is 2 * (n+1).
+
+    >>> [round(value, 6) for value in dst(array("d", [1, 2, 3]), type=1).tolist()]
+    [9.656854, -4.0, 1.656854]
+    """,
+)
+idst = _one(
+    "idst",
+    """Computes the inverse of dst() with the same type.
+
+    >>> [round(value, 6) for value in idst(dst(array("d", [1, 2, 3, 4]))).tolist()]
+    [1.0, 2.0, 3.0, 4.0]
+    """,
+)
+dctn, idctn, dstn, idstn = _many("dctn"), _many("idctn"), _many("dstn"), _many("idstn")
