@@ -139,7 +139,7 @@ static bool new_result(contraction *of, core_result *fresh) {
 }
 
 static PyObject *contract(contraction *of) {
-    core_result fresh = {NULL};
+    core_result fresh = {0};
     if (!of->given_out && !new_result(of, &fresh)) {
         return NULL;
     }

@@ -211,7 +211,7 @@ static bool read_line(core_state *state, cosine *of, const DLTensor *in, long lo
 static PyObject *compute(core_state *state, cosine *of, const operand *input, int dim, int norm) {
     bp_view in, out;
     const DLTensor *read = &input->tensor;
-    core_result fresh = {NULL};
+    core_result fresh = {0};
     bp_dtype dtype = bp_dtype_from_dlpack(read->dtype);
     int64_t shape[BP_MAX_NDIM];
     double period = 2 * (double)(of->type > 1 ? of->n : of->sine ? of->n + 1 : of->n - 1);

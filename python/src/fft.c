@@ -225,7 +225,7 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     PyObject *input, *dim, *result = NULL;
     operand in;
     const operand *given = &in;
-    core_result fresh = {NULL};
+    core_result fresh = {0};
     int dims[BP_MAX_NDIM], count, back;
     if (!PyArg_ParseTuple(arguments, "OOp:fftshift", &input, &dim, &back) || !read_dims(state, dim, dims, &count) ||
         !core_operand(state, &in, input, "input", CORE_READS)) {

@@ -153,7 +153,7 @@ static bp_status run(product *of) {
 /* The product in the type that the operands have, or the caller's array after it was written. */
 static PyObject *compute(product *of, PyObject *c) {
     const operand *const operands[] = {&of->a, &of->b};
-    core_result result = {NULL};
+    core_result result = {0};
     if (!of->given_c && !core_result_new(of->state, &result, &of->out, operands, 2)) {
         return NULL;
     }
