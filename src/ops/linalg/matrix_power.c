@@ -118,7 +118,10 @@ static bp_status write_identity(DLTensor *out) {
     int64_t strides[BP_MAX_NDIM];
     bp_view diagonals;
     bp__tensor_strides(out, strides);
-    strides[last - 1] += strides[last];
+    if (bp__tensor_elements(out) == 0) {
+        return BP_OK;
+    }
+    strides[last - 1] = (int64_t)((uint64_t)strides[last - 1] + (uint64_t)strides[last]); /* any number for 1 x 1 */
     BP__TRY(fill(out, 0));
     BP__TRY(bp_view_init(&diagonals, out->data, bp_dtype_from_dlpack(out->dtype), last, out->shape, strides));
     diagonals.tensor.byte_offset = out->byte_offset;
