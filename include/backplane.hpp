@@ -53,6 +53,12 @@
 #define BACKPLANE_RESULT inline void
 #endif
 
+#if defined(__clang__)
+#define BACKPLANE_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define BACKPLANE_LIFETIMEBOUND
+#endif
+
 /* ---- Errors ---- */
 
 namespace backplane {
@@ -171,6 +177,7 @@ class extents {
     }
 
   private:
+    friend class const_view;
     template <class Iterator> void assign(Iterator from, Iterator end) noexcept {
         for (; from != end; ++from, ++ndim_) {
             if (ndim_ < BP_MAX_NDIM) {
@@ -194,6 +201,16 @@ struct container_element<C, std::enable_if_t<std::is_pointer_v<decltype(std::dec
 template <class C> using element_of = typename container_element<C>::type;
 template <class C> struct is_container : std::bool_constant<is_element<element_of<C>>> {};
 
+/* Whether the elements may be used after this expression: those of an object with a name (C &), and of temporary spans,
+ * whose constness is not that of their elements. */
+template <class C>
+inline constexpr bool outlives = std::is_lvalue_reference_v<C> || (std::is_trivially_copyable_v<C> &&
+                                                                   std::is_same_v<element_of<C>, element_of<const C>>);
+
+template <class C> using if_temporary = std::enable_if_t<is_container<const C>::value && !outlives<C>, int>;
+template <class C>
+using if_written = std::enable_if_t<is_container<C>::value && !std::is_const_v<element_of<C>> && outlives<C>, int>;
+
 /* std::mdspan, and others with its members. */
 template <class M, class = void> struct is_mdspan : std::false_type {};
 template <class M>
@@ -210,11 +227,11 @@ class const_view {
         set(nullptr, BP_F32, 1, nullptr_shape(), nullptr);
     }
     const_view(const const_view &other) noexcept {
-        copy(other.view_.tensor);
+        copy(other);
     }
     const_view &operator=(const const_view &other) noexcept {
         if (this != &other) {
-            copy(other.view_.tensor);
+            copy(other);
         }
         return *this;
     }
@@ -231,14 +248,19 @@ class const_view {
     const_view(const T (&array)[N]) {
         assign_array<T[N]>(const_cast<E *>(reinterpret_cast<const E *>(array)));
     }
+    template <class T, std::size_t N, class = std::enable_if_t<is_element<std::remove_all_extents_t<T>>>>
+    const_view(const T (&&)[N]) = delete; /* a temporary array, such as {1.0, 2.0} */
     template <class C, std::enable_if_t<detail::is_container<const C>::value, int> = 0> const_view(const C &container) {
         assign_container(container);
     }
+    /* No views of temporary containers: name the container. */
+    template <class C, detail::if_temporary<C> = 0> const_view(const C &&container) = delete;
     /* The container's elements in another shape, row-major. BP_E_SHAPE if it has too few. */
     template <class C, std::enable_if_t<detail::is_container<const C>::value, int> = 0>
     const_view(const C &container, const extents &shape) {
         assign_container(container, shape);
     }
+    template <class C, detail::if_temporary<C> = 0> const_view(const C &&container, const extents &shape) = delete;
     template <class M, std::enable_if_t<detail::is_mdspan<M>::value, int> = 0> const_view(const M &span) {
         assign_mdspan(span);
     }
@@ -269,7 +291,7 @@ class const_view {
         return bp_dtype_from_dlpack(view_.tensor.dtype);
     }
     std::int64_t elements() const noexcept {
-        std::int64_t count = 1;
+        std::int64_t count = ndim() >= 0;
         for (int d = 0; d < ndim(); d++) {
             count *= view_.shape[d];
         }
@@ -307,16 +329,9 @@ class const_view {
         return none;
     }
     extents extents_of(const std::int64_t *from) const noexcept {
-        struct range {
-            const std::int64_t *first, *last;
-            const std::int64_t *begin() const {
-                return first;
-            }
-            const std::int64_t *end() const {
-                return last;
-            }
-        };
-        return range{from, from + (ndim() > 0 ? ndim() : 0)};
+        extents made;
+        made.assign(from, from + (ndim() > 0 ? ndim() : 0));
+        return made;
     }
     void set(void *data, bp_dtype dtype, int ndim, const std::int64_t *shape, const std::int64_t *strides) noexcept {
         status_ = bp_view_init(&view_, data, dtype, ndim, shape, strides);
@@ -333,6 +348,10 @@ class const_view {
             view_.tensor.device = from.device;
             view_.tensor.byte_offset = from.byte_offset;
         }
+    }
+    void copy(const const_view &from) noexcept {
+        copy(from.view_.tensor);
+        status_ = from.status_;
     }
     void raise() const {
 #if !defined(BACKPLANE_NO_EXCEPTIONS)
@@ -400,17 +419,11 @@ class view : public const_view {
     view(T (&array)[N]) : const_view(unset()) {
         assign_array<T[N]>(array);
     }
-    template <class C,
-              std::enable_if_t<detail::is_container<C>::value && !std::is_const_v<detail::element_of<C>>, int> = 0>
-    view(C &&container) : const_view(unset()) {
+    template <class C, detail::if_written<C> = 0> view(C &&container) : const_view(unset()) {
         assign_container(container);
-        static_assert(std::is_lvalue_reference_v<C> || std::is_trivially_copyable_v<C>, "a view of a temporary object");
     }
-    template <class C,
-              std::enable_if_t<detail::is_container<C>::value && !std::is_const_v<detail::element_of<C>>, int> = 0>
-    view(C &&container, const extents &shape) : const_view(unset()) {
+    template <class C, detail::if_written<C> = 0> view(C &&container, const extents &shape) : const_view(unset()) {
         assign_container(container, shape);
-        static_assert(std::is_lvalue_reference_v<C> || std::is_trivially_copyable_v<C>, "a view of a temporary object");
     }
     template <
         class M,
@@ -561,34 +574,13 @@ class tensor : public detail::handle<DLManagedTensorVersioned, detail::release_t
                    ? reinterpret_cast<T *>(static_cast<char *>(get()->dl_tensor.data) + get()->dl_tensor.byte_offset)
                    : nullptr;
     }
-    operator view() const noexcept {
+    operator view() const &noexcept {
         return get() ? view(get()->dl_tensor) : view();
     }
-    operator const_view() const noexcept {
+    operator view() const && = delete; /* the elements end with the temporary tensor */
+    /* A temporary tensor may be an input: matmul(matmul(a, b), c). clang warns of a view that lives longer. */
+    operator const_view() const noexcept BACKPLANE_LIFETIMEBOUND {
         return get() ? const_view(get()->dl_tensor) : const_view();
-    }
-};
-
-/* What was considered for one call, and why one was chosen. */
-class explanation : public detail::handle<bp_explanation, bp_explanation_release> {
-  public:
-    using handle::handle;
-    const char *text() const noexcept {
-        return bp_explanation_text(get());
-    }
-    const char *json() const noexcept {
-        return bp_explanation_json(get());
-    }
-    const char *decision() const noexcept {
-        return bp_explanation_decision(get());
-    }
-    std::vector<bp_candidate_info> candidates() const {
-        std::vector<bp_candidate_info> all;
-        auto info = init<bp_candidate_info>();
-        for (int i = 0; bp_explanation_at(get(), i, &info); i++) {
-            all.push_back(info);
-        }
-        return all;
     }
 };
 

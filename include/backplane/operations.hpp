@@ -40,6 +40,8 @@ inline const bp_options *of(const options *o) noexcept {
     return o ? o->get() : nullptr;
 }
 
+inline constexpr int no_dimension = 0; /* an empty list, which must not be NULL */
+
 /* The tensors of a list of operands, as the C interface takes them. */
 struct operand_list {
     std::vector<const DLTensor *> tensors;
@@ -73,6 +75,29 @@ class plan : public detail::handle<bp_plan, bp_plan_release> {
         auto info = init<bp_plan_info>();
         static_cast<void>(bp_plan_describe(get(), &info));
         return info;
+    }
+};
+
+/* What was considered for one call, and why one was chosen. */
+class explanation : public detail::handle<bp_explanation, bp_explanation_release> {
+  public:
+    using handle::handle;
+    const char *text() const noexcept {
+        return bp_explanation_text(get());
+    }
+    const char *json() const noexcept {
+        return bp_explanation_json(get());
+    }
+    const char *decision() const noexcept {
+        return bp_explanation_decision(get());
+    }
+    std::vector<bp_candidate_info> candidates() const {
+        std::vector<bp_candidate_info> all;
+        auto info = init<bp_candidate_info>();
+        for (int i = 0; bp_explanation_at(get(), i, &info); i++) {
+            all.push_back(info);
+        }
+        return all;
     }
 };
 
@@ -394,10 +419,12 @@ BACKPLANE_FUNCTION(matrix_norm,
 /* Of all elements. */
 BACKPLANE_FUNCTION(vector_norm, (const const_view &a, const view &norm, double order = 2),
                    bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
+/* Along some; none: the absolute values. */
 BACKPLANE_FUNCTION(vector_norm,
                    (const const_view &a, const view &norm, double order, const std::vector<int> &dims,
                     bool keepdim = false),
-                   bp_vector_norm(a.get(), order, static_cast<int>(dims.size()), dims.data(), keepdim, norm.get()))
+                   bp_vector_norm(a.get(), order, static_cast<int>(dims.size()),
+                                  dims.empty() ? &detail::no_dimension : dims.data(), keepdim, norm.get()))
 
 /* ---- Fourier transforms ---- */
 

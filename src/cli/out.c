@@ -58,17 +58,40 @@ int cli_out_width(void) {
     return state.width;
 }
 
-/* Paths and version texts may contain any byte, including control sequences of terminals. */
-static bool harmful(unsigned char byte) {
-    return byte < 0x20 ? byte != '\n' && byte != '\t' : byte == 0x7f;
+/* Returns the length of a UTF-8 character of two bytes or more, and the code point; 0 if the bytes are not UTF-8. */
+static int read_character(const unsigned char *at, unsigned *code) {
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const int length = at[0] >= 0xf0 && at[0] < 0xf8 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    *code = at[0] & (0xffU >> (length + 1));
+    if (at[0] < 0xc0 || at[0] >= 0xf8) {
+        return 0;
+    }
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        *code = *code << 6 | (at[i] & 0x3f);
+    }
+    return *code >= least[length] && *code <= 0x10ffff && (*code & ~0x7ffU) != 0xd800 ? length : 0;
+}
+
+/* Paths and version texts may contain any byte, including control sequences of terminals, some of which are one byte
+ * that is not UTF-8, and characters that reverse the direction of the text. */
+static bool harmful(unsigned code) {
+    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 void cli_print(FILE *out, const char *text) {
-    for (const char *at = text; *at; at++) {
-        unsigned char byte = (unsigned char)*at;
-        bool c1 = byte == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0;
-        fputc(harmful(byte) || c1 ? '?' : byte, out);
-        at += c1;
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        unsigned code = *at;
+        const int length = code < 0x80 ? 1 : read_character(at, &code);
+        if (length == 0 || harmful(code)) {
+            fputc('?', out);
+        } else {
+            fwrite(at, 1, (size_t)length, out);
+        }
+        at += length > 0 ? length : 1;
     }
 }
 

@@ -130,6 +130,25 @@ static void search_environment(bp__search *search, const char *root) {
     }
 }
 
+/* Reads the directory that a trusted file names in its first line. Returns NULL, or why there is none; "" if there is
+ * no such file. */
+static const char *read_environment_file(const char *path, char root[PATH_MAX]) {
+    char *bytes;
+    size_t size;
+    bp_status status = bp__file_trusted(path);
+    if (status != BP_OK) {
+        return status == BP_E_NOT_FOUND ? "" : "not read, because another user can change it";
+    }
+    if (bp__file_read(path, PATH_MAX - 1, &bytes, &size) != BP_OK) {
+        return "cannot be read, or is longer than a path";
+    }
+    bool valid = bytes[0] == '/' && strlen(bytes) == size;
+    bytes[strcspn(bytes, "\n")] = 0;
+    bp__copy_text(root, PATH_MAX, bytes);
+    bp__free(bytes);
+    return valid ? NULL : "names no absolute path";
+}
+
 /* Searches the Python environment that ENVIRONMENT_FILE names. The build writes that file, so that the built command
  * finds the libraries of the project's .venv. It is not installed. The file must pass the trust check of provider
  * modules. */
@@ -137,19 +156,17 @@ static void search_environment_of_build(bp__search *search) {
     char folder[PATH_MAX], path[PATH_MAX], root[PATH_MAX];
     const char *active = bp__env("VIRTUAL_ENV");
     bp__held_error held;
-    if (!bp__own_folder(folder) || snprintf(path, sizeof path, "%s/" ENVIRONMENT_FILE, folder) >= (int)sizeof path ||
-        !bp__read_text(path, root, sizeof root)) {
+    if (!bp__own_folder(folder) || snprintf(path, sizeof path, "%s/" ENVIRONMENT_FILE, folder) >= (int)sizeof path) {
         return;
     }
     bp__error_hold(&held);
-    bool trusted = bp__file_trusted(path) == BP_OK;
+    const char *problem = read_environment_file(path, root);
     bp__error_return(&held);
-    root[strcspn(root, "\n")] = 0;
-    if (!trusted) {
-        bp__place_begin(search, path);
-        bp__place_problem(search, "not read, because another user can change it");
-    } else if (!active || !bp__text_equal(active, root)) {
+    if (!problem && (!active || !bp__text_equal(active, root))) {
         search_environment(search, root);
+    } else if (problem && *problem) {
+        bp__place_begin(search, path);
+        bp__place_problem(search, problem);
     }
 }
 

@@ -1,5 +1,6 @@
 """list and doctor: table and JSON agree, and doctor finds the problems that a test makes."""
 
+import os
 import shutil
 
 import pytest
@@ -68,6 +69,17 @@ def test_an_environment_that_others_name_is_not_searched(backplane, tmp_path):
     assert f"{tmp_path}/env/lib" in searched()
     file.chmod(0o666)
     assert f"{tmp_path}/env/lib" not in searched() and "another user" in searched()[str(file)]
+    file.chmod(0o644)
+    for text in (b"env\n", b"", f"{tmp_path}/env\0\n".encode()):
+        file.write_bytes(text)
+        assert searched()[str(file)] == "names no absolute path"
+    for text in (b"/" * 5000, b"/" * 5000000):
+        file.write_bytes(text)
+        assert "longer than a path" in searched()[str(file)]
+    file.unlink()
+    assert str(file) not in searched()
+    os.mkfifo(file)  # must not be waited for
+    assert "cannot be read" in searched()[str(file)]
 
 
 def test_list_probe(backplane):

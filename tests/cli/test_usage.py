@@ -174,6 +174,17 @@ def test_hostile_words_do_not_steer_the_terminal(backplane):
         assert "\033" not in done.err and "\x7f" not in done.err and "\x9b" not in done.err
 
 
+def test_text_that_is_not_utf8_is_masked(backplane):
+    """Single bytes that 8-bit terminals take for controls, overlong and cut characters, and characters that reverse the text."""
+    for bad in (b"\x9b31m", b"\xff", b"\xc0\x9b", b"\xc1\xbf", b"\xe0\x80\x9b", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x80"):
+        done = subprocess.run([COMMAND, b"a" + bad + b"z"], capture_output=True, timeout=60)
+        masked = b"a" + bytes(c if c < 0x80 else ord("?") for c in bad) + b"z"
+        assert done.returncode == 2 and masked in done.stderr
+    good = "\u00e9\u20ac\U0001f600\ud7ff\ue000\U0010ffff"
+    assert good in backplane(good).err
+    assert "a?b?c" in backplane("a\u202eb\u2066c").err
+
+
 def test_json_escapes(backplane):
     """Text of a variable is unchanged in JSON; bytes that are not UTF-8 are replaced."""
     text = 'a"b\\c/\u00e9\u20ac\U0001f600'

@@ -51,6 +51,12 @@ static void products() {
     CHECK(dot[0] == std::complex<double>(5, 0));
 }
 
+static void nested_products() {
+    const double a[2][2] = {{1, 1}, {0, 1}};
+    const bp::tensor cube = bp::matmul(bp::matmul(a, a), a);
+    CHECK(cube.data<double>()[1] == 3);
+}
+
 static void linear_algebra() {
     const double a[2][2] = {{4, 1}, {1, 3}}, b[2] = {1, 2};
     double x[2], m[2][2], n[2][2], w[2], one[1];
@@ -74,6 +80,8 @@ static void linear_algebra() {
     CHECK(near(one[0], std::sqrt(27.)));
     bp::vector_norm(a, w, std::numeric_limits<double>::infinity(), {0});
     CHECK(w[0] == 4 && w[1] == 3);
+    bp::vector_norm(a, m, 2, std::vector<int>()); /* along no dimension */
+    CHECK(m[0][0] == 4 && m[1][0] == 1);
     bp::matrix_norm(a, scalar, BP_NORM_P, 1);
     CHECK(one[0] == 5);
     const double tall[3][1] = {{1}, {1}, {4}}, right[3][1] = {{1}, {2}, {3}};
@@ -107,8 +115,9 @@ static void transforms() {
     CHECK(near(half[0].real(), 10) && near(half[1].imag(), 2));
     bp::irfft(half, back);
     CHECK(near(back[3], 4));
+    const std::vector<std::complex<double>> values = {1, 2, 3, 4};
     std::vector<std::complex<double>> full(4), shifted(4);
-    bp::fft(std::vector<std::complex<double>>{1, 2, 3, 4}, full);
+    bp::fft(values, full);
     CHECK(near(full[2].real(), -2));
     bp::fftn(bp::const_view(full, {2, 2}), bp::view(shifted, {2, 2}));
     bp::fftshift(signal, back);
@@ -195,6 +204,7 @@ static void text() {
 
 int main() {
     products();
+    nested_products();
     linear_algebra();
     transforms();
     plans_live_as_long_as_their_handles();

@@ -16,6 +16,19 @@ static_assert(!std::is_constructible_v<bp::const_view, std::string &>);
 static_assert(!std::is_copy_constructible_v<bp::plan> && std::is_nothrow_move_constructible_v<bp::plan>);
 static_assert(!std::is_copy_constructible_v<bp::scope> && !std::is_copy_constructible_v<bp::tensor>);
 
+/* Views of temporary objects. */
+template <class T> constexpr bool takes = std::is_constructible_v<bp::const_view, T>;
+template <class T> constexpr bool writes = std::is_constructible_v<bp::view, T>;
+static_assert(takes<std::vector<double> &> && !takes<std::vector<double>> && !takes<const std::vector<double>>);
+static_assert(takes<const std::array<double, 3> &> && !takes<std::array<double, 3>>);
+static_assert(writes<std::vector<double> &> && !writes<std::vector<double>>);
+static_assert(writes<std::array<double, 3> &> && !writes<std::array<double, 3>>);
+static_assert(takes<const double (&)[3]> && !takes<double (&&)[3]> && !writes<double (&&)[3]>);
+static_assert(!std::is_constructible_v<bp::const_view, std::vector<double>, bp::extents>);
+static_assert(!std::is_constructible_v<bp::view, std::vector<double>, bp::extents>);
+static_assert(takes<bp::tensor> && writes<bp::tensor &> && !writes<bp::tensor>);
+static_assert(!std::is_convertible_v<std::vector<double>, bp::const_view>);
+
 static bool rebound(const bp::const_view &v) {
     const char *low = reinterpret_cast<const char *>(&v), *high = low + sizeof v;
     const auto inside = [&](const std::int64_t *p) {
@@ -160,6 +173,12 @@ static void views_that_cannot_be() {
     fails(BP_E_ARGUMENT, [&] { bp::view(v.data(), {1, 2}, {1}); });
     fails(BP_E_ARGUMENT, [&] { bp::view(v.data(), std::vector<int>(65, 1)); });
     fails(BP_E_DTYPE, [&] { bp::view(v.data(), BP_DTYPE_NONE, {1}); });
+    std::int64_t negative[] = {-1};
+    DLTensor raw = *bp::const_view(v).get();
+    raw.shape = negative;
+    const bp::const_view failed(raw), copy(failed);
+    CHECK(failed.status() == BP_E_SHAPE && copy.status() == BP_E_SHAPE && copy.elements() == 0);
+    CHECK(bp::nothrow::copy(bp::view(v), copy) != BP_OK);
     CHECK(bp::category().message(BP_E_SHAPE) == bp_status_text(BP_E_SHAPE));
 }
 

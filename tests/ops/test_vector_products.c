@@ -4,6 +4,7 @@
 
 #include <complex.h>
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -357,6 +358,8 @@ static void dots_are_checked_planned_and_explained(void **unused) {
     refused(bp_vecdot(&x.tensor, &y.tensor, -2, &out.tensor), BP_E_ARGUMENT, "dim is -2");
     refused(bp_vecdot(&x.tensor, &x.tensor, 0, &out.tensor), BP_E_SHAPE, "it must have shape (4)");
     refused(bp_vecdot(&x.tensor, &scalar.tensor, 0, &out.tensor), BP_E_SHAPE, "b is a scalar");
+    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MIN, &out.tensor), BP_E_ARGUMENT, "dim is -2147483648");
+    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MAX, &out.tensor), BP_E_ARGUMENT, "dim is 2147483647");
     bp_plan *plan;
     assert_int_equal(bp_vecdot_plan(&plan, NULL, &x.tensor, &x.tensor, -1, &out.tensor), BP_OK);
     const bp_operand operands[] = {{a, 0}, {a, 0}, {c, 0}};
@@ -500,6 +503,31 @@ static void powers_of_matrices(void **unused) {
     }
 }
 
+/* The identity is written in place, so that neither large matrices of an empty batch nor gaps matter. */
+static void identities_in_any_layout(void **unused) {
+    (void)unused;
+    const int64_t empty[] = {0, 3000000, 3000000};
+    double memory[32], zeros[8] = {0};
+    bp_view a, out;
+    bp_view_init(&a, NULL, BP_F64, 3, empty, NULL);
+    bp_view_init(&out, NULL, BP_F64, 3, empty, NULL);
+    assert_int_equal(bp_matrix_power(&a.tensor, 0, &out.tensor), BP_OK);
+    bp_view_init(&a, zeros, BP_F64, 2, (const int64_t[]){1, 1}, NULL);
+    bp_view_init(&out, memory, BP_F64, 2, (const int64_t[]){1, 1}, (const int64_t[]){INT64_MAX, INT64_MAX});
+    assert_int_equal(bp_matrix_power(&a.tensor, 0, &out.tensor), BP_OK);
+    bp_view_init(&a, zeros, BP_F64, 3, (const int64_t[]){2, 2, 2}, NULL);
+    bp_view_init(&out, memory, BP_F64, 3, (const int64_t[]){2, 2, 2}, (const int64_t[]){-16, -5, 2});
+    out.tensor.byte_offset = 24 * sizeof *memory;
+    for (int i = 0; i < 32; i++) {
+        memory[i] = 7;
+    }
+    assert_int_equal(bp_matrix_power(&a.tensor, 0, &out.tensor), BP_OK);
+    for (int i = 0; i < 32; i++) {
+        const bool one = i == 24 || i == 21 || i == 8 || i == 5, zero = i == 26 || i == 19 || i == 10 || i == 3;
+        assert_true(memory[i] == (one ? 1 : zero ? 0 : 7));
+    }
+}
+
 static void powers_are_checked_and_explained(void **unused) {
     (void)unused;
     double a[9] = {1, 1, 0, 0, 0, 0, 0, 0, 1}, c[9];
@@ -565,6 +593,7 @@ int main(void) {
         cmocka_unit_test(chains_of_products),
         cmocka_unit_test(chains_take_the_cheapest_order),
         cmocka_unit_test(powers_of_matrices),
+        cmocka_unit_test(identities_in_any_layout),
         cmocka_unit_test(powers_are_checked_and_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,22 +104,28 @@ static bp_status make_program(program *p, const DLTensor *a, int64_t n, DLTensor
     return BP_OK;
 }
 
-/* out = the identity, for each matrix: a copy of one that all items share. */
+/* Sets all elements of a tensor to the same number. */
+static bp_status fill(DLTensor *out, float value) {
+    const int64_t strides[BP_MAX_NDIM] = {0};
+    bp_view source;
+    BP__TRY(bp_view_init(&source, &value, BP_F32, out->ndim, out->shape, strides));
+    return bp_tensor_copy(out, &source.tensor);
+}
+
+/* Sets each matrix to the identity: all elements to 0, then the diagonals, which are a view of `out`, to 1. */
 static bp_status write_identity(DLTensor *out) {
-    const int64_t n = out->shape[out->ndim - 1];
-    int64_t strides[BP_MAX_NDIM] = {0};
-    DLManagedTensorVersioned *one;
-    BP__TRY(bp_tensor_new(&one, BP_F32, 2, (const int64_t[]){n, n}));
-    for (int64_t i = 0; i < n; i++) {
-        ((float *)one->dl_tensor.data)[i * (n + 1)] = 1;
+    const int last = out->ndim - 1;
+    int64_t strides[BP_MAX_NDIM];
+    bp_view diagonals;
+    bp__tensor_strides(out, strides);
+    if (bp__tensor_elements(out) == 0) {
+        return BP_OK;
     }
-    strides[out->ndim - 2] = n;
-    strides[out->ndim - 1] = 1;
-    bp_view all;
-    bp_status status = bp_view_init(&all, one->dl_tensor.data, BP_F32, out->ndim, out->shape, strides);
-    status = status == BP_OK ? bp_tensor_copy(out, &all.tensor) : status;
-    one->deleter(one);
-    return status;
+    strides[last - 1] = (int64_t)((uint64_t)strides[last - 1] + (uint64_t)strides[last]); /* any number for 1 x 1 */
+    BP__TRY(fill(out, 0));
+    BP__TRY(bp_view_init(&diagonals, out->data, bp_dtype_from_dlpack(out->dtype), last, out->shape, strides));
+    diagonals.tensor.byte_offset = out->byte_offset;
+    return fill(&diagonals.tensor, 1);
 }
 
 static bp_status run_steps(const program *p) {

@@ -22,7 +22,7 @@ typedef struct product {
 /* The dimension that is summed over, counted from the back: 1 is the last one. */
 static bp_status from_back(const DLTensor *a, const DLTensor *b, int dim, int *back) {
     const int rank = a->ndim > b->ndim ? a->ndim : b->ndim, least = a->ndim < b->ndim ? a->ndim : b->ndim;
-    *back = dim < 0 ? -dim : rank - dim;
+    *back = dim < 0 ? (dim < -rank ? 0 : -dim) : rank - dim;
     if (least == 0) {
         return bp__fail(BP_E_SHAPE, "linalg.vecdot: %s is a scalar; it must have a dimension", a->ndim ? "b" : "a");
     }

@@ -242,25 +242,23 @@ static double total(const item_run *run, int64_t from, int64_t count) {
 
 /* ---- Norms ---- */
 
-static double largest_component(const item_run *run) {
-    const norm_plan *plan = run->plan;
-    const int parts = is_complex(&plan->problem) ? 2 : 1;
-    double largest = 0;
-    for (int64_t line = 0; line < plan->count && !bp__stops(run->stop); line++) {
-        const double *at = (const void *)line_at(run, line);
-        for (int64_t i = 0; i < plan->length; i++) {
-            for (int part = 0; part < parts; part++) {
-                largest = fmax(largest, fabs(at[i * plan->step * parts + part]));
-            }
-        }
+/* The largest or smallest of all splits, or NaN where one is. */
+static double extreme_of_all(const item_run *run) {
+    double best = run->sums[0];
+    for (int64_t i = 1; i < run->plan->count * run->plan->splits; i++) {
+        const double x = run->sums[i];
+        const bool better = run->kind == BP__NORM_LARGEST ? x > best : x < best;
+        best = better || isnan(x) ? x : best;
     }
-    return largest;
+    return best;
 }
 
 /* Returns the root of a sum of squares that left the range of double, by scaling the elements to near 1. */
 static double scaled_root(item_run *run) {
     enum { MOST = 1000 };
-    const double largest = largest_component(run);
+    run->kind = BP__NORM_LARGEST;
+    const double largest = make_sums(run) ? extreme_of_all(run) : 0;
+    run->kind = BP__NORM_SQUARES;
     if (largest == 0 || isinf(largest)) {
         return largest;
     }
@@ -292,17 +290,6 @@ static double extreme(const item_run *run) {
         const double sum = total(run, line * plan->splits, plan->splits);
         const bool better = largest ? sum > best : sum < best;
         best = better || isnan(sum) ? sum : best;
-    }
-    return best;
-}
-
-/* The largest or smallest of all splits, or NaN where one is. */
-static double extreme_of_all(const item_run *run) {
-    double best = run->sums[0];
-    for (int64_t i = 1; i < run->plan->count * run->plan->splits; i++) {
-        const double x = run->sums[i];
-        const bool better = run->kind == BP__NORM_LARGEST ? x > best : x < best;
-        best = better || isnan(x) ? x : best;
     }
     return best;
 }
