@@ -73,6 +73,8 @@ typedef struct core_exchange {
     PyTypeObject *type;
     const core_exchange_api *api; /* NULL: the type has none */
     PyObject *is_negative;        /* its method is_neg, or NULL */
+    PyObject *is_conjugate;       /* its method is_conj, or NULL */
+    PyObject *gradient;           /* the name "requires_grad", if the type has that attribute; otherwise NULL */
 } core_exchange;
 
 enum { CORE_EXCHANGES = 8 };

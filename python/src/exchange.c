@@ -70,8 +70,15 @@ const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *typ
         return NULL;
     }
     made->api = api_of(type);
-    made->is_negative = made->api ? PyObject_GetAttrString((PyObject *)type, "is_neg") : NULL;
-    PyErr_Clear();
+    made->is_negative = made->is_conjugate = made->gradient = NULL;
+    if (made->api) {
+        made->is_negative = PyObject_GetAttrString((PyObject *)type, "is_neg");
+        made->is_conjugate = PyObject_GetAttrString((PyObject *)type, "is_conj");
+        made->gradient = PyObject_HasAttrString((PyObject *)type, "requires_grad")
+                             ? PyUnicode_InternFromString("requires_grad")
+                             : NULL;
+        PyErr_Clear();
+    }
     made->type = type;
     Py_INCREF(type);
     return made->api ? made : NULL;
@@ -79,21 +86,36 @@ const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *typ
 
 /* ---- Tensors ---- */
 
-/* torch's negative bit: the memory holds the numbers with the other sign. Counts a failure as set. */
-static bool is_negative(const core_exchange *of, PyObject *object) {
-    if (!of->is_negative) {
-        return false;
-    }
-    PyObject *answer = PyObject_CallFunctionObjArgs(of->is_negative, object, NULL);
-    bool negative = answer != Py_False;
+/* Counts a failure as true. */
+static bool is_true(const PyObject *answer) {
+    return answer != Py_False;
+}
+
+static bool has_bit(PyObject *predicate, PyObject *object) {
+    PyObject *answer = predicate ? PyObject_CallFunctionObjArgs(predicate, object, NULL) : NULL;
+    bool set = predicate && is_true(answer);
     Py_XDECREF(answer);
-    return negative;
+    return set;
+}
+
+static bool has_gradient(const core_exchange *of, PyObject *object) {
+    PyObject *answer = of->gradient ? PyObject_GetAttr(object, of->gradient) : NULL;
+    bool set = of->gradient && is_true(answer);
+    Py_XDECREF(answer);
+    return set;
+}
+
+/* Returns whether the memory is not all that the tensor means: torch's negative and conjugate bits, and gradients.
+ * Torch checks them in __dlpack__(), but not when a tensor is borrowed. */
+static bool is_special(const core_exchange *of, const DLTensor *given, PyObject *object) {
+    return has_bit(of->is_negative, object) || has_gradient(of, object) ||
+           (given->dtype.code == kDLComplex && has_bit(of->is_conjugate, object));
 }
 
 bool core_exchange_read(const core_exchange *of, operand *to, PyObject *object) {
     DLTensor given;
     if (of->api->borrow(object, &given) != 0 || given.device.device_type != kDLCPU || given.ndim > BP_MAX_NDIM ||
-        is_negative(of, object)) {
+        is_special(of, &given, object)) {
         PyErr_Clear();
         return false;
     }

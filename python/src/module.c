@@ -145,6 +145,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_VISIT(state->exchanges.of[i].type);
         Py_VISIT(state->exchanges.of[i].is_negative);
+        Py_VISIT(state->exchanges.of[i].is_conjugate);
+        Py_VISIT(state->exchanges.of[i].gradient);
     }
     return 0;
 }
@@ -169,6 +171,8 @@ static int clear(PyObject *module) {
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_CLEAR(state->exchanges.of[i].type);
         Py_CLEAR(state->exchanges.of[i].is_negative);
+        Py_CLEAR(state->exchanges.of[i].is_conjugate);
+        Py_CLEAR(state->exchanges.of[i].gradient);
     }
     state->exchanges.count = 0;
     return 0;
