@@ -240,3 +240,11 @@ else:
 def test_a_numpy_with_another_interface_is_read_by_the_buffer_protocol(python):
     done = python("-c", NEWER)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+def test_libraries_that_another_thread_is_importing(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))  # without its types so far
+    plain = memoryview(A)
+    for result in (bp.matmul(plain, plain), bp.gemm(plain, plain), bp.einsum("ij,jk", plain, plain)):
+        assert type(result) is bp.Tensor
