@@ -217,8 +217,8 @@ bool core_numpy_has(DLDataType type); /* whether NumPy has the element type */
 const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type);
 
 /* Reads a tensor. Returns false, without an exception, for what core_operand() must look at: memory of a device,
- * tensors that need gradients, that are conjugated or negated, or unaligned. */
-bool core_exchange_read(const core_exchange *of, operand *to, PyObject *tensor);
+ * tensors that need gradients, that are conjugated or negated, or unaligned, and read-only memory for writing. */
+bool core_exchange_read(const core_exchange *of, operand *to, PyObject *tensor, unsigned access);
 
 /* A new tensor of the library that has the interface, around memory that becomes its own, also when this fails. */
 PyObject *core_exchange_wrap(const core_exchange *of, DLManagedTensorVersioned *memory);

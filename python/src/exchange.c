@@ -10,6 +10,7 @@
 #include <string.h>
 
 typedef int (*exchange_borrow)(void *object, DLTensor *tensor);
+typedef int (*exchange_share)(void *object, DLManagedTensorVersioned **memory);
 typedef int (*exchange_wrap)(DLManagedTensorVersioned *memory, void **object);
 
 struct core_exchange_api {
@@ -17,8 +18,8 @@ struct core_exchange_api {
         DLPackVersion version;
         const void *previous;
     } header;
-    void (*allocate)(void);   /* not called */
-    void (*take_share)(void); /* not called */
+    void (*allocate)(void); /* not called */
+    exchange_share share;
     exchange_wrap wrap;
     exchange_borrow borrow; /* may be NULL */
     void (*current_stream)(void);
@@ -28,7 +29,7 @@ struct core_exchange_api {
 
 static const core_exchange_api *api_in(PyObject *capsule) {
     const core_exchange_api *api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    bool usable = api && api->header.version.major == DLPACK_MAJOR_VERSION && api->borrow && api->wrap;
+    bool usable = api && api->header.version.major == DLPACK_MAJOR_VERSION && api->borrow && api->share && api->wrap;
     PyErr_Clear();
     return usable ? api : NULL;
 }
@@ -124,8 +125,25 @@ static bool is_special(const core_exchange *of, DLDataType type, PyObject *objec
            (type.code == kDLComplex && has_bit(of->is_conjugate, object));
 }
 
-bool core_exchange_read(const core_exchange *of, operand *to, PyObject *object) {
+/* A borrowed tensor does not say whether its memory is read-only; a share of the memory does. */
+static bool is_read_only(const core_exchange *of, PyObject *object) {
+    DLManagedTensorVersioned *share = NULL;
+    if (of->api->share(object, &share) != 0 || !share) {
+        return true;
+    }
+    bool fixed = share->version.major != DLPACK_MAJOR_VERSION || (share->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+    if (share->deleter) {
+        share->deleter(share);
+    }
+    return fixed;
+}
+
+bool core_exchange_read(const core_exchange *of, operand *to, PyObject *object, unsigned access) {
     DLTensor given;
+    if ((access & CORE_WRITES) != 0 && is_read_only(of, object)) {
+        PyErr_Clear();
+        return false;
+    }
     if (of->api->borrow(object, &given) != 0 || given.device.device_type != kDLCPU || given.ndim < 0 ||
         given.ndim > BP_MAX_NDIM) {
         PyErr_Clear();

@@ -23,7 +23,10 @@ class Lent:
     requires_grad = False
     negative = conjugate = False
     wrapped = None  # what wrap() gives: an object, or a status
-    borrowed = 0  # status
+    borrowed = shared = 0  # statuses
+    shares = releases = 0
+    read_only = False
+    major = 1
 
     def __init__(self, array, **attributes):
         self.array = array
@@ -52,6 +55,22 @@ def borrow(lent, to):
     return lent.borrowed
 
 
+def count_release(memory):
+    Lent.releases += 1
+
+
+deleter = dlpack.Deleter(count_release)
+
+
+def share(lent, to):
+    tensor = dlpack.Tensor()
+    borrow(lent, ctypes.pointer(tensor))
+    lent.memory = dlpack.Versioned(lent.major, 0, None, deleter, int(lent.read_only), tensor)
+    to[0] = ctypes.addressof(lent.memory) if lent.shared == 0 else None
+    Lent.shares += lent.shared == 0
+    return lent.shared
+
+
 def wrap(memory, to):
     given = memory[0].tensor
     kind = {32: ctypes.c_float, 64: ctypes.c_double}[given.dtype.bits if given.dtype.code == dlpack.FLOAT else 64]
@@ -67,7 +86,7 @@ def wrap(memory, to):
     return 0
 
 
-Lent.__dlpack_c_exchange_api__ = dlpack.exchange_capsule(borrow, wrap)
+Lent.__dlpack_c_exchange_api__ = dlpack.exchange_capsule(borrow, share, wrap)
 
 
 class Exported(Lent):
@@ -91,6 +110,17 @@ def test_what_the_memory_does_not_say_is_not_borrowed(special):
     with pytest.raises(TypeError):
         bp.matmul(Lent(COMPLEX, **{special: True}), Lent(COMPLEX))
     assert type(bp.matmul(Lent(COMPLEX), Lent(COMPLEX))) is Lent
+
+
+@pytest.mark.parametrize("attributes", [{"read_only": True}, {"shared": -1}, {"major": 2}])
+def test_what_may_be_read_only_is_not_written(attributes):
+    out = np.zeros((3, 3))
+    before = Lent.shares - Lent.releases
+    with pytest.raises(TypeError, match="out: "):
+        bp.matmul(A, A, out=Lent(out, **attributes))
+    assert not out.any() and type(bp.matmul(Lent(A, **attributes), A)) is Lent
+    assert bp.matmul(A, A, out=Lent(out)) and (out == A @ A).all()
+    assert Lent.shares - Lent.releases == before
 
 
 def test_shape_and_strides_are_copied_before_python_code_runs():
@@ -119,10 +149,10 @@ def test_a_result_that_cannot_be_wrapped(status, monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [
-    {"name": b"other"}, {"name": None}, {"borrow": None}, {"wrap": None}, {"major": 2}, "no capsule",
+    {"name": b"other"}, {"name": None}, {"borrow": None}, {"share": None}, {"wrap": None}, {"major": 2}, "no capsule",
 ], ids=str)
 def test_interfaces_that_are_not_used(wrong):
-    functions = {"borrow": borrow, "wrap": wrap}
+    functions = {"borrow": borrow, "share": share, "wrap": wrap}
     capsule = wrong if isinstance(wrong, str) else dlpack.exchange_capsule(**{**functions, **wrong})
     kind = type("Kind", (Exported,), {"__dlpack_c_exchange_api__": capsule})
     result = bp.matmul(kind(A), kind(A))
@@ -142,7 +172,7 @@ def test_types_whose_attributes_call_the_package():
     class Kind(Exported, metaclass=Meta):
         pass
 
-    capsule = dlpack.exchange_capsule(borrow, wrap)
+    capsule = dlpack.exchange_capsule(borrow, share, wrap)
     lender = Meta("Lender", (Lent,), {"__dlpack_c_exchange_api__": capsule})
     for kind, made in ((Kind, bp.Tensor), (lender, Lent), (Kind, bp.Tensor), (lender, Lent)):
         assert type(bp.matmul(kind(A), kind(A))) is made
