@@ -12,11 +12,19 @@ from ._tensor import as_numpy
 
 SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
 
+def _is_a(array: Any, module: str, name: str) -> bool:
+    # Without importing the module: what has not been imported has made no array. While another thread imports it, and in a
+    # module that a program put in its place, the type may be missing.
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(array, kind)
+
 
 def _is_numpy(array: Any) -> bool:
-    # Without importing NumPy: what has not been imported has made no array.
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(array, numpy.ndarray)
+    return _is_a(array, "numpy", "ndarray")
+
+
+def _is_torch(array: Any) -> bool:
+    return _is_a(array, "torch", "Tensor")
 
 
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
@@ -24,12 +32,11 @@ def _like(result: _core.Tensor, *arrays: Any) -> Any:
     already, but for bfloat16 of NumPy and for tensors of a torch without DLPack's C exchange interface."""
     if type(result) is not _core.Tensor:
         return result
-    torch = sys.modules.get("torch")
     for array in arrays:
         if _is_numpy(array):
             return as_numpy(result)
-        if torch is not None and isinstance(array, torch.Tensor):
-            return torch.from_dlpack(result)
+        if _is_torch(array):
+            return sys.modules["torch"].from_dlpack(result)
     return result
 
 

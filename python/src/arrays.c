@@ -403,7 +403,7 @@ static bool bring_directly(core_state *state, operand *to, PyObject *array, unsi
         return false;
     }
     to->exchange = core_exchange_find(&state->exchanges, Py_TYPE(array));
-    return to->exchange && core_exchange_read(to->exchange, to, array);
+    return to->exchange && core_exchange_read(to->exchange, to, array, access);
 }
 
 /* A masked array looks like a plain one to the buffer protocol, so it is refused before anything is read or written. */

@@ -132,7 +132,7 @@ static void release(contraction *of) {
 /* The first operand that decides a type of array is looked for one by one: there may be any number of operands. */
 static bool new_result(contraction *of, core_result *fresh) {
     const operand *like = of->operands;
-    for (Py_ssize_t i = 0; i < of->held && !like->is_numpy && !like->exchange; i++) {
+    for (Py_ssize_t i = 0; i < of->held && !core_result_like(like); i++) {
         like = &of->operands[i];
     }
     return core_result_new(of->state, fresh, &of->result, &like, 1);

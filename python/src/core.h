@@ -59,9 +59,8 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 
 /* NumPy's C interface, once the program has imported NumPy. */
 typedef struct core_numpy {
-    PyTypeObject *type; /* numpy.ndarray; NULL: not yet imported, or not usable */
-    void **api;
-    bool is_unusable; /* its layout differs from the one declared in numpy.c */
+    PyTypeObject *type; /* numpy.ndarray; NULL: not yet imported */
+    void **api;         /* NULL: not yet imported, or not usable */
 } core_numpy;
 
 /* ---- exchange.c ---- */
@@ -201,7 +200,7 @@ void core_operand_release(operand *held);                       /* fine for one 
 
 /* ---- numpy.c ---- */
 
-/* Looks for NumPy among the imported modules; returns whether numpy->type is set. */
+/* Looks for NumPy among the imported modules; returns whether numpy->api is set. */
 bool core_numpy_find(core_numpy *numpy);
 
 /* Reads an array of exactly numpy->type. Returns false, without an exception, for arrays that core_operand() must look
@@ -218,8 +217,8 @@ bool core_numpy_has(DLDataType type); /* whether NumPy has the element type */
 const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type);
 
 /* Reads a tensor. Returns false, without an exception, for what core_operand() must look at: memory of a device,
- * tensors that need gradients, that are conjugated or negated, or unaligned. */
-bool core_exchange_read(const core_exchange *of, operand *to, PyObject *tensor);
+ * tensors that need gradients, that are conjugated or negated, or unaligned, and read-only memory for writing. */
+bool core_exchange_read(const core_exchange *of, operand *to, PyObject *tensor, unsigned access);
 
 /* A new tensor of the library that has the interface, around memory that becomes its own, also when this fails. */
 PyObject *core_exchange_wrap(const core_exchange *of, DLManagedTensorVersioned *memory);
@@ -233,9 +232,13 @@ typedef struct core_result {
     const core_exchange *exchange;    /* hands that memory to the caller's library; NULL: to a Tensor */
 } core_result;
 
+/* Returns whether the operand decides the type of the result: a NumPy array, a tensor of an exchange interface, or one
+ * that was read by DLPack. The package looks at the last kind itself (_products.py), so the result is then a Tensor. */
+bool core_result_like(const operand *of);
+
 /* Takes memory for a tensor of that type and shape, with its strides (compact; NULL: row-major), in an array of the
- * type that the first of the operands has which is NumPy's or of an exchange interface. Sets the tensor's address and
- * strides. Returns false with an exception set. */
+ * type that the first of the operands has which decides it. Sets the tensor's address and strides. Returns false with
+ * an exception set. */
 bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
                      int count);
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 typedef int (*exchange_borrow)(void *object, DLTensor *tensor);
+typedef int (*exchange_share)(void *object, DLManagedTensorVersioned **memory);
 typedef int (*exchange_wrap)(DLManagedTensorVersioned *memory, void **object);
 
 struct core_exchange_api {
@@ -17,8 +18,8 @@ struct core_exchange_api {
         DLPackVersion version;
         const void *previous;
     } header;
-    void (*allocate)(void);   /* not called */
-    void (*take_share)(void); /* not called */
+    void (*allocate)(void); /* not called */
+    exchange_share share;
     exchange_wrap wrap;
     exchange_borrow borrow; /* may be NULL */
     void (*current_stream)(void);
@@ -28,7 +29,7 @@ struct core_exchange_api {
 
 static const core_exchange_api *api_in(PyObject *capsule) {
     const core_exchange_api *api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    bool usable = api && api->header.version.major == DLPACK_MAJOR_VERSION && api->borrow && api->wrap;
+    bool usable = api && api->header.version.major == DLPACK_MAJOR_VERSION && api->borrow && api->share && api->wrap;
     PyErr_Clear();
     return usable ? api : NULL;
 }
@@ -45,18 +46,44 @@ static const core_exchange_api *api_of(PyTypeObject *type) {
     return api;
 }
 
-/* A new entry, or one of a type without the interface; NULL if there is none. */
-static core_exchange *free_entry(core_exchanges *known) {
-    if (known->count < CORE_EXCHANGES) {
-        return &known->of[known->count++];
+/* The attributes of a type may run Python code: other threads, and calls of this module for other types. */
+static core_exchange described(PyTypeObject *type) {
+    core_exchange made = {.type = type, .api = api_of(type)};
+    if (made.api) {
+        made.is_negative = PyObject_GetAttrString((PyObject *)type, "is_neg");
+        made.is_conjugate = PyObject_GetAttrString((PyObject *)type, "is_conj");
+        made.gradient = PyObject_HasAttrString((PyObject *)type, "requires_grad")
+                            ? PyUnicode_InternFromString("requires_grad")
+                            : NULL;
+        PyErr_Clear();
     }
-    for (int i = 0; i < CORE_EXCHANGES; i++) {
-        if (!known->of[i].api) {
-            Py_CLEAR(known->of[i].type);
-            return &known->of[i];
-        }
+    Py_INCREF(type);
+    return made;
+}
+
+static void forget(core_exchange *entry) {
+    Py_CLEAR(entry->is_negative);
+    Py_CLEAR(entry->is_conjugate);
+    Py_CLEAR(entry->gradient);
+    Py_CLEAR(entry->type);
+}
+
+/* Stores the entry in a free place, or in place of a type without the interface. Returns the stored entry, which stays
+ * there if it has an interface; NULL if there is no place. */
+static core_exchange *store(core_exchanges *known, core_exchange *made) {
+    int place = 0;
+    while (place < known->count && known->of[place].api) {
+        place++;
     }
-    return NULL;
+    place = known->count < CORE_EXCHANGES ? known->count++ : place;
+    if (place == CORE_EXCHANGES) {
+        forget(made);
+        return NULL;
+    }
+    core_exchange former = known->of[place]; /* in a free place its references are NULL */
+    known->of[place] = *made;
+    forget(&former);
+    return &known->of[place];
 }
 
 const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type) {
@@ -65,23 +92,9 @@ const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *typ
             return known->of[i].api ? &known->of[i] : NULL;
         }
     }
-    core_exchange *made = free_entry(known);
-    if (!made) {
-        return NULL;
-    }
-    made->api = api_of(type);
-    made->is_negative = made->is_conjugate = made->gradient = NULL;
-    if (made->api) {
-        made->is_negative = PyObject_GetAttrString((PyObject *)type, "is_neg");
-        made->is_conjugate = PyObject_GetAttrString((PyObject *)type, "is_conj");
-        made->gradient = PyObject_HasAttrString((PyObject *)type, "requires_grad")
-                             ? PyUnicode_InternFromString("requires_grad")
-                             : NULL;
-        PyErr_Clear();
-    }
-    made->type = type;
-    Py_INCREF(type);
-    return made->api ? made : NULL;
+    core_exchange made = described(type);
+    const core_exchange *stored = store(known, &made);
+    return made.api ? stored : NULL;
 }
 
 /* ---- Tensors ---- */
@@ -107,20 +120,38 @@ static bool has_gradient(const core_exchange *of, PyObject *object) {
 
 /* Returns whether the memory is not all that the tensor means: torch's negative and conjugate bits, and gradients.
  * Torch checks them in __dlpack__(), but not when a tensor is borrowed. */
-static bool is_special(const core_exchange *of, const DLTensor *given, PyObject *object) {
+static bool is_special(const core_exchange *of, DLDataType type, PyObject *object) {
     return has_bit(of->is_negative, object) || has_gradient(of, object) ||
-           (given->dtype.code == kDLComplex && has_bit(of->is_conjugate, object));
+           (type.code == kDLComplex && has_bit(of->is_conjugate, object));
 }
 
-bool core_exchange_read(const core_exchange *of, operand *to, PyObject *object) {
+/* A borrowed tensor does not say whether its memory is read-only; a share of the memory does. */
+static bool is_read_only(const core_exchange *of, PyObject *object) {
+    DLManagedTensorVersioned *share = NULL;
+    if (of->api->share(object, &share) != 0 || !share) {
+        return true;
+    }
+    bool fixed = share->version.major != DLPACK_MAJOR_VERSION || (share->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+    if (share->deleter) {
+        share->deleter(share);
+    }
+    return fixed;
+}
+
+bool core_exchange_read(const core_exchange *of, operand *to, PyObject *object, unsigned access) {
     DLTensor given;
-    if (of->api->borrow(object, &given) != 0 || given.device.device_type != kDLCPU || given.ndim > BP_MAX_NDIM ||
-        is_special(of, &given, object)) {
+    if ((access & CORE_WRITES) != 0 && is_read_only(of, object)) {
         PyErr_Clear();
         return false;
     }
-    core_operand_describe(to, &given);
-    if (!core_is_aligned(to)) {
+    if (of->api->borrow(object, &given) != 0 || given.device.device_type != kDLCPU || given.ndim < 0 ||
+        given.ndim > BP_MAX_NDIM) {
+        PyErr_Clear();
+        return false;
+    }
+    core_operand_describe(to, &given); /* before any code of Python runs: shape and strides are the object's */
+    if (is_special(of, given.dtype, object) || !core_is_aligned(to)) {
+        PyErr_Clear();
         return false;
     }
     Py_INCREF(object);

@@ -96,35 +96,38 @@ static bool is_usable(void **api) {
     return usable;
 }
 
-/* The table of a module that the program has imported; NULL if it has not. */
+/* The table of a module that the program has imported; NULL if it has not. NumPy's capsule has no name, so the table's
+ * array type is compared with the module's: programs put other modules in NumPy's place. */
 static void **table_in(const char *module) {
     PyObject *name = PyUnicode_FromString(module);
     PyObject *found = name ? PyImport_GetModule(name) : NULL;
-    PyObject *capsule = found ? PyObject_GetAttrString(found, "_ARRAY_API") : NULL;
+    PyObject *type = found ? PyObject_GetAttrString(found, "ndarray") : NULL;
+    PyObject *capsule = type ? PyObject_GetAttrString(found, "_ARRAY_API") : NULL;
     void **table = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    if (table && (table[API_TYPE] != type || !table[API_VERSION] || !table[API_NEW])) {
+        table = NULL;
+    }
     PyErr_Clear();
     Py_XDECREF(capsule);
+    Py_XDECREF(type);
     Py_XDECREF(found);
     Py_XDECREF(name);
     return table;
 }
 
 bool core_numpy_find(core_numpy *numpy) {
-    if (numpy->type || numpy->is_unusable) {
-        return numpy->type != NULL;
+    if (numpy->type) {
+        return numpy->api != NULL;
     }
     void **api = table_in("numpy._core._multiarray_umath");
     api = api ? api : table_in("numpy.core._multiarray_umath");
     if (!api) {
         return false;
     }
-    numpy->is_unusable = !is_usable(api);
-    if (!numpy->is_unusable) {
-        numpy->api = api;
-        numpy->type = api[API_TYPE];
-        Py_INCREF(numpy->type);
-    }
-    return numpy->type != NULL;
+    numpy->api = is_usable(api) ? api : NULL;
+    numpy->type = api[API_TYPE]; /* masked arrays are found by it, also if the table is not usable */
+    Py_INCREF(numpy->type);
+    return numpy->api != NULL;
 }
 
 /* ---- Arrays ---- */

@@ -6,10 +6,14 @@
  */
 #include "core.h"
 
-/* The type of the first operand that is a NumPy array or a tensor with an exchange interface decides. */
+bool core_result_like(const operand *of) {
+    return of->is_numpy || of->exchange || of->managed || of->versioned;
+}
+
+/* The first operand that may decide the type of the result. */
 static const operand *deciding(const operand *const *operands, int count) {
     for (int i = 0; i < count; i++) {
-        if (operands[i]->is_numpy || operands[i]->exchange) {
+        if (core_result_like(operands[i])) {
             return operands[i];
         }
     }
@@ -20,9 +24,12 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
                      int count) {
     const operand *like = deciding(operands, count);
     *result = (core_result){.exchange = like ? like->exchange : NULL};
-    if (like && like->is_numpy && core_numpy_has(tensor->dtype)) {
+    if (like && like->is_numpy && state->numpy.api && core_numpy_has(tensor->dtype)) {
         result->array = core_numpy_new(&state->numpy, tensor);
-        return result->array != NULL;
+        if (result->array) {
+            return true;
+        }
+        PyErr_Clear(); /* too large for NumPy: the library reports the error */
     }
     bp_status status = bp_tensor_empty(&result->memory, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim,
                                        tensor->shape, tensor->strides);
@@ -34,6 +41,15 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
     return true;
 }
 
+static PyObject *wrapped(core_state *state, const core_exchange *of, DLManagedTensorVersioned *memory) {
+    PyObject *object = core_exchange_wrap(of, memory);
+    if (!object && !PyErr_Occurred()) {
+        core_refuse(state, state->error, BP_E_INTERNAL, "the result: %R made no tensor of it, and set no exception",
+                    (PyObject *)of->type);
+    }
+    return object;
+}
+
 PyObject *core_result_take(core_state *state, core_result *result) {
     PyObject *array = result->array;
     DLManagedTensorVersioned *memory = result->memory;
@@ -41,7 +57,7 @@ PyObject *core_result_take(core_state *state, core_result *result) {
     if (!memory) {
         return array;
     }
-    return result->exchange ? core_exchange_wrap(result->exchange, memory) : core_tensor(state, memory);
+    return result->exchange ? wrapped(state, result->exchange, memory) : core_tensor(state, memory);
 }
 
 void core_result_drop(core_result *result) {

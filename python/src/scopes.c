@@ -143,7 +143,7 @@ bool core_options(core_state *state, PyObject *argument, const bp_options **hand
     } else if (Py_TYPE(argument) == (PyTypeObject *)state->options_type) {
         Py_INCREF(argument);
         *owner = argument;
-    } else if (PyObject_HasAttrString(argument, "keys")) {
+    } else if (PyMapping_Check(argument) && PyObject_HasAttrString(argument, "keys")) {
         PyObject *names = PyDict_New();
         *owner = names && PyDict_Update(names, argument) == 0 ? options_from(state, names) : NULL;
         Py_XDECREF(names);

@@ -78,3 +78,29 @@ def bf16_array(values, shape, **more):
         assert bits & 0xFFFF == 0
         memory[i] = bits >> 16
     return Exporter(memory, shape, (BFLOAT, 16), **more)
+
+
+# ---- DLPack's C exchange interface ----
+
+
+class Exchange(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p),
+                ("allocate", ctypes.c_void_p), ("share", ctypes.c_void_p), ("wrap", ctypes.c_void_p),
+                ("borrow", ctypes.c_void_p), ("stream", ctypes.c_void_p)]
+
+
+Borrow = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))
+Share = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+Wrap = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Versioned), ctypes.POINTER(ctypes.c_void_p))
+kept = []  # capsules point to these
+
+
+def exchange_capsule(borrow, share, wrap, name=b"dlpack_exchange_api", major=1):
+    """Returns a capsule with the functions borrow(object, pointer to a Tensor), share(object, pointer to an address) and
+    wrap(pointer to a Versioned, pointer to the result); each may be None."""
+    given = ((Borrow, borrow), (Share, share), (Wrap, wrap))
+    functions = [kind(function) if function else None for kind, function in given]
+    borrows, shares, wraps = [ctypes.cast(one, ctypes.c_void_p) if one else None for one in functions]
+    table = Exchange(major, 3, None, None, shares, wraps, borrows, None)
+    kept.extend([functions, table, name])
+    return new_capsule(ctypes.addressof(table), name, None)

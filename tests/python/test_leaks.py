@@ -107,7 +107,9 @@ JOBS = {
 }
 SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "nonsense"), "explain": lambda: bp.explain(bp.matmul, A, B), "explain fft": lambda: bp.explain(bp.fft.fft2, A), "status": bp.backends_status,
         "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain einsum": lambda: bp.explain(bp.einsum, "ij,jk,kl->il", A, B, B.T), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
-        "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries, "text": lambda: repr(TENSOR)}
+        "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries, "text": lambda: repr(TENSOR),
+        "masked": lambda: expect(TypeError, bp.matmul, A, np.ma.array(B)),
+        "too large": lambda: expect(ValueError, bp.einsum, "i,j", *[np.broadcast_to(np.ones(1), (1 << 40,))] * 2)}
 
 
 def resident():

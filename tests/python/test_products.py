@@ -1,8 +1,15 @@
 """Products, explanations, exceptions and warnings, and other threads running during a call."""
 
+import collections
+import copy
+import functools
+import inspect
 import json
+import pickle
+import sys
 import threading
 import time
+import types
 import warnings
 
 import numpy as np
@@ -155,6 +162,39 @@ def test_memory_errors_have_the_librarys_message():
     huge = np.broadcast_to(np.ones((1, 1)), (1 << 26, 1 << 10))
     with pytest.raises(MemoryError, match=r"\w"):
         bp.matmul(huge, np.broadcast_to(np.ones((1, 1)), (1 << 10, 1 << 26)))
+    one = np.ones((1, 1))
+    for call in (lambda a, b: bp.matmul(a, b), lambda a, b: bp.einsum("ij,jk", a, b), lambda a, b: bp.gemm(a, b)):
+        with pytest.raises(bp.Error, match="more elements than memory can hold"):
+            call(np.broadcast_to(one, (1 << 40, 1)), np.broadcast_to(one, (1, 1 << 40)))
+        with pytest.raises(MemoryError) as caught:
+            call(np.broadcast_to(one, (1 << 26, 1)), np.broadcast_to(one, (1, 1 << 26)))
+        assert caught.type is MemoryError  # not NumPy's own
+
+
+def test_settings_of_a_call_are_a_mapping():
+    a = np.ones((2, 2))
+    for good in ({}, types.MappingProxyType({"num_threads": 1}), collections.ChainMap({"num_threads": 1}), collections.UserDict()):
+        assert (bp.matmul(a, a, settings=good) == 2).all() and bp.explain(bp.matmul, a, a, settings=good).chosen
+    for wrong in (dict, [], "num_threads", sys, types.SimpleNamespace(keys=3), a):
+        with pytest.raises(bp.BadTypeError, match="settings: expects a dict or backplane.Options"):
+            bp.matmul(a, a, settings=wrong)
+
+
+def test_names_of_arguments_that_are_not_interned():
+    a, out = np.ones((2, 2)), np.zeros((2, 2))
+    assert bp.matmul(a, a, **{"".join(["o", "ut"]): out, "".join(["set", "tings"]): None}) is out and (out == 2).all()
+    with pytest.raises(TypeError, match="exactly 2 positional"):
+        bp.matmul(a, out=out)
+    with pytest.raises(TypeError, match="at most 2 positional"):
+        bp.matmul(a, a, out)
+    with pytest.raises(TypeError, match="nonsense"):
+        bp.matmul(a, a, nonsense=out)
+
+
+def test_matmul_as_an_object():
+    assert pickle.loads(pickle.dumps(bp.matmul)) is bp.matmul and copy.deepcopy(bp.matmul) is bp.matmul
+    assert str(inspect.signature(bp.matmul)) == "(a, b, /, *, out=None, settings=None)"
+    assert functools.wraps(bp.matmul)(lambda *arrays: None).__name__ == "matmul"
 
 
 @pytest.mark.parametrize("call", [lambda a, **names: bp.matmul(a, a, **names), lambda a, **names: bp.einsum("ij,jk", a, a, **names)],
