@@ -19,9 +19,37 @@ def _is_numpy(array: Any) -> bool:
     return numpy is not None and isinstance(array, numpy.ndarray)
 
 
+# from_dlpack() of the library of each type of arrays so far, or None.
+_IMPORTERS: Dict[type, Optional[Callable[[Any], Any]]] = {}
+
+
+def _find_importer(array: Any) -> Optional[Callable[[Any], Any]]:
+    """Returns from_dlpack() of the array API namespace of an array, or of the package that defines its type."""
+    try:
+        namespace = array.__array_namespace__()
+    except Exception:  # not an array of that standard
+        namespace = sys.modules.get(type(array).__module__.partition(".")[0])
+    found = None if isinstance(array, _core.Tensor) else getattr(namespace, "from_dlpack", None)
+    if len(_IMPORTERS) > 100:  # types that a program makes again and again
+        _IMPORTERS.clear()
+    _IMPORTERS[type(array)] = found
+    return found
+
+
+def _as_its_library(result: _core.Tensor, array: Any) -> Any:
+    kind = type(array)
+    importer = _IMPORTERS[kind] if kind in _IMPORTERS else _find_importer(array)
+    if importer is None:
+        return result
+    try:
+        return importer(result)
+    except Exception:  # it does not take host memory, or this element type
+        return result
+
+
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
-    """The result as what was given: the first that is a NumPy array or a torch tensor decides. The extension has made it so
-    already, but for bfloat16 of NumPy and for tensors of a torch without DLPack's C exchange interface."""
+    """Converts a result to the type of the first array that is of a library: NumPy, torch, or one with from_dlpack(). The
+    extension has done so already, except for bfloat16 of NumPy, and for libraries without DLPack's C exchange interface."""
     if type(result) is not _core.Tensor:
         return result
     torch = sys.modules.get("torch")
@@ -30,6 +58,9 @@ def _like(result: _core.Tensor, *arrays: Any) -> Any:
             return as_numpy(result)
         if torch is not None and isinstance(array, torch.Tensor):
             return torch.from_dlpack(result)
+        made = _as_its_library(result, array)
+        if made is not result:
+            return made
     return result
 
 
