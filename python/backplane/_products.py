@@ -142,7 +142,14 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
     """Explains the choice of a library for ``function(*arguments, **names)`` without computing anything. The function is
-    matmul, gemm, einsum, or one of backplane.fft or backplane.linalg."""
+    matmul, gemm, einsum, or one of backplane.fft or backplane.linalg.
+
+    >>> why = explain(matmul, np.ones((2, 3)), np.ones((3, 4)))
+    >>> why.problem
+    'f64 2x3 @ 3x4 -> 2x4'
+    >>> why.chosen.accepted, [row.library for row in why.candidates if row.chosen] == [why.chosen.library]
+    (True, True)
+    """
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
         raise bad_type(
@@ -153,6 +160,11 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
 
 
 def last_plan() -> Optional[Plan]:
-    """Returns the plan that the calling thread ran last; None before the first, and after a call with an empty result."""
+    """Returns the plan that the calling thread ran last; None before the first, and after a call with an empty result.
+
+    >>> c = matmul(np.ones((2, 3)), np.ones((3, 4)), settings={"blas.preferred": "native"})
+    >>> last_plan().library, last_plan().problem
+    ('native', 'f64 2x3 @ 3x4 -> 2x4')
+    """
     found = _core.last_plan()
     return None if found is None else Plan(**found)
