@@ -25,7 +25,7 @@ file(GLOB python_sources CONFIGURE_DEPENDS python/src/*.c)
 add_library(backplane_python MODULE ${python_sources})
 target_compile_definitions(backplane_python PRIVATE Py_LIMITED_API=0x03090000)
 target_include_directories(backplane_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
-target_link_libraries(backplane_python PRIVATE backplane backplane_flags)
+target_link_libraries(backplane_python PRIVATE backplane backplane_flags m)
 set(python_package ${CMAKE_BINARY_DIR}/python/backplane)
 set_target_properties(backplane_python PROPERTIES PREFIX "" OUTPUT_NAME _core SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY ${python_package} BUILD_RPATH "$ORIGIN/../.." INSTALL_RPATH "$ORIGIN")

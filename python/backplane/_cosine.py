@@ -131,7 +131,7 @@ def _many(name: str) -> _Dimensions:
         dimensions = _all_dimensions(result.ndim, as_tuple(s), as_tuple(chosen("axes", axes, dim, None)))
         for n, number in dimensions:
             result = each.run(result, n, number)
-        return result if dimensions else _like(_core.fftshift(result, (), False), input)
+        return _like(result if dimensions else _core.fftshift(result, (), False), input)
 
     function: _Dimensions = _finish(transform, name, f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s).")
     return function

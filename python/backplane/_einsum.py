@@ -225,6 +225,13 @@ def einsum(
     memory: a NumPy array or a torch tensor like the first operand that is one, otherwise a backplane.Tensor. ``out`` is written
     in place and returned; it must not overlap an operand. ``settings`` is a dict of dotted names, or backplane.Options, for
     this call only.
+
+    >>> a, b = np.arange(6.0).reshape(2, 3), np.ones((3, 2))
+    >>> einsum("ij,jk->ki", a, b)
+    array([[ 3., 12.],
+           [ 3., 12.]])
+    >>> einsum(a, [0, 1], b, [1, 0], [])
+    array(15.)
     """
     if (
         optimize is None and out is None and settings is None and memory_limit is None
@@ -283,6 +290,10 @@ def einsum_path(
     operand. ``trials``, ``seconds`` and ``seed`` apply to random strategies: without ``seconds``, equal seeds give equal paths.
     ``work`` limits auto-hq, optimal, dp and branch-* in counted units, so that a search ends at the same point on every machine;
     0 is the default limit. ``dtype`` is the element type, for peak_bytes. Ctrl-C ends a search.
+
+    >>> path, report = einsum_path("ij,jk,kl->il", (100, 2), (2, 100), (100, 2), shapes=True)
+    >>> path, report.flops < report.naive_flops
+    ([(1, 2), (0, 1)], True)
     """
     expression, given, labels, output = _unpack(operands, shapes)
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)

@@ -27,9 +27,37 @@ def _is_torch(array: Any) -> bool:
     return _is_a(array, "torch", "Tensor")
 
 
+# from_dlpack() of the library of each type of arrays so far, or None.
+_IMPORTERS: Dict[type, Optional[Callable[[Any], Any]]] = {}
+
+
+def _find_importer(array: Any) -> Optional[Callable[[Any], Any]]:
+    """Returns from_dlpack() of the array API namespace of an array, or of the package that defines its type."""
+    try:
+        namespace = array.__array_namespace__()
+    except Exception:  # not an array of that standard
+        namespace = sys.modules.get(type(array).__module__.partition(".")[0])
+    found = None if isinstance(array, _core.Tensor) else getattr(namespace, "from_dlpack", None)
+    if len(_IMPORTERS) > 100:  # types that a program makes again and again
+        _IMPORTERS.clear()
+    _IMPORTERS[type(array)] = found
+    return found
+
+
+def _as_its_library(result: _core.Tensor, array: Any) -> Any:
+    kind = type(array)
+    importer = _IMPORTERS[kind] if kind in _IMPORTERS else _find_importer(array)
+    if importer is None:
+        return result
+    try:
+        return importer(result)
+    except Exception:  # it does not take host memory, or this element type
+        return result
+
+
 def _like(result: _core.Tensor, *arrays: Any) -> Any:
-    """The result as what was given: the first that is a NumPy array or a torch tensor decides. The extension has made it so
-    already, but for bfloat16 of NumPy and for tensors of a torch without DLPack's C exchange interface."""
+    """Converts a result to the type of the first array that is of a library: NumPy, torch, or one with from_dlpack(). The
+    extension has done so already, except for bfloat16 of NumPy, and for libraries without DLPack's C exchange interface."""
     if type(result) is not _core.Tensor:
         return result
     for array in arrays:
@@ -37,6 +65,9 @@ def _like(result: _core.Tensor, *arrays: Any) -> Any:
             return as_numpy(result)
         if _is_torch(array):
             return sys.modules["torch"].from_dlpack(result)
+        made = _as_its_library(result, array)
+        if made is not result:
+            return made
     return result
 
 
@@ -118,7 +149,14 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:
     """Explains the choice of a library for ``function(*arguments, **names)`` without computing anything. The function is
-    matmul, gemm, einsum, or one of backplane.fft or backplane.linalg."""
+    matmul, gemm, einsum, or one of backplane.fft or backplane.linalg.
+
+    >>> why = explain(matmul, np.ones((2, 3)), np.ones((3, 4)))
+    >>> why.problem
+    'f64 2x3 @ 3x4 -> 2x4'
+    >>> why.chosen.accepted, [row.library for row in why.candidates if row.chosen] == [why.chosen.library]
+    (True, True)
+    """
     explainer = _EXPLAINERS.get(function)
     if explainer is None:
         raise bad_type(
@@ -129,6 +167,11 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
 
 
 def last_plan() -> Optional[Plan]:
-    """Returns the plan that the calling thread ran last; None before the first, and after a call with an empty result."""
+    """Returns the plan that the calling thread ran last; None before the first, and after a call with an empty result.
+
+    >>> c = matmul(np.ones((2, 3)), np.ones((3, 4)), settings={"blas.preferred": "native"})
+    >>> last_plan().library, last_plan().problem
+    ('native', 'f64 2x3 @ 3x4 -> 2x4')
+    """
     found = _core.last_plan()
     return None if found is None else Plan(**found)

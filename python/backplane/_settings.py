@@ -136,6 +136,10 @@ class flags(contextlib.ContextDecorator):
     ``with flags(num_threads=1, cudnn__deterministic=True):`` or, with dotted names, ``with flags({"cudnn.deterministic":
     True}):``. Other settings keep their values. Names and values are checked when the object is created. Blocks nest.
     Leaving one restores the stored values exactly, in any order. The thread that entered a block must leave it.
+
+    >>> with flags(num_threads=1):
+    ...     settings.num_threads
+    1
     """
 
     def __init__(self, names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:

@@ -22,15 +22,22 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any, Callable, Dict, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Tuple
 
-from . import _core, _plan_cache
+from . import _core, _plan_cache, _scipy
 from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from ._dimensions import Numbers, as_tuple, chosen, floating, length
 from ._errors import bad_value
 from ._products import _EXPLAINERS, SettingsArgument, _like
 from ._tensor import as_numpy
 from .backends._module import close
+
+__all__ = [
+    *("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn"),
+    *("hfft", "hfft2", "hfftn", "ihfft", "ihfft2", "ihfftn", "fftfreq", "rfftfreq", "fftshift", "ifftshift"),
+    *("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn", "plan_cache"),
+]
+
 
 def _run(
     name: str,
@@ -276,5 +283,14 @@ class _PlanCache(_plan_cache.PlanCache):
 
 
 plan_cache = _PlanCache()
+
+# This module is a backend of scipy.fft: ``with scipy.fft.set_backend(backplane.fft)``.
+__ua_domain__ = "numpy.scipy.fft"
+
+
+def __ua_function__(method: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Runs a call of scipy.fft; returns NotImplemented if SciPy must run it."""
+    return _scipy.call(sys.modules[__name__], method, args, kwargs)
+
 
 close(__name__)

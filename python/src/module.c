@@ -73,14 +73,18 @@ static PyMethodDef functions[] = {
      "once at the end. Arrays of any strides are read in place; an unaligned array is copied, and an unaligned\n"
      "``out`` copied back. The result is a NumPy array or a torch tensor like the first input that is one, otherwise\n"
      "a backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a\n"
-     "dict of dotted names, or backplane.Options, for this call only."},
+     "dict of dotted names, or backplane.Options, for this call only.\n\n"
+     ">>> matmul(np.arange(6.0).reshape(2, 3), np.ones(3))\n"
+     "array([ 3., 12.])"},
     {"gemm", WITH_NAMES(core_gemm),
      "gemm(a, b, /, c=None, *, alpha=1.0, beta=0.0, transform_a='as_is', transform_b='as_is', settings=None)\n--\n\n"
      "Computes alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.\n\n"
      "``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All arrays have\n"
      "rank 2, or rank 2 plus batch dimensions; those of a and b broadcast. ``c`` is overwritten in place and\n"
      "returned. Without it, the result is a new array and beta must be 0. If beta is 0, c is not read. For real\n"
-     "matrices alpha and beta must be real. Types, strides, results and settings are as in matmul()."},
+     "matrices alpha and beta must be real. Types, strides, results and settings are as in matmul().\n\n"
+     ">>> gemm(np.eye(2), np.ones((2, 2)), np.ones((2, 2)), alpha=2.0, beta=1.0)\n"
+     "array([[3., 3.],\n       [3., 3.]])"},
     {"set_convert", core_set_convert, METH_O, "Sets the function that makes a result what the inputs are."},
     {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
     {"explain_gemm", WITH_NAMES(core_explain_gemm), "The explanation of a gemm as a dict."},

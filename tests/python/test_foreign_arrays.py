@@ -1,5 +1,8 @@
 """Arrays that need special treatment: torch's lazy negation and conjugation, unaligned memory, and bfloat16 of ml_dtypes."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 
@@ -228,3 +231,95 @@ def test_bits_of_other_types():
         assert words.dtype == name and np.array_equal(words, np.asarray(result).view(name))
     with pytest.raises(bp.BadTypeError, match="bits: there is no unsigned integer as large as c128"):
         bp.matmul(memoryview(np.ones((1, 2), "c16")), memoryview(np.ones((2, 1), "c16"))).bits()
+
+
+# ---- Arrays of other libraries ----
+
+
+class Standing:
+    """An array of a library that exports and imports DLPack, as jax and CuPy do."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **names):
+        return self.values.__dlpack__(**names)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def library(name, kind, imports=True):
+    """Returns a module with from_dlpack() that makes arrays of `kind`, and how often it was called."""
+    module, calls = types.ModuleType(name), []
+
+    def from_dlpack(array):
+        calls.append(array)
+        if not imports:
+            raise BufferError("host memory is not taken")
+        return kind(np.from_dlpack(array))
+
+    module.from_dlpack = from_dlpack
+    return module, calls
+
+
+def test_results_are_of_the_library_of_the_array_api_namespace():
+    class Array(Standing):
+        def __array_namespace__(self, api_version=None):
+            return module
+
+    module, calls = library("a_library", Array)
+    a = np.random.default_rng(3).standard_normal((3, 3))
+    wanted = every_call(a, a)
+    for name, got in every_call(Array(a), Array(a)).items():
+        assert type(got) is Array and np.allclose(got.values, wanted[name]), name
+    assert calls and all(type(one) is bp.Tensor for one in calls)
+    assert type(bp.matmul(memoryview(a), Array(a))) is Array and type(bp.fft.dctn(Array(a))) is Array
+    assert type(bp.matmul(a, Array(a))) is np.ndarray
+    values, vectors = bp.linalg.eigh(Array(a + a.T))
+    assert type(values) is Array and type(vectors) is Array
+    out = np.empty((3, 3))
+    assert bp.matmul(Array(a), Array(a), out=out) is out
+
+
+def test_results_are_of_the_package_of_the_type(monkeypatch):
+    class Array(Standing):
+        __module__ = "another_library._core.core"
+
+    module, calls = library("another_library", Array)
+    a = np.arange(4.0).reshape(2, 2)
+    monkeypatch.setitem(sys.modules, "another_library", module)
+    got = bp.matmul(Array(a), Array(a))
+    assert type(got) is Array and np.array_equal(got.values, a @ a) and len(calls) == 1
+
+
+def test_a_library_that_does_not_import_host_memory():
+    class Array(Standing):
+        def __array_namespace__(self, api_version=None):
+            return module
+
+    module, calls = library("a_library_of_devices", Array, imports=False)
+    a = np.arange(4.0).reshape(2, 2)
+    got = bp.matmul(Array(a), Array(a))
+    assert type(got) is bp.Tensor and np.array_equal(np.asarray(got), a @ a) and calls
+
+
+def test_arrays_without_a_library():
+    a = np.arange(4.0).reshape(2, 2)
+    for array in (memoryview(a), Standing(a), bp.matmul(memoryview(a), memoryview(a))):
+        assert type(bp.matmul(array, array)) is bp.Tensor
+    for kind in [type(f"Array{i}", (Standing,), {}) for i in range(300)]:
+        assert type(bp.matmul(kind(a), kind(a))) is bp.Tensor
+    assert len(bp._products._IMPORTERS) <= 101
+
+
+@pytest.mark.parametrize("name", ["jax.numpy", "cupy"])
+def test_installed_libraries(name):
+    library = pytest.importorskip(name, reason=f"{name} is not installed")
+    try:
+        a = library.ones((3, 3), dtype="float32")
+    except Exception as error:
+        pytest.skip(f"{name} cannot make an array: {error}")
+    if a.__dlpack_device__()[0] != 1:
+        pytest.skip(f"{name} has its arrays on a device")
+    assert type(bp.matmul(a, a)) is type(a)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from unittest import mock
 
+import numpy as np
 import pytest
 from conftest import BUILD, PACKAGES, ROOT
 
@@ -35,6 +36,14 @@ def test_every_public_name_has_help():
             pydoc.render_doc(value)
     assert "numpy.matmul" in bp.matmul.__doc__ and "BLAS" in bp.gemm.__doc__
     assert re.fullmatch(r"\d+\.\d+\.\d+", bp.__version__)
+
+
+@pytest.mark.parametrize("name", ["matmul", "gemm", "einsum", "einsum_path", "explain", "last_plan", "flags"])
+def test_examples_in_docstrings(name):
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder(recurse=False).find(getattr(bp, name), name, module=False, globs={**vars(bp), "np": np}):
+        runner.run(test)
+    assert runner.summarize().failed == 0 and runner.summarize().attempted > 0
 
 
 def test_types_are_strict():
