@@ -333,3 +333,12 @@ def test_tolerances_may_be_arrays():
 def test_keywords_of_numpy_that_do_not_apply(call, text):
     with pytest.raises(TypeError, match=text):
         call()
+
+
+def test_functions_of_numpy_read_tensors():
+    """backplane.Tensor has no __array_function__; NumPy converts it without a copy."""
+    tensor = bp.matmul(memoryview(np.eye(2)), memoryview(np.eye(2)))
+    assert isinstance(tensor, bp.Tensor) and not hasattr(tensor, "__array_function__") and not hasattr(tensor, "__array_ufunc__")
+    for found in (np.linalg.inv(tensor), np.sum(tensor, axis=0), np.add(tensor, 1), np.concatenate([tensor, np.eye(2)])):
+        assert type(found) is np.ndarray
+    assert np.shares_memory(np.asarray(tensor), np.asarray(tensor))
