@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test bench install fuzz sanitize clang aarch64 format lint docs site symbols bootstrap clean help
+.PHONY: programs build run test bench install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -55,6 +55,12 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
+numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
+	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py
+
+array-api: programs ## run the array API suite on linalg and fft; SUITE is its folder
+	@tools/array_api.sh "$(SUITE)"
+
 format: ## format the sources with clang-format
 	@clang-format -i $(SOURCES)
 
@@ -62,8 +68,10 @@ lint: build/CMakeCache.txt ## check the format and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build/CMakeCache.txt ## write the reference pages from the tables in the headers
+docs: build/CMakeCache.txt ## write the reference pages, and the types of settings for Python, from the tables in the headers
 	@cmake --build build --target docs
+	@cmake --build build -j $(JOBS) --target programs
+	@.venv/bin/python -B tools/settings_stub.py
 
 site: ## build the documentation as a static site into build/site; installs Sphinx into .venv
 	@mkdir -p build
@@ -83,7 +91,7 @@ clean: ## remove all build folders, but not .venv
 	@rm -rf build build-debug build-asan build-tsan build-fuzz build-clang build-aarch64
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 build/CMakeCache.txt:
 	@cmake --preset release $(GENERATOR) --log-level=WARNING

@@ -6,7 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
-from . import backends, fft, linalg, nn, utils
+from . import __config__, backends, cuda, fft, linalg, nn, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -22,6 +22,16 @@ from ._modes import (
 )
 from ._products import Candidate, Explanation, Plan, explain, gemm, last_plan, matmul
 from ._settings import Settings, flags, set_flags, setting, settings
+from ._torch_names import (
+    device,
+    get_num_interop_threads,
+    get_num_threads,
+    install_as_torch,
+    manual_seed,
+    set_num_interop_threads,
+    set_num_threads,
+    uninstall_as_torch,
+)
 from .backends._module import close as _close
 from .linalg import cholesky_inverse, cholesky_solve
 
@@ -42,6 +52,7 @@ __all__ = [
     "Tensor",
     "UnknownNameError",
     "Warning",
+    "__config__",
     "__version__",
     "are_deterministic_algorithms_enabled",
     "backend_status",
@@ -49,6 +60,8 @@ __all__ = [
     "backends_status",
     "cholesky_inverse",
     "cholesky_solve",
+    "cuda",
+    "device",
     "einsum",
     "einsum_path",
     "explain",
@@ -57,18 +70,25 @@ __all__ = [
     "gemm",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "install_as_torch",
     "is_deterministic_algorithms_warn_only_enabled",
     "last_plan",
     "libraries",
     "linalg",
+    "manual_seed",
     "matmul",
     "nn",
     "set_deterministic_debug_mode",
     "set_flags",
     "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "set_num_threads",
     "setting",
     "settings",
     "show_config",
+    "uninstall_as_torch",
     "use_deterministic_algorithms",
     "utils",
 ]

@@ -40,8 +40,11 @@ _HINTS = {
 
 
 def is_literal(array: Any) -> bool:
-    """Returns whether this is a list, tuple or number, which NumPy is needed to convert."""
-    return isinstance(array, (list, tuple, numbers.Number)) and not _is_numpy(array)
+    """Returns whether this is a list, tuple or number, which NumPy converts."""
+    if isinstance(array, (list, tuple, numbers.Number)):
+        return True
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(array, numpy.generic)
 
 
 def number_of(order: Any) -> Optional[float]:

@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from ._einsum import einsum
 from ._errors import bad_type, bad_value
-from ._linalg_calls import numpy_of, unite, with_numpy
+from ._linalg_calls import is_literal, numpy_of, unite, with_numpy
 from ._products import SettingsArgument, _is_numpy
 
 Dims = Optional[Tuple[int, ...]]
@@ -39,7 +39,7 @@ def like(result: Any, *arrays: Any) -> Any:
     """Returns a result of NumPy as the array type of the first input that decides one."""
     torch = sys.modules.get("torch")
     for array in arrays:
-        if _is_numpy(array) or isinstance(array, (list, tuple, int, float, complex)):
+        if _is_numpy(array) or is_literal(array):
             return result
         if torch is not None and isinstance(array, torch.Tensor):
             return torch.as_tensor(result)
@@ -56,9 +56,9 @@ def shape_of(array: Any) -> Tuple[int, ...]:
     return tuple(memoryview(array).shape or () if shape is None else shape)
 
 
-def is_whole(arrays: Sequence[Any]) -> bool:
-    """Returns whether the product of these arrays is one of integers, bools or objects, which NumPy computes."""
-    return all(_is_numpy(one) and one.dtype.kind in "biuO" for one in arrays)
+def is_numpys(arrays: Sequence[Any]) -> bool:
+    """Returns whether NumPy computes the product of these arrays: of integers, bools, objects or long doubles."""
+    return all(_is_numpy(one) and (one.dtype.kind in "biuO" or one.dtype.char in "gG") for one in arrays)
 
 
 def factors(op: str, arrays: Sequence[Any]) -> Tuple[Any, ...]:
@@ -129,7 +129,7 @@ def vector_norm(A: Any, order: float, dims: Dims, keepdim: bool) -> Any:
 
 def vecdot(a: Any, b: Any, dim: int, settings: SettingsArgument) -> Any:
     """Returns the sum of conj(a) b along one dimension, which counts from the back."""
-    if is_whole((a, b)):
+    if is_numpys((a, b)):
         numpy = sys.modules["numpy"]
         return (numpy.moveaxis(a, dim, -1)[..., None, :] @ numpy.moveaxis(b, dim, -1)[..., :, None])[..., 0, 0]
     numbers_a, numbers_b = range(len(shape_of(a))), range(len(shape_of(b)))
@@ -165,7 +165,7 @@ def matrix_power(A: Any, n: int, inverse: Callable[..., Any], product: Callable[
 
 def multi_dot(operands: Sequence[Any], out: Any, settings: SettingsArgument) -> Any:
     """Returns the product of a chain in the order that costs the fewest operations."""
-    if is_whole(operands):
+    if is_numpys(operands):
         numpy = sys.modules["numpy"]
         return store(numpy.linalg.multi_dot(list(operands)), out)
     shapes = [shape_of(one) for one in operands]

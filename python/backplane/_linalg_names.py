@@ -137,7 +137,7 @@ def norm(
 def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
-    NumPy computes the product of integers, bools and objects, because no math library has it.
+    NumPy computes the product of integers, bools, objects and long doubles, because no math library has it.
 
     >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
     array([[11]])
@@ -146,7 +146,7 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
         return _core.matmul(A, B, out=out, settings=settings)
     except TypeError:
         a, b = composed.factors("matmul", (A, B))
-        if composed.is_whole((a, b)):
+        if composed.is_numpys((a, b)):
             return numpy_of("matmul").matmul(a, b, out=out)
         if a is A and b is B:
             raise
@@ -237,7 +237,7 @@ def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None)
     for name, one in (("A", a), ("B", b)):
         if len(composed.shape_of(one)) != 1:
             raise bad_value(f"linalg.outer: {name} has {len(composed.shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
-    if composed.is_whole((a, b)):
+    if composed.is_numpys((a, b)):
         return composed.store(numpy_of("outer").multiply.outer(a, b), out)
     return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
 
@@ -276,7 +276,7 @@ def tensordot(
             raise bad_value(
                 f"linalg.tensordot: dimension {of_a} of A has {shapes[0][of_a]} elements, {of_b} of B has {shapes[1][of_b]}", "E_SHAPE"
             )
-    if composed.is_whole((a, b)):
+    if composed.is_numpys((a, b)):
         return composed.store(numpy_of("tensordot").tensordot(a, b, (first, second)), out)
     labels_a = list(range(len(shapes[0])))
     labels_b = [first[second.index(one)] if one in second else len(labels_a) + one for one in range(len(shapes[1]))]

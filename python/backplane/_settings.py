@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import difflib
 import inspect
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, TypeVar, Union, cast
 
 from . import _core
 from ._errors import bad_type, failure
+
+if TYPE_CHECKING:
+    from ._settings_tree import Root
 
 Value = Union[bool, int, str]
 table: Mapping[str, _core.Setting] = _core.table
@@ -55,14 +58,16 @@ class Settings:
     def _place(self) -> str:
         return f"settings.{self._prefix.rstrip('.')}".rstrip(".")
 
-    def __getattr__(self, name: str) -> Any:  # called only if there is no attribute with this name
-        return self._find(name).get()
+    if not TYPE_CHECKING:  # type checkers know the names from _settings_tree.pyi; these methods would accept any
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._find(name).__set__(self, value)
+        def __getattr__(self, name: str) -> Any:  # called only if there is no attribute with this name
+            return self._find(name).get()
 
-    def __delattr__(self, name: str) -> None:
-        self._find(name).__delete__(self)
+        def __setattr__(self, name: str, value: Any) -> None:
+            self._find(name).__set__(self, value)
+
+        def __delattr__(self, name: str) -> None:
+            self._find(name).__delete__(self)
 
     def __getitem__(self, name: str) -> Value:
         return self._find(name).get()
@@ -112,7 +117,7 @@ def _tree(prefix: str) -> Settings:
     return made
 
 
-settings: Settings = _tree("")
+settings: Root = cast("Root", _tree(""))
 
 
 def collect(names: Optional[Mapping[str, Value]], more: Mapping[str, Value]) -> Dict[str, Value]:

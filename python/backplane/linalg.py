@@ -429,7 +429,7 @@ def _tolerance(op: str, name: str, value: Tolerance, standard: str, other: Toler
     if value is None:
         return other
     if other is not None:
-        raise bad_type(f"linalg.{op}: {name} and {standard} are the same tolerance; give one of them")
+        raise bad_value(f"linalg.{op}: {name} and {standard} are the same tolerance; give one of them", "E_ARGUMENT")
     return value
 
 

@@ -307,6 +307,28 @@ static PyObject *get_type(PyObject *object, void *unused) {
     return core_text(type_names[((const setting *)object)->row->type]);
 }
 
+/* Returns whether the setting has an effect, without the interpreter's lock: the first call searches for libraries. */
+static bool has_effect(PyObject *object, const char **why) {
+    const char *name = ((const setting *)object)->row->name;
+    core_unlocked unlocked;
+    core_leave_dropped();
+    core_unlock(&unlocked);
+    int effect = bp_setting_has_effect(name, why);
+    core_lock(&unlocked);
+    return effect;
+}
+
+static PyObject *get_has_effect(PyObject *object, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(has_effect(object, NULL));
+}
+
+static PyObject *get_why_not(PyObject *object, void *unused) {
+    const char *why = NULL;
+    (void)unused;
+    return core_text(has_effect(object, &why) || !why ? "" : why);
+}
+
 static PyObject *get_flag(PyObject *object, void *which) {
     return PyBool_FromLong((((const setting *)object)->row->flags & *(const unsigned *)which) != 0);
 }
@@ -325,6 +347,8 @@ static PyObject *get_doc(PyObject *object, void *unused) {
 }
 
 static PyGetSetDef fields[] = {
+    {"has_effect", get_has_effect, NULL, "Whether a provider or library on this machine uses the setting.", NULL},
+    {"why_not", get_why_not, NULL, "Why the setting has no effect on this machine; empty if it has one.", NULL},
     {"name", get_text, NULL, "The dotted name.", &name_at},
     {"type", get_type, NULL, "'bool', 'int', 'enum' or 'text'.", NULL},
     {"default", get_text, NULL, "The default, as text.", &default_at},

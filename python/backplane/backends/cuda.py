@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Type, TypeVar, Union, cast
 
 from .._config import backend_status
 from .._core import Error, UnknownNameError, prefer
@@ -14,6 +14,39 @@ from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
 from ._cufft import PlanCaches
 from ._module import attach, scope
+
+if TYPE_CHECKING:
+    from .._settings_tree import CudaMatmul
+
+__all__ = [
+    "SDPAParams",
+    "SDPBackend",
+    "allow_fp16_bf16_reduction_math_sdp",
+    "blas_workspace_size",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cublas_workspace_size",
+    "cublaslt_workspace_size",
+    "cudnn_sdp_enabled",
+    "cufft_plan_cache",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_built",
+    "is_ck_sdpa_available",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "preferred_rocm_fa_library",
+    "sdp_kernel",
+]
 
 cufft_plan_cache = PlanCaches()
 
@@ -60,7 +93,7 @@ def _matmul() -> Settings:
     return made
 
 
-matmul: Settings = _matmul()
+matmul: CudaMatmul = cast("CudaMatmul", _matmul())
 
 
 # ---- Preferred libraries ----

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .._config import backend_status
-from .._settings import Settings
 from .._settings import flags as _scope
 from ._module import Before, attach, scope, write
+
+if TYPE_CHECKING:
+    from .._settings_tree import CudnnConv, CudnnRnn
+
+__all__ = ["CUDNN_TENSOR_DTYPES", "flags", "is_acceptable", "is_available", "set_flags", "version"]
 
 enabled: bool
 deterministic: bool
@@ -17,8 +21,8 @@ benchmark_limit: int
 allow_tf32: bool
 fp32_precision: str
 depthwise_kernel: str
-conv: Settings
-rnn: Settings
+conv: CudnnConv
+rnn: CudnnRnn
 
 # Names as in backplane.Tensor.dtype, because this module has no dtype objects.
 CUDNN_TENSOR_DTYPES = frozenset({"f16", "f32", "f64"})

@@ -7,6 +7,8 @@ from typing import Optional
 from .._config import backend_status
 from ._module import attach
 
+__all__ = ["get_max_alg_id", "is_available", "version"]
+
 # The highest algorithm number of each version, if published.
 _HIGHEST_ALGORITHM = {400: 4, 502: 5, 602: 37}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .._settings import setting
 from ._module import attach
 
+__all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
+
 
 def get_fastpath_enabled() -> bool:
     """Returns whether the fast path is allowed."""

@@ -8,6 +8,8 @@ from .._config import backend_status
 from .._settings import flags as _scope
 from ._module import Before, attach, scope, write
 
+__all__ = ["flags", "is_available", "set_flags"]
+
 immediate: bool
 
 

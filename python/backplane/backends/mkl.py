@@ -9,6 +9,8 @@ from .._verbose import Handler
 from .._verbose import verbose as _verbose
 from ._module import attach
 
+__all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "is_enabled", "verbose"]
+
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
 

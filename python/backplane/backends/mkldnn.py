@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from .._config import backend_status
-from .._settings import Settings
 from .._settings import flags as _scope
 from .._verbose import Handler
 from .._verbose import verbose as _verbose
 from ._module import Before, attach, scope, write
+
+if TYPE_CHECKING:
+    from .._settings_tree import MkldnnConv, MkldnnMatmul, MkldnnRnn
+
+__all__ = [
+    "VERBOSE_OFF",
+    "VERBOSE_ON",
+    "VERBOSE_ON_CREATION",
+    "flags",
+    "is_acl_available",
+    "is_available",
+    "set_flags",
+    "verbose",
+]
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -19,9 +32,9 @@ enabled: bool
 deterministic: bool
 allow_tf32: bool
 fp32_precision: str
-matmul: Settings
-conv: Settings
-rnn: Settings
+matmul: MkldnnMatmul
+conv: MkldnnConv
+rnn: MkldnnRnn
 
 
 def is_available() -> bool:

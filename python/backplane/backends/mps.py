@@ -10,6 +10,8 @@ from .._config import backend_status
 from .._errors import failure
 from ._module import attach
 
+__all__ = ["get_core_count", "get_name", "is_available", "is_built", "is_macos13_or_newer", "is_macos_or_newer"]
+
 
 def is_built() -> bool:
     """Returns whether code for it is compiled in."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .._config import backend_status
 from ._module import attach
 
+__all__ = ["is_available", "is_enabled"]
+
 enabled: bool
 
 

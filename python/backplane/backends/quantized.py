@@ -7,7 +7,11 @@ from typing import Any, List
 from .._core import Error
 from .._errors import failure
 from .._settings import setting
+from typing import List
+
 from ._module import attach, fact
+
+__all__: List[str] = []
 
 engine: str
 supported_engines: List[str]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from .._config import backend_status
+from typing import List
+
 from ._module import attach, fact
+
+__all__: List[str] = []
 
 enabled: bool
 

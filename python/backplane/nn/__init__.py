@@ -3,4 +3,6 @@
 from ..backends._module import close as _close
 from . import attention as attention
 
+__all__ = ["attention"]
+
 _close(__name__)

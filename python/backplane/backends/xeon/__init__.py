@@ -3,6 +3,10 @@
 The launcher is not imported here, because Python warns when a module that is run with ``-m`` was imported before.
 """
 
+from typing import List
+
 from .._module import close as _close
+
+__all__: List[str] = []
 
 _close(__name__)
