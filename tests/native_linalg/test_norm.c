@@ -3,7 +3,6 @@
 #include "linalg.h"
 
 #include "backplane.h"
-
 #include "support/pool.h"
 
 #include <float.h>
@@ -248,15 +247,15 @@ static void test_threads(void **state) {
 /* Two of three columns: the lines are columns, since each short row would need a sum of its own. */
 static void test_short_rows_need_little_memory(void **state) {
     (void)state;
-    enum { ROWS = 100000 };
-    float *data = calloc(3 * ROWS, sizeof *data), norm = 0;
+    enum { LINES = 100000 };
+    float *data = calloc(3 * LINES, sizeof *data), norm = 0;
     bp_view a, out;
     bp_options *options;
     assert_non_null(data);
-    for (int i = 0; i < 3 * ROWS; i++) {
+    for (int i = 0; i < 3 * LINES; i++) {
         data[i] = i % 3 == 2 ? 1000 : 1;
     }
-    bp_view_init(&a, data, BP_F32, 2, (const int64_t[]){ROWS, 2}, (const int64_t[]){3, 1});
+    bp_view_init(&a, data, BP_F32, 2, (const int64_t[]){LINES, 2}, (const int64_t[]){3, 1});
     bp_view_init(&out, &norm, BP_F32, 0, NULL, NULL);
     assert_int_equal(bp_options_new(&options, "linalg.preferred=native, num_threads=1"), BP_OK);
     for (double order = 0; order <= 3; order++) {
@@ -269,7 +268,7 @@ static void test_short_rows_need_little_memory(void **state) {
         assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
         assert_true(info.workspace <= 4096);
         assert_int_equal(bp_execute(plan, (const bp_operand[]){{data, 0}, {&norm, 0}}, NULL), BP_OK);
-        const double right = pow(2.0 * ROWS, order == 0 ? 1 : 1 / order);
+        const double right = pow(2.0 * LINES, order == 0 ? 1 : 1 / order);
         assert_true(fabs((double)norm - right) <= 1e-6 * right);
         bp_plan_release(plan);
     }
