@@ -2,6 +2,7 @@
  * the limits of the range, NaN and infinity, and that results are bitwise the same on any number of threads. */
 #include "linalg.h"
 
+#include "backplane.h"
 #include "support/pool.h"
 
 #include <float.h>
@@ -243,11 +244,47 @@ static void test_threads(void **state) {
     assert_true((used & 1 << 2) && (used & 1 << 3) && (used & 1 << 7));
 }
 
+/* Two of three columns: the lines are columns, since each short row would need a sum of its own. */
+static void test_short_rows_need_little_memory(void **state) {
+    (void)state;
+    enum { LINES = 100000 };
+    float *data = calloc(3 * LINES, sizeof *data), norm = 0;
+    bp_view a, out;
+    bp_options *options;
+    assert_non_null(data);
+    for (int i = 0; i < 3 * LINES; i++) {
+        data[i] = i % 3 == 2 ? 1000 : 1;
+    }
+    bp_view_init(&a, data, BP_F32, 2, (const int64_t[]){LINES, 2}, (const int64_t[]){3, 1});
+    bp_view_init(&out, &norm, BP_F32, 0, NULL, NULL);
+    assert_int_equal(bp_options_new(&options, "linalg.preferred=native, num_threads=1"), BP_OK);
+    for (double order = 0; order <= 3; order++) {
+        bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .mode = BP_NORM_P, .order = order};
+        call.operand[0] = &a.tensor;
+        call.operand[1] = &out.tensor;
+        bp_plan *plan;
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_int_equal(bp_linalg_plan(&plan, options, &call), BP_OK);
+        assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+        assert_true(info.workspace <= 4096);
+        assert_int_equal(bp_execute(plan, (const bp_operand[]){{data, 0}, {&norm, 0}}, NULL), BP_OK);
+        const double right = pow(2.0 * LINES, order == 0 ? 1 : 1 / order);
+        assert_true(fabs((double)norm - right) <= 1e-6 * right);
+        bp_plan_release(plan);
+    }
+    bp_options_release(options);
+    free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_range),
-        cmocka_unit_test(test_range_limits),   cmocka_unit_test(test_nan_and_infinity_propagate),
-        cmocka_unit_test(test_infinite_parts), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_limits),
+        cmocka_unit_test(test_nan_and_infinity_propagate),
+        cmocka_unit_test(test_infinite_parts),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_short_rows_need_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -16,6 +16,7 @@
 
 #define SPLIT_LENGTH 16384 /* elements of a sum that is made at once */
 #define BLOCK 512          /* lines, or items, that advance together: their sums stay in the first cache */
+#define SHORT 4            /* elements of lines that cost more, in time and sums, than elements far apart */
 #define FEW 64             /* elements of an item that does not pay for itself */
 
 typedef struct norm_plan {
@@ -110,6 +111,13 @@ static void choose_lines(norm_plan *plan) {
     if (is_whole(plan) && plan->count > 1 && plan->next == plan->length * plan->step) {
         plan->length *= plan->count;
         plan->count = 1;
+    }
+    if (is_whole(plan) && plan->length <= SHORT && plan->count > plan->length) {
+        const int64_t count = plan->count, next = plan->next;
+        plan->count = plan->length;
+        plan->next = plan->step;
+        plan->length = count;
+        plan->step = next;
     }
     plan->across = !is_whole(plan) && plan->count > 1 && (plan->length == 1 || plan->step > plan->next);
 }
