@@ -184,7 +184,7 @@ def test_replaced_types_are_released():
     for _ in range(100):
         bp.matmul(type("Other", (Exported,), {})(A), A)
     gc.collect()
-    assert sys.getrefcount(Exported) - before < 40
+    assert sys.getrefcount(Exported) - before < 100  # about 5 for each of the 8 types that are kept, 500 for all
 
 
 @pytest.mark.parametrize("operation", [
