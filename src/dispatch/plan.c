@@ -245,22 +245,22 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     const bp_library_info *library = plan->candidate->library;
     /* Complex numbers are aligned like their components. */
     bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
-    bp_plan_info own = {
-        .operation = bp_op_name((bp_op)plan->problem.op),
-        .provider = plan->candidate->provider->name,
-        .library = bp__candidate_id(plan->candidate),
-        .library_path = library ? library->path : "",
-        .library_version = bp__candidate_version(plan->candidate),
-        .algorithm = plan->verdict.algorithm,
-        .reason = plan->reason,
-        .properties = plan->verdict.properties,
-        .threads = plan->verdict.threads,
-        .cost_ns = plan->verdict.cost_ns,
-        .workspace = plan->prepared->workspace,
-        .packs = plan->verdict.packs,
-        .alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1),
-        .runs = atomic_load_explicit(&plan->runs, memory_order_relaxed),
-    };
+    bp_plan_info own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
+    own.operation = bp_op_name((bp_op)plan->problem.op);
+    own.provider = plan->candidate->provider->name;
+    own.library = bp__candidate_id(plan->candidate);
+    own.library_path = library ? library->path : "";
+    own.library_version = bp__candidate_version(plan->candidate);
+    own.algorithm = plan->verdict.algorithm;
+    own.reason = plan->reason;
+    own.properties = plan->verdict.properties;
+    own.threads = plan->verdict.threads;
+    own.cost_ns = plan->verdict.cost_ns;
+    own.workspace = plan->prepared->workspace;
+    own.packs = plan->verdict.packs;
+    own.alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
+    own.runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(own.problem, sizeof own.problem, plan->text);
     bp__struct_write(info, &own, sizeof own);
     return BP_OK;
