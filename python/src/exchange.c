@@ -125,9 +125,13 @@ static bool is_special(const core_exchange *of, DLDataType type, PyObject *objec
            (type.code == kDLComplex && has_bit(of->is_conjugate, object));
 }
 
-/* A borrowed tensor does not say whether its memory is read-only; a share of the memory does. */
+/* A borrowed tensor does not say whether its memory is read-only; a share of the memory does. Torch, whose types have a
+ * negative bit, has no read-only memory, and a share takes as long as the rest of a small call. */
 static bool is_read_only(const core_exchange *of, PyObject *object) {
     DLManagedTensorVersioned *share = NULL;
+    if (of->is_negative) {
+        return false;
+    }
     if (of->api->share(object, &share) != 0 || !share) {
         return true;
     }
