@@ -1,21 +1,14 @@
-"""Vector norms, inner products along a dimension, matrix powers and chains of products, made of other operations.
-
-These four are functions of the C library too. They are kept here, apart from their public functions, so that each can be
-replaced by one call of the extension.
-"""
+"""Inner products along a dimension, matrix powers and chains of products, made of other operations of the package."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 from ._einsum import einsum
 from ._errors import bad_type, bad_value
 from ._linalg_calls import is_literal, numpy_of, unite, with_numpy
 from ._products import SettingsArgument, _is_numpy
-
-Dims = Optional[Tuple[int, ...]]
-
 
 # ---- Conversion to NumPy and back ----
 
@@ -74,54 +67,6 @@ def store(result: Any, out: Any) -> Any:
         raise bad_value(f"out has shape {tuple(out.shape)}; the result has {tuple(result.shape)}", "E_SHAPE")
     out[...] = result
     return out
-
-
-# ---- Vector norms ----
-
-
-def _scaled_power_sum(numpy: Any, sizes: Any, order: float, dims: Tuple[int, ...]) -> Any:
-    """Returns (sum of sizes^order)^(1/order) without overflow: relative to the element that decides the sum."""
-    edge = numpy.max if order > 0 else numpy.min
-    scale = edge(sizes, axis=dims, keepdims=True)
-    scale = numpy.where((scale == 0) | ~numpy.isfinite(scale), sizes.dtype.type(1), scale)
-    with numpy.errstate(all="ignore"):
-        total = numpy.sum((sizes / scale) ** order, axis=dims, keepdims=True)
-        return total ** (1 / order) * scale
-
-
-def vector_norm(A: Any, order: float, dims: Dims, keepdim: bool) -> Any:
-    """Returns the norm of a NumPy array's elements along dimensions; None: all of them."""
-    numpy = sys.modules["numpy"]
-    dims = tuple(range(A.ndim)) if dims is None else dims
-    kind = A.dtype
-    if kind.kind in "biu":
-        A = A.astype(float)
-    elif kind.itemsize == 2:  # f16: sums in f32
-        A = A.astype(numpy.float32)
-    sizes = numpy.abs(A)
-    count = 1
-    for dim in dims:
-        count *= A.shape[dim]
-    if count == 0:
-        shape = tuple(1 if dim in dims else size for dim, size in enumerate(A.shape))
-        if order == -numpy.inf:
-            raise bad_value("linalg.vector_norm: the smallest of no elements does not exist; the order is -inf", "E_SHAPE")
-        norm = numpy.full(shape, 0 if order >= 0 else numpy.inf, sizes.dtype)
-    elif not dims:  # nothing is reduced: NumPy takes an empty tuple as no dimension
-        norm = (sizes != 0).astype(sizes.dtype) if order == 0 else sizes
-    elif order == numpy.inf:
-        norm = numpy.max(sizes, axis=dims, keepdims=True)
-    elif order == -numpy.inf:
-        norm = numpy.min(sizes, axis=dims, keepdims=True)
-    elif order == 0:
-        norm = numpy.sum(sizes != 0, axis=dims, keepdims=True).astype(sizes.dtype)
-    elif order == 1:
-        norm = numpy.sum(sizes, axis=dims, keepdims=True)
-    else:
-        norm = _scaled_power_sum(numpy, sizes, order, dims)
-    if kind.itemsize == 2 and kind.kind == "f":
-        norm = norm.astype(kind)
-    return norm if keepdim else numpy.squeeze(norm, axis=dims)
 
 
 # ---- Products ----

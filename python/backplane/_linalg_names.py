@@ -13,8 +13,8 @@ from . import _linalg_composed as composed
 from . import linalg
 from ._einsum import einsum
 from ._errors import bad_type, bad_value, failure, whole
-from ._linalg_calls import number_of, numpy_of
-from ._products import _EXPLAINERS, SettingsArgument
+from ._linalg_calls import ask, ask_for, number_of, numpy_of, operation
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy
 
 Dims = Union[None, int, Tuple[int, ...]]
 
@@ -60,6 +60,7 @@ def _no_dtype(op: str, dtype: Any) -> None:
 # ---- Norms ----
 
 
+@operation
 def vector_norm(
     A: Any,
     ord: float = 2,
@@ -75,7 +76,7 @@ def vector_norm(
 
     That is (sum of |x|^ord)^(1/ord); the largest and smallest absolute value for inf and -inf; the number of elements that are
     not 0 for 0. No intermediate value overflows. Without elements the norm is 0 for an order of 0 or more, and infinity below;
-    order -inf is refused. Integers count as float64. NumPy is needed.
+    order -inf is refused. Integers count as float64; f16 of NumPy is computed in f32, without ``out``.
 
     >>> float(backplane.linalg.vector_norm([3e300, 4e300]))
     5e+300
@@ -85,11 +86,11 @@ def vector_norm(
     if order is None:
         raise bad_type(f"linalg.vector_norm: the order must be a number, but got {type(ord).__name__}")
     dim, keepdim = _same("vector_norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
-    array = composed.to_numpy("vector_norm", A)
-    if array.dtype.kind not in "biufc":
-        raise bad_type(f"linalg.vector_norm: elements of type {array.dtype} are not accepted")
-    result = composed.vector_norm(array, order, _dims("vector_norm", dim, array.ndim), keepdim)
-    return composed.like(result, A) if out is None else composed.store(result, out)
+    dims = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
+    words = {"mode": "p", "order": order, "dim": None if dims is None else tuple(dims), "keepdim": keepdim}
+    if _is_numpy(A) and A.dtype == "float16" and out is None:
+        return ask_for(lambda norm: norm.astype("float16"), "vector_norm", (A.astype("float32"),), (True,), None, **words)
+    return ask("vector_norm", (A,), (True,), out, **words)
 
 
 def norm(
@@ -126,8 +127,10 @@ def norm(
     if ord is None or places is None or len(places) == 1:
         if isinstance(ord, str):
             raise bad_value(f"linalg.norm: order {ord!r} is one of matrices; a vector norm takes a number", "E_ARGUMENT")
-        return vector_norm(A, 2 if ord is None else ord, places, keepdim, out=out)
-    run = cast(Callable[..., Any], linalg.matrix_norm)
+        run: Callable[..., Any] = vector_norm
+        ord = 2 if ord is None else ord
+    else:
+        run = linalg.matrix_norm
     return run(A, ord, places, keepdim, out=out, settings=settings)
 
 
@@ -398,7 +401,7 @@ def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any
 
 
 _NOT_ONE_CALL: List[Callable[..., Any]] = [
-    cross, diagonal, matrix_power, matrix_transpose, multi_dot, norm, outer, tensordot, tensorinv, tensorsolve, trace, vecdot, vector_norm
+    cross, diagonal, matrix_power, matrix_transpose, multi_dot, norm, outer, tensordot, tensorinv, tensorsolve, trace, vecdot
 ]
 
 

@@ -298,6 +298,10 @@ PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- fft.c ---- */
 
+/* Reads None or a tuple of at most BP_MAX_NDIM dimensions; *count is -1 for None. Returns false with an exception set.
+ */
+bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count);
+
 PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_fftshift(PyObject *module, PyObject *arguments);
 PyObject *core_fftfreq(PyObject *module, PyObject *arguments);

@@ -49,7 +49,7 @@ static bool read_numbers(core_state *state, PyObject *tuple, const char *name, i
     return size >= 0;
 }
 
-static bool read_dims(core_state *state, PyObject *tuple, int *dims, int *count) {
+bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count) {
     int64_t numbers[BP_MAX_NDIM];
     if (!read_numbers(state, tuple, "dim", numbers, count)) {
         return false;
@@ -95,7 +95,7 @@ static bool read_call(transformation *of, const char *name, PyObject *s, PyObjec
         of->call.transform++;
     }
     if (!read_norm(of, norm) || !read_numbers(of->state, s, "s", of->s, &sizes) ||
-        !read_dims(of->state, dim, of->dims, &dims)) {
+        !core_dims(of->state, dim, of->dims, &dims)) {
         return false;
     }
     if (sizes >= 0 && dims >= 0 && sizes != dims) {
@@ -227,7 +227,7 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
     const operand *given = &in;
     core_result fresh = {0};
     int dims[BP_MAX_NDIM], count, back;
-    if (!PyArg_ParseTuple(arguments, "OOp:fftshift", &input, &dim, &back) || !read_dims(state, dim, dims, &count) ||
+    if (!PyArg_ParseTuple(arguments, "OOp:fftshift", &input, &dim, &back) || !core_dims(state, dim, dims, &count) ||
         !core_operand(state, &in, input, "input", CORE_READS)) {
         return NULL;
     }

@@ -30,7 +30,8 @@ typedef struct calculation {
     const bp_options *options;
     PyObject *options_owner;
     /* The members below are large and not initialised. */
-    int dims[2]; /* dimensions of the input that are the matrix, in ascending order */
+    int dims[2];              /* dimensions of the input that are the matrix, in ascending order */
+    int reduced[BP_MAX_NDIM]; /* dimensions of a vector norm */
     operand arrays[BP_LINALG_OPERANDS];
     DLTensor
         results[BP_LINALG_OPERANDS]; /* outputs as passed to the library: without the dimensions that keepdim keeps */
@@ -143,6 +144,19 @@ static bool move_dims(calculation *of, PyObject *pair) {
     return true;
 }
 
+/* Vector norms reduce any number of dimensions, and the library finds them. */
+static bool read_reduced(calculation *of, PyObject *dims) {
+    int count;
+    if (!core_dims(of->state, dims, of->reduced, &count)) {
+        return false;
+    }
+    of->call.dims = count < 0 ? NULL : of->reduced;
+    of->call.ndim = count < 0 ? 0 : count;
+    of->call.keepdim = of->keepdim;
+    of->keepdim = false;
+    return true;
+}
+
 static unsigned access_of(const calculation *of) {
     return of->explains ? CORE_DESCRIBES : CORE_READS;
 }
@@ -160,7 +174,7 @@ static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
         }
         of->call.operand[i] = &of->arrays[i].tensor;
     }
-    return move_dims(of, dim);
+    return of->call.op == BP_OP_VECTOR_NORM ? read_reduced(of, dim) : move_dims(of, dim);
 }
 
 /* ---- Outputs ---- */

@@ -76,7 +76,7 @@ def test_vector_norms_without_elements():
         for order in (2, 1, 0, 3, np.inf):
             near(linalg.vector_norm(empty, order, axis), kept)
         assert np.all(np.isinf(linalg.vector_norm(empty, -1, axis)))
-        with pytest.raises(ValueError, match="smallest of no elements"):
+        with pytest.raises(ValueError, match="order -inf has no value for a vector without elements"):
             linalg.vector_norm(empty, -np.inf, axis)
     near(linalg.vector_norm(np.empty((0, 3)), axis=1), np.empty(0))
     near(linalg.vector_norm(np.empty((3, 0)), axis=0), np.empty(0))
@@ -342,3 +342,12 @@ def test_functions_of_numpy_read_tensors():
     for found in (np.linalg.inv(tensor), np.sum(tensor, axis=0), np.add(tensor, 1), np.concatenate([tensor, np.eye(2)])):
         assert type(found) is np.ndarray
     assert np.shares_memory(np.asarray(tensor), np.asarray(tensor))
+
+
+def test_vector_norms_are_operations_of_the_library():
+    explained = bp.explain(linalg.vector_norm, np.ones((3, 4)), 3, 1)
+    assert explained.chosen.library == "native" and explained.problem.endswith("p=3")
+    linalg.norm(np.ones((3, 4)), axis=0)
+    assert bp.last_plan().operation == "vector_norm"
+    with pytest.raises(AttributeError, match="nonsense"):  # settings reach norms of vectors too
+        linalg.norm(np.ones((3, 4)), axis=0, settings={"nonsense": 1})
