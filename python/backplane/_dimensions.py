@@ -6,7 +6,7 @@ import sys
 from typing import Any, Iterable, Optional, Tuple, Union
 
 from ._errors import bad_type, bad_value
-from ._products import _is_numpy
+from ._products import _is_numpy, _is_torch
 
 Numbers = Union[None, int, Tuple[int, ...]]
 
@@ -38,7 +38,6 @@ def floating(array: Any) -> Any:
     """Converts integers and bools to the default float type of the array's library."""
     if _is_numpy(array):
         return array.astype("float64") if array.dtype.kind in "biu" else array
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor) and not (array.is_floating_point() or array.is_complex()):
-        return array.to(torch.get_default_dtype())
+    if _is_torch(array) and not (array.is_floating_point() or array.is_complex()):
+        return array.to(sys.modules["torch"].get_default_dtype())
     return array

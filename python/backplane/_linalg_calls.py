@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from . import _core
 from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Results = TypeVar("Results")
@@ -161,8 +161,7 @@ def _each(request: Request, settings: SettingsArgument) -> Any:
 
 
 def _like_first(result: Any, given: Any) -> Any:
-    torch = sys.modules.get("torch")
-    return torch.as_tensor(result) if torch is not None and isinstance(given, torch.Tensor) else result
+    return sys.modules["torch"].as_tensor(result) if _is_torch(given) else result
 
 
 def _slowly(

@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Sequence, Tuple
 from ._einsum import einsum
 from ._errors import bad_type, bad_value
 from ._linalg_calls import is_literal, numpy_of, unite, with_numpy
-from ._products import SettingsArgument, _is_numpy
+from ._products import SettingsArgument, _is_numpy, _is_torch
 
 # ---- Conversion to NumPy and back ----
 
@@ -20,8 +20,7 @@ def to_numpy(op: str, array: Any) -> Any:
         if isinstance(array, numpy.ma.MaskedArray):
             raise bad_type(f"linalg.{op}: masked arrays are not accepted, because the mask would be lost")
         return array
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
+    if _is_torch(array):
         if array.requires_grad:
             raise bad_type(f"linalg.{op}: a tensor that requires a gradient is not accepted; pass tensor.detach()")
         return array.resolve_conj().resolve_neg().numpy()
@@ -30,12 +29,11 @@ def to_numpy(op: str, array: Any) -> Any:
 
 def like(result: Any, *arrays: Any) -> Any:
     """Returns a result of NumPy as the array type of the first input that decides one."""
-    torch = sys.modules.get("torch")
     for array in arrays:
         if _is_numpy(array) or is_literal(array):
             return result
-        if torch is not None and isinstance(array, torch.Tensor):
-            return torch.as_tensor(result)
+        if _is_torch(array):
+            return sys.modules["torch"].as_tensor(result)
     numpy = sys.modules["numpy"]
     result = numpy.asarray(result)
     labels = list(range(result.ndim))

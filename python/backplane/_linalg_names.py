@@ -5,7 +5,6 @@ Products run on the library that dispatch chooses. Everything else is done by Nu
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, cast
 
 from . import _core
@@ -14,7 +13,7 @@ from . import linalg
 from ._einsum import einsum
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import ask, ask_for, number_of, numpy_of, operation
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch
 
 Dims = Union[None, int, Tuple[int, ...]]
 
@@ -313,9 +312,8 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     >>> backplane.linalg.diagonal([[1, 2], [3, 4]])
     array([1, 4])
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(A, torch.Tensor):
-        return torch.diagonal(A, offset, dim1, dim2)
+    if _is_torch(A):
+        return A.diagonal(offset, dim1, dim2)
     array = composed.to_numpy("diagonal", A)
     _matrix("diagonal", "A", array.shape)
     return composed.like(array.diagonal(offset, dim1, dim2), A)
@@ -338,8 +336,7 @@ def matrix_transpose(A: Any) -> Any:
     >>> backplane.linalg.matrix_transpose([[1, 2, 3]]).shape
     (3, 1)
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(A, torch.Tensor):
+    if _is_torch(A):
         return A.mT
     array = composed.to_numpy("matrix_transpose", A)
     _matrix("matrix_transpose", "A", array.shape)

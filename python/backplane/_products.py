@@ -12,9 +12,10 @@ from ._tensor import as_numpy
 
 SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
 
+
 def _is_a(array: Any, module: str, name: str) -> bool:
-    # Without importing the module: what has not been imported has made no array. While another thread imports it, and in a
-    # module that a program put in its place, the type may be missing.
+    # Does not import the module: a module that is not imported has no instances. The type may be missing while another thread
+    # imports the module, and in a module that a program put in its place.
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(array, kind)
 
@@ -45,8 +46,10 @@ def _find_importer(array: Any) -> Optional[Callable[[Any], Any]]:
 
 
 def _as_its_library(result: _core.Tensor, array: Any) -> Any:
-    kind = type(array)
-    importer = _IMPORTERS[kind] if kind in _IMPORTERS else _find_importer(array)
+    try:  # one access: another thread may clear the table at any time
+        importer = _IMPORTERS[type(array)]
+    except KeyError:
+        importer = _find_importer(array)
     if importer is None:
         return result
     try:

@@ -28,7 +28,7 @@ from . import _core, _plan_cache, _scipy
 from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from ._dimensions import Numbers, as_tuple, chosen, floating, length
 from ._errors import bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _like
+from ._products import _EXPLAINERS, SettingsArgument, _is_a, _like
 from ._tensor import as_numpy
 from .backends._module import close
 
@@ -243,8 +243,7 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, device: Any, out: Any
         return out
     if isinstance(dtype, str):
         return result
-    torch = sys.modules.get("torch")
-    return torch.from_dlpack(result) if torch is not None and isinstance(dtype, torch.dtype) else as_numpy(result)
+    return sys.modules["torch"].from_dlpack(result) if _is_a(dtype, "torch", "dtype") else as_numpy(result)
 
 
 def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, device: Any = None) -> Any:
