@@ -7,6 +7,7 @@
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
+#include "store/place.h"
 
 /* In lock order: a thread that holds one of these waits only for those below it. */
 static pthread_mutex_t *const mutexes[] = {
@@ -23,6 +24,7 @@ static void before(void) {
     }
     bp__einsum_fork_lock();
     bp__registry_fork_lock();
+    bp__store_fork_lock();
     bp__machine_fork_lock();
     bp__settings_fork_lock();
     bp__base_fork_lock();
@@ -35,6 +37,7 @@ static void after(void) {
     bp__base_fork_unlock();
     bp__settings_fork_unlock();
     bp__machine_fork_unlock();
+    bp__store_fork_unlock();
     bp__registry_fork_unlock();
     bp__einsum_fork_unlock();
     for (int i = BP__COUNT(mutexes) - 1; i >= 0; i--) {

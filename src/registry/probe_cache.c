@@ -9,15 +9,12 @@
 
 #include "registry/probe_cache_key.h"
 #include "settings/internal.h"
+#include "store/place.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 enum { MOST_BYTES = 4 << 20 };
 static const char first_line[] = "backplane-libraries 2\n", any_format[] = "backplane-libraries ";
@@ -173,27 +170,6 @@ bp_status bp__probe_cache_get(const bp__probe_cache *cache, bp__file *file) {
     return BP_OK;
 }
 
-/* Sets the probe cache's path, from the settings or else in the user's cache directory. Leaves it NULL if no home
- * directory is known or if it does not exist, as in package builds, where no later process would use the file. */
-static void set_path(bp__probe_cache *cache) {
-    static const char name[] = "/libraries.txt";
-    char path[PATH_MAX], home[PATH_MAX - sizeof "/backplane"];
-    const char *folder = bp__setting_text(BP_SET_registry_cache_dir);
-    if (*folder) {
-        cache->given = 0;
-        if (!bp__copy_text(path, sizeof path - sizeof name, folder)) {
-            return;
-        }
-    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", home, sizeof home - sizeof name, &cache->given) &&
-               bp__is_folder(home, cache->given)) {
-        snprintf(path, sizeof path, "%s/backplane", home);
-    } else {
-        return;
-    }
-    memcpy(path + strlen(path), name, sizeof name);
-    cache->path = bp__intern(path);
-}
-
 static bp_status read_cache(bp__probe_cache *cache) {
     size_t size;
     bp_status status = bp__file_trusted(cache->path);
@@ -218,9 +194,10 @@ static bp_status read_cache(bp__probe_cache *cache) {
 
 bp_status bp__probe_cache_open(bp__probe_cache *cache) {
     enum { OFF };
+    char path[PATH_MAX];
     memset(cache, 0, sizeof *cache);
-    if (bp__setting_int(BP_SET_registry_cache) != OFF) {
-        set_path(cache);
+    if (bp__setting_int(BP_SET_registry_cache) != OFF && bp__cache_path("libraries.txt", path, &cache->given)) {
+        cache->path = bp__intern(path);
     }
     if (!cache->path) {
         return BP_OK;
@@ -332,7 +309,7 @@ static bp_status write_cache(const bp__probe_cache *cache, const bp__search *sea
 
 bp_status bp__probe_cache_save(const bp__probe_cache *cache, const bp__search *search) {
     enum { OFF, READ_ONLY };
-    char lock_path[PATH_MAX];
+    int lock;
     bool changed = false;
     for (int i = 0; i < search->file_count; i++) {
         changed = changed || (worth_storing(&search->files[i]) && !search->files[i].stored);
@@ -340,21 +317,13 @@ bp_status bp__probe_cache_save(const bp__probe_cache *cache, const bp__search *s
     if (!changed || !cache->path || bp__setting_int(BP_SET_registry_cache) == READ_ONLY) {
         return BP_OK;
     }
-    int length = snprintf(lock_path, sizeof lock_path, "%s.lock", cache->path);
-    if (length <= 0 || (size_t)length >= sizeof lock_path) {
-        return BP_OK;
-    }
-    int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (lock < 0 && bp__file_make_folders(lock_path, cache->given) == BP_OK) {
-        lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    }
-    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        close(lock);
+    bp_status status = bp__file_lock(cache->path, cache->given, 0, &lock);
+    if (status == BP_E_BUSY) {
         return BP_OK; /* another process is writing the same results */
     }
-    bp_status status = write_cache(cache, search);
-    if (lock >= 0) {
-        close(lock);
+    if (status == BP_OK) {
+        status = write_cache(cache, search);
+        bp__file_unlock(lock);
     }
     if (status != BP_OK && status != BP_E_NO_MEMORY) {
         bp__warn("the probe cache could not be written: %s", bp_last_error());

@@ -11,10 +11,11 @@ MAY_INCLUDE = {
     "settings": ["base"],
     "tensor": ["base"],
     "machine": ["base", "settings"],
-    "registry": ["base", "settings", "machine"],
+    "store": ["base", "settings"],
+    "registry": ["base", "settings", "store", "machine"],
     "einsum": ["base", "settings"],
-    "dispatch": ["base", "settings", "tensor", "machine", "registry", "einsum"],
-    "ops": ["base", "settings", "tensor", "machine", "registry", "einsum", "dispatch"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "einsum"],
+    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"
