@@ -21,7 +21,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 /* The search for leaks at the end of a process fails on the threads of LLVM's runtime: "Tracer caught signal 11". */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "detect_leaks=0";
 }
